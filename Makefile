@@ -1,0 +1,62 @@
+# Everything is run from here; `make` alone prints the targets. The virtual environment is made when
+# a target first needs it, from constraints.txt (exact versions with hashes).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.mqk-installed
+LOCK_VENV := .venv-lock
+FLIGHTS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test demo bench fmt lint types constraints wheel clean
+
+help: ## print the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("mqk needs Python 3.11 or later; say which: make PYTHON=python3.12")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+setup: $(STAMP) ## make .venv with everything in it (the other targets do this by themselves)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+check: lint types ## tidy, lint, types, unit and scenario tests; no broker, under a minute
+	$(BIN)/python -m pytest --strict-outcomes -q tests/test_tidy.py $(wildcard tests/unit tests/scenarios)
+
+test: lint types ## everything, on a real Kafka
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 tests
+
+demo: $(STAMP) ## 336,776 real flights through transactional queues; FLIGHTS=N for a short run
+	$(BIN)/mqk demo $(if $(FLIGHTS),--flights $(FLIGHTS))
+
+bench: $(STAMP) ## throughput and latency, medians of 3; prints a table
+	$(BIN)/python -m benchmarks
+
+fmt: $(STAMP) ## format and mend what ruff can mend
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+wheel: $(STAMP) ## build the wheel into dist/
+	$(BIN)/python -m build --wheel --no-isolation
+
+constraints: ## resolve constraints.txt again (UPGRADE=--upgrade for newer versions)
+	test -x $(LOCK_VENV)/bin/python || $(PYTHON) -m venv $(LOCK_VENV)
+	$(LOCK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check pip-tools==7.5.3
+	CUSTOM_COMPILE_COMMAND="make constraints" $(LOCK_VENV)/bin/pip-compile --quiet --extra dev \
+	    --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links \
+	    --no-emit-trusted-host --no-emit-options $(UPGRADE) --output-file constraints.txt pyproject.toml
+	@! grep -nE '[a-z]+://' constraints.txt
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) $(LOCK_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

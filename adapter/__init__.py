@@ -1,0 +1,1 @@
+"""A queue manager on Apache Kafka."""

@@ -1,0 +1,187 @@
+"""The commands a client may give: the closed contract between wire and core.
+
+Commands are imperative. They carry neither time nor identity of the caller: the owner wraps them
+in a Request. A command's tag is part of the protocol and is never reused; new fields go last, with
+a default. Commands marked *durable* are numbered by the client's session, so that their outcome
+can be asked for again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.core.model.message import Message
+
+# Open modes, to be added up (MQOO_INPUT_SHARED, ... ; our own numbers).
+INPUT = 1
+EXCLUSIVE = 2
+OUTPUT = 4
+BROWSE = 8
+INQUIRE = 16
+SET = 32
+
+
+class SessionOpen(Struct, array_like=True, tag=1):
+    """Make a session known, durably and idempotently, before its first numbered command."""
+
+    session: bytes
+
+
+class SessionResume(Struct, array_like=True, tag=2):
+    """Attach to a session again after the connection was lost.
+
+    unanswered: the numbers whose outcome the client has not seen; it sends those commands again.
+    issued: the highest number the client has given out.
+    """
+
+    session: bytes
+    unanswered: list[int]
+    issued: int
+
+
+class Open(Struct, array_like=True, tag=3):
+    """Open a queue under a handle number that the client chooses (MQOPEN)."""
+
+    handle: int
+    queue: str
+    modes: int
+
+
+class Close(Struct, array_like=True, tag=4):
+    """Close a handle (MQCLOSE)."""
+
+    handle: int
+
+
+class Put(Struct, array_like=True, tag=5):
+    """Put messages (MQPUT). Outside a unit: exactly one message, and durable."""
+
+    handle: int
+    messages: list[Message]
+    unit: bytes = b""
+
+
+class Get(Struct, array_like=True, tag=6):
+    """Get messages destructively (MQGET). Outside a unit: exactly one message, and durable.
+
+    wait_ms: 0 does not wait, -1 waits without limit. limit: at most that many, waiting only for
+    the first. alone: a message that was backed out before comes in a unit of its own. place: the
+    message at (lane, seq, n), as browse showed it, and no other.
+    """
+
+    handle: int
+    unit: bytes = b""
+    wait_ms: int = 0
+    limit: int = 1
+    message_id: bytes = b""
+    correlation_id: bytes = b""
+    group_id: bytes = b""
+    alone: bool = False
+    place: tuple[int, int, int] | None = None
+
+
+class Browse(Struct, array_like=True, tag=7):
+    """Show the next messages after the handle's cursor (MQGMO_BROWSE_FIRST, _NEXT)."""
+
+    handle: int
+    restart: bool = False
+    limit: int = 1
+    message_id: bytes = b""
+    correlation_id: bytes = b""
+    group_id: bytes = b""
+
+
+class Begin(Struct, array_like=True, tag=18):
+    """Begin a unit, under an id of the client: its session id and a number below 2**63 (MQBEGIN).
+
+    A unit that ended with its connection is not begun again by a later verb: that is refused.
+    """
+
+    unit: bytes
+
+
+class Commit(Struct, array_like=True, tag=8):
+    """Commit a unit (MQCMIT). Durable."""
+
+    unit: bytes
+
+
+class Backout(Struct, array_like=True, tag=9):
+    """Back a unit out (MQBACK). Durable."""
+
+    unit: bytes
+
+
+class AskOutcome(Struct, array_like=True, tag=10):
+    """Ask what became of a unit."""
+
+    unit: bytes
+
+
+class DefineQueue(Struct, array_like=True, tag=11):
+    """Define a local queue (DEFINE QLOCAL). Durable. replace: alter it if it exists."""
+
+    name: str
+    attributes: dict[str, Any] = {}
+    replace: bool = False
+
+
+class AlterQueue(Struct, array_like=True, tag=12):
+    """Alter a local queue (ALTER QLOCAL). Durable."""
+
+    name: str
+    attributes: dict[str, Any]
+
+
+class DeleteQueue(Struct, array_like=True, tag=13):
+    """Delete a local queue (DELETE QLOCAL). Durable. purge: with the messages on it."""
+
+    name: str
+    purge: bool = False
+
+
+class PurgeQueue(Struct, array_like=True, tag=14):
+    """Discard every message that no unit holds (CLEAR QLOCAL). Durable."""
+
+    name: str
+
+
+class Inquire(Struct, array_like=True, tag=15):
+    """Ask for the attributes of the queues whose name fits the pattern (INQUIRE_Q)."""
+
+    pattern: str
+
+
+class AskStatus(Struct, array_like=True, tag=16):
+    """Ask for the status of the queues whose name fits the pattern (INQUIRE_Q_STATUS)."""
+
+    pattern: str
+
+
+class SetAttributes(Struct, array_like=True, tag=17):
+    """Set attributes through a handle opened for SET (MQSET). Durable."""
+
+    handle: int
+    attributes: dict[str, Any]
+
+
+Command = (
+    SessionOpen | SessionResume | Open | Close | Put | Get | Browse | Commit | Backout
+    | AskOutcome | DefineQueue | AlterQueue | DeleteQueue | PurgeQueue | Inquire | AskStatus
+    | SetAttributes | Begin
+)
+
+
+class Request(Struct, gc=False):
+    """A command with what the owner adds: who asks, under which number, and when.
+
+    number: 0, or the number of a durable command in the client's session.
+    """
+
+    connection: int
+    request: int
+    number: int
+    now_ms: int
+    command: Command

@@ -1,0 +1,222 @@
+"""From a request to what it causes: decide, apply, serve those who waited.
+
+This is the only door into core. execute() and its siblings return the records to write and the
+replies to give once they are durable; replay() applies what a ledger says happened. Both go
+through the same apply_* functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.core import commands as c
+from adapter.core import records as r
+from adapter.core.model.connection import Connection
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.queue import Queue
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.results import Refused, Result
+from adapter.core.rules import (
+    browse,
+    get,
+    handles,
+    objects,
+    put,
+    session,
+    tick,
+    unit,
+    waiting,
+)
+from adapter.core.rules.decision import Decision
+
+Rule = Callable[[QueueManager, c.Request, Any], Decision]
+
+DECIDE: dict[type, Rule] = {
+    c.SessionOpen: session.decide_session_open,
+    c.SessionResume: session.decide_session_resume,
+    c.Open: handles.decide_open,
+    c.Close: handles.decide_close,
+    c.Put: put.decide_put,
+    c.Get: get.decide_get,
+    c.Browse: browse.decide_browse,
+    c.Begin: unit.decide_begin,
+    c.Commit: unit.decide_commit,
+    c.Backout: unit.decide_backout,
+    c.AskOutcome: unit.decide_ask_outcome,
+    c.DefineQueue: objects.decide_define,
+    c.AlterQueue: objects.decide_alter,
+    c.DeleteQueue: objects.decide_delete,
+    c.PurgeQueue: objects.decide_purge,
+    c.Inquire: objects.decide_inquire,
+    c.AskStatus: objects.decide_status,
+    c.SetAttributes: objects.decide_set,
+}
+
+APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
+    r.UnitCommitted: unit.apply_unit_committed,
+    r.BackoutCounted: unit.apply_backout_counted,
+    r.MessagesDiscarded: objects.apply_messages_discarded,
+    r.QueueDefined: objects.apply_queue_defined,
+    r.QueueAltered: objects.apply_queue_altered,
+    r.QueueDeleted: objects.apply_queue_deleted,
+    r.SessionOpened: session.apply_session_opened,
+    r.SessionExpired: session.apply_session_expired,
+    r.OutcomeRecorded: objects.apply_outcome_recorded,
+    r.EventRaised: objects.apply_event_raised,
+}
+
+ALWAYS_DURABLE = (c.Commit, c.Backout, c.DefineQueue, c.AlterQueue, c.DeleteQueue, c.PurgeQueue,
+                  c.SetAttributes)
+
+
+class Executed(Struct):
+    """What a step caused. records: all that was applied, in order; the logged ones are written.
+
+    barrier: an entry must be written even if there is no logged record. closed: connections that
+    have ended by it.
+    """
+
+    records: list[r.Record] = []
+    replies: list[Reply] = []
+    barrier: bool = False
+    closed: list[int] = []
+
+
+def is_durable(command: c.Command) -> bool:
+    """Say whether a command's outcome can be asked for again, so that it needs a number."""
+    if isinstance(command, (c.Put, c.Get)):
+        return not command.unit
+    return isinstance(command, ALWAYS_DURABLE)
+
+
+def connect(qm: QueueManager, connection: int) -> None:
+    """Make a connection known, under a number never used before in this process."""
+    qm.connections[connection] = Connection(connection)
+
+
+def disconnect(qm: QueueManager, connection: int, now_ms: int) -> Executed:
+    """End a connection, wanted or lost: units are backed out, then handles closed."""
+    executed = Executed()
+    known = qm.connections.get(connection)
+    if known is not None:
+        _apply(qm, executed, handles.end_connection(qm, known, now_ms))
+        _serve(qm, executed, now_ms)
+    return executed
+
+
+def execute(qm: QueueManager, request: c.Request) -> Executed:
+    """Decide a client's request and apply what it causes."""
+    executed = Executed()
+    if request.connection not in qm.connections:
+        return executed  # it ended while the request was on its way; nobody hears the answer
+    kept = _kept_answer(qm, request)
+    if kept is not None:
+        reply = Reply(request.connection, request.request, kept, qm.entry_n)
+        executed.replies.append(reply)
+        return executed
+    decision = _decide(qm, request)
+    _apply(qm, executed, decision.records)
+    executed.barrier = decision.barrier
+    executed.closed += decision.closed
+    executed.replies += decision.replies
+    _reply(qm, executed, request, decision)
+    _serve(qm, executed, request.now_ms)
+    return executed
+
+
+def pass_time(qm: QueueManager, now_ms: int) -> Executed:
+    """Do what has become due: messages expire, waits end, sessions are forgotten."""
+    executed = Executed()
+    _apply(qm, executed, tick.expired_messages(qm, now_ms))
+    _apply(qm, executed, tick.expired_sessions(qm, now_ms))
+    executed.replies += waiting.timed_out(qm, now_ms)
+    return executed
+
+
+def acknowledge(qm: QueueManager, connection: int, seen: list[int]) -> None:
+    """Drop the outcomes that a client says it has seen."""
+    known = qm.connections.get(connection)
+    if known is not None and known.session in qm.sessions:
+        session.acknowledge(qm.sessions[known.session], seen)
+
+
+def restarted(qm: QueueManager, now_ms: int) -> None:
+    """Give every session its full time again: nobody could reach a queue manager that was down."""
+    for kept in qm.sessions.values():
+        kept.last_seen_ms = now_ms
+
+
+def replay(qm: QueueManager, record: r.Record) -> None:
+    """Apply one record that the ledger holds."""
+    APPLY[type(record)](qm, record)
+
+
+def _kept_answer(qm: QueueManager, request: c.Request) -> Result | None:
+    """Answer a numbered command that came before, or whose number has no business here."""
+    if not request.number:
+        if not is_durable(request.command):
+            return None
+        return Refused(Reason.OUT_OF_ORDER, "", "a durable command is numbered in its session")
+    try:
+        return session.recorded_outcome(qm, request)
+    except Refusal as refusal:
+        return _refused(refusal)
+
+
+def _decide(qm: QueueManager, request: c.Request) -> Decision:
+    command = request.command
+    try:
+        return DECIDE[type(command)](qm, request, command)
+    except Refusal as refusal:
+        return Decision([], _refused(refusal), qm.entry_n)
+
+
+def _refused(refusal: Refusal) -> Refused:
+    return Refused(refusal.reason, refusal.name, refusal.detail)
+
+
+def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
+    for record in records:
+        APPLY[type(record)](qm, record)
+    executed.records += records
+
+
+def _reply(
+    qm: QueueManager, executed: Executed, request: c.Request, decision: Decision
+) -> None:
+    """Answer a request, from its records' outcome if they carry one; or leave it parked."""
+    result: Result | None = decision.result
+    after = decision.after
+    if request.number:
+        kept = qm.sessions[qm.connections[request.connection].session]
+        if request.number in kept.outcomes:
+            result = kept.outcomes[request.number]
+        elif result is not None:
+            kept.record(request.number, result)
+        after = qm.entry_n
+    if result is not None:
+        after = qm.entry_n if decision.barrier else after
+        executed.replies.append(Reply(request.connection, request.request, result, after))
+
+
+def _serve(qm: QueueManager, executed: Executed, now_ms: int) -> None:
+    """Serve waiting gets, one at a time, until nobody can be served any more."""
+    while qm.woken:
+        _, queue = qm.woken.popitem()
+        while queue.waiters and _serve_one(qm, executed, queue, now_ms):
+            pass
+
+
+def _serve_one(qm: QueueManager, executed: Executed, queue: Queue, now_ms: int) -> bool:
+    served = waiting.next_served(qm, queue, now_ms)
+    if isinstance(served, list):
+        _apply(qm, executed, served)
+        return bool(served)
+    waiter, decision = served
+    waiting.end(qm, waiter)
+    _apply(qm, executed, decision.records)
+    _reply(qm, executed, waiter.request, decision)
+    return True

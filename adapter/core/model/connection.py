@@ -1,0 +1,40 @@
+"""A client's connection: its handles, its open units, its session. Soft state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adapter.core.model.message import Place
+from adapter.core.model.queue import Queue
+
+if TYPE_CHECKING:
+    from adapter.core.model.unit import Unit
+    from adapter.core.model.waiter import Waiter
+
+START: Place = (-99, 0, 0)
+"""A cursor before every message."""
+
+
+class Handle:
+    """A queue opened by a connection in certain modes, with a browse cursor."""
+
+    __slots__ = ("cursor", "modes", "number", "queue")
+
+    def __init__(self, number: int, queue: Queue, modes: int) -> None:
+        self.number = number
+        self.queue = queue
+        self.modes = modes
+        self.cursor = START
+
+
+class Connection:
+    """What one client connection holds; all of it ends with the connection."""
+
+    __slots__ = ("handles", "number", "session", "units", "waiters")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.handles: dict[int, Handle] = {}
+        self.units: dict[bytes, Unit] = {}
+        self.waiters: dict[int, Waiter] = {}
+        self.session = b""  # the id of its session, if it has one

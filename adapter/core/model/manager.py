@@ -1,0 +1,105 @@
+"""The queue manager's whole state, and the limits it keeps to.
+
+Hard state (queues, sessions) is what the ledger can rebuild; the rest is soft and empty after a
+restart. This module does not know what a verb means.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from msgspec import Struct
+
+from adapter.core.model.connection import Connection
+from adapter.core.model.message import Place
+from adapter.core.model.queue import Queue
+from adapter.core.model.session import Session
+from adapter.core.model.waiter import Waiter
+from adapter.core.results import Result
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """The bounds of a queue manager, each with its reason."""
+
+    unit_messages: int = 10_000
+    """max_uncommitted_messages: a unit is one entry of the ledger and one of its replays."""
+    unit_bytes: int = 7 * 1024 * 1024
+    """A unit is one Kafka record of the ledger, which takes 8 MiB."""
+    handles_per_connection: int = 256
+    """MQ's default MAXHANDS."""
+    units_per_connection: int = 256
+    """One for each thread of a busy program."""
+    waiters_per_queue: int = 10_000
+    """A put looks at each waiter that it may serve."""
+    queues: int = 10_000
+    """Each has a topic of its own: bounds partitions on Kafka."""
+    sessions: int = 100_000
+    """About 1 KB each; the longest detached is forgotten first."""
+    session_expiry_ms: int = 3_600_000
+    """How long a client may stay away and still ask what became of its commands."""
+
+
+class Reply(Struct, gc=False):
+    """What to answer to which request. after: the entry that must be durable first; -1: none."""
+
+    connection: int
+    request: int
+    result: Result
+    after: int = -1
+
+
+class QueueManager:
+    """State of one queue manager. owner_id makes message ids unique across owners."""
+
+    def __init__(self, name: str, owner_id: bytes, limits: Limits | None = None) -> None:
+        self.name = name
+        self.limits = limits or Limits()
+        self.queues: dict[str, Queue] = {}
+        self.incarnations: dict[str, int] = {}
+        self.sessions: dict[bytes, Session] = {}
+        self.connections: dict[int, Connection] = {}
+        self.attached: dict[bytes, int] = {}
+        """Which connection a session is attached to."""
+        self.woken: dict[str, Queue] = {}
+        self.sessions_due_ms = 0
+        self.entry_n = -1
+        """The entry that is being collected: what records applied now will be durable with."""
+        self.expiries: list[tuple[int, str, int, Place]] = []
+        self.deadlines: list[tuple[int, int, Waiter]] = []
+        self._id_prefix = b"MQK " + owner_id[:12]
+        self._ids = 0
+        self._order = 0
+
+    def new_message_id(self) -> bytes:
+        """Draw a message id: unique as long as owner ids are."""
+        self._ids += 1
+        return self._id_prefix + self._ids.to_bytes(8, "big")
+
+    def wake(self, queue: Queue) -> None:
+        """Note that gets waiting on this queue may be served now."""
+        if queue.waiters:
+            self.woken[queue.name] = queue
+
+    def add_expiry(self, time_ms: int, queue: Queue, place: Place) -> None:
+        """Remember to look at a message when it expires."""
+        heapq.heappush(self.expiries, (time_ms, queue.name, queue.incarnation, place))
+
+    def add_deadline(self, time_ms: int, waiter: Waiter) -> None:
+        """Remember to end a wait."""
+        self._order += 1
+        heapq.heappush(self.deadlines, (time_ms, self._order, waiter))
+
+    def pop_deadline(self) -> Waiter:
+        """Remove and return the waiter whose deadline comes first."""
+        return heapq.heappop(self.deadlines)[2]
+
+    def pop_expiry(self) -> tuple[Queue, Place] | None:
+        """Remove the next expiry; return its queue and place if that queue still exists."""
+        _, name, incarnation, place = heapq.heappop(self.expiries)
+        queue = self.queues.get(name)
+        return (queue, place) if queue and queue.incarnation == incarnation else None
+
+    def next_tick_ms(self) -> int | None:
+        """Say when the next Tick has something to do, or None."""
+        due = [heap[0][0] for heap in (self.expiries, self.deadlines) if heap]
+        return min(due) if due else None

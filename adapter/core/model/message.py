@@ -1,0 +1,104 @@
+"""A message, as applications put it and as a queue stores it.
+
+The body is opaque bytes. Times are milliseconds since the epoch (UTC). This module does not know
+how a message is encoded, nor where it is kept.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+ID_LENGTH = 24
+NO_ID = bytes(ID_LENGTH)
+PRIORITY_AS_QUEUE = -1  # MQPRI_PRIORITY_AS_Q_DEF
+PERSISTENCE_AS_QUEUE = -1
+EXPIRY_UNLIMITED = -1
+PRIORITY_MAX = 9
+
+Place = tuple[int, int, int]
+"""(-lane, seq, n): ascending order is the order of delivery; n > 0 for non-persistent messages."""
+
+Property = None | bool | int | float | str | bytes
+
+
+class Message(Struct, array_like=True, gc=False, kw_only=True):
+    """What an application puts. Resolved in place when it is admitted to a queue.
+
+    Ids are 24 bytes; an empty message_id asks for a new one. expiry_ms counts from the put and is
+    kept as given; expires_at_ms is 0 until the message is admitted, and 0 for ever if it has none.
+    """
+
+    body: bytes = b""
+    message_id: bytes = b""
+    correlation_id: bytes = b""
+    group_id: bytes = b""
+    group_seq: int = 1
+    last_in_group: bool = False
+    priority: int = PRIORITY_AS_QUEUE
+    persistence: int = PERSISTENCE_AS_QUEUE
+    expiry_ms: int = EXPIRY_UNLIMITED
+    format: str = ""
+    message_type: int = 8  # MQMT_DATAGRAM
+    report: int = 0
+    feedback: int = 0
+    encoding: int = 546  # MQENC_NATIVE on x86-64
+    ccsid: int = 1208  # UTF-8
+    reply_to: str = ""
+    reply_to_queue_manager: str = ""
+    user: str = ""
+    application: str = ""
+    properties: dict[str, Property] | None = None
+    put_time_ms: int = 0
+    expires_at_ms: int = 0
+
+
+class Stored(Struct, gc=False, kw_only=True, eq=False):
+    """A message in its place on a queue. Identity counts, not equality."""
+
+    message: Message
+    place: Place
+    unit: bytes
+    unit_index: int
+    unit_size: int
+    queue_unit_index: int
+    queue_unit_size: int
+    backout_count: int = 0
+    locked: bool = False
+    entry_n: int = -1  # the entry that must be durable before this message may be shown
+
+
+class Delivered(Struct, array_like=True, gc=False):
+    """A message as a reply carries it."""
+
+    message: Message
+    lane: int
+    seq: int
+    n: int
+    backout_count: int
+    unit: bytes
+    unit_index: int
+    unit_size: int
+    queue_unit_index: int
+    queue_unit_size: int
+
+
+def delivered(stored: Stored) -> Delivered:
+    """Show a stored message to a client."""
+    lane, seq, n = stored.place
+    return Delivered(
+        stored.message, -lane, seq, n, stored.backout_count, stored.unit, stored.unit_index,
+        stored.unit_size, stored.queue_unit_index, stored.queue_unit_size,
+    )
+
+
+def weight(message: Message) -> int:
+    """Bound from above the bytes this message takes in an entry of the ledger."""
+    texts = (message.format, message.reply_to, message.reply_to_queue_manager, message.user,
+             message.application)
+    size = len(message.body) + 512 + 4 * sum(map(len, texts))
+    if message.properties:
+        for name, value in message.properties.items():
+            size += 4 * len(name) + 24
+            if isinstance(value, (str, bytes)):
+                size += 4 * len(value)
+    return size

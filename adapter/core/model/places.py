@@ -1,0 +1,81 @@
+"""Messages in the order of their places: cheap at both ends, honest in the middle.
+
+A sorted list with a moving head. Taking from the head and adding at the tail cost O(1); putting
+back or removing in the middle costs a bisection and one memmove. It does not know what a place
+means.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from operator import attrgetter
+
+from adapter.core.model.message import Place, Stored
+
+_COMPACT_AT = 512  # taken slots kept in front of the head before they are cut off
+
+_place = attrgetter("place")
+
+
+class Places:
+    """Stored messages sorted by place."""
+
+    __slots__ = ("_head", "_items")
+
+    def __init__(self) -> None:
+        self._items: list[Stored | None] = []
+        self._head = 0
+
+    def __len__(self) -> int:
+        return len(self._items) - self._head
+
+    def first(self) -> Stored | None:
+        """Return the message that comes first, if any."""
+        return self._items[self._head] if self._head < len(self._items) else None
+
+    def add(self, stored: Stored) -> None:
+        """Add a message at its place, wherever that is."""
+        items, head = self._items, self._head
+        if len(items) == head or items[-1].place < stored.place:  # type: ignore[union-attr]
+            items.append(stored)
+        elif head and stored.place < items[head].place:  # type: ignore[union-attr]
+            self._head = head - 1
+            items[head - 1] = stored
+        else:
+            items.insert(self._index(stored.place), stored)
+
+    def remove(self, stored: Stored) -> None:
+        """Remove a message that is here; ValueError if it is not."""
+        items, head = self._items, self._head
+        if head < len(items) and items[head] is stored:
+            items[head] = None
+            self._head = head + 1
+            self._compact()
+            return
+        index = self._index(stored.place)
+        if index == len(items) or items[index] is not stored:
+            raise ValueError(f"no message at {stored.place}")
+        del items[index]
+
+    def after(self, place: Place) -> Iterator[Stored]:
+        """Iterate over the messages strictly behind a place. Do not change me meanwhile."""
+        items = self._items
+        index = self._index(place)
+        if index < len(items) and items[index].place == place:  # type: ignore[union-attr]
+            index += 1
+        for at in range(index, len(items)):
+            yield items[at]  # type: ignore[misc]
+
+    def __iter__(self) -> Iterator[Stored]:
+        items = self._items
+        for at in range(self._head, len(items)):
+            yield items[at]  # type: ignore[misc]
+
+    def _index(self, place: Place) -> int:
+        return bisect_left(self._items, place, lo=self._head, key=_place)
+
+    def _compact(self) -> None:
+        if self._head >= _COMPACT_AT and self._head * 2 >= len(self._items):
+            del self._items[: self._head]
+            self._head = 0

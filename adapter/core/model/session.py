@@ -1,0 +1,55 @@
+"""A client's session: the outcomes of its numbered commands, kept until it has seen them.
+
+Hard state: the ledger rebuilds it. The client numbers its durable commands densely from 1. An
+outcome is kept from the moment it is decided until the client says that it has seen it, so that a
+command sent again is answered and never executed twice.
+"""
+
+from __future__ import annotations
+
+from adapter.core.model.ranges import Ranges
+from adapter.core.results import Result
+
+WINDOW = 1024  # numbered commands a client may have unseen: bounds what is kept for it
+UNIT_RANGES_MAX = 1000  # gaps remembered among committed units, before the oldest are forgotten
+
+
+class Session:
+    """One client session."""
+
+    __slots__ = ("committed", "expected", "forgotten", "ident", "issued",
+                 "last_seen_ms", "outcomes", "running", "seen")
+
+    def __init__(self, ident: bytes, time_ms: int) -> None:
+        self.ident = ident
+        self.issued = 0  # the highest number met
+        self.outcomes: dict[int, Result] = {}
+        self.running: set[int] = set()  # commands that wait
+        self.expected: set[int] = set()  # numbers that may come again after a resumption
+        self.seen: list[int] = []  # acknowledged, but the ledger does not say so yet
+        self.last_seen_ms = time_ms
+        self.committed = Ranges()
+        self.forgotten = -1  # outcomes of units numbered up to this one are no longer known
+
+    def record(self, number: int, result: Result) -> None:
+        """Keep the outcome of a command until it is acknowledged."""
+        self.running.discard(number)
+        self.issued = max(self.issued, number)
+        self.outcomes[number] = result
+
+    def acknowledge(self, seen: list[int]) -> None:
+        """Drop the outcomes that the client has seen."""
+        for number in seen:
+            self.outcomes.pop(number, None)
+
+    def unit_committed(self, number: int) -> None:
+        """Remember a committed unit by its number in this session."""
+        self.committed.add(number)
+        if len(self.committed) > UNIT_RANGES_MAX:
+            self.forgotten = self.committed.pop_first()[1]
+
+    def is_committed(self, number: int) -> bool | None:
+        """Say whether a unit was committed; None if that is no longer known."""
+        if number in self.committed:
+            return True
+        return None if number <= self.forgotten else False

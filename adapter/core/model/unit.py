@@ -1,0 +1,37 @@
+"""A unit of work in flight: soft state, gone with the owner.
+
+It holds uncommitted puts in the order they were made, and locks the messages it got. A unit ends
+exactly once: by commit or by backout; then it is no longer known here.
+"""
+
+from __future__ import annotations
+
+from adapter.core.model.message import Message, Stored
+from adapter.core.model.queue import Queue
+
+
+class Unit:
+    """What one client has put and got since the unit's first verb. weight bounds its bytes."""
+
+    __slots__ = ("connection", "gets", "ident", "puts", "weight")
+
+    def __init__(self, ident: bytes, connection: int) -> None:
+        self.ident = ident
+        self.connection = connection
+        self.puts: list[tuple[Queue, Message]] = []
+        self.gets: list[tuple[Queue, Stored]] = []
+        self.weight = 0
+
+    def __len__(self) -> int:
+        return len(self.puts) + len(self.gets)
+
+    def hold_put(self, queue: Queue, message: Message, weight: int) -> None:
+        """Keep a put until the unit ends."""
+        self.puts.append((queue, message))
+        self.weight += weight
+        queue.hold_put(message)
+
+    def lock(self, queue: Queue, stored: Stored) -> None:
+        """Lock a message until the unit ends."""
+        self.gets.append((queue, stored))
+        queue.lock(stored)

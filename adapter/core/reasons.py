@@ -1,0 +1,59 @@
+"""The closed set of reasons for which the queue manager refuses a request.
+
+Every face maps this set to its own codes by a total, tested table; the numbers are part of the
+wire protocol and never change their meaning. This module knows no face's codes.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Reason(IntEnum):
+    """Why a request was refused. Nothing was changed when a request is refused."""
+
+    QUEUE_NOT_FOUND = 1
+    QUEUE_EXISTS = 2
+    QUEUE_FULL = 3
+    QUEUE_NOT_EMPTY = 4
+    QUEUE_IN_USE = 5
+    GET_INHIBITED = 6
+    PUT_INHIBITED = 7
+    MESSAGE_TOO_LONG = 8
+    UNIT_TOO_LARGE = 9
+    BACKED_OUT = 10
+    HANDLE_NOT_OPEN = 11
+    HANDLE_IN_USE = 12
+    NOT_OPEN_FOR_INPUT = 13
+    NOT_OPEN_FOR_OUTPUT = 14
+    NOT_OPEN_FOR_BROWSE = 15
+    NOT_OPEN_FOR_INQUIRE = 16
+    NOT_OPEN_FOR_SET = 17
+    PRIORITY_ERROR = 18
+    PERSISTENCE_ERROR = 19
+    EXPIRY_ERROR = 20
+    IDENTIFIER_ERROR = 21
+    OPTIONS_ERROR = 22
+    NAME_ERROR = 23
+    ATTRIBUTE_ERROR = 24
+    WAIT_INTERVAL_ERROR = 25
+    LIMIT_REACHED = 26
+    OUTCOME_UNKNOWN = 27
+    OUT_OF_ORDER = 28
+    MALFORMED_REQUEST = 29
+    QUEUE_MANAGER_NAME_ERROR = 30
+    QUEUE_MANAGER_STOPPING = 31
+    QUEUE_MANAGER_NOT_AVAILABLE = 32
+    PROTOCOL_VERSION_ERROR = 33
+    PROPERTY_ERROR = 34
+    MESSAGE_TYPE_ERROR = 35
+
+
+class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error
+    """Raised inside decide_* before anything is changed; the dispatcher turns it into a reply."""
+
+    def __init__(self, reason: Reason, name: str = "", detail: str = "") -> None:
+        super().__init__(reason, name, detail)
+        self.reason = reason
+        self.name = name
+        self.detail = detail

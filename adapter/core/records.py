@@ -1,0 +1,141 @@
+"""What happened: the closed set of records that the ledger holds and replay applies.
+
+Records are past tense. Every movement of a message is one, live and on replay; those of
+non-persistent messages have logged=False and are applied without being written. New fields are
+added through the schema of the entry (schemas/entry.avsc), with a default.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from adapter.core.model.message import Message
+
+Verb = Literal["commit", "put", "get"]
+Cause = Literal["expired", "purged"]
+
+
+class OutcomeOf(Struct, gc=False):
+    """The numbered command whose outcome a record is. seen: outcomes that may be dropped."""
+
+    session: bytes
+    number: int
+    seen: list[int]
+
+
+class Placed(Struct, gc=False):
+    """A message and the place it was put to; index and size within this queue's share."""
+
+    queue: str
+    lane: int
+    seq: int
+    n: int
+    index: int
+    queue_index: int
+    queue_size: int
+    message: Message
+
+
+class Taken(Struct, gc=False):
+    """The place a message was taken from for good."""
+
+    queue: str
+    lane: int
+    seq: int
+    n: int = 0
+
+
+class UnitCommitted(Struct):
+    """A unit's puts and gets took effect together. A put or get outside a unit is one of its own.
+
+    size counts the puts of the whole unit, persistent or not.
+    """
+
+    unit: bytes
+    size: int
+    puts: list[Placed]
+    gets: list[Taken]
+    verb: Verb
+    outcome: OutcomeOf | None
+    logged: bool = True
+
+
+class BackoutCounted(Struct):
+    """The messages at these places were returned by a backout; each count rose by one."""
+
+    gets: list[Taken]
+    outcome: OutcomeOf | None
+    logged: bool = True
+
+
+class MessagesDiscarded(Struct):
+    """The messages at these places are gone without having been got."""
+
+    places: list[Taken]
+    cause: Cause
+    logged: bool = True
+
+
+class QueueDefined(Struct):
+    """A queue came to be. incarnation: how many queues of this name there were before."""
+
+    name: str
+    incarnation: int
+    attributes: dict[str, Any]
+    logged: bool = True
+
+
+class QueueAltered(Struct):
+    """These attributes of a queue took these values."""
+
+    name: str
+    attributes: dict[str, Any]
+    logged: bool = True
+
+
+class QueueDeleted(Struct):
+    """A queue ceased to be, with what was on it."""
+
+    name: str
+    logged: bool = True
+
+
+class SessionOpened(Struct):
+    """A client session became known."""
+
+    session: bytes
+    time_ms: int
+    logged: bool = True
+
+
+class SessionExpired(Struct):
+    """A client session was forgotten: its outcomes can no longer be asked for."""
+
+    session: bytes
+    logged: bool = True
+
+
+class OutcomeRecorded(Struct):
+    """A numbered command that moved no message had this outcome."""
+
+    outcome: OutcomeOf
+    count: int
+    logged: bool = True
+
+
+class EventRaised(Struct):
+    """Something an operator may want to know. name: the object it is about."""
+
+    kind: str
+    name: str
+    time_ms: int
+    details: dict[str, str]
+    logged: bool = True
+
+
+Record = (
+    UnitCommitted | BackoutCounted | MessagesDiscarded | QueueDefined | QueueAltered
+    | QueueDeleted | SessionOpened | SessionExpired | OutcomeRecorded | EventRaised
+)

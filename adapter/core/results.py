@@ -1,0 +1,91 @@
+"""What a command is answered with: the other half of the contract between wire and core.
+
+A result's tag is part of the protocol and is never reused; new fields go last, with a default.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from adapter.core.model.message import Delivered
+
+UnitState = Literal["committed", "backed out", "in flight", "unknown"]
+
+
+class Done(Struct, array_like=True, tag=1, gc=False):
+    """It is done; durable if the command is a durable one. count: messages it concerned."""
+
+    count: int = 0
+
+
+class Refused(Struct, array_like=True, tag=2, gc=False):
+    """It was refused and nothing was changed. reason: core.reasons.Reason."""
+
+    reason: int
+    name: str = ""
+    detail: str = ""
+
+
+class PutDone(Struct, array_like=True, tag=3, gc=False):
+    """The messages were accepted, under these ids, at this time."""
+
+    message_ids: list[bytes]
+    put_time_ms: int
+
+
+class Messages(Struct, array_like=True, tag=4):
+    """The messages got or browsed; empty if there was none (in time)."""
+
+    messages: list[Delivered]
+
+
+class UnitOutcome(Struct, array_like=True, tag=5, gc=False):
+    """What became of a unit."""
+
+    state: UnitState
+
+
+class QueueDescription(Struct, array_like=True, gc=False):
+    """A queue's name and attributes, and the topic incarnation it writes to."""
+
+    name: str
+    incarnation: int
+    attributes: dict[str, Any]
+
+
+class Descriptions(Struct, array_like=True, tag=6):
+    """The queues whose name fits, by name."""
+
+    queues: list[QueueDescription]
+
+
+class QueueStatus(Struct, array_like=True, gc=False):
+    """Soft figures of one queue. uncommitted counts puts and gets of open units."""
+
+    name: str
+    current_depth: int
+    open_input_count: int
+    open_output_count: int
+    uncommitted: int
+    uncommitted_puts: int
+    uncommitted_gets: int
+    waiting_gets: int
+    oldest_message_age_s: float
+    depth_by_priority: list[int]
+
+
+class Statuses(Struct, array_like=True, tag=7):
+    """The status of the queues whose name fits, by name."""
+
+    queues: list[QueueStatus]
+
+
+class Resumed(Struct, array_like=True, tag=8, gc=False):
+    """The session is attached again; unanswered numbered commands may be sent again."""
+
+
+Result = (
+    Done | Refused | PutDone | Messages | UnitOutcome | Descriptions | Statuses | Resumed
+)

@@ -1,0 +1,79 @@
+"""What decide_* returns, and the helpers that every family shares. It knows no single verb."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from adapter.core.commands import Request
+from adapter.core.model.connection import Connection, Handle
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.queue import Queue
+from adapter.core.model.session import Session
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import OutcomeOf, Record
+from adapter.core.results import Result
+
+UNIT_ID_LENGTH = 24
+SESSION_ID_LENGTH = 16
+
+
+class Decision(Struct):
+    """Records to apply, and the answer.
+
+    result: None if it is parked, or if a record carries the command's outcome. after: the entry
+    that must be durable before the result may be shown. barrier: an entry made after the request
+    must be durable first, so that a deposed owner cannot answer. replies: answers to other
+    requests, which waited. closed: connections that this one has taken the place of.
+    """
+
+    records: list[Record]
+    result: Result | None = None
+    after: int = -1
+    barrier: bool = False
+    replies: list[Reply] = []
+    closed: list[int] = []
+
+
+def connection_of(qm: QueueManager, request: Request) -> Connection:
+    """Return the connection that asks."""
+    return qm.connections[request.connection]
+
+
+def session_of(qm: QueueManager, request: Request) -> Session:
+    """Return the session of the connection that asks, or refuse."""
+    session = qm.sessions.get(qm.connections[request.connection].session)
+    if session is None:
+        raise Refusal(Reason.OUT_OF_ORDER, detail="this command needs a session: open one first")
+    return session
+
+
+def outcome_of(qm: QueueManager, request: Request) -> OutcomeOf | None:
+    """Say whose outcome the record being made is. Call it after the last possible refusal."""
+    if not request.number:
+        return None
+    session = session_of(qm, request)
+    seen, session.seen = session.seen, []
+    return OutcomeOf(session.ident, request.number, seen)
+
+
+def handle_of(qm: QueueManager, request: Request, number: int, mode: int, reason: Reason) -> Handle:
+    """Return an open handle, or refuse if it is not open, or not open for this."""
+    handle = qm.connections[request.connection].handles.get(number)
+    if handle is None:
+        raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not open")
+    if not handle.modes & mode:
+        raise Refusal(reason, handle.queue.name)
+    return handle
+
+
+def queue_of(qm: QueueManager, name: str) -> Queue:
+    """Return a queue by name, or refuse."""
+    queue = qm.queues.get(name)
+    if queue is None:
+        raise Refusal(Reason.QUEUE_NOT_FOUND, name)
+    return queue
+
+
+def own_unit(request: Request, session: bytes) -> bytes:
+    """Name the unit that a verb outside any unit is: unique, and never a client's own."""
+    return session + (1 << 63 | request.number).to_bytes(8, "big")

@@ -1,0 +1,177 @@
+"""Get: which message a get is given, and what happens when there is none yet.
+
+Order: priority descending, then commit order, as the places say. A get outside a unit is a unit of
+its own. This module does not know how a waiting get is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adapter.core.commands import INPUT, Browse, Get, Request
+from adapter.core.model.connection import Handle
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import ID_LENGTH, Stored, delivered
+from adapter.core.model.queue import ID_FIELDS, Queue
+from adapter.core.model.unit import Unit
+from adapter.core.model.waiter import Waiter
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import MessagesDiscarded, Record
+from adapter.core.results import Messages
+from adapter.core.rules.decision import (
+    Decision,
+    connection_of,
+    handle_of,
+    outcome_of,
+    own_unit,
+    session_of,
+)
+from adapter.core.rules.unit import commit_records, taken_from, unit_of, unit_with_room
+
+MESSAGES_PER_GET_MAX = 10_000
+WAIT_MAX_MS = 2**31 - 1  # MQGMO.WaitInterval is a 32-bit number
+BYTES_PER_GET_MAX = 4 * 1024 * 1024
+"""A batch ends after this many bytes of bodies, so that one reply stays a bounded frame."""
+
+
+def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
+    """MQGET. The messages are the answer, [] if there is none and the get does not wait."""
+    handle = handle_of(qm, request, command.handle, INPUT, Reason.NOT_OPEN_FOR_INPUT)
+    _check(qm, request, command, handle.queue)
+    records: list[Record] = []
+    given = give(qm, request, command, handle, records)
+    if given is not None:
+        return given
+    if command.wait_ms == 0:
+        return Decision(records, Messages([]), qm.entry_n)
+    _park(qm, request, command, handle)
+    return Decision(records)
+
+
+def _check(qm: QueueManager, request: Request, command: Get, queue: Queue) -> None:
+    if queue.attributes.inhibit_get:
+        raise Refusal(Reason.GET_INHIBITED, queue.name)
+    check_match(command, queue)
+    if not -1 <= command.wait_ms <= WAIT_MAX_MS:
+        raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
+    if not 1 <= command.limit <= MESSAGES_PER_GET_MAX:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
+    if command.unit:
+        unit_with_room(qm, request, command.unit, 1, 0)
+    elif command.limit != 1:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a get takes one message")
+
+
+def check_match(command: Get | Browse, queue: Queue) -> None:
+    """Refuse ids that no message can have."""
+    for field in ID_FIELDS:
+        if len(getattr(command, field)) not in (0, ID_LENGTH):
+            raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{field} is not 24 bytes")
+
+
+def give(
+    qm: QueueManager, request: Request, command: Get, handle: Handle, records: list[Record]
+) -> Decision | None:
+    """Give a get what there is now, or None. records: takes what has expired on the way."""
+    queue = handle.queue
+    unit = unit_of(qm, request, command.unit) if command.unit else None
+    expired: list[Stored] = []
+    found = _select(queue, command, unit, request.now_ms, expired)
+    records += discarded(queue, expired)
+    if not found:
+        return None
+    if unit is None:
+        ident = own_unit(request, session_of(qm, request).ident)
+        outcome = outcome_of(qm, request)
+        pairs = [(queue, stored) for stored in found]
+        return Decision(records + commit_records(ident, [], pairs, "get", outcome))
+    for stored in found:
+        unit.lock(queue, stored)
+    after = max(stored.entry_n for stored in found)
+    return Decision(records, Messages([delivered(stored) for stored in found]), after)
+
+
+def discarded(queue: Queue, expired: list[Stored]) -> list[Record]:
+    """Say which messages are gone because their time is over."""
+    taken = [taken_from(queue, stored) for stored in expired]
+    logged = [t for t in taken if not t.n]
+    soft = [t for t in taken if t.n]
+    records: list[Record] = [MessagesDiscarded(logged, "expired")] if logged else []
+    return records + ([MessagesDiscarded(soft, "expired", logged=False)] if soft else [])
+
+
+def candidates(queue: Queue, command: Get | Browse) -> Iterable[Stored]:
+    """Iterate over the available messages that fit, in the order of delivery."""
+    wanted = [(field, value) for field in ID_FIELDS if (value := getattr(command, field))]
+    if not wanted:
+        return queue.in_order()
+    first, *rest = wanted
+    fitting: Iterable[Stored] = queue.with_id(*first)
+    if rest:
+        fitting = (stored for stored in fitting
+                   if all(getattr(stored.message, field) == value for field, value in rest))
+    return fitting
+
+
+def _select(
+    queue: Queue, command: Get, unit: Unit | None, now_ms: int, expired: list[Stored]
+) -> list[Stored]:
+    """Choose what to give; messages met whose time is over go to expired instead."""
+    if command.place is not None:
+        return _at_place(queue, command.place, now_ms, expired)
+    limit = command.limit
+    if unit is not None:
+        limit = min(limit, _room_alone(unit, command.alone))
+    found: list[Stored] = []
+    size = 0
+    for stored in candidates(queue, command) if limit else ():
+        message = stored.message
+        if 0 < message.expires_at_ms <= now_ms:
+            expired.append(stored)
+            continue
+        size += len(message.body)
+        if found and (size > BYTES_PER_GET_MAX or (command.alone and stored.backout_count)):
+            break
+        if command.alone and stored.backout_count and unit is not None and unit.gets:
+            break
+        found.append(stored)
+        if len(found) == limit or (command.alone and stored.backout_count):
+            break
+    return found
+
+
+def _room_alone(unit: Unit, alone: bool) -> int:
+    """Say how many more messages a unit may be given; none beside one that came back before."""
+    if alone and any(stored.backout_count for _, stored in unit.gets):
+        return 0
+    return MESSAGES_PER_GET_MAX
+
+
+def _at_place(
+    queue: Queue, place: tuple[int, int, int], now_ms: int, expired: list[Stored]
+) -> list[Stored]:
+    lane, seq, n = place
+    stored = queue.stored.get((-lane, seq, n))
+    if stored is None or stored.locked:
+        return []
+    if 0 < stored.message.expires_at_ms <= now_ms:
+        expired.append(stored)
+        return []
+    return [stored]
+
+
+def _park(qm: QueueManager, request: Request, command: Get, handle: Handle) -> None:
+    """Let a get wait; it is served in the order of arrival."""
+    queue = handle.queue
+    if len(queue.waiters) >= qm.limits.waiters_per_queue:
+        most = qm.limits.waiters_per_queue
+        raise Refusal(Reason.LIMIT_REACHED, queue.name, f"{most} gets wait already")
+    deadline = request.now_ms + command.wait_ms if command.wait_ms > 0 else 0
+    waiter = Waiter(request, command, handle, deadline)
+    queue.waiters.append(waiter)
+    connection = connection_of(qm, request)
+    connection.waiters[request.request] = waiter
+    if deadline:
+        qm.add_deadline(deadline, waiter)
+    if request.number:
+        session_of(qm, request).running.add(request.number)

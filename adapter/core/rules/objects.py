@@ -1,0 +1,198 @@
+"""Objects: defining, altering, deleting, purging and inquiring about queues."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from adapter.core.attributes import NAME_LENGTH_MAX, QueueAttributes, problem_with
+from adapter.core.commands import (
+    SET,
+    AlterQueue,
+    AskStatus,
+    DefineQueue,
+    DeleteQueue,
+    Inquire,
+    PurgeQueue,
+    Request,
+    SetAttributes,
+)
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.queue import Queue
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import (
+    EventRaised,
+    MessagesDiscarded,
+    OutcomeRecorded,
+    QueueAltered,
+    QueueDefined,
+    QueueDeleted,
+    Record,
+)
+from adapter.core.results import (
+    Descriptions,
+    Done,
+    QueueDescription,
+    QueueStatus,
+    Statuses,
+)
+from adapter.core.rules import waiting
+from adapter.core.rules.decision import Decision, handle_of, outcome_of, queue_of
+from adapter.core.rules.unit import taken_from
+
+NAME = re.compile(r"[A-Za-z0-9._/%]+")
+SET_ATTRIBUTES = ("inhibit_get", "inhibit_put")
+"""What MQSET may change; the rest takes ALTER."""
+
+
+def decide_define(qm: QueueManager, request: Request, command: DefineQueue) -> Decision:
+    """DEFINE QLOCAL; with replace an existing queue is altered, its messages stay."""
+    if command.name in qm.queues and command.replace:
+        return decide_alter(qm, request, AlterQueue(command.name, command.attributes))
+    if command.name in qm.queues:
+        raise Refusal(Reason.QUEUE_EXISTS, command.name)
+    if len(command.name) > NAME_LENGTH_MAX or not NAME.fullmatch(command.name):
+        raise Refusal(Reason.NAME_ERROR, command.name,
+                      "a name has 1 to 48 of A-Z a-z 0-9 . _ / %")
+    if len(qm.queues) >= qm.limits.queues:
+        raise Refusal(Reason.LIMIT_REACHED, command.name, f"{qm.limits.queues} queues at most")
+    _check_attributes(command.name, command.attributes)
+    incarnation = qm.incarnations.get(command.name, 0)
+    record = QueueDefined(command.name, incarnation, command.attributes)
+    return _recorded(qm, request, [record], 0)
+
+
+def decide_alter(qm: QueueManager, request: Request, command: AlterQueue) -> Decision:
+    """ALTER QLOCAL. Altering PRIORITY/FIFO moves no message that is on the queue."""
+    queue = queue_of(qm, command.name)
+    _check_attributes(command.name, command.attributes)
+    replies = _inhibit(qm, queue, command.attributes)
+    record = QueueAltered(command.name, command.attributes)
+    return _recorded(qm, request, [record], 0, replies)
+
+
+def decide_set(qm: QueueManager, request: Request, command: SetAttributes) -> Decision:
+    """MQSET through a handle."""
+    handle = handle_of(qm, request, command.handle, SET, Reason.NOT_OPEN_FOR_SET)
+    other = sorted(set(command.attributes) - set(SET_ATTRIBUTES))
+    if other:
+        raise Refusal(Reason.ATTRIBUTE_ERROR, handle.queue.name,
+                      f"{other[0]} is not changed by set; alter the queue")
+    return decide_alter(qm, request, AlterQueue(handle.queue.name, command.attributes))
+
+
+def decide_delete(qm: QueueManager, request: Request, command: DeleteQueue) -> Decision:
+    """DELETE QLOCAL: not while it is open or units hold messages of it."""
+    queue = queue_of(qm, command.name)
+    if queue.open_handles or queue.uncommitted_puts or queue.locked_count:
+        raise Refusal(Reason.QUEUE_IN_USE, queue.name, "it is open, or units in flight hold it")
+    if queue.stored and not command.purge:
+        raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name,
+                      f"{len(queue.stored)} messages are on it; purge deletes them too")
+    return _recorded(qm, request, [QueueDeleted(queue.name)], len(queue.stored))
+
+
+def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Decision:
+    """CLEAR QLOCAL: discard every message that no unit holds; the answer says how many."""
+    queue = queue_of(qm, command.name)
+    taken = [taken_from(queue, stored) for stored in queue.in_order()]
+    logged = [t for t in taken if not t.n]
+    soft = [t for t in taken if t.n]
+    records: list[Record] = [MessagesDiscarded(logged, "purged")] if logged else []
+    if soft:
+        records.append(MessagesDiscarded(soft, "purged", logged=False))
+    return _recorded(qm, request, records, len(taken))
+
+
+def decide_inquire(qm: QueueManager, request: Request, command: Inquire) -> Decision:
+    """INQUIRE_Q: attributes of the queues that fit the pattern."""
+    found = [
+        QueueDescription(queue.name, queue.incarnation, msgspec.structs.asdict(queue.attributes))
+        for queue in _fitting(qm, command.pattern)
+    ]
+    return Decision([], Descriptions(found), qm.entry_n)
+
+
+def decide_status(qm: QueueManager, request: Request, command: AskStatus) -> Decision:
+    """INQUIRE_Q_STATUS: figures of the queues that fit the pattern."""
+    found = [_status(queue, request.now_ms) for queue in _fitting(qm, command.pattern)]
+    return Decision([], Statuses(found), qm.entry_n)
+
+
+def _fitting(qm: QueueManager, pattern: str) -> list[Queue]:
+    if pattern in qm.queues:
+        return [qm.queues[pattern]]
+    return [queue for name, queue in sorted(qm.queues.items()) if fnmatchcase(name, pattern)]
+
+
+def _status(queue: Queue, now_ms: int) -> QueueStatus:
+    heads = [head.message.put_time_ms for lane in queue.lanes if (head := lane.available.first())]
+    age_s = max(0, now_ms - min(heads)) / 1000 if heads else 0.0
+    return QueueStatus(
+        queue.name, queue.depth, queue.open_input, queue.open_output,
+        queue.uncommitted_puts + queue.locked_count, queue.uncommitted_puts, queue.locked_count,
+        len(queue.waiters), age_s, list(queue.depth_by_priority),
+    )
+
+
+def _check_attributes(name: str, attributes: dict[str, Any]) -> None:
+    for attribute, value in attributes.items():
+        problem = problem_with(attribute, value)
+        if problem:
+            raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
+
+
+def _inhibit(qm: QueueManager, queue: Queue, attributes: dict[str, Any]) -> list[Reply]:
+    return waiting.inhibited(qm, queue) if attributes.get("inhibit_get") else []
+
+
+def _recorded(
+    qm: QueueManager, request: Request, records: list[Record], count: int,
+    replies: list[Reply] | None = None,
+) -> Decision:
+    outcome = outcome_of(qm, request)
+    if outcome is not None:
+        records = [*records, OutcomeRecorded(outcome, count)]
+    return Decision(records, Done(count), qm.entry_n, replies=replies or [])
+
+
+def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
+    """Make the queue."""
+    attributes = QueueAttributes(**record.attributes)
+    qm.queues[record.name] = Queue(record.name, record.incarnation, attributes)
+    qm.incarnations[record.name] = record.incarnation + 1
+
+
+def apply_queue_altered(qm: QueueManager, record: QueueAltered) -> None:
+    """Change the attributes."""
+    attributes = qm.queues[record.name].attributes
+    for name, value in record.attributes.items():
+        setattr(attributes, name, value)
+
+
+def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> None:
+    """Forget the queue and what was on it."""
+    del qm.queues[record.name]
+
+
+def apply_messages_discarded(qm: QueueManager, record: MessagesDiscarded) -> None:
+    """Remove messages that nobody got."""
+    for t in record.places:
+        qm.queues[t.queue].take((-t.lane, t.seq, t.n))
+
+
+def apply_outcome_recorded(qm: QueueManager, record: OutcomeRecorded) -> None:
+    """Keep the outcome of a command that moved no message."""
+    session = qm.sessions[record.outcome.session]
+    session.acknowledge(record.outcome.seen)
+    session.record(record.outcome.number, Done(record.count))
+
+
+def apply_event_raised(qm: QueueManager, record: EventRaised) -> None:
+    """Remember that a queue was reported full, so that it is reported once."""
+    queue = qm.queues.get(record.name)
+    if queue is not None and record.kind == "queue_full":
+        queue.full_reported = True

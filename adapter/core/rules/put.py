@@ -1,0 +1,134 @@
+"""Put: admission of messages, into a unit or as a unit of its own. It does not know the ledger."""
+
+from __future__ import annotations
+
+from adapter.core.commands import OUTPUT, Put, Request
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import (
+    ID_LENGTH,
+    NO_ID,
+    PRIORITY_MAX,
+    Message,
+    Property,
+    weight,
+)
+from adapter.core.model.queue import Queue
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import EventRaised
+from adapter.core.results import PutDone, Refused
+from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
+from adapter.core.rules.unit import commit_records, unit_with_room
+
+EXPIRY_MAX_MS = 100 * 999_999_999  # MQMD.Expiry: nine digits of tenths of a second
+MESSAGE_TYPES = (1, 2, 4, 8)  # MQMT_REQUEST, _REPLY, _REPORT, _DATAGRAM
+MESSAGE_TYPE_APPLICATION = range(65_536, 1_000_000_000)  # MQMT_APPL_FIRST to _LAST
+GROUP_SEQ_MAX = 999_999_999
+PROPERTIES_MAX = 256
+MESSAGES_PER_PUT_MAX = 10_000
+TEXT_LENGTHS = (("format", 8), ("reply_to", 48), ("reply_to_queue_manager", 48), ("user", 64),
+                ("application", 64))
+
+
+def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
+    """MQPUT. The ids of the messages are the answer; durable if outside a unit."""
+    handle = handle_of(qm, request, command.handle, OUTPUT, Reason.NOT_OPEN_FOR_OUTPUT)
+    queue = handle.queue
+    if not 1 <= len(command.messages) <= MESSAGES_PER_PUT_MAX:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "a put has 1 to 10,000 messages")
+    if queue.attributes.inhibit_put:
+        raise Refusal(Reason.PUT_INHIBITED, queue.name)
+    for message in command.messages:
+        check(queue, message)
+    if queue.depth + len(command.messages) > queue.attributes.max_depth:
+        return _full(queue, request)
+    return _put_in_unit(qm, request, command, queue) if command.unit else _put_alone(
+        qm, request, command, queue)
+
+
+def check(queue: Queue, message: Message) -> None:
+    """Refuse a message that no queue, or not this queue, takes."""
+    if len(message.body) > queue.attributes.max_message_length:
+        limit = queue.attributes.max_message_length
+        raise Refusal(Reason.MESSAGE_TOO_LONG, queue.name,
+                      f"{len(message.body)} bytes, max_message_length is {limit}")
+    if not -1 <= message.priority <= PRIORITY_MAX:
+        raise Refusal(Reason.PRIORITY_ERROR, queue.name, f"{message.priority} is not 0 to 9")
+    if not -1 <= message.persistence <= 1:
+        raise Refusal(Reason.PERSISTENCE_ERROR, queue.name, f"{message.persistence}")
+    if message.expiry_ms != -1 and not 0 < message.expiry_ms <= EXPIRY_MAX_MS:
+        raise Refusal(Reason.EXPIRY_ERROR, queue.name, f"{message.expiry_ms} ms")
+    for name in ("message_id", "correlation_id", "group_id"):
+        if len(getattr(message, name)) not in (0, ID_LENGTH):
+            raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{name} is not 24 bytes")
+    if not 1 <= message.group_seq <= GROUP_SEQ_MAX:
+        raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"group_seq {message.group_seq}")
+    _check_rest(queue, message)
+
+
+def _check_rest(queue: Queue, message: Message) -> None:
+    kind = message.message_type
+    if kind not in MESSAGE_TYPES and kind not in MESSAGE_TYPE_APPLICATION:
+        raise Refusal(Reason.MESSAGE_TYPE_ERROR, queue.name, f"message_type {kind}")
+    for name, length in TEXT_LENGTHS:
+        if len(getattr(message, name)) > length:
+            raise Refusal(Reason.OPTIONS_ERROR, queue.name,
+                          f"{name} has more than {length} characters")
+    for name in ("report", "feedback", "encoding", "ccsid"):
+        if not -(2**31) <= getattr(message, name) < 2**31:
+            raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"{name} is not a 32-bit number")
+    if message.properties:
+        _check_properties(queue, message.properties)
+
+
+def _check_properties(queue: Queue, properties: dict[str, Property]) -> None:
+    if len(properties) > PROPERTIES_MAX:
+        raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"more than {PROPERTIES_MAX}")
+    for name, value in properties.items():
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"{name} is not a 64-bit number")
+
+
+def resolve(qm: QueueManager, queue: Queue, message: Message, now_ms: int) -> None:
+    """Fill in what the put left to the queue and the queue manager."""
+    if message.priority < 0:
+        message.priority = queue.attributes.def_priority
+    if message.persistence < 0:
+        message.persistence = int(queue.attributes.def_persistence)
+    message.message_id = message.message_id or qm.new_message_id()
+    message.correlation_id = message.correlation_id or NO_ID
+    message.group_id = message.group_id or NO_ID
+    message.put_time_ms = now_ms
+    message.expires_at_ms = now_ms + message.expiry_ms if message.expiry_ms > 0 else 0
+    queue.full_reported = False
+
+
+def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:
+    weights = [weight(message) for message in command.messages]
+    unit = unit_with_room(qm, request, command.unit, len(weights), sum(weights))
+    for message, size in zip(command.messages, weights, strict=True):
+        resolve(qm, queue, message, request.now_ms)
+        unit.hold_put(queue, message, size)
+    ids = [message.message_id for message in command.messages]
+    return Decision([], PutDone(ids, request.now_ms))
+
+
+def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:
+    if len(command.messages) != 1:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a put has one message")
+    message = command.messages[0]
+    if weight(message) > qm.limits.unit_bytes:
+        raise Refusal(Reason.MESSAGE_TOO_LONG, queue.name,
+                      f"{len(message.body)} bytes, {qm.limits.unit_bytes} is the most")
+    ident = own_unit(request, session_of(qm, request).ident)
+    resolve(qm, queue, message, request.now_ms)
+    outcome = outcome_of(qm, request)
+    return Decision(commit_records(ident, [(queue, message)], [], "put", outcome))
+
+
+def _full(queue: Queue, request: Request) -> Decision:
+    limit = queue.attributes.max_depth
+    refused = Refused(Reason.QUEUE_FULL, queue.name, f"max_depth is {limit}")
+    if queue.full_reported:
+        return Decision([], refused)
+    event = EventRaised("queue_full", queue.name, request.now_ms, {"max_depth": str(limit)})
+    return Decision([event], refused)

@@ -1,0 +1,116 @@
+"""Sessions: numbered commands are executed once and answered as often as they are asked.
+
+A session that is unknown or has expired gets "outcome unknown", never a second execution.
+"""
+
+from __future__ import annotations
+
+from adapter.core.commands import Request, SessionOpen, SessionResume
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.session import WINDOW, Session
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import Record, SessionExpired, SessionOpened
+from adapter.core.results import Done, Result, Resumed
+from adapter.core.rules import handles
+from adapter.core.rules.decision import SESSION_ID_LENGTH, Decision, connection_of, session_of
+
+
+def decide_session_open(qm: QueueManager, request: Request, command: SessionOpen) -> Decision:
+    """Make a session known and attach to it. Asking again is harmless."""
+    if len(command.session) != SESSION_ID_LENGTH:
+        raise Refusal(Reason.IDENTIFIER_ERROR, detail="a session id is 16 bytes")
+    _not_in_another(qm, request, command.session)
+    new: list[Record] = []
+    if command.session not in qm.sessions:
+        if len(qm.sessions) >= qm.limits.sessions:
+            new.append(SessionExpired(_longest_detached(qm).ident))
+        new.append(SessionOpened(command.session, request.now_ms))
+    decision = _attach(qm, request, command.session)
+    return Decision(new + decision.records, Done(), barrier=True, closed=decision.closed)
+
+
+def decide_session_resume(qm: QueueManager, request: Request, command: SessionResume) -> Decision:
+    """Attach to a session after a lost connection, and say what may come again."""
+    session = qm.sessions.get(command.session)
+    if session is None:
+        raise Refusal(Reason.OUTCOME_UNKNOWN, command.session.hex(), "the session is not known")
+    if len(command.unanswered) > WINDOW:
+        raise Refusal(Reason.LIMIT_REACHED, detail=f"at most {WINDOW} commands are unanswered")
+    _not_in_another(qm, request, command.session)
+    decision = _attach(qm, request, session.ident)
+    session.expected = set(command.unanswered)
+    session.issued = max(session.issued, command.issued)
+    seen = [number for number in session.outcomes if number not in session.expected]
+    acknowledge(session, seen)
+    return decision
+
+
+def _attach(qm: QueueManager, request: Request, ident: bytes) -> Decision:
+    """Take a session over from a connection that the owner may not know to be dead."""
+    records: list[Record] = []
+    closed = []
+    other = qm.connections.get(qm.attached.get(ident, 0))
+    if other is not None and other.number != request.connection:
+        records = handles.end_connection(qm, other, request.now_ms)
+        closed = [other.number]
+    qm.attached[ident] = request.connection
+    connection_of(qm, request).session = ident
+    return Decision(records, Resumed(), barrier=True, closed=closed)
+
+
+def _not_in_another(qm: QueueManager, request: Request, ident: bytes) -> None:
+    current = connection_of(qm, request).session
+    if current and current != ident:
+        raise Refusal(Reason.OUT_OF_ORDER, detail="this connection has a session already")
+
+
+def _longest_detached(qm: QueueManager) -> Session:
+    detached = [session for session in qm.sessions.values() if session.ident not in qm.attached]
+    if not detached:
+        raise Refusal(Reason.LIMIT_REACHED, detail=f"{qm.limits.sessions} sessions are in use")
+    return min(detached, key=lambda session: session.last_seen_ms)
+
+
+def acknowledge(session: Session, seen: list[int]) -> None:
+    """Drop outcomes that the client has seen; the ledger is told with the next outcome."""
+    session.acknowledge(seen)
+    session.seen += seen
+
+
+def recorded_outcome(qm: QueueManager, request: Request) -> Result | None:
+    """Return the outcome of a command that comes again; refuse a number that has no business."""
+    session = session_of(qm, request)
+    number = request.number
+    outcome = session.outcomes.get(number)
+    if outcome is not None:
+        session.expected.discard(number)
+        return outcome
+    if number in session.expected and number not in session.running:
+        session.expected.discard(number)
+        return None
+    if number != session.issued + 1:
+        raise Refusal(Reason.OUT_OF_ORDER,
+                      detail=f"command {number} came, {session.issued + 1} was expected")
+    if len(session.outcomes) + len(session.running) >= WINDOW:
+        raise Refusal(Reason.LIMIT_REACHED, detail=f"at most {WINDOW} outcomes are unseen")
+    session.issued = number
+    return None
+
+
+def expired_sessions(qm: QueueManager, now_ms: int) -> list[Record]:
+    """Forget the sessions whose clients have been away too long."""
+    limit = qm.limits.session_expiry_ms
+    return [
+        SessionExpired(session.ident) for session in qm.sessions.values()
+        if session.ident not in qm.attached and now_ms - session.last_seen_ms >= limit
+    ]
+
+
+def apply_session_opened(qm: QueueManager, record: SessionOpened) -> None:
+    """Make the session."""
+    qm.sessions[record.session] = Session(record.session, record.time_ms)
+
+
+def apply_session_expired(qm: QueueManager, record: SessionExpired) -> None:
+    """Forget the session."""
+    del qm.sessions[record.session]

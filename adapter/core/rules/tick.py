@@ -1,0 +1,34 @@
+"""Tick: what the passing of time does. Time comes in; no clock is read here."""
+
+from __future__ import annotations
+
+from adapter.core.model.manager import QueueManager
+from adapter.core.records import Record
+from adapter.core.rules import get, session
+
+EXPIRIES_PER_TICK = 1000  # so that one tick stays short; the rest is due at once
+SESSIONS_EVERY_MS = 60_000
+
+
+def expired_messages(qm: QueueManager, now_ms: int) -> list[Record]:
+    """Discard messages whose time is over; one held by a unit is looked at when it returns."""
+    records: list[Record] = []
+    for _ in range(EXPIRIES_PER_TICK):
+        if not qm.expiries or qm.expiries[0][0] > now_ms:
+            break
+        found = qm.pop_expiry()
+        if found is None:
+            continue
+        queue, place = found
+        stored = queue.stored.get(place)
+        if stored is not None and not stored.locked:
+            records += get.discarded(queue, [stored])
+    return records
+
+
+def expired_sessions(qm: QueueManager, now_ms: int) -> list[Record]:
+    """Look for expired sessions, not more than once a minute."""
+    if now_ms < qm.sessions_due_ms:
+        return []
+    qm.sessions_due_ms = now_ms + SESSIONS_EVERY_MS
+    return session.expired_sessions(qm, now_ms)

@@ -1,0 +1,275 @@
+"""Units: what commit and backout mean, and the one record by which messages move.
+
+Every durable movement of messages is a UnitCommitted, whether the client opened a unit or the verb
+was one of its own: one mechanism, applied live and on replay.
+"""
+
+from __future__ import annotations
+
+from adapter.core.commands import AskOutcome, Backout, Begin, Commit, Request
+from adapter.core.model.connection import Connection
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import Message, Stored, delivered
+from adapter.core.model.queue import Queue
+from adapter.core.model.unit import Unit
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import (
+    BackoutCounted,
+    EventRaised,
+    OutcomeOf,
+    Placed,
+    Record,
+    Taken,
+    UnitCommitted,
+    Verb,
+)
+from adapter.core.results import Done, Messages, PutDone, Result, UnitOutcome
+from adapter.core.rules.decision import (
+    SESSION_ID_LENGTH,
+    UNIT_ID_LENGTH,
+    Decision,
+    connection_of,
+    outcome_of,
+    session_of,
+)
+
+Puts = list[tuple[Queue, Message]]
+Gets = list[tuple[Queue, Stored]]
+
+
+def unit_of(qm: QueueManager, request: Request, ident: bytes) -> Unit:
+    """Return the connection's unit, or refuse: it ended, and what it held was backed out."""
+    unit = connection_of(qm, request).units.get(ident)
+    if unit is None:
+        raise Refusal(Reason.BACKED_OUT, ident.hex(), "the unit is not open")
+    return unit
+
+
+def unit_with_room(
+    qm: QueueManager, request: Request, ident: bytes, messages: int, weight: int
+) -> Unit:
+    """Return the unit if it can take so much more, or refuse."""
+    unit = unit_of(qm, request, ident)
+    if len(unit) + messages > qm.limits.unit_messages:
+        raise Refusal(Reason.UNIT_TOO_LARGE, detail=f"{qm.limits.unit_messages} messages at most")
+    if unit.weight + weight > qm.limits.unit_bytes:
+        raise Refusal(Reason.UNIT_TOO_LARGE, detail=f"{qm.limits.unit_bytes} bytes at most")
+    return unit
+
+
+def decide_begin(qm: QueueManager, request: Request, command: Begin) -> Decision:
+    """MQBEGIN. The unit is soft: it is gone with its connection or its owner."""
+    session, connection = session_of(qm, request), connection_of(qm, request)
+    ident = command.unit
+    if len(ident) != UNIT_ID_LENGTH or ident[:SESSION_ID_LENGTH] != session.ident:
+        raise Refusal(Reason.IDENTIFIER_ERROR, detail="a unit id is its session's id and a number")
+    number = unit_number(ident)
+    if number >> 63 or ident in connection.units or session.is_committed(number) is not False:
+        raise Refusal(Reason.IDENTIFIER_ERROR, detail="a unit number is new and below 2**63")
+    if len(connection.units) >= qm.limits.units_per_connection:
+        most = qm.limits.units_per_connection
+        raise Refusal(Reason.LIMIT_REACHED, detail=f"a connection has at most {most} units")
+    connection.units[ident] = Unit(ident, connection.number)
+    return Decision([], Done())
+
+
+def unit_number(ident: bytes) -> int:
+    """Return the number of a unit in its session."""
+    return int.from_bytes(ident[SESSION_ID_LENGTH:], "big")
+
+
+def decide_commit(qm: QueueManager, request: Request, command: Commit) -> Decision:
+    """MQCMIT: everything the unit put and got takes effect together, in put order."""
+    unit = unit_of(qm, request, command.unit)
+    outcome = outcome_of(qm, request)
+    _end(qm, unit)
+    records = commit_records(unit.ident, unit.puts, unit.gets, "commit", outcome)
+    return Decision(records, None if records else Done())
+
+
+def decide_backout(qm: QueueManager, request: Request, command: Backout) -> Decision:
+    """MQBACK: puts vanish; gets return to their places, each count raised by one."""
+    unit = unit_of(qm, request, command.unit)
+    outcome = outcome_of(qm, request)
+    records = backout_records(qm, unit, outcome, request.now_ms)
+    return Decision(records, Done())
+
+
+def decide_ask_outcome(qm: QueueManager, request: Request, command: AskOutcome) -> Decision:
+    """Say what became of a unit, after an entry made now: a deposed owner cannot answer."""
+    if len(command.unit) != UNIT_ID_LENGTH:
+        raise Refusal(Reason.IDENTIFIER_ERROR, detail="a unit id is 24 bytes")
+    return Decision([], _outcome(qm, command.unit), barrier=True)
+
+
+def _outcome(qm: QueueManager, ident: bytes) -> UnitOutcome:
+    if any(ident in connection.units for connection in qm.connections.values()):
+        return UnitOutcome("in flight")
+    session = qm.sessions.get(ident[:SESSION_ID_LENGTH])
+    committed = session.is_committed(unit_number(ident)) if session else None
+    if committed is None:
+        return UnitOutcome("unknown")
+    return UnitOutcome("committed" if committed else "backed out")
+
+
+def commit_records(
+    ident: bytes, puts: Puts, gets: Gets, verb: Verb, outcome: OutcomeOf | None
+) -> list[Record]:
+    """Say what a unit's commit does: one logged record, and one for what is not persistent."""
+    placed = _place(puts)
+    logged = [p for p in placed if not p.n]
+    taken = [taken_from(queue, stored) for queue, stored in gets]
+    logged_gets = [t for t in taken if not t.n]
+    records: list[Record] = []
+    if logged or logged_gets:
+        records.append(
+            UnitCommitted(ident, len(puts), logged, logged_gets, verb, outcome))
+        outcome = None
+    if len(logged) < len(placed) or len(logged_gets) < len(taken):
+        rest = [p for p in placed if p.n]
+        rest_gets = [t for t in taken if t.n]
+        records.append(
+            UnitCommitted(ident, len(puts), rest, rest_gets, verb, outcome, logged=False))
+    return records
+
+
+def taken_from(queue: Queue, stored: Stored) -> Taken:
+    """Name the place of a stored message."""
+    lane, seq, n = stored.place
+    return Taken(queue.name, -lane, seq, n)
+
+
+def _place(puts: Puts) -> list[Placed]:
+    """Give every put its place: adjacent within each lane, in the order they were put."""
+    if len(puts) == 1:
+        queue, message = puts[0]
+        return [_placed_alone(queue, message)]
+    sizes: dict[str, int] = {}
+    for queue, _ in puts:
+        sizes[queue.name] = sizes.get(queue.name, 0) + 1
+    counts = dict.fromkeys(sizes, 0)
+    tails: dict[tuple[str, int], list[int]] = {}
+    placed = []
+    for index, (queue, message) in enumerate(puts):
+        number = queue.lane_of(message.priority)
+        tail = tails.get((queue.name, number))
+        if tail is None:
+            lane = queue.lanes[number]
+            tail = tails[queue.name, number] = [lane.next_seq, lane.next_n]
+        seq, n = _next_place(tail, message)
+        placed.append(Placed(queue.name, number, seq, n, index, counts[queue.name],
+                             sizes[queue.name], message))
+        counts[queue.name] += 1
+    return placed
+
+
+def _placed_alone(queue: Queue, message: Message) -> Placed:
+    number = queue.lane_of(message.priority)
+    lane = queue.lanes[number]
+    seq, n = _next_place([lane.next_seq, lane.next_n], message)
+    return Placed(queue.name, number, seq, n, 0, 0, 1, message)
+
+
+def _next_place(tail: list[int], message: Message) -> tuple[int, int]:
+    """Take the next (seq, n) of a lane: persistent ones count seq, the others lie between."""
+    if message.persistence:
+        seq, n = tail[0], 0
+        tail[:] = seq + 1, 1
+    else:
+        seq, n = tail[0] - 1, tail[1]
+        tail[1] = n + 1
+    return seq, n
+
+
+def backout_records(
+    qm: QueueManager, unit: Unit, outcome: OutcomeOf | None, now_ms: int
+) -> list[Record]:
+    """End a unit without effect: unlock what it got, and say which counts rose."""
+    _end(qm, unit)
+    for queue, stored in unit.gets:
+        queue.unlock(stored)
+        qm.wake(queue)
+    taken = [taken_from(queue, stored) for queue, stored in unit.gets]
+    logged = [t for t in taken if not t.n]
+    soft = [t for t in taken if t.n]
+    records: list[Record] = []
+    if logged:
+        records.append(BackoutCounted(logged, outcome))
+    if soft:
+        records.append(BackoutCounted(soft, None, logged=False))
+    return records + _threshold_events(unit.gets, now_ms)
+
+
+def _threshold_events(gets: Gets, now_ms: int) -> list[Record]:
+    return [
+        EventRaised("backout_threshold_reached", queue.name, now_ms,
+                    {"message_id": stored.message.message_id.hex(),
+                     "backout_count": str(stored.backout_count + 1)})
+        for queue, stored in gets
+        if stored.backout_count + 1 == queue.attributes.backout_threshold
+    ]
+
+
+def _end(qm: QueueManager, unit: Unit) -> None:
+    """Forget a unit and the puts it held; its gets stay locked until a record takes them."""
+    del qm.connections[unit.connection].units[unit.ident]
+    for queue, message in unit.puts:
+        queue.drop_put(message)
+
+
+def backout_all(qm: QueueManager, connection: Connection, now_ms: int) -> list[Record]:
+    """Back out every unit of a connection that has gone (S4.46)."""
+    records: list[Record] = []
+    for unit in list(connection.units.values()):
+        records += backout_records(qm, unit, None, now_ms)
+    return records
+
+
+def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> None:
+    """Store what was put and remove what was got."""
+    got = [qm.queues[t.queue].take((-t.lane, t.seq, t.n)) for t in record.gets]
+    for placed in record.puts:
+        _store(qm, record, placed)
+    outcome = record.outcome
+    if outcome is None:
+        return
+    session = qm.sessions[outcome.session]
+    session.acknowledge(outcome.seen)
+    session.record(outcome.number, _result(record, got))
+    if record.verb == "commit":
+        session.unit_committed(unit_number(record.unit))
+
+
+def _store(qm: QueueManager, record: UnitCommitted, placed: Placed) -> None:
+    queue = qm.queues[placed.queue]
+    message = placed.message
+    place = (-placed.lane, placed.seq, placed.n)
+    queue.add(Stored(
+        message=message, place=place, unit=record.unit, unit_index=placed.index,
+        unit_size=record.size, queue_unit_index=placed.queue_index,
+        queue_unit_size=placed.queue_size, entry_n=qm.entry_n,
+    ))
+    if message.expires_at_ms:
+        qm.add_expiry(message.expires_at_ms, queue, place)
+    qm.wake(queue)
+
+
+def _result(record: UnitCommitted, got: list[Stored]) -> Result:
+    if record.verb == "put":
+        message = record.puts[0].message
+        return PutDone([message.message_id], message.put_time_ms)
+    if record.verb == "get":
+        return Messages([delivered(stored) for stored in got])
+    return Done(len(record.puts) + len(record.gets))
+
+
+def apply_backout_counted(qm: QueueManager, record: BackoutCounted) -> None:
+    """Raise the backout counts of returned messages."""
+    for t in record.gets:
+        stored = qm.queues[t.queue].stored[(-t.lane, t.seq, t.n)]
+        stored.backout_count += 1
+        stored.entry_n = qm.entry_n
+    if record.outcome is not None:
+        session = qm.sessions[record.outcome.session]
+        session.acknowledge(record.outcome.seen)
+        session.record(record.outcome.number, Done(len(record.gets)))

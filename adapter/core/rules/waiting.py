@@ -1,0 +1,79 @@
+"""Waiting gets: served in the order of arrival as messages become available, ended in time.
+
+It does not know which message fits a get: that is core.rules.get.
+"""
+
+from __future__ import annotations
+
+from adapter.core.model.connection import Connection
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.queue import Queue
+from adapter.core.model.waiter import Waiter
+from adapter.core.reasons import Reason
+from adapter.core.records import Record
+from adapter.core.results import Messages, Refused, Result
+from adapter.core.rules.decision import Decision
+from adapter.core.rules.get import give
+
+
+def next_served(
+    qm: QueueManager, queue: Queue, now_ms: int
+) -> tuple[Waiter, Decision] | list[Record]:
+    """Find the first waiter that can be given something; else what expired on the way.
+
+    One at a time: its records must be applied before the next waiter is looked at.
+    """
+    expired: list[Record] = []
+    for waiter in queue.waiters:
+        if not queue.available_count:
+            break
+        waiter.request.now_ms = now_ms
+        given = give(qm, waiter.request, waiter.command, waiter.handle, expired)
+        if given is not None:
+            return waiter, given
+        if expired:
+            return expired
+    return []
+
+
+def end(qm: QueueManager, waiter: Waiter) -> None:
+    """Take a waiter out: it has been answered, or has gone."""
+    waiter.ended = True
+    waiter.handle.queue.waiters.remove(waiter)
+    connection = qm.connections[waiter.request.connection]
+    connection.waiters.pop(waiter.request.request, None)
+    session = qm.sessions.get(connection.session)
+    if session is not None:
+        session.running.discard(waiter.request.number)
+
+
+def end_all(qm: QueueManager, connection: Connection) -> None:
+    """End the waits of a connection that has gone; nobody is answered."""
+    for waiter in list(connection.waiters.values()):
+        end(qm, waiter)
+
+
+def answer(qm: QueueManager, waiter: Waiter, result: Result) -> Reply:
+    """End a wait with a result that no record carries."""
+    request = waiter.request
+    end(qm, waiter)
+    session = qm.sessions.get(qm.connections[request.connection].session)
+    if request.number and session is not None:
+        session.record(request.number, result)
+    return Reply(request.connection, request.request, result, qm.entry_n)
+
+
+def timed_out(qm: QueueManager, now_ms: int) -> list[Reply]:
+    """End the waits whose time is over, with no message."""
+    replies = []
+    while qm.deadlines and qm.deadlines[0][0] <= now_ms:
+        waiter = qm.pop_deadline()
+        if not waiter.ended:
+            replies.append(answer(qm, waiter, Messages([])))
+    return replies
+
+
+def inhibited(qm: QueueManager, queue: Queue) -> list[Reply]:
+    """Refuse the waiting gets of a queue that is now inhibited (MQRC_GET_INHIBITED)."""
+    refused = Refused(Reason.GET_INHIBITED, queue.name)
+    return [answer(qm, waiter, refused) for waiter in list(queue.waiters)]

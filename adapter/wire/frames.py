@@ -1,0 +1,198 @@
+"""Frames: a 4-byte length (big-endian) and one msgpack array, its first element an integer tag.
+
+A frame of requests carries raw operations, each decoded on its own, so that one malformed
+operation answers for itself. Every length is bounded before anything is allocated for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.msgpack import Decoder
+
+from adapter.core.commands import Command
+from adapter.core.results import Refused, Result
+
+PROTOCOL_VERSION = 1
+FRAME_BYTES_MAX = 16 * 1024 * 1024
+"""Twice the largest unit: a reply carries at most 4 MiB of bodies beyond one whole message."""
+OPERATIONS_MAX = 10_000
+LENGTH_BYTES = 4
+
+
+class ProtocolError(Exception):
+    """The other end sent what the protocol does not allow; the connection is of no more use."""
+
+
+class Hello(Struct, array_like=True, tag=1, kw_only=True):
+    """The client's first frame. queue_manager: the name it wants to talk to, "" for any."""
+
+    version: int
+    queue_manager: str = ""
+    application: str = ""
+    user: str = ""
+
+
+class Welcome(Struct, array_like=True, tag=2, kw_only=True):
+    """The server's answer to Hello. connection: its number, as status displays show it."""
+
+    version: int
+    queue_manager: str
+    connection: int
+    frame_bytes_max: int = FRAME_BYTES_MAX
+
+
+class Operation(Struct, array_like=True, gc=False):
+    """One request. number: 0, or the number of a durable command in the client's session."""
+
+    request: int
+    number: int
+    command: Raw
+
+
+class Requests(Struct, array_like=True, tag=3):
+    """Requests, in order. seen: numbers of outcomes that the client has got since its last."""
+
+    operations: list[Operation]
+    seen: list[int] = []
+
+
+class Answer(Struct, array_like=True, gc=False):
+    """The answer to one request."""
+
+    request: int
+    result: Result
+
+
+class Replies(Struct, array_like=True, tag=4):
+    """Answers, in the order in which they became true."""
+
+    answers: list[Answer]
+
+
+class Goodbye(Struct, array_like=True, tag=5):
+    """The server closes this connection, and says why."""
+
+    reason: Refused
+
+
+class Stop(Struct, array_like=True, tag=1001):
+    """Ask the server process to stop. Not a matter of core."""
+
+
+class AskServer(Struct, array_like=True, tag=1002):
+    """Ask for the server's figures. Not a matter of core."""
+
+
+class Figures(Struct, array_like=True, tag=1001):
+    """The figures of a server, by name."""
+
+    figures: dict[str, Any]
+
+
+class AnyAnswer(Struct, array_like=True, gc=False):
+    """An answer as a client reads it: a result of core or of the server itself."""
+
+    request: int
+    result: Result | Figures
+
+
+class AnyReplies(Struct, array_like=True, tag=4):
+    """Replies as a client reads them."""
+
+    answers: list[AnyAnswer]
+
+
+ServerCommand = Stop | AskServer
+ClientFrame = Hello | Requests
+ServerFrame = Welcome | AnyReplies | Goodbye
+
+Frame = TypeVar("Frame")
+
+_encoder = msgspec.msgpack.Encoder()
+_client_frames: Decoder[ClientFrame] = Decoder(ClientFrame)
+_server_frames: Decoder[ServerFrame] = Decoder(ServerFrame)
+_commands: Decoder[Command | ServerCommand] = Decoder(Command | ServerCommand)
+
+
+def encode(frame: Struct) -> bytes:
+    """Return a frame's bytes, length first; ProtocolError if it is too long to be sent."""
+    payload = _encoder.encode(frame)
+    if len(payload) > FRAME_BYTES_MAX:
+        raise ProtocolError(f"a frame of {len(payload)} bytes; {FRAME_BYTES_MAX} is the most")
+    return len(payload).to_bytes(LENGTH_BYTES, "big") + payload
+
+
+def raw(command: Command | ServerCommand) -> Raw:
+    """Encode a command for an Operation."""
+    return Raw(_encoder.encode(command))
+
+
+def decode_client_frame(payload: bytes) -> ClientFrame:
+    """Read what a client sent; ProtocolError if it is no frame."""
+    return _decoded(_client_frames, payload)
+
+
+def decode_server_frame(payload: bytes) -> ServerFrame:
+    """Read what a server sent; ProtocolError if it is no frame."""
+    return _decoded(_server_frames, payload)
+
+
+def decode_command(command: Raw) -> Command | ServerCommand:
+    """Read one operation's command; ProtocolError says what is wrong with it."""
+    return _decoded(_commands, command)
+
+
+def _decoded(decoder: Decoder[Frame], payload: bytes | Raw) -> Frame:
+    try:
+        return decoder.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(f"malformed: {error}") from error
+
+
+class FrameBuffer:
+    """Cuts a stream of bytes into payloads; holds at most one unfinished frame."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take what arrived; return the payloads that are now complete."""
+        if not self._pending:
+            payloads, rest = _cut(data)
+            self._pending += rest
+            return payloads
+        self._pending += data
+        if len(self._pending) < LENGTH_BYTES + _length(self._pending):
+            return []
+        payloads, rest = _cut(bytes(self._pending))
+        self._pending = bytearray(rest)
+        return payloads
+
+
+def _length(data: bytes | bytearray) -> int:
+    if len(data) < LENGTH_BYTES:
+        return 0
+    length = int.from_bytes(data[:LENGTH_BYTES], "big")
+    if length > FRAME_BYTES_MAX:
+        raise ProtocolError(f"a frame of {length} bytes was announced; {FRAME_BYTES_MAX} is the "
+                            "most (is this a client of this protocol?)")
+    return length
+
+
+def _cut(data: bytes) -> tuple[list[bytes], bytes]:
+    payloads = []
+    at = 0
+    while len(data) - at >= LENGTH_BYTES:
+        length = _length(data[at:at + LENGTH_BYTES])
+        end = at + LENGTH_BYTES + length
+        if end > len(data):
+            break
+        payloads.append(data[at + LENGTH_BYTES:end])
+        at = end
+    return payloads, data[at:]

@@ -1,0 +1,113 @@
+"""The server's end of a client connection, sans-I/O.
+
+States: NEW (only Hello is legal), OPEN (only Requests), CLOSED (nothing). Anything else closes the
+connection with a Goodbye that says why; other connections are not concerned.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Raw, Struct
+
+from adapter.core.commands import Command
+from adapter.core.reasons import Reason
+from adapter.core.results import Refused
+from adapter.wire import frames
+
+
+class State(Enum):
+    """Where a connection stands."""
+
+    NEW = "new"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class Incoming(Struct, gc=False):
+    """One operation that arrived: a command, or what is wrong with it."""
+
+    request: int
+    number: int
+    command: Command | frames.ServerCommand | Refused
+
+
+class Received(Struct):
+    """What some bytes amounted to. goodbye: the connection is to be closed with this."""
+
+    hello: frames.Hello | None = None
+    operations: list[Incoming] = []
+    seen: list[int] = []
+    goodbye: Refused | None = None
+
+
+class ServerSession:
+    """Reads one client's bytes."""
+
+    def __init__(self, queue_manager: str) -> None:
+        self._queue_manager = queue_manager
+        self._buffer = frames.FrameBuffer()
+        self.state = State.NEW
+
+    def receive(self, data: bytes) -> Received:
+        """Take what arrived from the client."""
+        received = Received()
+        if self.state is State.CLOSED:
+            return received
+        try:
+            for payload in self._buffer.feed(data):
+                self._frame(frames.decode_client_frame(payload), received)
+                if received.goodbye is not None:
+                    break
+        except frames.ProtocolError as error:
+            self._refuse(received, Reason.MALFORMED_REQUEST, str(error))
+        return received
+
+    def close(self) -> None:
+        """Take no more."""
+        self.state = State.CLOSED
+
+    def _frame(self, frame: frames.ClientFrame, received: Received) -> None:
+        if self.state is State.NEW and isinstance(frame, frames.Hello):
+            self._hello(frame, received)
+        elif self.state is State.OPEN and isinstance(frame, frames.Requests):
+            self._requests(frame, received)
+        else:
+            name = type(frame).__name__
+            text = f"{name} is not expected on a connection that is {self.state.value}"
+            self._refuse(received, Reason.MALFORMED_REQUEST, text)
+
+    def _hello(self, hello: frames.Hello, received: Received) -> None:
+        if hello.version != frames.PROTOCOL_VERSION:
+            text = (f"the client speaks version {hello.version}, this queue manager version "
+                    f"{frames.PROTOCOL_VERSION}; install the same release on both sides")
+            self._refuse(received, Reason.PROTOCOL_VERSION_ERROR, text)
+        elif hello.queue_manager not in ("", self._queue_manager):
+            text = f"this is {self._queue_manager}"
+            received.goodbye = Refused(Reason.QUEUE_MANAGER_NAME_ERROR, hello.queue_manager, text)
+            self.state = State.CLOSED
+        else:
+            self.state = State.OPEN
+            received.hello = hello
+
+    def _requests(self, frame: frames.Requests, received: Received) -> None:
+        if len(frame.operations) > frames.OPERATIONS_MAX:
+            text = f"a frame has at most {frames.OPERATIONS_MAX} operations"
+            self._refuse(received, Reason.MALFORMED_REQUEST, text)
+            return
+        received.seen = received.seen + frame.seen
+        received.operations = received.operations + [
+            Incoming(operation.request, operation.number, _command(operation.command))
+            for operation in frame.operations
+        ]
+
+    def _refuse(self, received: Received, reason: Reason, text: str) -> None:
+        received.goodbye = Refused(reason, "", text)
+        self.state = State.CLOSED
+
+
+def _command(raw: Raw) -> Command | frames.ServerCommand | Refused:
+    try:
+        return frames.decode_command(raw)
+    except frames.ProtocolError as error:
+        return Refused(Reason.MALFORMED_REQUEST, "", str(error))

@@ -1,9 +1,13 @@
 """What every test may use: one Kafka for the whole run, unique names, and strict outcomes."""
 
+import itertools
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from adapter.localkafka import LocalKafka, free_port
 from tests.strict_outcomes import StrictOutcomes, add_option
 
 # Cheap layers first, so that a broken rule shows before a broker is started.
@@ -27,3 +31,31 @@ def layer_rank(path: Path) -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: layer_rank(item.path))
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[LocalKafka]:
+    """One real broker, started when the first test asks for it and shared by the whole run.
+
+    A test that wants a proxy before it listens on ``kafka.proxied_bootstrap_servers`` and forwards
+    to ``kafka.behind_proxy(1)``. Nobody stops, kills or pauses this broker: start your own.
+    """
+    with LocalKafka(proxies={1: free_port()}) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def run_numbers() -> Iterator[int]:
+    """Counts through the whole run; unique_name draws from it."""
+    return itertools.count(1)
+
+
+@pytest.fixture
+def unique_name(request: pytest.FixtureRequest, run_numbers: Iterator[int]) -> Callable[..., str]:
+    """Names that no other test of this run uses: unique_name() or unique_name("PREFIX")."""
+
+    def make(prefix: str = "T") -> str:
+        stem = re.sub(r"[^A-Z0-9]+", "", request.node.name.upper())[:16]
+        return f"{prefix}{next(run_numbers)}.{stem}"
+
+    return make

@@ -1,0 +1,141 @@
+"""One broker on disk and as a command: its folder, its settings file, its last words.
+
+It neither starts brokers nor waits for them; it knows the others only as settings name them.
+"""
+
+import base64
+import subprocess
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from adapter.localkafka import jars, settings
+from adapter.localkafka.errors import LocalKafkaError
+from adapter.localkafka.settings import BrokerPlan
+
+FORMAT_TIMEOUT_S = 120
+QUOTED_LINES_MAX = 8
+QUOTED_BYTES_MAX = 64 * 1024
+# Enough for a laptop's load, small enough for three brokers beside everything else.
+HEAP_MB = 512
+JVM_OPTIONS = (
+    f"-Xmx{HEAP_MB}m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Xshare:auto",
+    "-Djava.awt.headless=true",
+)
+
+
+class Machine(Struct, frozen=True):
+    """What every broker is started with: a Java and the folder of jars."""
+
+    java: str
+    jars: Path
+
+    def command(self, log_file: Path, main: str, *arguments: str | Path) -> list[str]:
+        """A Java command line with the broker's class path and logging."""
+        logging = [f"-Dlog4j2.configurationFile={jars.LOGGING}", f"-Dmqk.broker.log={log_file}"]
+        class_path = str(self.jars / "*")
+        return [self.java, *JVM_OPTIONS, *logging, "-cp", class_path, main, *map(str, arguments)]
+
+
+def find_machine(say: jars.Say) -> Machine:
+    """Look Java up and have the jars ready; raises LocalKafkaError."""
+    return Machine(jars.find_java(), jars.resolve_jars(say))
+
+
+def run_command(machine: Machine, plan: BrokerPlan) -> list[str]:
+    """What starts the broker."""
+    return machine.command(plan.log_file, "kafka.Kafka", plan.properties_file)
+
+
+def cluster_id_of(plan: BrokerPlan) -> str | None:
+    """The id of the cluster that a broker's folder was formatted for; None if it is new."""
+    path = plan.data / "meta.properties"
+    if not path.exists():
+        return None
+    pairs = dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
+    return pairs.get("cluster.id")
+
+
+def new_cluster_id() -> str:
+    """A random id as Kafka writes them: 16 bytes in URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
+def prepare(machine: Machine, cluster: Sequence[BrokerPlan], extra: Mapping[str, str]) -> None:
+    """Write every broker's settings, and format the folders that are new."""
+    for plan in cluster:
+        plan.folder.mkdir(parents=True, exist_ok=True)
+        plan.properties_file.write_text(settings.render(settings.properties(plan, cluster, extra)))
+    new = [plan for plan in cluster if cluster_id_of(plan) is None]
+    known = {cluster_id for plan in cluster if (cluster_id := cluster_id_of(plan))}
+    if len(known) > 1:
+        raise LocalKafkaError(
+            f"the folders in {cluster[0].folder.parent} belong to different clusters "
+            f"({', '.join(sorted(known))}): use another data folder"
+        )
+    if new:
+        _format(machine, new, known.pop() if known else new_cluster_id())
+
+
+def _format(machine: Machine, plans: Sequence[BrokerPlan], cluster_id: str) -> None:
+    """Format all folders at the same time: each takes a Java of its own for a second."""
+    running = [
+        subprocess.Popen(
+            machine.command(
+                plan.log_file, "kafka.tools.StorageTool", "format", "--ignore-formatted",
+                "-t", cluster_id, "-c", plan.properties_file,
+            ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        for plan in plans
+    ]  # fmt: skip
+    try:
+        for plan, process in zip(plans, running, strict=True):
+            said, _ = process.communicate(timeout=FORMAT_TIMEOUT_S)
+            if process.returncode != 0:
+                raise LocalKafkaError(
+                    f"Kafka could not format {plan.data} (exit status {process.returncode}): use "
+                    f"another data folder or remove this one. It said:\n{said.strip()}"
+                )
+    except subprocess.TimeoutExpired as problem:
+        raise LocalKafkaError(
+            f"formatting took over {FORMAT_TIMEOUT_S} s: the machine is overloaded; try again"
+        ) from problem
+    finally:
+        for process in running:
+            process.kill()
+            process.communicate()
+
+
+def last_words(plan: BrokerPlan) -> str:
+    """The last lines that a broker logged or printed, for an error's text."""
+    lines = [*_tail(plan.log_file), *_tail(plan.output_file)]
+    causes = [line for line in lines if " ERROR " in line or line.startswith("Caused by")]
+    return "\n".join((causes or lines)[-QUOTED_LINES_MAX:]) or "(it logged nothing)"
+
+
+def _tail(path: Path) -> list[str]:
+    if not path.exists():
+        return []
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - QUOTED_BYTES_MAX))
+        return file.read().decode(errors="replace").splitlines()
+
+
+def ended_while_starting(plan: BrokerPlan, status: int | None) -> LocalKafkaError:
+    """The error for a broker that did not stay up."""
+    how = "" if status is None else f" with status {status}"
+    return LocalKafkaError(
+        f"broker {plan.number} ended{how} while starting; the whole log is {plan.log_file}. "
+        f"Its last words:\n{last_words(plan)}"
+    )

@@ -1,0 +1,152 @@
+"""Entries: the records of one append, as the ledger's payload.
+
+The hot record is UnitCommitted; the others are written as their schema says, field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from adapter.core import records as r
+from adapter.format import descriptor
+from adapter.format.schemas import Codec
+
+_codec = Codec("entry")
+
+
+def encode(records: Iterable[r.Record]) -> bytes:
+    """Return the payload of an entry; records that are not logged have no place in it."""
+    return _codec.encode({"records": [_written(record) for record in records]})
+
+
+def _written(record: r.Record) -> tuple[str, dict[str, Any]]:
+    value = (_unit_value(record) if isinstance(record, r.UnitCommitted)
+             else _plain_value(record))
+    return f"mqk.{type(record).__name__}", value
+
+
+def _unit_value(record: r.UnitCommitted) -> dict[str, Any]:
+    return {
+        "unit": record.unit,
+        "size": record.size,
+        "puts": [_put_value(placed, record) for placed in record.puts],
+        "gets": [_taken_value(taken) for taken in record.gets],
+        "verb": record.verb,
+        "outcome": _outcome_value(record.outcome),
+    }
+
+
+def _put_value(placed: r.Placed, record: r.UnitCommitted) -> dict[str, Any]:
+    return {
+        "queue": placed.queue,
+        "lane": placed.lane,
+        "put_time_ms": placed.message.put_time_ms,
+        "descriptor": descriptor.encode(placed, record.unit, record.size),
+        "body": placed.message.body,
+    }
+
+
+def _taken_value(taken: r.Taken) -> dict[str, Any]:
+    return {"queue": taken.queue, "lane": taken.lane, "seq": taken.seq}
+
+
+def _outcome_value(outcome: r.OutcomeOf | None) -> dict[str, Any] | None:
+    if outcome is None:
+        return None
+    return {"session": outcome.session, "number": outcome.number, "seen": outcome.seen}
+
+
+def _plain_value(record: r.Record) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for name in record.__struct_fields__:
+        if name != "logged":
+            value[name] = _field_value(getattr(record, name))
+    return value
+
+
+def _field_value(value: Any) -> Any:
+    if isinstance(value, r.OutcomeOf):
+        return _outcome_value(value)
+    if isinstance(value, list):
+        return [_taken_value(taken) for taken in value]
+    return value
+
+
+def decode(payload: bytes) -> list[r.Record]:
+    """Read an entry's records; schemas.UnreadableError if it is none."""
+    return [_read(name, value) for name, value in _codec.decode(payload)["records"]]
+
+
+def _read(name: str, value: dict[str, Any]) -> Any:
+    return _READ[name.removeprefix("mqk.")](value)
+
+
+def _read_unit(value: dict[str, Any]) -> r.UnitCommitted:
+    return r.UnitCommitted(
+        value["unit"], value["size"], [_read_put(put) for put in value["puts"]],
+        _read_takens(value["gets"]), value["verb"], _read_outcome(value["outcome"]),
+    )
+
+
+def _read_put(value: dict[str, Any]) -> r.Placed:
+    message, at = descriptor.decode(value["descriptor"], value["body"])
+    return r.Placed(value["queue"], value["lane"], at.seq, 0, at.unit_index,
+                    at.queue_unit_index, at.queue_unit_size, message)
+
+
+def _read_takens(values: list[dict[str, Any]]) -> list[r.Taken]:
+    return [r.Taken(value["queue"], value["lane"], value["seq"]) for value in values]
+
+
+def _read_outcome(value: Any) -> r.OutcomeOf | None:
+    if isinstance(value, tuple):
+        value = value[1]
+    return None if value is None else r.OutcomeOf(**value)
+
+
+def _reader(kind: type[Struct]) -> Callable[[dict[str, Any]], Any]:
+    def read(value: dict[str, Any]) -> Any:
+        for name in ("gets", "places"):
+            if name in value:
+                value[name] = _read_takens(value[name])
+        if "outcome" in value:
+            value["outcome"] = _read_outcome(value["outcome"])
+        return kind(**value)
+    return read
+
+
+_READ: dict[str, Callable[[dict[str, Any]], Any]] = {
+    kind.__name__: _reader(kind)
+    for kind in (r.BackoutCounted, r.MessagesDiscarded, r.QueueDefined, r.QueueAltered,
+                 r.QueueDeleted, r.SessionOpened, r.SessionExpired, r.OutcomeRecorded,
+                 r.EventRaised)
+} | {"UnitCommitted": _read_unit}
+
+
+class Copy(Struct, gc=False):
+    """One message as a mover copies it: header and value are the ledger's own bytes."""
+
+    queue: str
+    lane: int
+    put_time_ms: int
+    descriptor: bytes
+    body: bytes
+
+
+Movable = Copy | r.QueueDefined | r.QueueDeleted | r.EventRaised
+
+
+def decode_movable(payload: bytes) -> list[list[Movable]]:
+    """Read what movers need of an entry, one list a record, without reading descriptors."""
+    found: list[list[Movable]] = []
+    for name, value in _codec.decode(payload)["records"]:
+        if name == "mqk.UnitCommitted":
+            if value["puts"]:
+                found.append([msgspec.convert(put, Copy) for put in value["puts"]])
+        elif name in ("mqk.QueueDefined", "mqk.QueueDeleted", "mqk.EventRaised"):
+            found.append([_read(name, value)])
+    return found

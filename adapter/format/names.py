@@ -1,0 +1,89 @@
+"""Names on Kafka, reversibly escaped to its alphabet.
+
+Kafka allows letters, digits, `.`, `_` and `-`, but refuses `A_B` beside `A.B`: so `_` is always
+escaped, and `.` too in a queue manager's name, where it separates. `-` and a letter is an escape;
+`-` and digits marks the incarnation of a queue that was deleted and defined again.
+"""
+
+from __future__ import annotations
+
+import re
+
+PREFIX = "mq"
+TOPIC_LENGTH_MAX = 249  # Kafka's own limit
+
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.")
+_ESCAPES = {"_": "-u", "-": "-d", "/": "-s", "%": "-p"}
+_UNESCAPES = {escape: character for character, escape in _ESCAPES.items()} | {"-o": "."}
+_QUEUE_TOPIC = re.compile(r"(?P<prefix>.+)\.(?P<manager>[^.]+)\.q\.(?P<queue>.+)", re.DOTALL)
+_INCARNATION = re.compile(r"-(\d+)$")
+_HEX_ESCAPE = re.compile(r"(?:-x[0-9a-f]{2})+")
+
+
+class NotAQueueTopic(ValueError):  # noqa: N818 -- it says what the name is not
+    """The topic's name is none that a queue of ours has."""
+
+
+def escape(name: str, *, dots: bool = False) -> str:
+    """Escape a name to Kafka's alphabet; dots=True escapes those too."""
+    return "".join(_escaped(character, dots) for character in name)
+
+
+def _escaped(character: str, dots: bool) -> str:
+    if character == "." and dots:
+        return "-o"
+    if character in _PLAIN:
+        return character
+    short = _ESCAPES.get(character)
+    return short or "".join(f"-x{byte:02x}" for byte in character.encode())
+
+
+def unescape(text: str) -> str:
+    """Undo escape; ValueError for what escape never writes."""
+    text = _HEX_ESCAPE.sub(_unhex, text)
+    parts = re.split(r"(-.)", text)
+    if any(part.startswith("-") and part not in _UNESCAPES for part in parts):
+        raise ValueError(f"{text!r} holds an escape that is none of ours")
+    return "".join(_UNESCAPES.get(part, part) for part in parts)
+
+
+def _unhex(match: re.Match[str]) -> str:
+    text = bytes.fromhex(match[0].replace("-x", "")).decode()
+    return "".join(_escaped(c, False) if c in "-_/%" else c for c in text)
+
+
+def ledger_topic(queue_manager: str, prefix: str = PREFIX) -> str:
+    """Name the topic of the queue manager's ledger."""
+    return f"{prefix}.{escape(queue_manager, dots=True)}.ledger"
+
+
+def queue_topic(
+    queue_manager: str, queue: str, incarnation: int = 0, prefix: str = PREFIX
+) -> str:
+    """Name the topic of a queue: partition p holds lane p."""
+    suffix = f"-{incarnation}" if incarnation else ""
+    return f"{prefix}.{escape(queue_manager, dots=True)}.q.{escape(queue)}{suffix}"
+
+
+def events_topic(queue_manager: str, prefix: str = PREFIX) -> str:
+    """Name the topic of the queue manager's events."""
+    return f"{prefix}.{escape(queue_manager, dots=True)}.events"
+
+
+def progress_topic(queue_manager: str, prefix: str = PREFIX) -> str:
+    """Name the topic of the movers' progress."""
+    return f"{prefix}.{escape(queue_manager, dots=True)}.progress"
+
+
+def parse_queue_topic(topic: str) -> tuple[str, str, int]:
+    """Return (queue manager, queue, incarnation) of a queue's topic; NotAQueueTopic otherwise."""
+    match = _QUEUE_TOPIC.fullmatch(topic)
+    if match is None:
+        raise NotAQueueTopic(f"{topic!r} is not the topic of a queue")
+    queue, mark = match["queue"], _INCARNATION.search(match["queue"])
+    if mark:
+        queue = queue[:mark.start()]
+    try:
+        return unescape(match["manager"]), unescape(queue), int(mark[1]) if mark else 0
+    except ValueError as error:
+        raise NotAQueueTopic(f"{topic!r} is not the topic of a queue: {error}") from error

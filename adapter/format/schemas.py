@@ -1,0 +1,61 @@
+"""The Avro schemas as the package ships them, and the one codec for all that we write.
+
+Everything encoded starts with one byte of schema version. Version 1 is the schema in
+schemas/NAME.avsc; later ones are kept beside it, so that what was written stays readable.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any, cast
+
+import fastavro
+
+VERSION = 1
+NAMES = ("descriptor", "entry", "event", "progress")
+
+
+class UnreadableError(ValueError):
+    """Bytes that are none of ours, or that a newer release wrote."""
+
+
+def schema_text(name: str) -> str:
+    """Return the text of one schema, from the package or from the checkout beside it."""
+    packaged = resources.files("adapter").joinpath("schemas", f"{name}.avsc")
+    if packaged.is_file():
+        return packaged.read_text()
+    checkout = Path(__file__).parents[2] / "schemas" / f"{name}.avsc"
+    return checkout.read_text()
+
+
+class Codec:
+    """Writes and reads values of one schema, each behind its version byte."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._schema = fastavro.parse_schema(json.loads(schema_text(name)))
+        self._prefix = bytes((VERSION,))
+
+    def encode(self, value: dict[str, Any]) -> bytes:
+        """Return the version byte and the Avro binary of a value."""
+        out = io.BytesIO()
+        out.write(self._prefix)
+        fastavro.schemaless_writer(out, self._schema, value)
+        return out.getvalue()
+
+    def decode(self, data: bytes) -> dict[str, Any]:
+        """Read what encode wrote; UnreadableError says what is wrong with other bytes."""
+        if not data or data[0] != VERSION:
+            found = data[0] if data else "nothing"
+            raise UnreadableError(
+                f"{self.name}: schema version {found}, this release reads version {VERSION}")
+        try:
+            source = io.BytesIO(data[1:])
+            value = fastavro.schemaless_reader(
+                source, self._schema, None, return_record_name=True)
+        except (EOFError, IndexError, ValueError, OverflowError, KeyError) as error:
+            raise UnreadableError(f"{self.name}: {len(data)} damaged bytes ({error})") from error
+        return cast("dict[str, Any]", value)

@@ -5,7 +5,16 @@ messages, nothing of what is kept on the brokers.
 """
 
 from adapter.localkafka.cluster import LocalKafka
+from adapter.localkafka.detached import Status, start_detached, status, stop_detached
 from adapter.localkafka.errors import LocalKafkaError
 from adapter.localkafka.ports import free_port
 
-__all__ = ["LocalKafka", "LocalKafkaError", "free_port"]
+__all__ = [
+    "LocalKafka",
+    "LocalKafkaError",
+    "Status",
+    "free_port",
+    "start_detached",
+    "status",
+    "stop_detached",
+]

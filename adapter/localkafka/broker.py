@@ -22,8 +22,7 @@ QUOTED_BYTES_MAX = 64 * 1024
 HEAP_MB = 512
 JVM_OPTIONS = (
     f"-Xmx{HEAP_MB}m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",  # no collector threads beside the broker's own, on two cores
     "-XX:+ExitOnOutOfMemoryError",
     "-Xshare:auto",
     "-Djava.awt.headless=true",
@@ -37,7 +36,7 @@ class Machine(Struct, frozen=True):
     jars: Path
 
     def command(self, log_file: Path, main: str, *arguments: str | Path) -> list[str]:
-        """A Java command line with the broker's class path and logging."""
+        """A Java command line with Kafka's class path and logging."""
         logging = [f"-Dlog4j2.configurationFile={jars.LOGGING}", f"-Dmqk.broker.log={log_file}"]
         class_path = str(self.jars / "*")
         return [self.java, *JVM_OPTIONS, *logging, "-cp", class_path, main, *map(str, arguments)]

@@ -16,7 +16,7 @@ from typing import Self
 from adapter import launch
 from adapter.localkafka import broker as brokers_of
 from adapter.localkafka.errors import LocalKafkaError
-from adapter.localkafka.jars import Say
+from adapter.localkafka.jars import Say, say_nothing
 from adapter.localkafka.plan import plan_cluster, require_startable
 from adapter.localkafka.ports import HOST
 from adapter.localkafka.readiness import await_ready
@@ -24,10 +24,6 @@ from adapter.localkafka.settings import BrokerPlan, bootstrap_servers
 
 # A clean stop of all takes under a second; a broker that cannot reach a quorum would wait for it.
 STOP_GRACE_S = 10.0
-
-
-def say_nothing(_text: str) -> None:
-    """The listener for progress when nobody wants to hear of it."""
 
 
 class LocalKafka:

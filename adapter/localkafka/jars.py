@@ -33,6 +33,10 @@ QUOTED_LINES_MAX = 15
 Say = Callable[[str], None]
 
 
+def say_nothing(_text: str) -> None:
+    """The listener for progress when nobody wants to hear of it."""
+
+
 def kafka_version() -> str:
     """The version of Kafka that pom.xml names."""
     found = ElementTree.parse(POM).findtext(".//{*}kafka.version")  # noqa: S314 - our own file

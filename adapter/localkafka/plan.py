@@ -10,7 +10,7 @@ from pathlib import Path
 from adapter.localkafka.errors import LocalKafkaError
 from adapter.localkafka.ports import free_ports, require_free
 from adapter.localkafka.readiness import is_in_use
-from adapter.localkafka.settings import BrokerPlan
+from adapter.localkafka.settings import BrokerPlan, broker_folder
 
 # One needs no quorum; three survive the loss of one. Anything else costs more and gives no more.
 CLUSTER_SIZES = (1, 3)
@@ -26,7 +26,7 @@ def plan_cluster(
     return [
         BrokerPlan(
             number=number,
-            folder=folder / f"broker-{number}",
+            folder=broker_folder(folder, number),
             port=ports.pop() if port is None else port + number - 1,
             controller_port=ports.pop(),
             proxied_port=ports.pop() if number in proxies else None,
@@ -61,7 +61,7 @@ def _brokers_in(folder: Path) -> set[int]:
 def require_startable(plans: Sequence[BrokerPlan]) -> None:
     """Refuse folders that another Kafka uses and ports that are taken."""
     for plan in plans:
-        if is_in_use(plan):
+        if is_in_use(plan.data):
             raise LocalKafkaError(
                 f"another Kafka is running on {plan.folder.parent}: stop it (mqk kafka stop), or "
                 "use another data folder"

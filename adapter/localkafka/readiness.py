@@ -8,6 +8,7 @@ import fcntl
 import socket
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -61,9 +62,9 @@ def _quiet_admin(address: str) -> AdminClient:
     return AdminClient(options)
 
 
-def is_in_use(plan: BrokerPlan) -> bool:
-    """Whether a broker runs on this folder: it holds a lock there for as long as it lives."""
-    path = plan.data / ".lock"
+def is_in_use(data: Path) -> bool:
+    """Whether a broker runs on this data: it holds a lock there for as long as it lives."""
+    path = data / ".lock"
     if not path.exists():
         return False
     with path.open("r+b") as lock:
@@ -74,10 +75,10 @@ def is_in_use(plan: BrokerPlan) -> bool:
     return False
 
 
-def await_unused(plan: BrokerPlan, timeout_s: float) -> bool:
-    """Wait at most so long for the end of the broker on this folder; False if it still runs."""
+def await_unused(data: Path, timeout_s: float) -> bool:
+    """Wait at most so long for the end of the broker on this data; False if it still runs."""
     deadline_s = time.monotonic() + timeout_s
-    while is_in_use(plan):
+    while is_in_use(data):
         if time.monotonic() > deadline_s:
             return False
         time.sleep(POLL_S)

@@ -43,6 +43,16 @@ COMMON: Mapping[str, str] = {
 }
 
 
+def broker_folder(cluster: Path, number: int) -> Path:
+    """Where a cluster keeps what belongs to one of its brokers."""
+    return cluster / f"broker-{number}"
+
+
+def data_folder(broker: Path) -> Path:
+    """Where a broker keeps its logs: a folder that holds nothing else."""
+    return broker / "data"
+
+
 class BrokerPlan(Struct, frozen=True, kw_only=True):
     """One broker: its number (from 1), its folder and its loopback ports."""
 
@@ -55,7 +65,7 @@ class BrokerPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def data(self) -> Path:
-        return self.folder / "data"
+        return data_folder(self.folder)
 
     @property
     def properties_file(self) -> Path:

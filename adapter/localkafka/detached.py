@@ -1,0 +1,163 @@
+"""A local Kafka that outlives the program that starts it: start, stop, status.
+
+A file in the data folder says where it listens. Whether it runs is told by the lock that a broker
+holds on its data, never by a process id alone: ids are used again.
+"""
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from adapter import launch
+from adapter.localkafka import broker, jars, readiness
+from adapter.localkafka.errors import LocalKafkaError
+from adapter.localkafka.jars import Say, say_nothing
+from adapter.localkafka.plan import plan_cluster, require_startable
+from adapter.localkafka.settings import BrokerPlan, bootstrap_servers, broker_folder, data_folder
+
+DEFAULT_PORT = 9092
+STOP_GRACE_S = 20.0
+KILL_GRACE_S = 10.0
+
+
+class Started(Struct, frozen=True):
+    """What the state file holds."""
+
+    bootstrap_servers: str
+    kafka_version: str
+    pids: dict[int, int]  # by broker number
+
+
+class Status(Struct, frozen=True):
+    """What is known of a detached Kafka; servers are empty where none was started."""
+
+    running: bool
+    bootstrap_servers: str
+    kafka_version: str
+    data_dir: str
+    brokers: int
+    pids: dict[int, int]  # of the brokers that run, by number
+
+
+def default_data_dir() -> Path:
+    """mqk/kafka in XDG_DATA_HOME, else in ~/.local/share."""
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "mqk" / "kafka"
+
+
+def start_detached(
+    brokers: int = 1,
+    data_dir: str | Path | None = None,
+    *,
+    port: int | None = DEFAULT_PORT,
+    say: Say = say_nothing,
+) -> Status:
+    """Start a Kafka that goes on running; returns when it answers.
+
+    Raises LocalKafkaError, also when one runs on this data folder already.
+    """
+    folder = _folder(data_dir)
+    machine = broker.find_machine(say)
+    plans = plan_cluster(folder, brokers, port, {})
+    require_startable(plans)
+    broker.prepare(machine, plans, {})
+    pids = {
+        plan.number: launch.detach(broker.run_command(machine, plan), output=plan.output_file)
+        for plan in plans
+    }
+    started = Started(bootstrap_servers(plans), jars.kafka_version(), pids)
+    _state_file(folder).write_bytes(msgspec.json.format(msgspec.json.encode(started), indent=2))
+    try:
+        readiness.await_ready(plans, lambda: _check_alive(plans, pids))
+    except BaseException:
+        for pid in pids.values():
+            _signal(pid, signal.SIGKILL)
+        raise
+    return status(folder)
+
+
+def stop_detached(data_dir: str | Path | None = None) -> Status:
+    """Stop it cleanly, within a bound; stopping one that does not run is no error."""
+    folder = _folder(data_dir)
+    _end(folder, signal.SIGTERM, STOP_GRACE_S)
+    _end(folder, signal.SIGKILL, KILL_GRACE_S)
+    after = status(folder)
+    if after.running:
+        raise LocalKafkaError(
+            f"the brokers with the process ids {sorted(after.pids.values())} on {folder} did not "
+            "end: end them by hand"
+        )
+    return after
+
+
+def status(data_dir: str | Path | None = None) -> Status:
+    """Whether a detached Kafka runs on a data folder, and where it listens."""
+    folder = _folder(data_dir)
+    started = _read_state(folder)
+    if started is None:
+        return Status(False, "", "", str(folder), 0, {})
+    alive = {
+        number: pid
+        for number, pid in started.pids.items()
+        if readiness.is_in_use(_data(folder, number))
+    }
+    return Status(
+        running=bool(alive),
+        bootstrap_servers=started.bootstrap_servers,
+        kafka_version=started.kafka_version,
+        data_dir=str(folder),
+        brokers=len(started.pids),
+        pids=alive,
+    )
+
+
+def _folder(data_dir: str | Path | None) -> Path:
+    return default_data_dir() if data_dir is None else Path(data_dir).absolute()
+
+
+def _state_file(folder: Path) -> Path:
+    return folder / "localkafka.json"
+
+
+def _read_state(folder: Path) -> Started | None:
+    path = _state_file(folder)
+    if not path.exists():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Started)
+    except msgspec.DecodeError as problem:
+        raise LocalKafkaError(
+            f"{path} is damaged ({problem}): end the brokers by hand if they run, and remove it"
+        ) from problem
+
+
+def _data(folder: Path, number: int) -> Path:
+    return data_folder(broker_folder(folder, number))
+
+
+def _check_alive(plans: Sequence[BrokerPlan], pids: Mapping[int, int]) -> None:
+    for plan in plans:
+        if not _signal(pids[plan.number], 0):
+            raise broker.ended_while_starting(plan, None)
+
+
+def _end(folder: Path, number: signal.Signals, grace_s: float) -> None:
+    """Signal the brokers that run on a folder, and wait at most so long for each."""
+    pids = status(folder).pids
+    for pid in pids.values():
+        _signal(pid, number)
+    for broker_number in pids:
+        readiness.await_unused(_data(folder, broker_number), grace_s)
+
+
+def _signal(pid: int, number: int) -> bool:
+    """Send a signal; False if there is no such process (signal 0 only asks)."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from adapter.core.model.message import Message
+from adapter.core.model.message import Message, Stored
 
 Verb = Literal["commit", "put", "get"]
 Cause = Literal["expired", "purged"]
@@ -60,6 +60,8 @@ class UnitCommitted(Struct):
     verb: Verb
     outcome: OutcomeOf | None
     logged: bool = True
+    taken: list[Stored] = []
+    """What apply removed, kept while a record that is not logged may still have to be undone."""
 
 
 class BackoutCounted(Struct):

@@ -12,8 +12,12 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core import records as r
+from adapter.core.model.message import weight as message_weight
 from adapter.format import descriptor
 from adapter.format.schemas import Codec
+
+ENTRY_BYTES_MAX = 15 * 512 * 1024
+"""7.5 MiB: what an entry may grow to, below the 8 MiB that the ledger's topic takes."""
 
 _codec = Codec("entry")
 
@@ -21,6 +25,20 @@ _codec = Codec("entry")
 def encode(records: Iterable[r.Record]) -> bytes:
     """Return the payload of an entry; records that are not logged have no place in it."""
     return _codec.encode({"records": [_written(record) for record in records]})
+
+
+def weight(record: r.Record) -> int:
+    """Bound from above the bytes a record takes in an entry."""
+    if isinstance(record, r.UnitCommitted):
+        size = 256 + 96 * len(record.gets) + 10 * len(record.outcome.seen if record.outcome else ())
+        for placed in record.puts:
+            size += 256 + message_weight(placed.message)
+        return size
+    if isinstance(record, r.BackoutCounted):
+        return 256 + 96 * len(record.gets)
+    if isinstance(record, r.MessagesDiscarded):
+        return 256 + 96 * len(record.places)
+    return 16 * 1024
 
 
 def _written(record: r.Record) -> tuple[str, dict[str, Any]]:

@@ -31,6 +31,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """One for each thread of a busy program."""
     waiters_per_queue: int = 10_000
     """A put looks at each waiter that it may serve."""
+    waiters_per_connection: int = 1_000
+    """A connection's other requests must not be held up by its waiting gets."""
     queues: int = 10_000
     """Each has a topic of its own: bounds partitions on Kafka."""
     sessions: int = 100_000

@@ -69,7 +69,8 @@ class Queue:
         lane_number, seq, n = stored.place
         lane = self.lanes[-lane_number]
         if n:
-            lane.next_n = n + 1
+            if seq == lane.next_seq - 1:
+                lane.next_n = max(lane.next_n, n + 1)
         else:
             lane.next_seq = seq + 1
             lane.next_n = 1

@@ -166,10 +166,13 @@ def _park(qm: QueueManager, request: Request, command: Get, handle: Handle) -> N
     if len(queue.waiters) >= qm.limits.waiters_per_queue:
         most = qm.limits.waiters_per_queue
         raise Refusal(Reason.LIMIT_REACHED, queue.name, f"{most} gets wait already")
+    connection = connection_of(qm, request)
+    if len(connection.waiters) >= qm.limits.waiters_per_connection:
+        most = qm.limits.waiters_per_connection
+        raise Refusal(Reason.LIMIT_REACHED, queue.name, f"{most} gets of this connection wait")
     deadline = request.now_ms + command.wait_ms if command.wait_ms > 0 else 0
     waiter = Waiter(request, command, handle, deadline)
     queue.waiters.append(waiter)
-    connection = connection_of(qm, request)
     connection.waiters[request.request] = waiter
     if deadline:
         qm.add_deadline(deadline, waiter)

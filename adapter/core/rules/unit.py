@@ -230,6 +230,8 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> None:
     got = [qm.queues[t.queue].take((-t.lane, t.seq, t.n)) for t in record.gets]
     for placed in record.puts:
         _store(qm, record, placed)
+    if not record.logged:
+        record.taken = got
     outcome = record.outcome
     if outcome is None:
         return

@@ -1,0 +1,58 @@
+"""A queue manager's life as the owner of its ledger.
+
+States, what is done in each, and what comes next:
+
+TAKING_OVER  replays the ledger into a new core, off the owner's thread   -> RUNNING, DOUBTFUL, FAILED
+RUNNING      serves requests                                 -> DOUBTFUL, STOPPING, DEPOSED
+DOUBTFUL     promises nothing; connections are dropped, so that clients come back and ask
+             for their outcomes; what is not persistent is carried over   -> TAKING_OVER
+DEPOSED      another process owns the ledger: serves nothing, for ever
+FAILED       the ledger cannot be had or read: serves nothing, for ever
+STOPPING     takes no new work, waits until everything is durable         -> STOPPED
+STOPPED      the ledger is closed
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class State(Enum):
+    """Where the owner stands."""
+
+    TAKING_OVER = "taking over"
+    RUNNING = "running"
+    DOUBTFUL = "doubtful"
+    DEPOSED = "deposed"
+    FAILED = "failed"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+NEXT: dict[State, frozenset[State]] = {
+    State.TAKING_OVER: frozenset(
+        {State.RUNNING, State.DOUBTFUL, State.DEPOSED, State.FAILED, State.STOPPING}),
+    State.RUNNING: frozenset({State.DOUBTFUL, State.DEPOSED, State.STOPPING}),
+    State.DOUBTFUL: frozenset({State.TAKING_OVER, State.STOPPING}),
+    State.DEPOSED: frozenset({State.STOPPING}),
+    State.FAILED: frozenset({State.STOPPING}),
+    State.STOPPING: frozenset({State.STOPPED, State.DOUBTFUL}),
+    State.STOPPED: frozenset(),
+}
+
+
+class IllegalTransition(AssertionError):  # noqa: N818 -- a bug, not an outcome
+    """The owner was told to go where it cannot go from where it is."""
+
+
+class Lifecycle:
+    """Holds the state and refuses what is not in the table."""
+
+    def __init__(self) -> None:
+        self.state = State.TAKING_OVER
+
+    def to(self, state: State) -> None:
+        """Go to another state."""
+        if state not in NEXT[self.state]:
+            raise IllegalTransition(f"{self.state.value} does not become {state.value}")
+        self.state = state

@@ -1,0 +1,208 @@
+"""The owner's loop: requests are decided and applied at once, their records written together.
+
+1. A request is executed: core changes, records and replies come out.
+2. At the end of the turn the records collected so far become one entry, appended without waiting.
+   While as many entries are in flight as may be, the next one goes on collecting: group commit
+   falls out of the load, and no timer ever delays a lone commit.
+3. When an entry is durable, the replies that depend on it are released, in order.
+
+Everything here runs on one thread. A ledger in doubt ends this loop; adapter.owner.lifecycle then
+makes a new one from what the ledger says.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from adapter.core import dispatch
+from adapter.core.commands import Request
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.records import Record
+from adapter.format import entries
+from adapter.ledger.port import Ledger
+from adapter.owner.clock import Clock
+from adapter.owner.promises import Promises
+
+ENTRIES_IN_FLIGHT_MAX = 4
+"""One less than an idempotent producer keeps in flight (5): more entries only make them smaller."""
+ENTRY_BYTES = 512 * 1024
+"""An entry is closed before it grows beyond this by more than one unit (7 MiB; a record: 8)."""
+
+
+class Outlet(Protocol):
+    """Where replies go. Called on the owner's thread."""
+
+    def send(self, connection: int, replies: list[Reply]) -> None:
+        """Give replies to one connection, in order."""
+        ...
+
+    def close(self, connection: int) -> None:
+        """A connection has been replaced by another of the same session: end it."""
+        ...
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Call this on the owner's thread when what has arrived by now has been handled."""
+        ...
+
+
+class OwnerLoop:
+    """Runs one queue manager on one term of its ledger."""
+
+    def __init__(self, qm: QueueManager, ledger: Ledger, clock: Clock, outlet: Outlet) -> None:
+        self.qm = qm
+        self._ledger = ledger
+        self._clock = clock
+        self._outlet = outlet
+        self._promises = Promises()
+        self._collected: list[Record] = []
+        self._weight = 0
+        self._barrier = False
+        self._sealed: deque[bytes] = deque()
+        self._ready: dict[int, list[Reply]] = {}
+        self._scheduled = False
+        self._appended_n = -1
+        self._durable_n = -1
+        self._ended = False
+        self.entries = 0
+        self.requests = 0
+        self.last_append_ms = clock.now_ms()
+        qm.entry_n = 0
+
+    def request(self, request: Request) -> None:
+        """Execute one request; its reply follows through the outlet."""
+        self.requests += 1
+        self._take(dispatch.execute(self.qm, request))
+
+    def connect(self, connection: int) -> None:
+        """Make a connection known."""
+        dispatch.connect(self.qm, connection)
+
+    def disconnect(self, connection: int) -> None:
+        """End a connection: its units are backed out."""
+        self._ready.pop(connection, None)
+        self._take(dispatch.disconnect(self.qm, connection, self._clock.now_ms()))
+
+    def acknowledge(self, connection: int, seen: list[int]) -> None:
+        """Drop outcomes that a client has seen."""
+        dispatch.acknowledge(self.qm, connection, seen)
+
+    def tick(self) -> None:
+        """Let core do what time has made due."""
+        self._take(dispatch.pass_time(self.qm, self._clock.now_ms()))
+
+    def heartbeat(self) -> None:
+        """Write a sign of life if nothing else is being written."""
+        if not self._collected and self._appended_n == self._durable_n:
+            self._barrier = True
+            self._schedule()
+
+    def durable(self, n: int) -> None:
+        """Entries up to n are durable and valid: keep the promises that waited for them."""
+        if self._ended:
+            return
+        self._durable_n = n
+        self._release(n)
+        self._flush()
+
+    def end(self, last_n: int) -> list[Record]:
+        """Stop for good. Returns what was done in entries behind last_n: it did not happen."""
+        self._ended = True
+        behind = self._promises.void(last_n)
+        return behind + self._collected
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything decided has been written and is durable."""
+        return (not self._collected and not self._sealed and not self._barrier
+                and self._appended_n == self._durable_n)
+
+    def statistics(self) -> dict[str, int]:
+        """Return figures of this term."""
+        return {
+            "entries": self.entries,
+            "requests": self.requests,
+            "replies_parked": len(self._promises),
+            "entries_in_flight": self._appended_n - self._durable_n,
+        }
+
+    def _take(self, executed: dispatch.Executed) -> None:
+        first_n = self.qm.entry_n
+        for record in executed.records:
+            self._collect(record)
+        self._barrier = self._barrier or executed.barrier
+        for reply in executed.replies:
+            after = self.qm.entry_n if reply.after >= first_n else reply.after
+            if after <= self._durable_n:
+                self._ready.setdefault(reply.connection, []).append(reply)
+            else:
+                self._promises.park(after, [reply])
+        for connection in executed.closed:
+            self._ready.pop(connection, None)
+            self._outlet.close(connection)
+        if self._weight > ENTRY_BYTES:
+            self._seal()
+        self._schedule()
+
+    def _collect(self, record: Record) -> None:
+        weight = entries.weight(record) if record.logged else 0
+        if self._weight and weight and self._weight + weight > entries.ENTRY_BYTES_MAX:
+            self._seal()
+        self._collected.append(record)
+        self._weight += weight
+
+    def _schedule(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            self._outlet.soon(self._turn)
+
+    def _turn(self) -> None:
+        self._scheduled = False
+        if not self._ended:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Append what there is, as far as entries may be in flight, and send what is ready."""
+        if self._weight or self._barrier:
+            if not self._sealed and self._room():
+                self._seal()
+        else:
+            self._close_unwritten()
+        while self._sealed and self._room():
+            self._append(self._sealed.popleft())
+        ready, self._ready = self._ready, {}
+        for connection, replies in ready.items():
+            self._outlet.send(connection, replies)
+
+    def _close_unwritten(self) -> None:
+        """Nothing is collected that is written: what waits for it waits for the entry before."""
+        before = self.qm.entry_n - 1
+        self._promises.bring_forward(before)
+        if self._collected:
+            self._promises.made(before, self._collected)
+            self._collected = []
+        if before <= self._durable_n:
+            self._release(before)
+
+    def _release(self, n: int) -> None:
+        for reply in self._promises.kept(n):
+            self._ready.setdefault(reply.connection, []).append(reply)
+
+    def _room(self) -> bool:
+        return self._appended_n - self._durable_n < ENTRIES_IN_FLIGHT_MAX
+
+    def _seal(self) -> None:
+        """Close the entry being collected: what comes now belongs to the next one."""
+        payload = entries.encode(record for record in self._collected if record.logged)
+        self._promises.made(self.qm.entry_n, self._collected)
+        self._sealed.append(payload)
+        self._collected = []
+        self._weight = 0
+        self._barrier = False
+        self.qm.entry_n += 1
+
+    def _append(self, payload: bytes) -> None:
+        self._appended_n = self._ledger.append(payload)
+        self.last_append_ms = self._clock.now_ms()
+        self.entries += 1

@@ -1,0 +1,254 @@
+"""The owner: one live queue manager, through every term of its ledger.
+
+It ties core, loop and ledger together, takes over again when an append is in doubt, and steps
+down when another process owns the ledger. All methods are called on the event loop's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+import structlog
+
+from adapter.core.commands import Request
+from adapter.core.dispatch import restarted
+from adapter.core.model.manager import Limits, QueueManager, Reply
+from adapter.core.reasons import Reason
+from adapter.core.results import Refused
+from adapter.ledger.port import Doubt, Ledger, LedgerUnavailable, Taken
+from adapter.owner.clock import Clock, ManualClock
+from adapter.owner.lifecycle import Lifecycle, State
+from adapter.owner.loop import OwnerLoop
+from adapter.owner.replay import LedgerUnreadableError, carry_over, take_over
+
+HEARTBEAT_S = 10.0
+"""An idle owner writes a sign of life this often."""
+RECOVERY_PAUSES_S = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)
+"""Before each attempt to take over again; the last one is repeated for ever."""
+DRAIN_S = 5.0
+"""How long a stop waits for the last entries to become durable."""
+
+log = structlog.get_logger("mqk.owner")
+
+
+class Front(Protocol):
+    """The connections, as the owner sees them."""
+
+    def send(self, connection: int, replies: list[Reply]) -> None:
+        """Give replies to one connection, in order."""
+        ...
+
+    def close(self, connection: int, reason: Refused | None) -> None:
+        """End one connection."""
+        ...
+
+    def close_all(self, reason: Refused) -> None:
+        """End every connection; none of them is reported to the owner again."""
+        ...
+
+
+class Owner:
+    """One queue manager in this process."""
+
+    def __init__(
+        self, name: str, ledger: Ledger, clock: Clock, front: Front, limits: Limits | None = None
+    ) -> None:
+        self.name = name
+        self.lifecycle = Lifecycle()
+        self.failure = ""
+        self.ended = asyncio.Event()
+        self._ledger = ledger
+        self._clock = clock
+        self._front = front
+        self._limits = limits
+        self._asyncio = asyncio.get_running_loop()
+        self._loop: OwnerLoop | None = None
+        self._mine: list[bytes] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms: int | None = None
+        self._heartbeat: asyncio.TimerHandle | None = None
+        self._recovery: asyncio.Task[None] | None = None
+        self._terms = 0
+        self.replay_s = 0.0
+
+    @property
+    def running(self) -> bool:
+        """Whether requests are served."""
+        return self.lifecycle.state is State.RUNNING
+
+    @property
+    def loop(self) -> OwnerLoop:
+        """The loop of the current term; only while running."""
+        assert self._loop is not None
+        return self._loop
+
+    async def start(self) -> None:
+        """Take the ledger over; LedgerUnavailable or LedgerUnreadableError say why it failed."""
+        try:
+            await self._take_over(None)
+        except Exception as error:
+            self.failure = str(error)
+            self.lifecycle.to(State.FAILED)
+            raise
+        self._beat()
+
+    async def stop(self) -> None:
+        """Take no more requests, wait for what is on its way, close the ledger."""
+        if self._recovery is not None:
+            self._recovery.cancel()
+        was_running = self.running
+        self.lifecycle.to(State.STOPPING)
+        if was_running:
+            await self._drain()
+        for timer in (self._timer, self._heartbeat):
+            if timer is not None:
+                timer.cancel()
+        await self._asyncio.run_in_executor(None, self._ledger.close)
+        self.lifecycle.to(State.STOPPED)
+        self.ended.set()
+
+    def request(self, request: Request) -> None:
+        """Execute a client's request."""
+        self.loop.request(request)
+
+    def tick(self) -> None:
+        """Let core do what time has made due."""
+        self._timer_ms = None
+        if self.running:
+            self.loop.tick()
+            self._arm()
+
+    def statistics(self) -> dict[str, object]:
+        """Return figures of this owner."""
+        figures: dict[str, object] = {
+            "state": self.lifecycle.state.value, "terms": self._terms, "replay_s": self.replay_s,
+        }
+        if self.running:
+            figures |= self.loop.statistics()
+            figures |= {f"ledger_{k}": v for k, v in self._ledger.statistics().items()}
+            figures["sessions"] = len(self.loop.qm.sessions)
+            figures["queues"] = len(self.loop.qm.queues)
+        return figures
+
+    # What the loop asks of its surroundings.
+
+    def send(self, connection: int, replies: list[Reply]) -> None:
+        """Pass replies on."""
+        self._front.send(connection, replies)
+
+    def close(self, connection: int) -> None:
+        """End a connection whose session another one has taken over."""
+        taken = Refused(Reason.OUT_OF_ORDER, "", "another connection has taken this session over")
+        self._front.close(connection, taken)
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Run the loop's turn when what has arrived has been handled, then set the clock."""
+        self._asyncio.call_soon(self._turn, call)
+
+    def _turn(self, call: Callable[[], None]) -> None:
+        call()
+        if self.running:
+            self._arm()
+
+    def _arm(self) -> None:
+        due_ms = self.loop.qm.next_tick_ms()
+        if due_ms is None or isinstance(self._clock, ManualClock):
+            return
+        if self._timer_ms is not None and self._timer_ms <= due_ms:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        delay_s = max(0, due_ms - self._clock.now_ms()) / 1000
+        self._timer_ms = due_ms
+        self._timer = self._asyncio.call_later(delay_s, self.tick)
+
+    def _beat(self) -> None:
+        """Show that this owner lives, and look at sessions that have expired."""
+        self._heartbeat = self._asyncio.call_later(HEARTBEAT_S, self._beat)
+        if self.running:
+            self.loop.tick()
+            self.loop.heartbeat()
+
+    # Terms.
+
+    async def _take_over(self, old: QueueManager | None) -> None:
+        began = self._asyncio.time()
+        owner_id = os.urandom(16)
+        term = self._terms + 1
+        self._ledger.on_durable = partial(self._from_ledger, self._durable, term)
+        self._ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
+        who = f"{self.name} (process {os.getpid()})"
+        qm, taken = await self._asyncio.run_in_executor(
+            None, take_over, self.name, owner_id, who, self._ledger, self._limits)
+        self._mine.append(owner_id)
+        self._terms = term
+        if old is not None:
+            self._carry_over(old, qm, taken)
+        restarted(qm, self._clock.now_ms())
+        self._loop = OwnerLoop(qm, self._ledger, self._clock, self)
+        self.replay_s = self._asyncio.time() - began
+        self.lifecycle.to(State.RUNNING)
+        log.info("ledger taken over", queue_manager=self.name, entries=taken.entries,
+                 queues=len(qm.queues), seconds=round(self.replay_s, 3))
+
+    def _carry_over(self, old: QueueManager, qm: QueueManager, taken: Taken) -> None:
+        last_n = taken.last_n_of.get(self._mine[-2], -1)
+        brought = carry_over(old, qm, self.loop.end(last_n))
+        log.info("carried over", queue_manager=self.name, non_persistent_messages=brought)
+
+    def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
+        """Bring a call of the ledger's thread to this one."""
+        self._asyncio.call_soon_threadsafe(call, term, what)
+
+    def _durable(self, term: int, n: object) -> None:
+        if term == self._terms and self._loop is not None and isinstance(n, int):
+            self._loop.durable(n)
+
+    def _doubt(self, term: int, doubt: object) -> None:
+        if term != self._terms or not isinstance(doubt, Doubt):
+            return
+        log.warning("ledger in doubt", queue_manager=self.name, deposed=doubt.deposed,
+                    reason=doubt.text)
+        text = "an append is in doubt; reconnect and ask for the outcomes"
+        self._front.close_all(Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, text))
+        if doubt.deposed:
+            self.failure = doubt.text
+            self.lifecycle.to(State.DEPOSED)
+            self.ended.set()
+        elif self.lifecycle.state in (State.RUNNING, State.STOPPING):
+            self.lifecycle.to(State.DOUBTFUL)
+            self._recovery = self._asyncio.create_task(self._recover())
+
+    async def _recover(self) -> None:
+        """Take over again until it succeeds; only what the ledger says happened."""
+        old = self.loop.qm
+        attempt = 0
+        while True:
+            await asyncio.sleep(RECOVERY_PAUSES_S[min(attempt, len(RECOVERY_PAUSES_S) - 1)])
+            attempt += 1
+            try:
+                self.lifecycle.to(State.TAKING_OVER)
+                await self._take_over(old)
+            except LedgerUnavailable as error:
+                log.warning("ledger not available", queue_manager=self.name, reason=str(error))
+                self.lifecycle.to(State.DOUBTFUL)
+            except LedgerUnreadableError as error:
+                self.failure = str(error)
+                self.lifecycle.to(State.FAILED)
+                self.ended.set()
+                return
+            else:
+                return
+
+    async def _drain(self) -> None:
+        """Back out what connections hold, and wait until everything is durable."""
+        loop = self.loop
+        for connection in list(loop.qm.connections):
+            loop.disconnect(connection)
+        deadline = self._asyncio.time() + DRAIN_S
+        while not loop.idle and self._asyncio.time() < deadline:
+            await asyncio.sleep(0.005)

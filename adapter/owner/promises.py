@@ -1,0 +1,58 @@
+"""Replies that wait for their entry: a reply is a promise, given when it is durable.
+
+Also what each entry that is not yet durable did, so that it can be told from what happened.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from adapter.core.model.manager import Reply
+from adapter.core.records import Record
+
+
+class Promises:
+    """Parked replies and undurable records, by entry number, in order."""
+
+    def __init__(self) -> None:
+        self._parked: deque[tuple[int, list[Reply]]] = deque()
+        self._undurable: deque[tuple[int, list[Record]]] = deque()
+
+    def __len__(self) -> int:
+        return sum(len(replies) for _, replies in self._parked)
+
+    def park(self, n: int, replies: list[Reply]) -> None:
+        """Keep replies until entry n is durable; n never falls."""
+        if self._parked and self._parked[-1][0] == n:
+            self._parked[-1][1].extend(replies)
+        else:
+            self._parked.append((n, replies))
+
+    def made(self, n: int, records: list[Record]) -> None:
+        """Keep what entry n did until it is durable."""
+        self._undurable.append((n, records))
+
+    def bring_forward(self, n: int) -> None:
+        """No entry n + 1 is being written: what waits for it waits for entry n only."""
+        if not self._parked or self._parked[-1][0] <= n:
+            return
+        _, replies = self._parked.pop()
+        self.park(n, replies)
+
+    def kept(self, n: int) -> list[Reply]:
+        """Everything up to entry n is durable: return the replies to give."""
+        while self._undurable and self._undurable[0][0] <= n:
+            self._undurable.popleft()
+        replies: list[Reply] = []
+        while self._parked and self._parked[0][0] <= n:
+            replies += self._parked.popleft()[1]
+        return replies
+
+    def void(self, last_n: int) -> list[Record]:
+        """Return what the entries behind last_n did, which did not happen; forget everything."""
+        records = [
+            record for n, records in self._undurable if n > last_n for record in records
+        ]
+        self._parked.clear()
+        self._undurable.clear()
+        return records

@@ -1,0 +1,101 @@
+"""From the ledger to a core: replay, and what is carried over from a core that lived on.
+
+It runs off the owner's thread: nothing else touches the core that is being built.
+"""
+
+from __future__ import annotations
+
+from adapter.core import dispatch
+from adapter.core.model.manager import Limits, QueueManager
+from adapter.core.model.message import Stored
+from adapter.core.model.queue import Queue
+from adapter.core.records import Record, UnitCommitted
+from adapter.format import entries
+from adapter.format.schemas import UnreadableError
+from adapter.ledger.port import Entry, Ledger, Taken
+
+
+class LedgerUnreadableError(Exception):
+    """An entry of the ledger cannot be read or applied; nothing was changed on Kafka."""
+
+
+def take_over(
+    name: str, owner: bytes, who: str, ledger: Ledger, limits: Limits | None
+) -> tuple[QueueManager, Taken]:
+    """Become the owner, and return the core that the ledger describes."""
+    qm = QueueManager(name, owner, limits)
+
+    def replay(entry: Entry) -> None:
+        try:
+            for record in entries.decode(entry.payload):
+                dispatch.replay(qm, record)
+        except (UnreadableError, KeyError, ValueError, AssertionError) as error:
+            raise LedgerUnreadableError(
+                f"the ledger of {name} cannot be replayed: offset {entry.offset}, owner "
+                f"{entry.owner.hex()}, n {entry.n}: {error!r}. Run `mqk ledger show --from "
+                f"{entry.offset}` with the release that wrote it."
+            ) from error
+
+    taken = ledger.take_over(owner, who, replay)
+    return qm, taken
+
+
+def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
+    """Bring the non-persistent messages of a core that lived on into the one from the ledger.
+
+    void: what the old core did that did not happen; its effects on them are undone first. Units
+    that held them are gone, so their backout counts rise. Returns how many messages were brought.
+    """
+    undone = [record for record in void if isinstance(record, UnitCommitted) and not record.logged]
+    never_put = {(p.queue, -p.lane, p.seq, p.n) for record in undone for p in record.puts}
+    got_back: dict[str, list[Stored]] = {}
+    for record in undone:
+        for taken, stored in zip(record.gets, record.taken, strict=True):
+            got_back.setdefault(taken.queue, []).append(stored)
+    brought = 0
+    for queue in old.queues.values():
+        target = new.queues.get(queue.name)
+        if target is None or target.incarnation != queue.incarnation:
+            continue
+        soft = [stored for stored in queue.stored.values() if stored.place[2]]
+        soft += got_back.get(queue.name, [])
+        for stored in sorted(soft, key=lambda stored: stored.place):
+            if (queue.name, *stored.place) not in never_put:
+                _bring(new, target, stored)
+                brought += 1
+    _bring_outcomes(old, new, void)
+    return brought
+
+
+def _bring(new: QueueManager, queue: Queue, stored: Stored) -> None:
+    """Put a message to its place, or behind the last one that the ledger knows of."""
+    lane_number, seq, n = stored.place
+    lane = queue.lanes[-lane_number]
+    if seq >= lane.next_seq:
+        seq, n = lane.next_seq - 1, lane.next_n
+    while (lane_number, seq, n) in queue.stored:
+        n += 1
+    if stored.locked:
+        stored.backout_count += 1
+    stored.locked = False
+    stored.place = (lane_number, seq, n)
+    stored.entry_n = -1
+    queue.add(stored)
+    if stored.message.expires_at_ms:
+        new.add_expiry(stored.message.expires_at_ms, queue, stored.place)
+
+
+def _bring_outcomes(old: QueueManager, new: QueueManager, void: list[Record]) -> None:
+    """Keep the recorded outcomes of commands that the ledger need not know."""
+    never = {
+        (outcome.session, outcome.number)
+        for record in void if (outcome := getattr(record, "outcome", None)) is not None
+    }
+    for ident, session in old.sessions.items():
+        kept = new.sessions.get(ident)
+        if kept is None:
+            continue
+        kept.issued = max(kept.issued, session.issued)
+        for number, result in session.outcomes.items():
+            if number not in kept.outcomes and (ident, number) not in never:
+                kept.outcomes[number] = result

@@ -62,13 +62,13 @@ class OwnerLoop:
         self._sealed: deque[bytes] = deque()
         self._ready: dict[int, list[Reply]] = {}
         self._scheduled = False
-        self._appended_n = -1
-        self._durable_n = -1
+        self._appended_n = 0
+        self._durable_n = 0
         self._ended = False
         self.entries = 0
         self.requests = 0
         self.last_append_ms = clock.now_ms()
-        qm.entry_n = 0
+        qm.entry_n = 1
 
     def request(self, request: Request) -> None:
         """Execute one request; its reply follows through the outlet."""
@@ -203,6 +203,8 @@ class OwnerLoop:
         self.qm.entry_n += 1
 
     def _append(self, payload: bytes) -> None:
-        self._appended_n = self._ledger.append(payload)
+        n = self._ledger.append(payload)
+        assert n == self._appended_n + 1, (n, self._appended_n)
+        self._appended_n = n
         self.last_append_ms = self._clock.now_ms()
         self.entries += 1

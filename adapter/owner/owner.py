@@ -19,7 +19,7 @@ from adapter.core.dispatch import restarted
 from adapter.core.model.manager import Limits, QueueManager, Reply
 from adapter.core.reasons import Reason
 from adapter.core.results import Refused
-from adapter.ledger.port import Doubt, Ledger, LedgerUnavailable, Taken
+from adapter.ledger.port import Ledger, LedgerUnavailable
 from adapter.owner.clock import Clock, ManualClock
 from adapter.owner.lifecycle import Lifecycle, State
 from adapter.owner.loop import OwnerLoop
@@ -67,7 +67,7 @@ class Owner:
         self._limits = limits
         self._asyncio = asyncio.get_running_loop()
         self._loop: OwnerLoop | None = None
-        self._mine: list[bytes] = []
+        self._owner_id = b""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms: int | None = None
         self._heartbeat: asyncio.TimerHandle | None = None
@@ -107,6 +107,21 @@ class Owner:
         for timer in (self._timer, self._heartbeat):
             if timer is not None:
                 timer.cancel()
+        await self._asyncio.run_in_executor(None, self._ledger.close)
+        self.lifecycle.to(State.STOPPED)
+        self.ended.set()
+
+    async def abandon(self) -> None:
+        """End as a crash would: nothing more is decided, written or answered. For tests."""
+        if self._recovery is not None:
+            self._recovery.cancel()
+        self._terms += 1
+        if self._loop is not None:
+            self._loop.end(-1)
+        for timer in (self._timer, self._heartbeat):
+            if timer is not None:
+                timer.cancel()
+        self.lifecycle.to(State.STOPPING)
         await self._asyncio.run_in_executor(None, self._ledger.close)
         self.lifecycle.to(State.STOPPED)
         self.ended.set()
@@ -182,23 +197,21 @@ class Owner:
         self._ledger.on_durable = partial(self._from_ledger, self._durable, term)
         self._ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
         who = f"{self.name} (process {os.getpid()})"
-        qm, taken = await self._asyncio.run_in_executor(
+        replayed = await self._asyncio.run_in_executor(
             None, take_over, self.name, owner_id, who, self._ledger, self._limits)
-        self._mine.append(owner_id)
+        qm = replayed.qm
         self._terms = term
         if old is not None:
-            self._carry_over(old, qm, taken)
+            last_n = replayed.last_n_of.get(self._owner_id, 0)
+            brought = carry_over(old, qm, self.loop.end(last_n))
+            log.info("carried over", queue_manager=self.name, non_persistent_messages=brought)
+        self._owner_id = owner_id
         restarted(qm, self._clock.now_ms())
         self._loop = OwnerLoop(qm, self._ledger, self._clock, self)
         self.replay_s = self._asyncio.time() - began
         self.lifecycle.to(State.RUNNING)
-        log.info("ledger taken over", queue_manager=self.name, entries=taken.entries,
+        log.info("ledger taken over", queue_manager=self.name, entries=replayed.taken.entries,
                  queues=len(qm.queues), seconds=round(self.replay_s, 3))
-
-    def _carry_over(self, old: QueueManager, qm: QueueManager, taken: Taken) -> None:
-        last_n = taken.last_n_of.get(self._mine[-2], -1)
-        brought = carry_over(old, qm, self.loop.end(last_n))
-        log.info("carried over", queue_manager=self.name, non_persistent_messages=brought)
 
     def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
         """Bring a call of the ledger's thread to this one."""
@@ -209,17 +222,12 @@ class Owner:
             self._loop.durable(n)
 
     def _doubt(self, term: int, doubt: object) -> None:
-        if term != self._terms or not isinstance(doubt, Doubt):
+        if term != self._terms:
             return
-        log.warning("ledger in doubt", queue_manager=self.name, deposed=doubt.deposed,
-                    reason=doubt.text)
+        log.warning("ledger in doubt", queue_manager=self.name, reason=doubt)
         text = "an append is in doubt; reconnect and ask for the outcomes"
         self._front.close_all(Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, text))
-        if doubt.deposed:
-            self.failure = doubt.text
-            self.lifecycle.to(State.DEPOSED)
-            self.ended.set()
-        elif self.lifecycle.state in (State.RUNNING, State.STOPPING):
+        if self.lifecycle.state in (State.RUNNING, State.STOPPING):
             self.lifecycle.to(State.DOUBTFUL)
             self._recovery = self._asyncio.create_task(self._recover())
 

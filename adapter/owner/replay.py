@@ -5,6 +5,8 @@ It runs off the owner's thread: nothing else touches the core that is being buil
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from adapter.core import dispatch
 from adapter.core.model.manager import Limits, QueueManager
 from adapter.core.model.message import Stored
@@ -19,13 +21,23 @@ class LedgerUnreadableError(Exception):
     """An entry of the ledger cannot be read or applied; nothing was changed on Kafka."""
 
 
+class Replayed(Struct):
+    """The core that the ledger describes, how it was won, and each owner's last valid n."""
+
+    qm: QueueManager
+    taken: Taken
+    last_n_of: dict[bytes, int]
+
+
 def take_over(
     name: str, owner: bytes, who: str, ledger: Ledger, limits: Limits | None
-) -> tuple[QueueManager, Taken]:
-    """Become the owner, and return the core that the ledger describes."""
+) -> Replayed:
+    """Become the owner, and replay what the ledger holds."""
     qm = QueueManager(name, owner, limits)
+    last_n_of: dict[bytes, int] = {}
 
     def replay(entry: Entry) -> None:
+        last_n_of[entry.owner] = entry.n
         try:
             for record in entries.decode(entry.payload):
                 dispatch.replay(qm, record)
@@ -37,7 +49,7 @@ def take_over(
             ) from error
 
     taken = ledger.take_over(owner, who, replay)
-    return qm, taken
+    return Replayed(qm, taken, last_n_of)
 
 
 def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:

@@ -10,6 +10,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Callable
+from typing import cast
 
 import structlog
 
@@ -64,8 +65,8 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the socket."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports have the methods of asyncio.Transport, but not the class.
+        self._transport = transport = cast("asyncio.Transport", transport)
         transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         sock = transport.get_extra_info("socket")
         if sock is not None:
@@ -189,12 +190,20 @@ class Listener:
         self._owner = owner
         self._extra_figures = figures
 
-    async def close(self, reason: Refused) -> None:
+    async def shut(self, reason: Refused) -> None:
         """Close the port and say goodbye to everybody."""
         if self._server is not None:
             self._server.close()
         self.close_all(reason)
         await asyncio.sleep(0)
+
+    def abandon(self) -> None:
+        """Break every connection without a word."""
+        if self._server is not None:
+            self._server.close()
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
+            client.cut()
 
     @property
     def open_connections(self) -> int:

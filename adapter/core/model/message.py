@@ -6,6 +6,8 @@ how a message is encoded, nor where it is kept.
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 ID_LENGTH = 24
@@ -19,6 +21,7 @@ Place = tuple[int, int, int]
 """(-lane, seq, n): ascending order is the order of delivery; n > 0 for non-persistent messages."""
 
 Property = None | bool | int | float | str | bytes
+PROPERTY_TYPES = (type(None), bool, int, float, str, bytes)
 
 
 class Message(Struct, array_like=True, gc=False, kw_only=True):
@@ -47,7 +50,7 @@ class Message(Struct, array_like=True, gc=False, kw_only=True):
     reply_to_queue_manager: str = ""
     user: str = ""
     application: str = ""
-    properties: dict[str, Property] | None = None
+    properties: dict[str, Any] | None = None  # values: Property; checked when it is admitted
     put_time_ms: int = 0
     expires_at_ms: int = 0
 

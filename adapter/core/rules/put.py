@@ -8,6 +8,7 @@ from adapter.core.model.message import (
     ID_LENGTH,
     NO_ID,
     PRIORITY_MAX,
+    PROPERTY_TYPES,
     Message,
     Property,
     weight,
@@ -84,6 +85,8 @@ def _check_properties(queue: Queue, properties: dict[str, Property]) -> None:
     if len(properties) > PROPERTIES_MAX:
         raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"more than {PROPERTIES_MAX}")
     for name, value in properties.items():
+        if not name or type(value) not in PROPERTY_TYPES:
+            raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"{name!r}: {type(value).__name__}")
         if type(value) is int and not -(2**63) <= value < 2**63:
             raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"{name} is not a 64-bit number")
 

@@ -1,0 +1,122 @@
+"""One queue manager's server: the wiring of ledger, owner, listener and movers, in an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Protocol
+
+import structlog
+
+from adapter.core.model.manager import Limits
+from adapter.core.reasons import Reason
+from adapter.core.results import Refused
+from adapter.ledger.port import Ledger
+from adapter.owner.clock import Clock
+from adapter.owner.owner import Owner
+from adapter.server.listener import Listener
+
+MOVER_CHECK_S = 0.5
+"""How often the movers are looked at: a dead one is started again after this."""
+
+log = structlog.get_logger("mqk.server")
+
+
+class Movers(Protocol):
+    """What copies from the ledger to the topics."""
+
+    def start(self) -> None:
+        """Start copying."""
+        ...
+
+    def stop(self) -> None:
+        """Stop copying; bounded."""
+        ...
+
+    def ended(self) -> str | None:
+        """Say how it ended, or None while it copies."""
+        ...
+
+
+class NoMovers:
+    """A queue manager without Kafka has no topics to copy to."""
+
+    def start(self) -> None:
+        """Nothing to start."""
+
+    def stop(self) -> None:
+        """Nothing to stop."""
+
+    def ended(self) -> str | None:
+        """It never ends."""
+        return None
+
+
+class Server:
+    """One queue manager that clients can connect to."""
+
+    def __init__(
+        self, name: str, ledger: Ledger, clock: Clock, movers: Movers,
+        limits: Limits | None = None,
+    ) -> None:
+        self.name = name
+        self.stopping = asyncio.Event()
+        self._movers = movers
+        self._mover_failures = 0
+        self._watch: asyncio.Task[None] | None = None
+        self.listener = Listener(name, clock, self.stopping.set)
+        self.owner = Owner(name, ledger, clock, self.listener, limits)
+
+    async def start(self, host: str, port: int) -> tuple[str, int]:
+        """Open the port, take the ledger over, serve; returns the address in use."""
+        address = await self.listener.listen(host, port)
+        await self.owner.start()
+        self._movers.start()
+        self._watch = asyncio.create_task(self._watch_movers())
+        self.listener.serve(self.owner, self._figures)
+        return address
+
+    async def run(self) -> str:
+        """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""
+        told = asyncio.create_task(self.stopping.wait())
+        ended = asyncio.create_task(self.owner.ended.wait())
+        await asyncio.wait({told, ended}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (told, ended):
+            task.cancel()
+        return self.owner.failure
+
+    async def stop(self) -> None:
+        """Refuse new work, back out what is open, write what is decided, and close."""
+        text = "the queue manager is stopping"
+        if self._watch is not None:
+            self._watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watch
+        await self.owner.stop()
+        await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
+        await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
+
+    async def crash(self) -> None:
+        """End without a word: nothing is backed out, nothing more is written. For tests."""
+        if self._watch is not None:
+            self._watch.cancel()
+        await self.owner.abandon()
+        self.listener.abandon()
+        await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
+
+    def _figures(self) -> dict[str, object]:
+        return {"mover_restarts": self._mover_failures}
+
+    async def _watch_movers(self) -> None:
+        """Start the movers again when they end: what they have copied, they know."""
+        while True:
+            await asyncio.sleep(MOVER_CHECK_S)
+            end = self._movers.ended()
+            if end is not None:
+                self._mover_failures += 1
+                log.warning("movers ended; starting them again", reason=end)
+                await asyncio.get_running_loop().run_in_executor(None, self._restart_movers)
+
+    def _restart_movers(self) -> None:
+        self._movers.stop()
+        self._movers.start()

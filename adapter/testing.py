@@ -1,0 +1,167 @@
+"""Queue managers for tests and single applications: in this process, in memory or on a Kafka.
+
+    with adapter.testing.queue_manager() as manager:
+        qm = manager.connect()
+
+The queue manager runs on an event loop in a thread of its own and also listens on a loopback port,
+so that other processes reach it. In memory, the ledger outlives restarts and crashes, not the
+process. This module knows how things are wired; it knows no rule of queues.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, TypeVar
+
+import uvloop
+
+import adapter
+from adapter.core.model.manager import Limits
+from adapter.ledger.memory import MemoryLedger, MemoryLog
+from adapter.ledger.port import Ledger
+from adapter.owner.clock import Clock, ManualClock, SystemClock
+from adapter.server.server import Movers, NoMovers, Server
+
+CALL_TIMEOUT_S = 60.0  # no step of a queue manager in memory takes longer, nor on a healthy Kafka
+
+Outcome = TypeVar("Outcome")
+
+
+class TestQueueManager:
+    """A queue manager in this process."""
+
+    __test__ = False  # the name is for people; pytest shall not collect it
+
+    def __init__(
+        self, name: str, clock: Clock, ledger: Callable[[], Ledger], movers: Movers, limits: Limits
+    ) -> None:
+        self.name = name
+        self._clock = clock
+        self._make_ledger = ledger
+        self._movers = movers
+        self._limits = limits
+        self._server: Server | None = None
+        self._address = ("127.0.0.1", 0)
+        self._loop = uvloop.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT, the same after every restart."""
+        host, port = self._address
+        return f"{host}:{port}"
+
+    @property
+    def clock(self) -> AdvancingClock:
+        """The manual clock; ValueError if the queue manager runs on the machine's."""
+        if not isinstance(self._clock, ManualClock):
+            raise ValueError('this queue manager was not made with clock="manual"')
+        return AdvancingClock(self._clock, self._tick)
+
+    def connect(self, **options: Any) -> adapter.Connection:
+        """Connect with the SDK; the options are those of adapter.connect."""
+        return adapter.connect(self.address, **options)
+
+    def start(self) -> None:
+        """Start, after a stop or a crash, on the same ledger."""
+        self._server = self._run(self._start())
+
+    def stop(self) -> None:
+        """Stop cleanly: units in flight are backed out."""
+        self._run(self._running().stop())
+        self._server = None
+
+    def restart(self) -> None:
+        """Stop cleanly and start again on the same ledger."""
+        self.stop()
+        self.start()
+
+    def crash(self) -> None:
+        """Let the owner die without a word; start() brings another one."""
+        self._run(self._running().crash())
+        self._server = None
+
+    def drop_next_reply(self) -> None:
+        """Break the connection that the next reply would have gone to, instead of sending it."""
+        listener = self._running().listener
+        self._run(_call(lambda: setattr(listener, "drop_next", True)))
+
+    def statistics(self) -> dict[str, Any]:
+        """Return the server's figures."""
+        return self._run(_call(self._running().listener.figures))
+
+    def close(self) -> None:
+        """Stop, and end the thread."""
+        if self._server is not None:
+            self.stop()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(CALL_TIMEOUT_S)
+        self._loop.close()
+
+    async def _start(self) -> Server:
+        server = Server(self.name, self._make_ledger(), self._clock, self._movers, self._limits)
+        self._address = await server.start(*self._address)
+        return server
+
+    def _tick(self) -> None:
+        self._run(_call(self._running().owner.tick))
+
+    def _running(self) -> Server:
+        if self._server is None:
+            raise RuntimeError(f"queue manager {self.name} does not run; start() it first")
+        return self._server
+
+    def _run(self, work: Coroutine[Any, Any, Outcome]) -> Outcome:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(CALL_TIMEOUT_S)
+
+
+class AdvancingClock:
+    """The manual clock of a queue manager: advancing it lets the queue manager notice."""
+
+    def __init__(self, clock: ManualClock, tick: Callable[[], None]) -> None:
+        self._clock = clock
+        self._tick = tick
+
+    def now_ms(self) -> int:
+        """Return the time it shows, in milliseconds since the epoch."""
+        return self._clock.now_ms()
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass; what became due has been done when this returns."""
+        self._clock.advance(seconds)
+        self._tick()
+
+
+async def _call(call: Callable[[], Outcome]) -> Outcome:
+    return call()
+
+
+@contextmanager
+def queue_manager(
+    name: str = "QM1", *, clock: Literal["manual"] | None = None, **settings: int,
+) -> Iterator[TestQueueManager]:
+    """Run a queue manager in this process.
+
+    clock: "manual" for one that stands still until advanced. settings: the fields of
+    core.model.manager.Limits, and max_uncommitted_messages.
+    """
+    if "max_uncommitted_messages" in settings:
+        settings["unit_messages"] = settings.pop("max_uncommitted_messages")
+    ledger, movers = _in_memory(name)
+    manager = TestQueueManager(
+        name, ManualClock() if clock == "manual" else SystemClock(), ledger, movers,
+        Limits(**settings))
+    try:
+        manager.start()
+        yield manager
+    finally:
+        manager.close()
+
+
+def _in_memory(name: str) -> tuple[Callable[[], Ledger], Movers]:
+    log = MemoryLog(f"{name} in memory")
+    return lambda: MemoryLedger(log), NoMovers()

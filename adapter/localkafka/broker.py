@@ -62,8 +62,14 @@ def cluster_id_of(plan: BrokerPlan) -> str | None:
 
 
 def new_cluster_id() -> str:
-    """A random id as Kafka writes them: 16 bytes in URL-safe base64 without padding."""
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    """A random id as Kafka writes them: 16 bytes in URL-safe base64 without padding.
+
+    None begins with a dash: Kafka's own tools take that for an option.
+    """
+    while True:
+        drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not drawn.startswith("-"):
+            return drawn
 
 
 def prepare(machine: Machine, cluster: Sequence[BrokerPlan], extra: Mapping[str, str]) -> None:

@@ -22,7 +22,7 @@ from adapter.localkafka.ports import HOST
 from adapter.localkafka.readiness import await_ready
 from adapter.localkafka.settings import BrokerPlan, bootstrap_servers
 
-# A clean stop of all takes under a second; a broker that cannot reach a quorum would wait for it.
+# One broker stops in under a second; of three the last waits some 5 s in vain for a quorum.
 STOP_GRACE_S = 10.0
 
 
@@ -78,6 +78,11 @@ class LocalKafka:
         return bootstrap_servers(self._planned())
 
     @property
+    def data_dir(self) -> Path:
+        """Where the data lies; known once started."""
+        return self._planned()[0].folder.parent
+
+    @property
     def proxied_bootstrap_servers(self) -> str:
         """Where clients start that are to go through the proxies."""
         ports = [plan.proxy_port for plan in self._planned() if plan.proxy_port is not None]
@@ -125,22 +130,28 @@ class LocalKafka:
         self._child(broker).signal_group(SIGCONT)
 
     def stop(self) -> None:
-        """Stop all brokers cleanly, within a bound; removes the data if it is temporary."""
-        for child in self._children.values():
-            child.signal_group(SIGCONT)
-            child.ask_to_end()
-        deadline_s = time.monotonic() + STOP_GRACE_S
-        while self._children:
-            _, child = self._children.popitem()
-            child.stop(max(0.0, deadline_s - time.monotonic()))
+        """Stop all brokers cleanly, within a bound; temporary data is removed at once."""
+        if self._data_dir is not None:
+            self._end_cleanly()
+        for plan in self._plans:
+            self.kill(plan.number)
         if self._data_dir is None and self._plans:
-            shutil.rmtree(self._plans[0].folder.parent, ignore_errors=True)
+            shutil.rmtree(self.data_dir, ignore_errors=True)
             self._plans = []
 
     def statistics(self) -> dict[str, int]:
         """Counts of what this object holds."""
         running = sum(1 for plan in self._plans if self._is_running(plan))
         return {"brokers": self._brokers, "running": running}
+
+    def _end_cleanly(self) -> None:
+        for child in self._children.values():
+            child.signal_group(SIGCONT)
+            child.ask_to_end()
+        deadline_s = time.monotonic() + STOP_GRACE_S
+        for child in self._children.values():
+            child.stop(max(0.0, deadline_s - time.monotonic()))
+        self._children.clear()
 
     def _planned(self) -> Sequence[BrokerPlan]:
         if not self._plans:
@@ -177,6 +188,7 @@ class LocalKafka:
 
     def _launch(self, plan: BrokerPlan) -> None:
         assert self._machine is not None, "planned without a machine"
+        self.kill(plan.number)  # lets go of one that ended by itself
         command = brokers_of.run_command(self._machine, plan)
         self._children[plan.number] = launch.start(command, output=plan.output_file)
 

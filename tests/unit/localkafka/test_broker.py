@@ -1,0 +1,72 @@
+"""A broker on disk: its id, its command line, its last words."""
+
+from pathlib import Path
+
+import pytest
+
+from adapter.localkafka import LocalKafkaError, broker
+from adapter.localkafka.plan import plan_cluster
+from adapter.localkafka.settings import BrokerPlan
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> BrokerPlan:
+    (one,) = plan_cluster(tmp_path, 1, None, {})
+    one.data.mkdir(parents=True)
+    return one
+
+
+def test_a_new_folder_has_no_cluster_id(plan: BrokerPlan) -> None:
+    assert broker.cluster_id_of(plan) is None
+
+
+def test_a_formatted_folder_tells_its_cluster_id(plan: BrokerPlan) -> None:
+    (plan.data / "meta.properties").write_text("#\nnode.id=1\ncluster.id=abc=\nversion=1\n")
+    assert broker.cluster_id_of(plan) == "abc="
+
+
+def test_cluster_ids_are_random_and_never_look_like_an_option() -> None:
+    ids = {broker.new_cluster_id() for _ in range(1000)}
+    assert len(ids) == 1000
+    assert {len(one) for one in ids} == {22}
+    assert not any(one.startswith("-") for one in ids)
+
+
+def test_folders_of_different_clusters_are_refused(tmp_path: Path) -> None:
+    plans = plan_cluster(tmp_path, 3, None, {})
+    for number, one in enumerate(plans):
+        one.data.mkdir(parents=True)
+        (one.data / "meta.properties").write_text(f"cluster.id=c{number % 2}\n")
+    with pytest.raises(LocalKafkaError, match=r"different clusters \(c0, c1\)"):
+        broker.prepare(broker.Machine("java", tmp_path), plans, {})
+
+
+def test_the_command_runs_kafka_on_the_brokers_settings(plan: BrokerPlan) -> None:
+    command = broker.run_command(broker.Machine("/j/java", Path("/jars")), plan)
+    assert command[0] == "/j/java"
+    assert command[-2:] == ["kafka.Kafka", str(plan.properties_file)]
+    assert command[command.index("-cp") + 1] == "/jars/*"
+    assert f"-Dmqk.broker.log={plan.log_file}" in command
+
+
+def test_last_words_are_the_errors_if_there_are_any(plan: BrokerPlan) -> None:
+    plan.log_file.write_text(
+        "t WARN a: fine\nt ERROR b: bad\nCaused by: c\n\tat d\nt ERROR e: end\n"
+    )
+    assert broker.last_words(plan).splitlines() == [
+        "t ERROR b: bad",
+        "Caused by: c",
+        "t ERROR e: end",
+    ]
+
+
+def test_last_words_are_the_last_lines_otherwise(plan: BrokerPlan) -> None:
+    plan.output_file.write_text("".join(f"line {n}\n" for n in range(100)))
+    assert broker.last_words(plan).splitlines() == [f"line {n}" for n in range(92, 100)]
+
+
+def test_a_silent_broker_is_said_to_be_silent(plan: BrokerPlan) -> None:
+    error = broker.ended_while_starting(plan, 1)
+    assert "broker 1 ended with status 1" in str(error)
+    assert "(it logged nothing)" in str(error)
+    assert str(plan.log_file) in str(error)

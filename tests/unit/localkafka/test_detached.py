@@ -1,0 +1,39 @@
+"""The state of a detached Kafka, as far as no broker is needed."""
+
+from pathlib import Path
+
+import pytest
+
+from adapter.localkafka import LocalKafkaError, detached
+
+
+def test_where_none_was_started(tmp_path: Path) -> None:
+    found = detached.status(tmp_path)
+    assert (found.running, found.bootstrap_servers, found.pids) == (False, "", {})
+    assert found.data_dir == str(tmp_path)
+
+
+def test_stopping_what_does_not_run_is_no_error(tmp_path: Path) -> None:
+    assert not detached.stop_detached(tmp_path).running
+
+
+def test_a_process_id_alone_does_not_make_it_run(tmp_path: Path) -> None:
+    state = '{"bootstrap_servers": "h:1", "kafka_version": "4", "pids": {"1": 1}}'
+    (tmp_path / "localkafka.json").write_text(state)
+    found = detached.status(tmp_path)
+    assert (found.running, found.bootstrap_servers, found.brokers) == (False, "h:1", 1)
+    assert not detached.stop_detached(tmp_path).running
+
+
+def test_a_damaged_state_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "localkafka.json").write_text('{"pids": 3}')
+    with pytest.raises(LocalKafkaError, match=r"localkafka\.json is damaged"):
+        detached.status(tmp_path)
+
+
+def test_the_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert detached.status().data_dir == str(tmp_path / "mqk" / "kafka")
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert detached.default_data_dir() == tmp_path / ".local" / "share" / "mqk" / "kafka"

@@ -1,0 +1,119 @@
+"""Children end with us, end when told, and are gone within a bound; detached ones stay."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from adapter import launch
+
+WAIT_S = 10.0
+
+
+def exists(pid: int) -> bool:
+    """Whether a process runs (one that has ended and awaits its parent does not)."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def await_end(pid: int) -> bool:
+    deadline_s = time.monotonic() + WAIT_S
+    while exists(pid) and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    return not exists(pid)
+
+
+def test_output_goes_to_the_file_and_the_status_is_the_programs(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    child = launch.start(["/bin/sh", "-c", "echo said; echo loudly >&2; exit 7"], output=output)
+    assert child.wait(WAIT_S) == 7
+    assert child.stop(0) == 7
+    assert sorted(output.read_text().split()) == ["loudly", "said"]
+
+
+def test_arguments_reach_the_program_unchanged(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    odd = ["a b", "$HOME", "*", "'", '"', "; exit 3"]
+    child = launch.start(
+        [sys.executable, "-c", "import sys; print(sys.argv[1:])", *odd], output=output
+    )
+    assert child.wait(WAIT_S) == 0
+    child.stop(0)
+    assert output.read_text().strip() == str(odd)
+
+
+def test_stop_asks_first(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    script = "trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.05; done"
+    child = launch.start(["/bin/sh", "-c", script], output=output)
+    await_text(output, "ready")
+    assert child.stop(WAIT_S) == 0
+    assert "asked" in output.read_text()
+
+
+def test_stop_kills_what_does_not_listen(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    script = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
+    child = launch.start(["/bin/sh", "-c", script], output=output)
+    await_text(output, "ready")
+    assert child.exit_status() is None
+    assert child.wait(0.05) is None
+    assert child.stop(0.1) == -signal.SIGKILL
+    assert await_end(child.pid)
+
+
+def test_kill_takes_what_the_program_started(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    child = launch.start(["/bin/sh", "-c", "sleep 600 & echo $!; wait"], output=output)
+    grandchild = int(await_text(output, "\n"))
+    assert child.kill() == -signal.SIGKILL
+    assert await_end(grandchild)
+
+
+def test_a_child_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+    parent = (
+        "import sys, time; from pathlib import Path; from adapter import launch;"
+        "child = launch.start(['sleep', '600'], output=Path(sys.argv[1]));"
+        "print(child.pid, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", parent, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        assert exists(pid)
+        process.kill()
+    assert await_end(pid)
+
+
+def test_a_detached_program_stays_when_its_parent_ends(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    parent = (
+        "import sys; from pathlib import Path; from adapter import launch;"
+        "print(launch.detach(['/bin/sh', '-c', 'echo here; sleep 600'], output=Path(sys.argv[1])))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", parent, str(output)],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    pid = int(done.stdout)
+    try:
+        await_text(output, "here")
+        assert exists(pid)
+    finally:
+        os.killpg(os.getpgid(pid), signal.SIGKILL)
+    assert await_end(pid)
+
+
+def await_text(path: Path, text: str) -> str:
+    deadline_s = time.monotonic() + WAIT_S
+    while text not in path.read_text() if path.exists() else True:
+        assert time.monotonic() < deadline_s, f"{text!r} did not appear in {path}"
+        time.sleep(0.01)
+    return path.read_text()

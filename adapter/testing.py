@@ -142,7 +142,10 @@ async def _call(call: Callable[[], Outcome]) -> Outcome:
 
 @contextmanager
 def queue_manager(
-    name: str = "QM1", *, clock: Literal["manual"] | None = None, **settings: int,
+    name: str = "QM1",
+    *,
+    clock: Literal["manual"] | None = None,
+    **settings: int,
 ) -> Iterator[TestQueueManager]:
     """Run a queue manager in this process.
 
@@ -153,8 +156,12 @@ def queue_manager(
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
     ledger, movers = _in_memory(name)
     manager = TestQueueManager(
-        name, ManualClock() if clock == "manual" else SystemClock(), ledger, movers,
-        Limits(**settings))
+        name,
+        ManualClock() if clock == "manual" else SystemClock(),
+        ledger,
+        movers,
+        Limits(**settings),
+    )
     try:
         manager.start()
         yield manager

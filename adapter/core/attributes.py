@@ -58,8 +58,13 @@ class QueueAttributes(Struct, kw_only=True):
     ] = "SHARED"
     backout_threshold: Annotated[
         int,
-        Attribute("BOTHRESH", 22, "backouts after which a message is set aside; 0: never",
-                  low=0, high=DEPTH_MAX),
+        Attribute(
+            "BOTHRESH",
+            22,
+            "backouts after which a message is set aside; 0: never",
+            low=0,
+            high=DEPTH_MAX,
+        ),
     ] = 0
     backout_requeue_queue: Annotated[
         str, Attribute("BOQNAME", 2019, "where it is set aside to", length=NAME_LENGTH_MAX)
@@ -84,8 +89,11 @@ def _rows() -> dict[str, Row]:
         literal = typing.get_origin(kind) is Literal
         choices = typing.get_args(kind) if literal else ()
         rows[field.name] = Row(
-            name=field.name, type=str if literal else kind, default=field.default,
-            attribute=attribute, choices=choices,
+            name=field.name,
+            type=str if literal else kind,
+            default=field.default,
+            attribute=attribute,
+            choices=choices,
         )
     return rows
 

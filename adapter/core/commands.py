@@ -168,9 +168,24 @@ class SetAttributes(Struct, array_like=True, tag=17):
 
 
 Command = (
-    SessionOpen | SessionResume | Open | Close | Put | Get | Browse | Commit | Backout
-    | AskOutcome | DefineQueue | AlterQueue | DeleteQueue | PurgeQueue | Inquire | AskStatus
-    | SetAttributes | Begin
+    SessionOpen
+    | SessionResume
+    | Open
+    | Close
+    | Put
+    | Get
+    | Browse
+    | Commit
+    | Backout
+    | AskOutcome
+    | DefineQueue
+    | AlterQueue
+    | DeleteQueue
+    | PurgeQueue
+    | Inquire
+    | AskStatus
+    | SetAttributes
+    | Begin
 )
 
 

@@ -68,8 +68,15 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.EventRaised: objects.apply_event_raised,
 }
 
-ALWAYS_DURABLE = (c.Commit, c.Backout, c.DefineQueue, c.AlterQueue, c.DeleteQueue, c.PurgeQueue,
-                  c.SetAttributes)
+ALWAYS_DURABLE = (
+    c.Commit,
+    c.Backout,
+    c.DefineQueue,
+    c.AlterQueue,
+    c.DeleteQueue,
+    c.PurgeQueue,
+    c.SetAttributes,
+)
 
 
 class Executed(Struct):
@@ -184,9 +191,7 @@ def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> Non
     executed.records += records
 
 
-def _reply(
-    qm: QueueManager, executed: Executed, request: c.Request, decision: Decision
-) -> None:
+def _reply(qm: QueueManager, executed: Executed, request: c.Request, decision: Decision) -> None:
     """Answer a request, from its records' outcome if they carry one; or leave it parked."""
     result: Result | None = decision.result
     after = decision.after

@@ -138,6 +138,14 @@ class EventRaised(Struct):
 
 
 Record = (
-    UnitCommitted | BackoutCounted | MessagesDiscarded | QueueDefined | QueueAltered
-    | QueueDeleted | SessionOpened | SessionExpired | OutcomeRecorded | EventRaised
+    UnitCommitted
+    | BackoutCounted
+    | MessagesDiscarded
+    | QueueDefined
+    | QueueAltered
+    | QueueDeleted
+    | SessionOpened
+    | SessionExpired
+    | OutcomeRecorded
+    | EventRaised
 )

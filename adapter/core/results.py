@@ -86,6 +86,4 @@ class Resumed(Struct, array_like=True, tag=8, gc=False):
     """The session is attached again; unanswered numbered commands may be sent again."""
 
 
-Result = (
-    Done | Refused | PutDone | Messages | UnitOutcome | Descriptions | Statuses | Resumed
-)
+Result = Done | Refused | PutDone | Messages | UnitOutcome | Descriptions | Statuses | Resumed

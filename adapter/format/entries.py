@@ -42,8 +42,7 @@ def weight(record: r.Record) -> int:
 
 
 def _written(record: r.Record) -> tuple[str, dict[str, Any]]:
-    value = (_unit_value(record) if isinstance(record, r.UnitCommitted)
-             else _plain_value(record))
+    value = _unit_value(record) if isinstance(record, r.UnitCommitted) else _plain_value(record)
     return f"mqk.{type(record).__name__}", value
 
 
@@ -105,15 +104,27 @@ def _read(name: str, value: dict[str, Any]) -> Any:
 
 def _read_unit(value: dict[str, Any]) -> r.UnitCommitted:
     return r.UnitCommitted(
-        value["unit"], value["size"], [_read_put(put) for put in value["puts"]],
-        _read_takens(value["gets"]), value["verb"], _read_outcome(value["outcome"]),
+        value["unit"],
+        value["size"],
+        [_read_put(put) for put in value["puts"]],
+        _read_takens(value["gets"]),
+        value["verb"],
+        _read_outcome(value["outcome"]),
     )
 
 
 def _read_put(value: dict[str, Any]) -> r.Placed:
     message, at = descriptor.decode(value["descriptor"], value["body"])
-    return r.Placed(value["queue"], value["lane"], at.seq, 0, at.unit_index,
-                    at.queue_unit_index, at.queue_unit_size, message)
+    return r.Placed(
+        value["queue"],
+        value["lane"],
+        at.seq,
+        0,
+        at.unit_index,
+        at.queue_unit_index,
+        at.queue_unit_size,
+        message,
+    )
 
 
 def _read_takens(values: list[dict[str, Any]]) -> list[r.Taken]:
@@ -134,14 +145,23 @@ def _reader(kind: type[Struct]) -> Callable[[dict[str, Any]], Any]:
         if "outcome" in value:
             value["outcome"] = _read_outcome(value["outcome"])
         return kind(**value)
+
     return read
 
 
 _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
     kind.__name__: _reader(kind)
-    for kind in (r.BackoutCounted, r.MessagesDiscarded, r.QueueDefined, r.QueueAltered,
-                 r.QueueDeleted, r.SessionOpened, r.SessionExpired, r.OutcomeRecorded,
-                 r.EventRaised)
+    for kind in (
+        r.BackoutCounted,
+        r.MessagesDiscarded,
+        r.QueueDefined,
+        r.QueueAltered,
+        r.QueueDeleted,
+        r.SessionOpened,
+        r.SessionExpired,
+        r.OutcomeRecorded,
+        r.EventRaised,
+    )
 } | {"UnitCommitted": _read_unit}
 
 

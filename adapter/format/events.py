@@ -10,10 +10,15 @@ _codec = Codec("event")
 
 def encode(queue_manager: str, event: EventRaised) -> bytes:
     """Return the value of an event's record."""
-    return _codec.encode({
-        "queue_manager": queue_manager, "kind": event.kind, "name": event.name,
-        "time_ms": event.time_ms, "details": event.details,
-    })
+    return _codec.encode(
+        {
+            "queue_manager": queue_manager,
+            "kind": event.kind,
+            "name": event.name,
+            "time_ms": event.time_ms,
+            "details": event.details,
+        }
+    )
 
 
 def decode(data: bytes) -> tuple[str, EventRaised]:

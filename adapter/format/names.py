@@ -57,9 +57,7 @@ def ledger_topic(queue_manager: str, prefix: str = PREFIX) -> str:
     return f"{prefix}.{escape(queue_manager, dots=True)}.ledger"
 
 
-def queue_topic(
-    queue_manager: str, queue: str, incarnation: int = 0, prefix: str = PREFIX
-) -> str:
+def queue_topic(queue_manager: str, queue: str, incarnation: int = 0, prefix: str = PREFIX) -> str:
     """Name the topic of a queue: partition p holds lane p."""
     suffix = f"-{incarnation}" if incarnation else ""
     return f"{prefix}.{escape(queue_manager, dots=True)}.q.{escape(queue)}{suffix}"
@@ -82,7 +80,7 @@ def parse_queue_topic(topic: str) -> tuple[str, str, int]:
         raise NotAQueueTopic(f"{topic!r} is not the topic of a queue")
     queue, mark = match["queue"], _INCARNATION.search(match["queue"])
     if mark:
-        queue = queue[:mark.start()]
+        queue = queue[: mark.start()]
     try:
         return unescape(match["manager"]), unescape(queue), int(mark[1]) if mark else 0
     except ValueError as error:

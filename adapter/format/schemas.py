@@ -51,11 +51,11 @@ class Codec:
         if not data or data[0] != VERSION:
             found = data[0] if data else "nothing"
             raise UnreadableError(
-                f"{self.name}: schema version {found}, this release reads version {VERSION}")
+                f"{self.name}: schema version {found}, this release reads version {VERSION}"
+            )
         try:
             source = io.BytesIO(data[1:])
-            value = fastavro.schemaless_reader(
-                source, self._schema, None, return_record_name=True)
+            value = fastavro.schemaless_reader(source, self._schema, None, return_record_name=True)
         except (EOFError, IndexError, ValueError, OverflowError, KeyError) as error:
             raise UnreadableError(f"{self.name}: {len(data)} damaged bytes ({error})") from error
         return cast("dict[str, Any]", value)

@@ -31,7 +31,8 @@ class State(Enum):
 
 NEXT: dict[State, frozenset[State]] = {
     State.TAKING_OVER: frozenset(
-        {State.RUNNING, State.DOUBTFUL, State.DEPOSED, State.FAILED, State.STOPPING}),
+        {State.RUNNING, State.DOUBTFUL, State.DEPOSED, State.FAILED, State.STOPPING}
+    ),
     State.RUNNING: frozenset({State.DOUBTFUL, State.DEPOSED, State.STOPPING}),
     State.DOUBTFUL: frozenset({State.TAKING_OVER, State.STOPPING}),
     State.DEPOSED: frozenset({State.STOPPING}),

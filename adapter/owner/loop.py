@@ -115,8 +115,12 @@ class OwnerLoop:
     @property
     def idle(self) -> bool:
         """Whether everything decided has been written and is durable."""
-        return (not self._collected and not self._sealed and not self._barrier
-                and self._appended_n == self._durable_n)
+        return (
+            not self._collected
+            and not self._sealed
+            and not self._barrier
+            and self._appended_n == self._durable_n
+        )
 
     def statistics(self) -> dict[str, int]:
         """Return figures of this term."""

@@ -140,7 +140,9 @@ class Owner:
     def statistics(self) -> dict[str, object]:
         """Return figures of this owner."""
         figures: dict[str, object] = {
-            "state": self.lifecycle.state.value, "terms": self._terms, "replay_s": self.replay_s,
+            "state": self.lifecycle.state.value,
+            "terms": self._terms,
+            "replay_s": self.replay_s,
         }
         if self.running:
             figures |= self.loop.statistics()
@@ -198,7 +200,8 @@ class Owner:
         self._ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
         who = f"{self.name} (process {os.getpid()})"
         replayed = await self._asyncio.run_in_executor(
-            None, take_over, self.name, owner_id, who, self._ledger, self._limits)
+            None, take_over, self.name, owner_id, who, self._ledger, self._limits
+        )
         qm = replayed.qm
         self._terms = term
         if old is not None:
@@ -210,8 +213,13 @@ class Owner:
         self._loop = OwnerLoop(qm, self._ledger, self._clock, self)
         self.replay_s = self._asyncio.time() - began
         self.lifecycle.to(State.RUNNING)
-        log.info("ledger taken over", queue_manager=self.name, entries=replayed.taken.entries,
-                 queues=len(qm.queues), seconds=round(self.replay_s, 3))
+        log.info(
+            "ledger taken over",
+            queue_manager=self.name,
+            entries=replayed.taken.entries,
+            queues=len(qm.queues),
+            seconds=round(self.replay_s, 3),
+        )
 
     def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
         """Bring a call of the ledger's thread to this one."""

@@ -50,9 +50,7 @@ class Promises:
 
     def void(self, last_n: int) -> list[Record]:
         """Return what the entries behind last_n did, which did not happen; forget everything."""
-        records = [
-            record for n, records in self._undurable if n > last_n for record in records
-        ]
+        records = [record for n, records in self._undurable if n > last_n for record in records]
         self._parked.clear()
         self._undurable.clear()
         return records

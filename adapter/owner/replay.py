@@ -29,9 +29,7 @@ class Replayed(Struct):
     last_n_of: dict[bytes, int]
 
 
-def take_over(
-    name: str, owner: bytes, who: str, ledger: Ledger, limits: Limits | None
-) -> Replayed:
+def take_over(name: str, owner: bytes, who: str, ledger: Ledger, limits: Limits | None) -> Replayed:
     """Become the owner, and replay what the ledger holds."""
     qm = QueueManager(name, owner, limits)
     last_n_of: dict[bytes, int] = {}
@@ -101,7 +99,8 @@ def _bring_outcomes(old: QueueManager, new: QueueManager, void: list[Record]) ->
     """Keep the recorded outcomes of commands that the ledger need not know."""
     never = {
         (outcome.session, outcome.number)
-        for record in void if (outcome := getattr(record, "outcome", None)) is not None
+        for record in void
+        if (outcome := getattr(record, "outcome", None)) is not None
     }
     for ident, session in old.sessions.items():
         kept = new.sessions.get(ident)

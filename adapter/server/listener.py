@@ -48,7 +48,8 @@ def check_loopback(host: str) -> None:
     if not all(ipaddress.ip_address(info[4][0]).is_loopback for info in found):
         raise NotLoopbackError(
             f"{host!r} is reachable from other machines; until there is access control the queue "
-            "manager listens on loopback only, such as 127.0.0.1")
+            "manager listens on loopback only, such as 127.0.0.1"
+        )
 
 
 class ClientConnection(asyncio.Protocol):
@@ -219,11 +220,15 @@ class Listener:
     def admit(self, client: ClientConnection) -> Refused | None:
         """Say whether one more connection is welcome."""
         if self._owner is None or not self._owner.running:
-            return Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.queue_manager,
-                           "it is starting or stopping; try again")
+            return Refused(
+                Reason.QUEUE_MANAGER_NOT_AVAILABLE,
+                self.queue_manager,
+                "it is starting or stopping; try again",
+            )
         if len(self._clients) >= CONNECTIONS_MAX:
-            return Refused(Reason.LIMIT_REACHED, self.queue_manager,
-                           f"{CONNECTIONS_MAX} clients are connected")
+            return Refused(
+                Reason.LIMIT_REACHED, self.queue_manager, f"{CONNECTIONS_MAX} clients are connected"
+            )
         self._clients[client.number] = client
         self._owner.loop.connect(client.number)
         return None
@@ -236,9 +241,15 @@ class Listener:
 
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
         """Answer a client's first frame."""
-        client.write(frames.encode(frames.Welcome(
-            version=frames.PROTOCOL_VERSION, queue_manager=self.queue_manager,
-            connection=client.number)))
+        client.write(
+            frames.encode(
+                frames.Welcome(
+                    version=frames.PROTOCOL_VERSION,
+                    queue_manager=self.queue_manager,
+                    connection=client.number,
+                )
+            )
+        )
         log.debug("client connected", connection=client.number, application=hello.application)
 
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
@@ -257,13 +268,22 @@ class Listener:
         elif isinstance(command, frames.AskServer):
             client.answer_figures(operation.request, self.figures())
         elif self._owner is not None and self._owner.running:
-            self._owner.request(Request(client.number, operation.request, operation.number,
-                                        self._clock.now_ms(), command))
+            self._owner.request(
+                Request(
+                    client.number,
+                    operation.request,
+                    operation.number,
+                    self._clock.now_ms(),
+                    command,
+                )
+            )
 
     def figures(self) -> dict[str, object]:
         """Return what `mqk qmgr status` shows."""
         figures: dict[str, object] = {
-            "queue_manager": self.queue_manager, "connections": len(self._clients)}
+            "queue_manager": self.queue_manager,
+            "connections": len(self._clients),
+        }
         if self._owner is not None:
             figures |= self._owner.statistics()
         return figures | self._extra_figures()

@@ -77,7 +77,9 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
     except OSError as error:
         raise StartError(
             f"{settings.host}:{settings.port} cannot be listened on: {error.strerror or error}; "
-            "choose another port with --listen", settings.queue_manager) from error
+            "choose another port with --listen",
+            settings.queue_manager,
+        ) from error
     ready = Ready(settings.queue_manager, host, port)
     print(msgspec.json.encode(ready).decode(), file=out, flush=True)
     failure = await server.run()
@@ -90,9 +92,14 @@ def _wire(settings: ServerSettings) -> Server:
     topic = names.ledger_topic(settings.queue_manager)
     ensure_ledger_topic(settings.bootstrap_servers, topic, settings.topics, settings.kafka_options)
     ledger = KafkaLedger(settings.bootstrap_servers, topic, settings.kafka_options)
-    movers = MoverProcess(MoverSettings(
-        queue_manager=settings.queue_manager, bootstrap_servers=settings.bootstrap_servers,
-        kafka_options=settings.kafka_options, topics=settings.topics))
+    movers = MoverProcess(
+        MoverSettings(
+            queue_manager=settings.queue_manager,
+            bootstrap_servers=settings.bootstrap_servers,
+            kafka_options=settings.kafka_options,
+            topics=settings.topics,
+        )
+    )
     return Server(settings.queue_manager, ledger, SystemClock(), movers)
 
 

@@ -56,7 +56,11 @@ class Server:
     """One queue manager that clients can connect to."""
 
     def __init__(
-        self, name: str, ledger: Ledger, clock: Clock, movers: Movers,
+        self,
+        name: str,
+        ledger: Ledger,
+        clock: Clock,
+        movers: Movers,
         limits: Limits | None = None,
     ) -> None:
         self.name = name

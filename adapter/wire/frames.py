@@ -180,8 +180,10 @@ def _length(data: bytes | bytearray) -> int:
         return 0
     length = int.from_bytes(data[:LENGTH_BYTES], "big")
     if length > FRAME_BYTES_MAX:
-        raise ProtocolError(f"a frame of {length} bytes was announced; {FRAME_BYTES_MAX} is the "
-                            "most (is this a client of this protocol?)")
+        raise ProtocolError(
+            f"a frame of {length} bytes was announced; {FRAME_BYTES_MAX} is the "
+            "most (is this a client of this protocol?)"
+        )
     return length
 
 
@@ -189,10 +191,10 @@ def _cut(data: bytes) -> tuple[list[bytes], bytes]:
     payloads = []
     at = 0
     while len(data) - at >= LENGTH_BYTES:
-        length = _length(data[at:at + LENGTH_BYTES])
+        length = _length(data[at : at + LENGTH_BYTES])
         end = at + LENGTH_BYTES + length
         if end > len(data):
             break
-        payloads.append(data[at + LENGTH_BYTES:end])
+        payloads.append(data[at + LENGTH_BYTES : end])
         at = end
     return payloads, data[at:]

@@ -79,8 +79,10 @@ class ServerSession:
 
     def _hello(self, hello: frames.Hello, received: Received) -> None:
         if hello.version != frames.PROTOCOL_VERSION:
-            text = (f"the client speaks version {hello.version}, this queue manager version "
-                    f"{frames.PROTOCOL_VERSION}; install the same release on both sides")
+            text = (
+                f"the client speaks version {hello.version}, this queue manager version "
+                f"{frames.PROTOCOL_VERSION}; install the same release on both sides"
+            )
             self._refuse(received, Reason.PROTOCOL_VERSION_ERROR, text)
         elif hello.queue_manager not in ("", self._queue_manager):
             text = f"this is {self._queue_manager}"

@@ -89,15 +89,28 @@ def delivered(stored: Stored) -> Delivered:
     """Show a stored message to a client."""
     lane, seq, n = stored.place
     return Delivered(
-        stored.message, -lane, seq, n, stored.backout_count, stored.unit, stored.unit_index,
-        stored.unit_size, stored.queue_unit_index, stored.queue_unit_size,
+        stored.message,
+        -lane,
+        seq,
+        n,
+        stored.backout_count,
+        stored.unit,
+        stored.unit_index,
+        stored.unit_size,
+        stored.queue_unit_index,
+        stored.queue_unit_size,
     )
 
 
 def weight(message: Message) -> int:
     """Bound from above the bytes this message takes in an entry of the ledger."""
-    texts = (message.format, message.reply_to, message.reply_to_queue_manager, message.user,
-             message.application)
+    texts = (
+        message.format,
+        message.reply_to,
+        message.reply_to_queue_manager,
+        message.user,
+        message.application,
+    )
     size = len(message.body) + 512 + 4 * sum(map(len, texts))
     if message.properties:
         for name, value in message.properties.items():

@@ -17,8 +17,17 @@ UNIT_RANGES_MAX = 1000  # gaps remembered among committed units, before the olde
 class Session:
     """One client session."""
 
-    __slots__ = ("committed", "expected", "forgotten", "ident", "issued",
-                 "last_seen_ms", "outcomes", "running", "seen")
+    __slots__ = (
+        "committed",
+        "expected",
+        "forgotten",
+        "ident",
+        "issued",
+        "last_seen_ms",
+        "outcomes",
+        "running",
+        "seen",
+    )
 
     def __init__(self, ident: bytes, time_ms: int) -> None:
         self.ident = ident

@@ -108,8 +108,11 @@ def candidates(queue: Queue, command: Get | Browse) -> Iterable[Stored]:
     first, *rest = wanted
     fitting: Iterable[Stored] = queue.with_id(*first)
     if rest:
-        fitting = (stored for stored in fitting
-                   if all(getattr(stored.message, field) == value for field, value in rest))
+        fitting = (
+            stored
+            for stored in fitting
+            if all(getattr(stored.message, field) == value for field, value in rest)
+        )
     return fitting
 
 

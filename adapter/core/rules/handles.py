@@ -53,8 +53,12 @@ def _input_modes(queue: Queue, modes: int) -> int:
     if not attributes.share:
         modes |= EXCLUSIVE
     if queue.exclusive or (modes & EXCLUSIVE and queue.open_input):
-        raise Refusal(Reason.QUEUE_IN_USE, queue.name, "it is open for exclusive input, or is "
-                      "open for input and exclusive input was asked for")
+        raise Refusal(
+            Reason.QUEUE_IN_USE,
+            queue.name,
+            "it is open for exclusive input, or is "
+            "open for input and exclusive input was asked for",
+        )
     return modes
 
 

@@ -56,8 +56,7 @@ def decide_define(qm: QueueManager, request: Request, command: DefineQueue) -> D
     if command.name in qm.queues:
         raise Refusal(Reason.QUEUE_EXISTS, command.name)
     if len(command.name) > NAME_LENGTH_MAX or not NAME.fullmatch(command.name):
-        raise Refusal(Reason.NAME_ERROR, command.name,
-                      "a name has 1 to 48 of A-Z a-z 0-9 . _ / %")
+        raise Refusal(Reason.NAME_ERROR, command.name, "a name has 1 to 48 of A-Z a-z 0-9 . _ / %")
     if len(qm.queues) >= qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, command.name, f"{qm.limits.queues} queues at most")
     _check_attributes(command.name, command.attributes)
@@ -80,8 +79,11 @@ def decide_set(qm: QueueManager, request: Request, command: SetAttributes) -> De
     handle = handle_of(qm, request, command.handle, SET, Reason.NOT_OPEN_FOR_SET)
     other = sorted(set(command.attributes) - set(SET_ATTRIBUTES))
     if other:
-        raise Refusal(Reason.ATTRIBUTE_ERROR, handle.queue.name,
-                      f"{other[0]} is not changed by set; alter the queue")
+        raise Refusal(
+            Reason.ATTRIBUTE_ERROR,
+            handle.queue.name,
+            f"{other[0]} is not changed by set; alter the queue",
+        )
     return decide_alter(qm, request, AlterQueue(handle.queue.name, command.attributes))
 
 
@@ -91,8 +93,11 @@ def decide_delete(qm: QueueManager, request: Request, command: DeleteQueue) -> D
     if queue.open_handles or queue.uncommitted_puts or queue.locked_count:
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, "it is open, or units in flight hold it")
     if queue.stored and not command.purge:
-        raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name,
-                      f"{len(queue.stored)} messages are on it; purge deletes them too")
+        raise Refusal(
+            Reason.QUEUE_NOT_EMPTY,
+            queue.name,
+            f"{len(queue.stored)} messages are on it; purge deletes them too",
+        )
     return _recorded(qm, request, [QueueDeleted(queue.name)], len(queue.stored))
 
 
@@ -102,7 +107,7 @@ def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Dec
     taken = [taken_from(queue, stored) for stored in queue.in_order()]
     logged = [t for t in taken if not t.n]
     records: list[Record] = [
-        MessagesDiscarded(logged[at:at + PURGED_PER_RECORD], "purged")
+        MessagesDiscarded(logged[at : at + PURGED_PER_RECORD], "purged")
         for at in range(0, len(logged), PURGED_PER_RECORD)
     ]
     soft = [t for t in taken if t.n]
@@ -136,9 +141,16 @@ def _status(queue: Queue, now_ms: int) -> QueueStatus:
     heads = [head.message.put_time_ms for lane in queue.lanes if (head := lane.available.first())]
     age_s = max(0, now_ms - min(heads)) / 1000 if heads else 0.0
     return QueueStatus(
-        queue.name, queue.depth, queue.open_input, queue.open_output,
-        queue.uncommitted_puts + queue.locked_count, queue.uncommitted_puts, queue.locked_count,
-        len(queue.waiters), age_s, list(queue.depth_by_priority),
+        queue.name,
+        queue.depth,
+        queue.open_input,
+        queue.open_output,
+        queue.uncommitted_puts + queue.locked_count,
+        queue.uncommitted_puts,
+        queue.locked_count,
+        len(queue.waiters),
+        age_s,
+        list(queue.depth_by_priority),
     )
 
 
@@ -154,7 +166,10 @@ def _inhibit(qm: QueueManager, queue: Queue, attributes: dict[str, Any]) -> list
 
 
 def _recorded(
-    qm: QueueManager, request: Request, records: list[Record], count: int,
+    qm: QueueManager,
+    request: Request,
+    records: list[Record],
+    count: int,
     replies: list[Reply] | None = None,
 ) -> Decision:
     outcome = outcome_of(qm, request)

@@ -26,8 +26,13 @@ MESSAGE_TYPE_APPLICATION = range(65_536, 1_000_000_000)  # MQMT_APPL_FIRST to _L
 GROUP_SEQ_MAX = 999_999_999
 PROPERTIES_MAX = 256
 MESSAGES_PER_PUT_MAX = 10_000
-TEXT_LENGTHS = (("format", 8), ("reply_to", 48), ("reply_to_queue_manager", 48), ("user", 64),
-                ("application", 64))
+TEXT_LENGTHS = (
+    ("format", 8),
+    ("reply_to", 48),
+    ("reply_to_queue_manager", 48),
+    ("user", 64),
+    ("application", 64),
+)
 
 
 def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
@@ -42,16 +47,22 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         check(queue, message)
     if queue.depth + len(command.messages) > queue.attributes.max_depth:
         return _full(queue, request)
-    return _put_in_unit(qm, request, command, queue) if command.unit else _put_alone(
-        qm, request, command, queue)
+    return (
+        _put_in_unit(qm, request, command, queue)
+        if command.unit
+        else _put_alone(qm, request, command, queue)
+    )
 
 
 def check(queue: Queue, message: Message) -> None:
     """Refuse a message that no queue, or not this queue, takes."""
     if len(message.body) > queue.attributes.max_message_length:
         limit = queue.attributes.max_message_length
-        raise Refusal(Reason.MESSAGE_TOO_LONG, queue.name,
-                      f"{len(message.body)} bytes, max_message_length is {limit}")
+        raise Refusal(
+            Reason.MESSAGE_TOO_LONG,
+            queue.name,
+            f"{len(message.body)} bytes, max_message_length is {limit}",
+        )
     if not -1 <= message.priority <= PRIORITY_MAX:
         raise Refusal(Reason.PRIORITY_ERROR, queue.name, f"{message.priority} is not 0 to 9")
     if not -1 <= message.persistence <= 1:
@@ -72,8 +83,9 @@ def _check_rest(queue: Queue, message: Message) -> None:
         raise Refusal(Reason.MESSAGE_TYPE_ERROR, queue.name, f"message_type {kind}")
     for name, length in TEXT_LENGTHS:
         if len(getattr(message, name)) > length:
-            raise Refusal(Reason.OPTIONS_ERROR, queue.name,
-                          f"{name} has more than {length} characters")
+            raise Refusal(
+                Reason.OPTIONS_ERROR, queue.name, f"{name} has more than {length} characters"
+            )
     for name in ("report", "feedback", "encoding", "ccsid"):
         if not -(2**31) <= getattr(message, name) < 2**31:
             raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"{name} is not a 32-bit number")
@@ -120,8 +132,11 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a put has one message")
     message = command.messages[0]
     if weight(message) > qm.limits.unit_bytes:
-        raise Refusal(Reason.MESSAGE_TOO_LONG, queue.name,
-                      f"{len(message.body)} bytes, {qm.limits.unit_bytes} is the most")
+        raise Refusal(
+            Reason.MESSAGE_TOO_LONG,
+            queue.name,
+            f"{len(message.body)} bytes, {qm.limits.unit_bytes} is the most",
+        )
     ident = own_unit(request, session_of(qm, request).ident)
     resolve(qm, queue, message, request.now_ms)
     outcome = outcome_of(qm, request)

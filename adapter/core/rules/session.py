@@ -89,8 +89,9 @@ def recorded_outcome(qm: QueueManager, request: Request) -> Result | None:
         session.expected.discard(number)
         return None
     if number != session.issued + 1:
-        raise Refusal(Reason.OUT_OF_ORDER,
-                      detail=f"command {number} came, {session.issued + 1} was expected")
+        raise Refusal(
+            Reason.OUT_OF_ORDER, detail=f"command {number} came, {session.issued + 1} was expected"
+        )
     if len(session.outcomes) + len(session.running) >= WINDOW:
         raise Refusal(Reason.LIMIT_REACHED, detail=f"at most {WINDOW} outcomes are unseen")
     session.issued = number
@@ -101,7 +102,8 @@ def expired_sessions(qm: QueueManager, now_ms: int) -> list[Record]:
     """Forget the sessions whose clients have been away too long."""
     limit = qm.limits.session_expiry_ms
     return [
-        SessionExpired(session.ident) for session in qm.sessions.values()
+        SessionExpired(session.ident)
+        for session in qm.sessions.values()
         if session.ident not in qm.attached and now_ms - session.last_seen_ms >= limit
     ]
 

@@ -122,14 +122,14 @@ def commit_records(
     logged_gets = [t for t in taken if not t.n]
     records: list[Record] = []
     if logged or logged_gets:
-        records.append(
-            UnitCommitted(ident, len(puts), logged, logged_gets, verb, outcome))
+        records.append(UnitCommitted(ident, len(puts), logged, logged_gets, verb, outcome))
         outcome = None
     if len(logged) < len(placed) or len(logged_gets) < len(taken):
         rest = [p for p in placed if p.n]
         rest_gets = [t for t in taken if t.n]
         records.append(
-            UnitCommitted(ident, len(puts), rest, rest_gets, verb, outcome, logged=False))
+            UnitCommitted(ident, len(puts), rest, rest_gets, verb, outcome, logged=False)
+        )
     return records
 
 
@@ -157,8 +157,11 @@ def _place(puts: Puts) -> list[Placed]:
             lane = queue.lanes[number]
             tail = tails[queue.name, number] = [lane.next_seq, lane.next_n]
         seq, n = _next_place(tail, message)
-        placed.append(Placed(queue.name, number, seq, n, index, counts[queue.name],
-                             sizes[queue.name], message))
+        placed.append(
+            Placed(
+                queue.name, number, seq, n, index, counts[queue.name], sizes[queue.name], message
+            )
+        )
         counts[queue.name] += 1
     return placed
 
@@ -202,9 +205,15 @@ def backout_records(
 
 def _threshold_events(gets: Gets, now_ms: int) -> list[Record]:
     return [
-        EventRaised("backout_threshold_reached", queue.name, now_ms,
-                    {"message_id": stored.message.message_id.hex(),
-                     "backout_count": str(stored.backout_count + 1)})
+        EventRaised(
+            "backout_threshold_reached",
+            queue.name,
+            now_ms,
+            {
+                "message_id": stored.message.message_id.hex(),
+                "backout_count": str(stored.backout_count + 1),
+            },
+        )
         for queue, stored in gets
         if stored.backout_count + 1 == queue.attributes.backout_threshold
     ]
@@ -246,11 +255,18 @@ def _store(qm: QueueManager, record: UnitCommitted, placed: Placed) -> None:
     queue = qm.queues[placed.queue]
     message = placed.message
     place = (-placed.lane, placed.seq, placed.n)
-    queue.add(Stored(
-        message=message, place=place, unit=record.unit, unit_index=placed.index,
-        unit_size=record.size, queue_unit_index=placed.queue_index,
-        queue_unit_size=placed.queue_size, entry_n=qm.entry_n,
-    ))
+    queue.add(
+        Stored(
+            message=message,
+            place=place,
+            unit=record.unit,
+            unit_index=placed.index,
+            unit_size=record.size,
+            queue_unit_index=placed.queue_index,
+            queue_unit_size=placed.queue_size,
+            entry_n=qm.entry_n,
+        )
+    )
     if message.expires_at_ms:
         qm.add_expiry(message.expires_at_ms, queue, place)
     qm.wake(queue)

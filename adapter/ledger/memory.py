@@ -1,0 +1,330 @@
+"""A ledger in memory: for simulation, tests, and a queue manager inside one process.
+
+MemoryLog is the topic: it holds the real bytes of every record and survives its ledgers, so that a
+restart is a new MemoryLedger on the same log. MemoryLedger keeps the rules that KafkaLedger keeps,
+by the same code (term, scan, validity).
+
+**When reports come.** By default append itself calls on_durable (or on_doubt) before it returns,
+as Kafka's thread may. A single-threaded owner that wants its replies parked first makes the ledger
+with ``pumped=True``: then nothing is reported until it calls ``pump()``, which reports once, with
+the highest n. The fault "slow durable" holds reports back until ``release()`` in both modes.
+
+**Faults** are named in FAULTS and armed with ``log.arm(name, at)``: the at-th append from now on
+meets it. A take-over is refused while ``log.unavailable`` holds a text.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from adapter.ledger.envelope import ENTRY, HEADER_BYTES, OWNER_BYTES, OWNER_CHANGED, encode
+from adapter.ledger.port import (
+    Entry,
+    LedgerClosed,
+    LedgerUnavailable,
+    Position,
+    Taken,
+    check_size,
+    ignore_doubt,
+    ignore_durable,
+)
+from adapter.ledger.scan import Scan
+from adapter.ledger.term import Term
+from adapter.ledger.validity import Verdict
+
+READ_ENTRIES_MAX = 10_000  # one read() of a tailing reader; a mover's transaction is smaller
+
+
+def wall_clock_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+class Record(Struct, gc=False):
+    """One record as the log keeps it."""
+
+    time_ms: int
+    value: bytes
+
+
+class Report(Struct, gc=False):
+    """What a producer says of one append: where it was written, or why it may not have been."""
+
+    n: int
+    offset: int = -1
+    failure: str = ""
+
+
+class MemoryLog:
+    """The shared bytes of one ledger topic.
+
+    clock_ms: stamps records (a simulation gives its own); stamps never go back.
+    """
+
+    def __init__(
+        self, topic: str = "memory.ledger", clock_ms: Callable[[], int] = wall_clock_ms
+    ) -> None:
+        self.topic = topic
+        self.unavailable = ""
+        self._clock_ms = clock_ms
+        self._records: list[Record] = []
+        self._first = 0
+        self._armed: dict[int, str] = {}
+        self._appends = 0
+        self._grown = threading.Condition()
+
+    @property
+    def first(self) -> int:
+        """The offset of the oldest record that is still there."""
+        return self._first
+
+    @property
+    def end(self) -> int:
+        """The offset of the next record."""
+        return self._first + len(self._records)
+
+    def write(self, value: bytes) -> int:
+        """Write any bytes at the end, as anybody with access to a topic can; their offset."""
+        with self._grown:
+            newest_ms = self._records[-1].time_ms if self._records else 0
+            self._records.append(Record(max(newest_ms, self._clock_ms()), value))
+            self._grown.notify_all()
+            return self.end - 1
+
+    def read(self, offset: int, end: int) -> list[Record]:
+        """The records from offset up to end, that excluded; less if the log has less."""
+        start = max(0, offset - self._first)
+        return self._records[start : max(start, end - self._first)]
+
+    def wait(self, offset: int, timeout_s: float) -> bool:
+        """Wait until there is a record at offset."""
+        with self._grown:
+            return self._grown.wait_for(lambda: self.end > offset, timeout_s)
+
+    def trim(self, before: int) -> None:
+        """Delete the records before an offset, as a wrong retention would."""
+        del self._records[: before - self._first]
+        self._first = before
+
+    def recreate(self) -> None:
+        """Lose everything, as a topic that is deleted and created again."""
+        self._records.clear()
+        self._first = 0
+
+    def arm(self, fault: str, at: int = 1) -> None:
+        """Let the at-th append from now on (of any ledger) meet a fault; see FAULTS."""
+        if fault not in FAULTS:
+            raise ValueError(f"no fault {fault!r}: they are {', '.join(FAULTS)}")
+        self._armed[self._appends + at] = fault
+
+    def next_fault(self) -> str:
+        """Count an append; the name of the fault that it meets, or ""."""
+        self._appends += 1
+        return self._armed.pop(self._appends, "")
+
+
+class MemoryLedger:
+    """A ledger on a MemoryLog; see the module's text for when reports come."""
+
+    def __init__(self, log: MemoryLog, *, pumped: bool = False) -> None:
+        self.on_durable: Callable[[int], None] = ignore_durable
+        self.on_doubt: Callable[[str], None] = ignore_doubt
+        self.log = log
+        self._pumped = pumped
+        self._term: Term | None = None
+        self._reports: deque[Report] = deque()
+        self._slow = False
+        self._late = False
+        self._counts = dict.fromkeys(("takeovers", "replayed", "appends", "durable", "doubts"), 0)
+
+    def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None]) -> Taken:
+        """See the port."""
+        self.close()
+        log = self.log
+        if log.unavailable:
+            raise LedgerUnavailable(f"{log.topic} cannot be taken over: {log.unavailable}")
+        offset = log.write(encode(OWNER_CHANGED, owner, 0, who.encode()))
+        scan = Scan(log.topic)
+        scan.check_bounds(log.first, log.end)
+        for at, record in enumerate(log.read(0, offset)):
+            entry = scan.take(at, record.time_ms, record.value)
+            if entry is not None:
+                replay(entry)
+        self._term = Term(log.topic, owner, offset)
+        self._counts["takeovers"] += 1
+        self._counts["replayed"] += scan.met[Verdict.VALID]
+        return scan.taken(offset)
+
+    def append(self, payload: bytes) -> int:
+        """See the port."""
+        term = self._term
+        if term is None:
+            raise LedgerClosed(f"{self.log.topic}: this owner's term has ended; take over first")
+        check_size(self.log.topic, payload)
+        n = term.next_n
+        term.next_n = n + 1
+        self._counts["appends"] += 1
+        self._late = False
+        meet = FAULTS[self.log.next_fault()]
+        meet(self, n, encode(ENTRY, term.owner, n, payload))
+        if not self._pumped and not self._late:
+            self.pump()
+        return n
+
+    def pump(self) -> None:
+        """Report what became durable, once, and then the doubt; nothing when there is nothing."""
+        term = self._term
+        if term is None or self._slow:
+            return
+        before = term.durable_n
+        doubt = self._look_at_reports(term)
+        if term.durable_n > before:
+            self._counts["durable"] += term.durable_n - before
+            self.on_durable(term.durable_n)
+        if doubt:
+            self._end_term()
+            self._counts["doubts"] += 1
+            self.on_doubt(doubt)
+
+    def release(self) -> None:
+        """End "slow durable": report what was held back."""
+        self._slow = False
+        self.pump()
+
+    def close(self) -> None:
+        """See the port."""
+        self._end_term()
+
+    def statistics(self) -> dict[str, int]:
+        """See the port."""
+        return dict(self._counts)
+
+    def written(self, n: int, value: bytes) -> None:
+        """For faults: write the record, and queue the report that it was."""
+        self._reports.append(Report(n, self.log.write(value)))
+
+    def failed(self, n: int, *, late: bool = False) -> None:
+        """For faults: queue a failure; late: not reported before the next append or pump."""
+        self._late = late
+        text = f"{self.log.topic}: entry n {n} failed, or its confirmation was lost"
+        self._reports.append(Report(n, failure=text))
+
+    def hold(self) -> None:
+        """For faults: report nothing until release()."""
+        self._slow = True
+
+    def _look_at_reports(self, term: Term) -> str:
+        while self._reports:
+            report = self._reports.popleft()
+            if report.failure:
+                return report.failure
+            if term.follows(report.n, report.offset):
+                continue
+            gap = term.gap(report.offset)
+            values = [record.value for record in self.log.read(gap.start, gap.stop)]
+            if doubt := term.judge_gap(report.n, report.offset, values):
+                return doubt
+        return ""
+
+    def _end_term(self) -> None:
+        self._term = None
+        self._reports.clear()
+        self._slow = False
+
+
+class MemoryLedgerReader:
+    """Tails a MemoryLog from its start, or from the position of the last entry that is done."""
+
+    def __init__(self, log: MemoryLog, position: Position | None = None) -> None:
+        self._log = log
+        self._scan = Scan(log.topic, position)
+
+    def read(self, timeout_s: float) -> list[Entry]:
+        """See the port."""
+        log = self._log
+        self._scan.check_bounds(log.first, log.end)
+        deadline_s = time.monotonic() + timeout_s
+        while log.wait(self._scan.next_offset, max(0.0, deadline_s - time.monotonic())):
+            if entries := self._take():
+                return entries
+        return []
+
+    def close(self) -> None:
+        """See the port."""
+
+    def _take(self) -> list[Entry]:
+        start = self._scan.next_offset
+        records = self._log.read(start, start + READ_ENTRIES_MAX)
+        taken = (
+            self._scan.take(offset, record.time_ms, record.value)
+            for offset, record in enumerate(records, start)
+        )
+        return [entry for entry in taken if entry is not None]
+
+
+def meet_nothing(ledger: MemoryLedger, n: int, value: bytes) -> None:
+    """Written and reported."""
+    ledger.written(n, value)
+
+
+def meet_lost_before_durable(ledger: MemoryLedger, n: int, _value: bytes) -> None:
+    """Never written; reported as doubtful."""
+    ledger.failed(n)
+
+
+def meet_lost_after_durable(ledger: MemoryLedger, n: int, value: bytes) -> None:
+    """Written, and all the same reported as doubtful: the confirmation was lost."""
+    ledger.log.write(value)
+    ledger.failed(n)
+
+
+def meet_duplicate(ledger: MemoryLedger, n: int, value: bytes) -> None:
+    """Written twice, as by a producer whose batch timed out; the first is reported."""
+    ledger.written(n, value)
+    ledger.log.write(value)
+
+
+def meet_hole(ledger: MemoryLedger, n: int, _value: bytes) -> None:
+    """Rejected, but that is known only after the next append has been written behind it."""
+    ledger.failed(n, late=True)
+
+
+def meet_rival(ledger: MemoryLedger, n: int, value: bytes) -> None:
+    """A rival takes over just before the record is written."""
+    rival = f"rival-{ledger.log.end}".encode().ljust(OWNER_BYTES, b".")
+    ledger.log.write(encode(OWNER_CHANGED, rival, 0, b"a rival"))
+    ledger.written(n, value)
+
+
+def meet_slow_durable(ledger: MemoryLedger, n: int, value: bytes) -> None:
+    """Written; this report and all after it wait for release()."""
+    ledger.hold()
+    ledger.written(n, value)
+
+
+def meet_corrupt_tail(ledger: MemoryLedger, n: int, value: bytes) -> None:
+    """The record is torn, as by a machine that dies; reported as doubtful.
+
+    Torn inside the envelope: a topic's checksums see to it that no reader gets half a payload.
+    """
+    ledger.log.write(value[: len(value) // 2][: HEADER_BYTES - 1])
+    ledger.failed(n)
+
+
+FAULTS: Mapping[str, Callable[[MemoryLedger, int, bytes], None]] = MappingProxyType(
+    {
+        "": meet_nothing,
+        "lost before durable": meet_lost_before_durable,
+        "lost after durable": meet_lost_after_durable,
+        "duplicate": meet_duplicate,
+        "hole": meet_hole,
+        "rival owner": meet_rival,
+        "slow durable": meet_slow_durable,
+        "corrupt tail": meet_corrupt_tail,
+    }
+)
+"""What an append can meet: name -> what happens. "" is no fault."""

@@ -1,0 +1,150 @@
+"""What the owner and the movers see of a ledger: append, take over, tail.
+
+The port separates three outcomes of an append, and no implementation may blur them:
+
+- **durable**: on_durable(n) was called. The entry is valid and every later reader will see it;
+- **refused**: append raised. Nothing was written, the n was not used;
+- **unknown**: everything else. It may be in the ledger or not, and nobody can tell without
+  reading: after on_doubt nothing more is promised, the owner takes over again under a new owner
+  id, and what replay then shows is what happened.
+
+No Kafka here, no messages: payloads are opaque bytes.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from adapter.ledger.envelope import HEADER_BYTES
+
+RECORD_BYTES_MAX = 8 * 1024 * 1024
+"""The largest batch that a ledger topic takes (its max.message.bytes)."""
+BATCH_BYTES = 1024
+"""Room for what Kafka puts around a record that is a batch of its own (about 90 bytes)."""
+PAYLOAD_BYTES_MAX = RECORD_BYTES_MAX - BATCH_BYTES - HEADER_BYTES
+
+
+class LedgerError(Exception):
+    """The root of what a ledger raises; the text says what happened, to what, what to do."""
+
+
+class LedgerClosed(LedgerError):  # noqa: N818 -- it says what the ledger is
+    """Appended outside a term: before take_over, after a doubt, or after close. Nothing written."""
+
+
+class LedgerFull(LedgerError):  # noqa: N818
+    """Too many entries wait for their durability. Nothing written; go on after on_durable."""
+
+
+class EntryTooLarge(LedgerError):  # noqa: N818
+    """The payload is over PAYLOAD_BYTES_MAX. Nothing written."""
+
+
+class LedgerUnavailable(LedgerError):  # noqa: N818
+    """The ledger could not be reached or read in time.
+
+    retriable: whether trying again may help; if not, somebody must mend what the text names.
+    """
+
+    def __init__(self, text: str, *, retriable: bool = True) -> None:
+        super().__init__(text)
+        self.retriable = retriable
+
+
+class LedgerMismatch(LedgerError):  # noqa: N818
+    """The ledger is not the one that was read before: truncated, re-created, or a newer mqk's.
+
+    Fatal: going on would skip entries. The text names the repair.
+    """
+
+
+class Entry(Struct, gc=False):
+    """A valid entry as read back. time_ms: when the ledger took it, ms since 1970."""
+
+    offset: int
+    owner: bytes
+    n: int
+    time_ms: int
+    payload: bytes
+
+
+class Position(Struct, gc=False, frozen=True):
+    """The last entry that a reader is done with; owner and n prove that it is the same ledger."""
+
+    offset: int
+    owner: bytes
+    n: int
+
+
+class Taken(Struct, gc=False):
+    """A won take-over.
+
+    offset: of our OWNER_CHANGED; entries: how many valid ones were replayed; last_owner, last_n:
+    the owner in force before us and its last valid n (b"" and 0 if there was none).
+    """
+
+    offset: int
+    entries: int
+    last_owner: bytes
+    last_n: int
+
+
+class Ledger(Protocol):
+    """The log of one queue manager, for its one owner."""
+
+    on_durable: Callable[[int], None]
+    """Set before take_over. Called from any thread, even before append has returned that n; n
+    strictly increasing within a term; all n' <= n are durable and valid."""
+    on_doubt: Callable[[str], None]
+    """Set before take_over. Called at most once a term, from any thread, with the reason: nothing
+    after the last on_durable may be promised, no on_durable follows, append raises LedgerClosed."""
+
+    def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None]) -> Taken:
+        """Become the owner; replay is called with each valid entry before us, in order. Blocking.
+
+        owner: 16 random bytes never used before. who: for people, kept in the ledger. Ends the
+        term before, if there is one. Raises LedgerUnavailable or LedgerMismatch.
+        """
+
+    def append(self, payload: bytes) -> int:
+        """Append an entry without waiting and return its n: 1, 2, ... within a term.
+
+        From one thread only. Raises LedgerClosed, LedgerFull or EntryTooLarge: nothing written.
+        """
+
+    def close(self) -> None:
+        """End the term and free everything; entries in flight stay unknown. May be called twice."""
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the object was made."""
+
+
+class LedgerReader(Protocol):
+    """Tails a ledger; for movers, standbys and people."""
+
+    def read(self, timeout_s: float) -> list[Entry]:
+        """Return the next valid entries in order, waiting for the first; [] after the timeout.
+
+        Raises LedgerUnavailable, or LedgerMismatch when the ledger is not the one of the position.
+        """
+
+    def close(self) -> None:
+        """Free everything. May be called twice."""
+
+
+def check_size(topic: str, payload: bytes) -> None:
+    """Raise EntryTooLarge for a payload that a ledger topic cannot take."""
+    if len(payload) > PAYLOAD_BYTES_MAX:
+        raise EntryTooLarge(
+            f"an entry of {len(payload)} bytes was not written to {topic}, which takes "
+            f"{PAYLOAD_BYTES_MAX}: write less in one entry"
+        )
+
+
+def ignore_durable(_n: int) -> None:
+    """Stand for on_durable until the owner sets its own."""
+
+
+def ignore_doubt(_text: str) -> None:
+    """Stand for on_doubt until the owner sets its own."""

@@ -1,0 +1,85 @@
+"""Reading a log in order: from raw records to valid entries, the same for every ledger.
+
+It applies validity and insists that no record is missing. It must not know where records come from.
+"""
+
+from adapter.ledger.envelope import NewerVersion, decode
+from adapter.ledger.port import Entry, LedgerMismatch, Position, Taken
+from adapter.ledger.validity import Validity, Verdict
+
+
+class Scan:
+    """The state of one pass over a log: where it is, what is valid, what it has met."""
+
+    def __init__(self, topic: str, position: Position | None = None) -> None:
+        self._topic = topic
+        self._unconfirmed = position
+        self.next_offset = 0 if position is None else position.offset
+        self.validity = Validity() if position is None else Validity.at(position.owner, position.n)
+        self.met = dict.fromkeys(Verdict, 0)
+
+    def take(self, offset: int, time_ms: int, value: bytes | None) -> Entry | None:
+        """Take the log's next record; the entry, if it is a valid one."""
+        if offset != self.next_offset:
+            raise self._missing(offset)
+        self.next_offset = offset + 1
+        if self._unconfirmed is not None:
+            self._confirm(self._unconfirmed, value)
+            return None
+        try:
+            verdict, envelope = self.validity.judge_value(value)
+        except NewerVersion as newer:
+            raise LedgerMismatch(f"{self._topic} at offset {offset}: {newer}") from newer
+        self.met[verdict] += 1
+        if verdict is not Verdict.VALID or envelope is None:
+            return None
+        return Entry(offset, envelope.owner, envelope.n, time_ms, envelope.payload)
+
+    def check_bounds(self, first: int, end: int) -> None:
+        """Refuse a log that does not hold what comes next; first, end: its offsets, end excluded.
+
+        Without a position the log must begin at 0: what was deleted would be skipped silently.
+        """
+        if self.next_offset < first:
+            raise LedgerMismatch(
+                f"{self._topic} begins at offset {first}, and offset {self.next_offset} is needed: "
+                "its older records were deleted. Restore the topic from a copy, and check that its "
+                "retention is off (retention.ms=-1, retention.bytes=-1)"
+            )
+        read_before = self.next_offset if self._unconfirmed is None else self.next_offset + 1
+        if read_before > end:
+            raise LedgerMismatch(
+                f"{self._topic} ends at offset {end}, and was read up to offset {read_before} "
+                "before: it was truncated or created again. Restore the topic from a copy, or "
+                "remove the reader's saved position to read the new ledger from its start"
+            )
+
+    def taken(self, offset: int) -> Taken:
+        """What a take-over says when all before our own record at offset has been taken."""
+        validity = self.validity
+        last_n = max(0, validity.next_n - 1)
+        return Taken(offset, self.met[Verdict.VALID], validity.owner, last_n)
+
+    def _confirm(self, position: Position, value: bytes | None) -> None:
+        self._unconfirmed = None
+        try:
+            found = decode(value)
+        except ValueError as corrupt:
+            raise self._another_ledger(position, str(corrupt)) from corrupt
+        if (found.owner, found.n) != (position.owner, position.n):
+            raise self._another_ledger(position, f"it holds {found.owner.hex()} n {found.n}")
+
+    def _another_ledger(self, position: Position, found: str) -> LedgerMismatch:
+        return LedgerMismatch(
+            f"{self._topic} at offset {position.offset} is not what was read there before "
+            f"(owner {position.owner.hex()} n {position.n}): {found}. The topic was truncated or "
+            "created again: restore it from a copy, or remove the reader's saved position to read "
+            "the new ledger from its start"
+        )
+
+    def _missing(self, offset: int) -> LedgerMismatch:
+        return LedgerMismatch(
+            f"{self._topic} has no record at offset {self.next_offset}; the next is {offset}. "
+            "Records were deleted or the topic was created again: restore it from a copy, and "
+            "check that its retention is off and nothing but mqk deletes from it"
+        )

@@ -1,0 +1,87 @@
+"""Which records of a ledger count: the one implementation of the rule that every reader applies.
+
+A record is valid if its owner is that of the last OWNER_CHANGED before it and its n is that
+owner's last valid n + 1. A lower n is a duplicate (a producer whose batch timed out may write it
+twice). A skip voids the rest of that owner: something before was rejected, and nothing after it
+was ever promised. OWNER_CHANGED carries n = 0, an owner's first entry n = 1.
+
+Pure: the same records in the same order give the same verdicts to everybody, whenever they read.
+"""
+
+from enum import IntEnum
+from typing import Self
+
+from adapter.ledger.envelope import ENTRY, CorruptRecord, Envelope, NewerVersion, decode
+
+NOBODY = b""
+"""The owner of a ledger that has not had one."""
+
+
+class Verdict(IntEnum):
+    """What a record is, given the records before it. Only VALID and OWNER_CHANGED count."""
+
+    VALID = 0
+    DUPLICATE = 1
+    VOID = 2
+    OWNER_CHANGED = 3
+    CORRUPT = 4
+
+
+class Validity:
+    """The owner in force, the n it may write next, and whether a skip has voided its rest."""
+
+    __slots__ = ("next_n", "owner", "voided")
+
+    def __init__(self) -> None:
+        self.owner = NOBODY
+        self.next_n = 0
+        self.voided = False
+
+    @classmethod
+    def at(cls, owner: bytes, n: int) -> Self:
+        """Resume after the valid record (owner, n)."""
+        validity = cls()
+        validity.owner = owner
+        validity.next_n = n + 1
+        return validity
+
+    def judge(self, envelope: Envelope) -> Verdict:
+        """Say what the next record of the log is."""
+        if envelope.kind == ENTRY:
+            return self._judge_entry(envelope)
+        if envelope.n != 0:
+            return Verdict.CORRUPT
+        if envelope.owner == self.owner:
+            # Written twice by a producer that retried. A late copy behind a rival's record, in
+            # contrast, deposes the rival: whoever reads it must agree, and everybody does.
+            return Verdict.DUPLICATE
+        self.owner = envelope.owner
+        self.next_n = 1
+        self.voided = False
+        return Verdict.OWNER_CHANGED
+
+    def judge_value(self, value: bytes | None) -> tuple[Verdict, Envelope | None]:
+        """Decode and judge; what is no ledger record at all is CORRUPT, and counts as void.
+
+        Kafka guards what we wrote by checksums, so such a record is another program's. Raises
+        NewerVersion: what a later mqk wrote must not be skipped.
+        """
+        try:
+            envelope = decode(value)
+        except NewerVersion:
+            raise
+        except CorruptRecord:
+            return Verdict.CORRUPT, None
+        return self.judge(envelope), envelope
+
+    def _judge_entry(self, envelope: Envelope) -> Verdict:
+        if envelope.owner != self.owner:
+            return Verdict.VOID
+        n = envelope.n
+        if n < self.next_n:
+            return Verdict.DUPLICATE
+        if n == self.next_n and not self.voided:
+            self.next_n = n + 1
+            return Verdict.VALID
+        self.voided = True
+        return Verdict.VOID

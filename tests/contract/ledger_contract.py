@@ -1,0 +1,414 @@
+"""What every ledger keeps to: one suite, run for the ledger in memory and for the one on Kafka.
+
+A subclass gives the fixture ``place``: a fresh, empty ledger topic and everything that can be done
+to it. Nothing here knows where the records lie.
+"""
+
+import os
+import threading
+from abc import abstractmethod
+from typing import Protocol
+
+import pytest
+
+from adapter.ledger.envelope import ENTRY, OWNER_BYTES, OWNER_CHANGED, encode
+from adapter.ledger.port import (
+    PAYLOAD_BYTES_MAX,
+    Entry,
+    EntryTooLarge,
+    Ledger,
+    LedgerClosed,
+    LedgerMismatch,
+    LedgerReader,
+    Position,
+    Taken,
+)
+
+WAIT_S = 20.0
+QUIET_S = 0.3  # how long a reader that must yield nothing is listened to
+
+
+class Place(Protocol):
+    """One ledger topic, and what anybody can do to it."""
+
+    def ledger(self) -> Ledger:
+        """A new ledger object, closed when the test ends."""
+
+    def reader(self, position: Position | None = None) -> LedgerReader:
+        """A new reader, closed when the test ends."""
+
+    def write(self, value: bytes) -> int:
+        """Write raw bytes into the topic, past every rule; their offset."""
+
+    def trim(self, before: int) -> None:
+        """Delete the records before an offset."""
+
+    def recreate(self) -> None:
+        """Delete the topic and create it again."""
+
+
+class Heard:
+    """Everything that a ledger reported, in order; can be waited for."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._changed = threading.Condition()
+        self.durable: list[int] = []
+        self.doubts: list[str] = []
+        ledger.on_durable = self._on_durable
+        ledger.on_doubt = self._on_doubt
+
+    def _on_durable(self, n: int) -> None:
+        with self._changed:
+            assert not self.doubts, f"n {n} was promised after a doubt: {self.doubts}"
+            assert n > self.last_n, f"n {n} was promised after n {self.last_n}"
+            self.durable.append(n)
+            self._changed.notify_all()
+
+    def _on_doubt(self, text: str) -> None:
+        with self._changed:
+            self.doubts.append(text)
+            self._changed.notify_all()
+
+    @property
+    def last_n(self) -> int:
+        return self.durable[-1] if self.durable else 0
+
+    def wait_durable(self, n: int) -> None:
+        with self._changed:
+            reached = self._changed.wait_for(lambda: self.last_n >= n or self.doubts, WAIT_S)
+        assert reached, f"n {n} did not become durable: {self.durable[-3:]}"
+        assert self.last_n >= n, self.doubts
+
+    def wait_doubt(self) -> str:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.doubts, WAIT_S), "no doubt was reported"
+        return self.doubts[0]
+
+
+def new_owner() -> bytes:
+    return os.urandom(OWNER_BYTES)
+
+
+def take(ledger: Ledger, who: str = "a test") -> tuple[Taken, list[Entry]]:
+    """Take over; with what was replayed."""
+    replayed: list[Entry] = []
+    taken = ledger.take_over(new_owner(), who, replayed.append)
+    assert taken.entries == len(replayed)
+    return taken, replayed
+
+
+def write_durably(ledger: Ledger, heard: Heard, payloads: list[bytes]) -> None:
+    last_n = 0
+    for payload in payloads:
+        last_n = ledger.append(payload)
+    heard.wait_durable(last_n)
+
+
+def payloads_of(entries: list[Entry]) -> list[bytes]:
+    return [entry.payload for entry in entries]
+
+
+def read_exactly(reader: LedgerReader, count: int) -> list[Entry]:
+    """Read until there are count entries, and make sure that no more come."""
+    entries: list[Entry] = []
+    for _ in range(int(WAIT_S)):
+        if len(entries) >= count:
+            break
+        entries += reader.read(1.0)
+    entries += reader.read(QUIET_S)
+    assert len(entries) == count
+    return entries
+
+
+class LedgerContract:
+    """The suite. Subclasses are named Test... and give ``place``."""
+
+    @pytest.fixture
+    @abstractmethod
+    def place(self) -> Place: ...
+
+    @pytest.fixture
+    def ledger(self, place: Place) -> Ledger:
+        return place.ledger()
+
+    def test_what_was_appended_is_replayed_in_order(self, place: Place, ledger: Ledger) -> None:
+        heard = Heard(ledger)
+        taken, replayed = take(ledger)
+        assert (replayed, taken.last_owner, taken.last_n) == ([], b"", 0)
+        payloads = [f"payload {i}".encode() * (i % 7) for i in range(500)]
+        write_durably(ledger, heard, payloads)
+
+        again, replayed = take(place.ledger())
+
+        assert payloads_of(replayed) == payloads
+        assert [entry.n for entry in replayed] == list(range(1, 501))
+        offsets = [entry.offset for entry in replayed]
+        assert offsets == list(range(taken.offset + 1, taken.offset + 501))
+        times = [entry.time_ms for entry in replayed]
+        assert times == sorted(times)
+        assert times[0] > 1_600_000_000_000
+        assert {entry.owner for entry in replayed} == {again.last_owner}
+        assert (again.last_n, again.offset) == (500, taken.offset + 501)
+
+    def test_n_begins_at_one_in_every_term(self, ledger: Ledger) -> None:
+        heard = Heard(ledger)
+        for _ in range(3):
+            heard.durable.clear()
+            take(ledger)
+            assert [ledger.append(b"x"), ledger.append(b"y")] == [1, 2]
+            heard.wait_durable(2)
+
+    def test_a_take_over_sees_all_that_was_durable_before(self, place: Place) -> None:
+        expected: list[bytes] = []
+        for term in range(4):
+            ledger = place.ledger()
+            heard = Heard(ledger)
+            _, replayed = take(ledger, f"owner {term}")
+            assert payloads_of(replayed) == expected
+            write_durably(ledger, heard, [f"{term}.{i}".encode() for i in range(20)])
+            expected += [f"{term}.{i}".encode() for i in range(20)]
+        assert payloads_of(read_exactly(place.reader(), 80)) == expected
+
+    def test_a_deposed_owner_doubts_and_promises_nothing(self, place: Place) -> None:
+        old, new = place.ledger(), place.ledger()
+        heard = Heard(old)
+        take(old)
+        write_durably(old, heard, [b"before"])
+        _, replayed = take(new, "the rival by name")
+        assert payloads_of(replayed) == [b"before"]
+
+        old.append(b"after")
+
+        assert "the rival by name" in heard.wait_doubt()
+        assert heard.durable == [1]
+        with pytest.raises(LedgerClosed):
+            old.append(b"later still")
+        assert payloads_of(read_exactly(place.reader(), 1)) == [b"before"]
+        assert len(heard.doubts) == 1
+
+    def test_the_new_owner_is_not_disturbed_by_the_old_ones_void_records(
+        self, place: Place
+    ) -> None:
+        old, new = place.ledger(), place.ledger()
+        old_heard, new_heard = Heard(old), Heard(new)
+        take(old)
+        take(new)
+        write_durably(new, new_heard, [b"new 1"])
+        old.append(b"void")
+        old_heard.wait_doubt()
+        assert old_heard.durable == []
+        write_durably(new, new_heard, [b"new 2", b"new 3"])
+        assert new_heard.doubts == []
+        assert payloads_of(take(place.ledger())[1]) == [b"new 1", b"new 2", b"new 3"]
+
+    def test_an_owner_that_doubted_can_take_over_again(self, place: Place) -> None:
+        ledger, rival = place.ledger(), place.ledger()
+        heard = Heard(ledger)
+        take(ledger)
+        take(rival)
+        ledger.append(b"void")
+        heard.wait_doubt()
+
+        again = Heard(ledger)
+        _, replayed = take(ledger)
+        assert replayed == []
+        write_durably(ledger, again, [b"mine"])
+        assert payloads_of(take(place.ledger())[1]) == [b"mine"]
+
+    def test_duplicates_are_ignored_by_readers_and_by_the_owner(self, place: Place) -> None:
+        ledger = place.ledger()
+        heard = Heard(ledger)
+        owner = new_owner()
+        ledger.take_over(owner, "a test", lambda _entry: None)
+        write_durably(ledger, heard, [b"one", b"two"])
+        place.write(encode(ENTRY, owner, 1, b"one"))
+        place.write(encode(ENTRY, owner, 2, b"two"))
+        place.write(encode(OWNER_CHANGED, owner, 0, b"a test"))
+        write_durably(ledger, heard, [b"three"])  # over a gap that holds only void records
+        place.write(encode(ENTRY, owner, 3, b"three"))
+        assert payloads_of(read_exactly(place.reader(), 3)) == [b"one", b"two", b"three"]
+        assert payloads_of(take(place.ledger())[1]) == [b"one", b"two", b"three"]
+
+    def test_a_hole_voids_the_rest_of_that_owner_only(self, place: Place) -> None:
+        first, second = new_owner(), new_owner()
+        place.write(encode(OWNER_CHANGED, first, 0, b"first"))
+        for n in (1, 2, 4, 3, 5):
+            place.write(encode(ENTRY, first, n, b"first %d" % n))
+        place.write(encode(OWNER_CHANGED, second, 0, b"second"))
+        place.write(encode(ENTRY, second, 1, b"second 1"))
+        place.write(encode(ENTRY, first, 3, b"late"))
+        expected = [b"first 1", b"first 2", b"second 1"]
+        assert payloads_of(read_exactly(place.reader(), 3)) == expected
+        taken, replayed = take(place.ledger())
+        assert payloads_of(replayed) == expected
+        assert (taken.last_owner, taken.last_n) == (second, 1)
+
+    def test_records_of_other_programs_are_void(self, place: Place) -> None:
+        ledger = place.ledger()
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one"])
+        place.write(b"hello from a console")
+        place.write(b"")
+        write_durably(ledger, heard, [b"two"])
+        assert heard.doubts == []
+        assert payloads_of(read_exactly(place.reader(), 2)) == [b"one", b"two"]
+        assert payloads_of(take(place.ledger())[1]) == [b"one", b"two"]
+
+    def test_a_newer_versions_record_is_never_skipped(self, place: Place) -> None:
+        ledger = place.ledger()
+        heard = Heard(ledger)
+        take(ledger)
+        place.write(b"\x02" + encode(ENTRY, new_owner(), 7, b"from the future")[1:])
+        ledger.append(b"one")
+        assert "newer mqk" in heard.wait_doubt()
+        assert heard.durable == []
+        with pytest.raises(LedgerMismatch, match="newer mqk"):
+            take(place.ledger())
+        with pytest.raises(LedgerMismatch, match="newer mqk"):
+            read_exactly(place.reader(), 1)
+
+    def test_replay_holds_what_was_promised_and_at_most_what_was_in_flight(
+        self, place: Place, ledger: Ledger
+    ) -> None:
+        heard = Heard(ledger)
+        take(ledger)
+        appended = [b"%d" % i for i in range(200)]
+        for payload in appended:
+            ledger.append(payload)
+        ledger.close()
+        promised = heard.last_n
+        replayed = payloads_of(take(place.ledger())[1])
+        assert promised <= len(replayed) <= len(appended)
+        assert replayed == appended[: len(replayed)]
+        assert heard.last_n == promised, "promised after close"
+        assert heard.doubts == []
+
+    def test_an_empty_payload_is_an_entry(self, place: Place, ledger: Ledger) -> None:
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"", b"x", b""])
+        assert payloads_of(read_exactly(place.reader(), 3)) == [b"", b"x", b""]
+
+    def test_a_payload_of_seven_mebibytes(self, place: Place, ledger: Ledger) -> None:
+        heard = Heard(ledger)
+        take(ledger)
+        payloads = [os.urandom(7 * 1024 * 1024), b"small", bytes(PAYLOAD_BYTES_MAX)]
+        write_durably(ledger, heard, payloads)
+        assert payloads_of(read_exactly(place.reader(), 3)) == payloads
+        assert payloads_of(take(place.ledger())[1]) == payloads
+
+    def test_a_payload_that_is_too_large_is_refused_and_nothing_else_changes(
+        self, place: Place, ledger: Ledger
+    ) -> None:
+        heard = Heard(ledger)
+        take(ledger)
+        assert ledger.append(b"one") == 1
+        with pytest.raises(EntryTooLarge, match=str(PAYLOAD_BYTES_MAX)):
+            ledger.append(bytes(PAYLOAD_BYTES_MAX + 1))
+        assert ledger.append(b"two") == 2
+        heard.wait_durable(2)
+        assert heard.doubts == []
+        assert payloads_of(read_exactly(place.reader(), 2)) == [b"one", b"two"]
+
+    def test_a_closed_ledger_takes_nothing(self, place: Place) -> None:
+        ledger = place.ledger()
+        with pytest.raises(LedgerClosed):
+            ledger.append(b"before the first term")
+        take(ledger)
+        ledger.close()
+        ledger.close()
+        with pytest.raises(LedgerClosed):
+            ledger.append(b"after the last")
+        assert read_exactly(place.reader(), 0) == []
+
+    def test_a_reader_goes_on_from_any_position(self, place: Place) -> None:
+        for term in range(3):
+            ledger = place.ledger()
+            heard = Heard(ledger)
+            owner = new_owner()
+            ledger.take_over(owner, "a test", lambda _entry: None)
+            write_durably(ledger, heard, [b"%d.%d" % (term, i) for i in range(4)])
+            place.write(encode(ENTRY, owner, 9, b"void"))
+        entries = read_exactly(place.reader(), 12)
+        for index in (0, 2, 3, 4, 11):
+            entry = entries[index]
+            position = Position(entry.offset, entry.owner, entry.n)
+            rest = read_exactly(place.reader(position), 11 - index)
+            assert rest == entries[index + 1 :]
+
+    def test_a_reader_tails(self, place: Place, ledger: Ledger) -> None:
+        heard = Heard(ledger)
+        reader = place.reader()
+        assert reader.read(QUIET_S) == []
+        take(ledger)
+        for n in (1, 2, 3):
+            write_durably(ledger, heard, [b"%d" % n])
+            assert payloads_of(reader.read(WAIT_S)) == [b"%d" % n]
+
+    @pytest.mark.parametrize("change", ["another owner", "another n", "after the end"])
+    def test_a_position_of_another_ledger_is_fatal(self, place: Place, change: str) -> None:
+        ledger = place.ledger()
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one", b"two"])
+        last = read_exactly(place.reader(), 2)[-1]
+        wrong = {
+            "another owner": Position(last.offset, new_owner(), last.n),
+            "another n": Position(last.offset, last.owner, last.n + 1),
+            "after the end": Position(last.offset + 1, last.owner, last.n),
+        }[change]
+        with pytest.raises(LedgerMismatch, match=r"created again.*saved position"):
+            place.reader(wrong).read(WAIT_S)
+
+    def test_a_topic_that_was_created_again_is_fatal(self, place: Place, ledger: Ledger) -> None:
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one", b"two"])
+        last = read_exactly(place.reader(), 2)[-1]
+        ledger.close()
+        place.recreate()
+        position = Position(last.offset, last.owner, last.n)
+        with pytest.raises(LedgerMismatch, match=r"created again.*saved position"):
+            place.reader(position).read(WAIT_S)
+
+    def test_a_truncated_ledger_is_fatal(self, place: Place, ledger: Ledger) -> None:
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one", b"two", b"three"])
+        one, _two, three = read_exactly(place.reader(), 3)
+        ledger.close()
+        place.trim(three.offset)
+        with pytest.raises(LedgerMismatch, match=r"begins at offset .*retention"):
+            take(place.ledger())
+        with pytest.raises(LedgerMismatch, match=r"begins at offset .*retention"):
+            place.reader().read(WAIT_S)
+        with pytest.raises(LedgerMismatch, match=r"begins at offset .*retention"):
+            place.reader(Position(one.offset, one.owner, one.n)).read(WAIT_S)
+
+    def test_an_error_while_replaying_ends_the_take_over(self, place: Place) -> None:
+        ledger = place.ledger()
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one"])
+
+        def refuse(_entry: Entry) -> None:
+            raise ValueError("no such schema")
+
+        with pytest.raises(ValueError, match="no such schema"):
+            ledger.take_over(new_owner(), "a test", refuse)
+        with pytest.raises(LedgerClosed):
+            ledger.append(b"two")
+        assert payloads_of(take(ledger)[1]) == [b"one"]
+
+    def test_statistics_count(self, ledger: Ledger) -> None:
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one", b"two"])
+        take(ledger)
+        statistics = ledger.statistics()
+        assert statistics["takeovers"] == 2
+        assert statistics["appends"] == 2
+        assert statistics["durable"] == 2
+        assert statistics["replayed"] == 2
+        assert statistics["doubts"] == 0

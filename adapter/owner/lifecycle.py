@@ -2,7 +2,8 @@
 
 States, what is done in each, and what comes next:
 
-TAKING_OVER  replays the ledger into a new core, off the owner's thread   -> RUNNING, DOUBTFUL, FAILED
+TAKING_OVER  replays the ledger into a new core, off the owner's thread
+                                                                -> RUNNING, DOUBTFUL, FAILED
 RUNNING      serves requests                                 -> DOUBTFUL, STOPPING, DEPOSED
 DOUBTFUL     promises nothing; connections are dropped, so that clients come back and ask
              for their outcomes; what is not persistent is carried over   -> TAKING_OVER

@@ -61,6 +61,7 @@ class Owner:
         self.lifecycle = Lifecycle()
         self.failure = ""
         self.ended = asyncio.Event()
+        self._moved = asyncio.Event()  # something was written or became durable
         self._ledger = ledger
         self._clock = clock
         self._front = front
@@ -168,6 +169,7 @@ class Owner:
 
     def _turn(self, call: Callable[[], None]) -> None:
         call()
+        self._moved.set()
         if self.running:
             self._arm()
 
@@ -228,6 +230,7 @@ class Owner:
     def _durable(self, term: int, n: object) -> None:
         if term == self._terms and self._loop is not None and isinstance(n, int):
             self._loop.durable(n)
+            self._moved.set()
 
     def _doubt(self, term: int, doubt: object) -> None:
         if term != self._terms:
@@ -265,6 +268,10 @@ class Owner:
         loop = self.loop
         for connection in list(loop.qm.connections):
             loop.disconnect(connection)
-        deadline = self._asyncio.time() + DRAIN_S
-        while not loop.idle and self._asyncio.time() < deadline:
-            await asyncio.sleep(0.005)
+        try:
+            async with asyncio.timeout(DRAIN_S):
+                while not loop.idle:
+                    self._moved.clear()
+                    await self._moved.wait()
+        except TimeoutError:
+            log.warning("stopped before everything was durable", queue_manager=self.name)

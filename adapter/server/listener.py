@@ -77,7 +77,7 @@ class ClientConnection(asyncio.Protocol):
         if refused is not None:
             self.goodbye(refused)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- asyncio's name
         """The client has gone: its units are backed out."""
         self._session.close()
         self._transport = None

@@ -1,4 +1,4 @@
-"""One queue manager's server: the wiring of ledger, owner, listener and movers, in an event loop."""
+"""One queue manager's server: ledger, owner, listener and movers wired into an event loop."""
 
 from __future__ import annotations
 

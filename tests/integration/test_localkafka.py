@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from adapter import localkafka
-from adapter.localkafka import LocalKafka, LocalKafkaError, free_port
+from adapter.localkafka import LocalKafka, LocalKafkaError, cluster, free_port
 
 WAIT_S = 30.0
 
@@ -147,14 +147,12 @@ def test_a_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
     assert not (tmp_path / "kafka").exists()
 
 
-def test_a_broker_that_ends_is_quoted(tmp_path: Path) -> None:
+def test_a_broker_that_ends_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A port taken between our check and the broker's own attempt must not end it silently."""
+    monkeypatch.setattr(cluster, "require_startable", lambda _plans: None)
     taken = free_port()
-    settings = {
-        "listeners": f"PLAIN://127.0.0.1:{taken},CONTROLLER://127.0.0.1:{free_port()}",
-    }
     with socket.create_server(("127.0.0.1", taken)):
-        broken = LocalKafka(data_dir=tmp_path, settings=settings)
+        broken = LocalKafka(data_dir=tmp_path, port=taken)
         with pytest.raises(LocalKafkaError) as caught:
             broken.start()
     assert "broker 1 ended with status 1 while starting" in str(caught.value)
@@ -194,14 +192,14 @@ def await_end(pid: int) -> None:
 
 
 def test_three_brokers_lose_one_and_go_on(unique_name: Callable[..., str]) -> None:
-    with LocalKafka(3) as cluster:
-        topic, servers = unique_name(), cluster.bootstrap_servers
+    with LocalKafka(3) as three:
+        topic, servers = unique_name(), three.bootstrap_servers
         create_topic(servers, topic, copies=3)
         produce(servers, topic, [b"all"])
-        cluster.kill(2)
+        three.kill(2)
         produce(servers, topic, [b"two left"])
-        cluster.start(2)
-        assert cluster.statistics() == {"brokers": 3, "running": 3}
+        three.start(2)
+        assert three.statistics() == {"brokers": 3, "running": 3}
         assert consume(servers, topic, 2) == [b"all", b"two left"]
 
 

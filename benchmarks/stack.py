@@ -1,0 +1,73 @@
+"""A broker and a queue manager as its own process, and client processes to set on it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from adapter.server.main import Ready, ServerSettings
+from benchmarks.clients import Task, Work
+
+
+@contextmanager
+def queue_manager(bootstrap: str, name: str) -> Iterator[str]:
+    """Run a queue manager on a Kafka; yields its address."""
+    settings = ServerSettings(queue_manager=name, bootstrap_servers=bootstrap, port=0)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "adapter.server.main"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(msgspec.json.encode(settings))
+        process.stdin.close()
+        ready = msgspec.json.decode(process.stdout.readline(), type=Ready)
+        yield f"{ready.host}:{ready.port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def run_clients(tasks: list[Task]) -> list[Work]:
+    """Run one process a task, all started together; returns every client's work."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.clients"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in tasks
+    ]
+    for process, task in zip(processes, tasks, strict=True):
+        _tell(process, msgspec.json.encode(task).decode())
+    for process in processes:
+        _line(process)
+    for process in processes:
+        _tell(process, "go")
+    work: list[Work] = []
+    for process in processes:
+        work += msgspec.json.decode(_line(process), type=list[Work])
+        process.wait(30)
+    return work
+
+
+def _tell(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write(text + "\n")
+    process.stdin.flush()
+
+
+def _line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise RuntimeError(f"a client process ended with status {process.wait(30)}")
+    return line

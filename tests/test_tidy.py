@@ -1,0 +1,239 @@
+"""The repository keeps the house rules; and every rule is shown to be able to fail."""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests import tidy_rules
+from tests.tidy_rules import Source
+
+TOP = Path(__file__).parents[1]
+EACH = (
+    tidy_rules.layering,
+    tidy_rules.libraries,
+    tidy_rules.sizes,
+    tidy_rules.docstrings,
+    tidy_rules.vague_names,
+    tidy_rules.mutable_globals,
+    tidy_rules.unfinished,
+    tidy_rules.hidden_tests,
+)
+TOGETHER = (tidy_rules.dead_modules, tidy_rules.unused_contracts, tidy_rules.mirrors)
+
+
+def none(problems: list[str]) -> None:
+    """Fail with every problem on a line of its own."""
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def name_of(rule: Callable[..., list[str]]) -> str:
+    return rule.__name__
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[Source]:
+    return tidy_rules.python_sources(TOP)
+
+
+@pytest.mark.parametrize("rule", EACH, ids=name_of)
+def test_every_file_keeps(rule: Callable[[Source], list[str]], sources: list[Source]) -> None:
+    none([problem for source in sources for problem in rule(source)])
+
+
+@pytest.mark.parametrize("rule", TOGETHER, ids=name_of)
+def test_the_files_keep(rule: Callable[[list[Source]], list[str]], sources: list[Source]) -> None:
+    none(rule(sources))
+
+
+def test_nothing_is_left_over() -> None:
+    found = [
+        problem
+        for path in tidy_rules.text_files(TOP)
+        for problem in tidy_rules.leftovers(str(path.relative_to(TOP)), read(path))
+    ]
+    none(found)
+
+
+def test_links_lead_somewhere() -> None:
+    pages = [path for path in tidy_rules.text_files(TOP) if path.suffix == ".md"]
+    none([one for page in pages for one in tidy_rules.broken_links(page, read(page))])
+
+
+def test_the_changelog_has_its_shape() -> None:
+    assert tidy_rules.changelog(read(TOP / "CHANGELOG.md")) == []
+
+
+def test_everything_required_is_pinned() -> None:
+    project = tomllib.loads(read(TOP / "pyproject.toml"))["project"]
+    required = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    assert tidy_rules.constraints(read(TOP / "constraints.txt"), required) == []
+
+
+def test_the_rules_see_the_repository(sources: list[Source]) -> None:
+    """A walk that finds nothing would keep every rule."""
+    paths = {source.path for source in sources}
+    assert {"adapter/__init__.py", "tests/test_tidy.py"} <= paths
+    assert not any(".venv" in path or "/build/" in path for path in paths)
+
+
+DOC = '"""What it is for."""\n'
+LONG_FUNCTION = DOC + "def f() -> None:\n" + "    x = 1\n" * 60
+
+BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
+    (tidy_rules.layering, "adapter/core/x.py", "from adapter.format import names", "must not"),
+    (tidy_rules.layering, "adapter/core/x.py", "import adapter.owner.loop", "must not"),
+    (tidy_rules.layering, "adapter/core/x.py", "from adapter import errors", "must not"),
+    (tidy_rules.layering, "adapter/core/x.py", "from . import y", "relative"),
+    (tidy_rules.layering, "adapter/core/x.py", "def f():\n    import adapter.wire", "must not"),
+    (tidy_rules.layering, "adapter/ledger/x.py", "from adapter.format import entries", "must not"),
+    (tidy_rules.layering, "adapter/owner/x.py", "from adapter.ledger.kafka import K", "must not"),
+    (tidy_rules.layering, "adapter/wire/x.py", "from adapter.core.rules import put", "must not"),
+    (tidy_rules.layering, "adapter/client/x.py", "from adapter.owner import loop", "must not"),
+    (tidy_rules.layering, "adapter/errors.py", "import adapter.client", "must not"),
+    (tidy_rules.layering, "adapter/nowhere/x.py", "import os", "is new"),
+    (tidy_rules.layering, "adapter/demo/check.py", "import adapter.format", "stands alone"),
+    (tidy_rules.libraries, "adapter/core/x.py", "import time", "must not use time"),
+    (tidy_rules.libraries, "adapter/core/x.py", "from random import choice", "must not use random"),
+    (tidy_rules.libraries, "adapter/core/x.py", "import uuid", "must not use uuid"),
+    (tidy_rules.libraries, "adapter/core/x.py", "import asyncio", "must not use asyncio"),
+    (tidy_rules.libraries, "adapter/core/x.py", "import socket", "must not use socket"),
+    (tidy_rules.libraries, "adapter/core/x.py", "import os.path", "must not use os"),
+    (tidy_rules.libraries, "adapter/core/x.py", "import logging", "must not use logging"),
+    (tidy_rules.libraries, "adapter/core/x.py", "import confluent_kafka", "must not use"),
+    (tidy_rules.libraries, "adapter/wire/x.py", "import socket", "must not use socket"),
+    (tidy_rules.libraries, "adapter/format/x.py", "import time", "must not use time"),
+    (tidy_rules.libraries, "adapter/owner/loop.py", "import time", "must not use time"),
+    (tidy_rules.libraries, "adapter/owner/x.py", "from confluent_kafka import P", "must not use"),
+    (tidy_rules.libraries, "adapter/client/x.py", "import confluent_kafka", "must not use"),
+    (tidy_rules.libraries, "adapter/demo/check.py", "import msgspec", "must not use msgspec"),
+    (tidy_rules.libraries, "adapter/cli/x.py", "import dataclasses", "Structs"),
+    (tidy_rules.sizes, "adapter/x.py", LONG_FUNCTION, "f has 61 lines"),
+    (tidy_rules.sizes, "adapter/x.py", "x = 1\n" * 601, "601 lines"),
+    (tidy_rules.sizes, "tests/x.py", "#" * 101, "101 columns"),
+    (tidy_rules.docstrings, "tests/x.py", "x = 1", "no module docstring"),
+    (tidy_rules.docstrings, "adapter/x/__init__.py", "", "no module docstring"),
+    (tidy_rules.vague_names, "adapter/core/utils.py", DOC, "utils says nothing"),
+    (tidy_rules.vague_names, "tests/helpers/x.py", DOC, "helpers says nothing"),
+    (tidy_rules.mutable_globals, "adapter/x.py", "cache = {}", "cache is mutable"),
+    (tidy_rules.mutable_globals, "adapter/x.py", "def f():\n    global n\n    n = 1", "global"),
+    (tidy_rules.unfinished, "adapter/x.py", "def f():\n    raise NotImplementedError", "marks"),
+    (tidy_rules.hidden_tests, "tests/unit/x.py", "def test_a(): pass", "collects only"),
+    (tidy_rules.hidden_tests, "tests/test_x.py", "@pytest.mark.skip\ndef test_a(): 1", "skip"),
+    (tidy_rules.hidden_tests, "tests/test_x.py", "pytest.importorskip('x')", "importorskip"),
+    (tidy_rules.hidden_tests, "tests/test_x.py", "pytestmark = [pytest.mark.xfail]", "xfail"),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text", "words"), BAD)
+def test_a_bad_file_is_found(
+    rule: Callable[[Source], list[str]], path: str, text: str, words: str
+) -> None:
+    found = rule(Source(path, text))
+    assert len(found) == 1
+    assert words in found[0]
+    assert found[0].startswith(path)
+
+
+GOOD: list[tuple[Callable[[Source], list[str]], str, str]] = [
+    (tidy_rules.layering, "adapter/core/x.py", "from adapter.core.model import queue"),
+    (tidy_rules.layering, "adapter/owner/x.py", "from adapter.ledger.port import Ledger"),
+    (tidy_rules.layering, "adapter/cli/x.py", "from adapter.owner import loop"),
+    (tidy_rules.layering, "tests/x.py", "from adapter.owner import loop"),
+    (tidy_rules.libraries, "adapter/core/x.py", "from collections.abc import Iterator"),
+    (tidy_rules.libraries, "adapter/owner/clock.py", "import time"),
+    (tidy_rules.libraries, "adapter/ledger/kafka.py", "from confluent_kafka import Producer"),
+    (tidy_rules.sizes, "adapter/x.py", "def f() -> None:\n" + "    x = 1\n" * 59),
+    (tidy_rules.mutable_globals, "adapter/x.py", "TABLE = {1: 2}\n__all__ = ['x']"),
+    (tidy_rules.hidden_tests, "tests/x_contract.py", "class C:\n    def test_a(self): pass"),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), GOOD)
+def test_a_good_file_is_let_be(rule: Callable[[Source], list[str]], path: str, text: str) -> None:
+    assert rule(Source(path, text)) == []
+
+
+def test_dead_modules_are_found() -> None:
+    user = Source("adapter/cli/main.py", "from adapter.core.queue import Queue\nrun('adapter.run')")
+    alive = [Source("adapter/core/queue.py", ""), Source("adapter/run.py", "")]
+    dead = Source("adapter/core/old.py", "import adapter.core.old")
+    test = Source("tests/unit/core/test_old.py", "import adapter.core.old")
+    assert tidy_rules.dead_modules([user, *alive, test]) == []
+    found = tidy_rules.dead_modules([user, *alive, dead, test])
+    assert found == ["adapter/core/old.py: nothing uses it; remove it, or add it to ENTRY_POINTS"]
+
+
+def test_unused_contracts_are_found() -> None:
+    contract = Source("tests/contract/ledger_contract.py", "")
+    user = Source("tests/contract/test_a.py", "from tests.contract.ledger_contract import C")
+    assert tidy_rules.unused_contracts([contract, user]) == []
+    assert len(tidy_rules.unused_contracts([contract])) == 1
+
+
+def test_tests_that_mirror_nothing_are_found() -> None:
+    room = [Source("adapter/core/__init__.py", ""), Source("adapter/core/queue.py", "")]
+    good = [Source(f"tests/unit/core/test_{name}.py", "") for name in ("queue", "queue_order")]
+    assert tidy_rules.mirrors([*room, *good]) == []
+    lost = Source("tests/unit/core/test_other.py", "")
+    assert "begins with no module" in tidy_rules.mirrors([*room, lost])[0]
+    nowhere = Source("tests/unit/gone/test_queue.py", "")
+    assert "there is no adapter.gone" in tidy_rules.mirrors([*room, nowhere])[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("x = 1  # TO" + "DO later", "unfinished"),
+        ("# FIX" + "ME", "unfinished"),
+        ("cd /wor" + "k/main", "path of one machine"),
+        ('open("/home/' + 'someone/x")', "path of one machine"),
+        ("index: https://pypi" + ".org/simple", "registry"),
+        ("https://repo1.maven" + ".org/maven2", "registry"),
+    ],
+)
+def test_leftovers_are_found(line: str, what: str) -> None:
+    found = tidy_rules.leftovers("README.md", f"fine\n{line}\n")
+    assert len(found) == 1
+    assert found[0].startswith("README.md:2: ")
+    assert what in found[0]
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
+    page = tmp_path / "a.md"
+    page.write_text("")
+    text = "[here](a.md#part) [part](#part) [web](https://example.org) [gone](gone.md)"
+    assert tidy_rules.broken_links(page, text) == [f"{page}: the link to gone.md leads nowhere"]
+
+
+GOOD_LOG = "# Changelog\n\n## [Unreleased]\n\n### Added\n- a\n\n## [1.0.0] - 2001-02-03\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GOOD_LOG.replace("# Changelog", "# History", 1), "first line"),
+        (GOOD_LOG.replace("## [Unreleased]\n", ""), "first section"),
+        (GOOD_LOG.replace("Added", "News"), "none of"),
+        (GOOD_LOG.replace("- a\n", ""), "lists nothing"),
+        (GOOD_LOG.replace("2001-02-03", "soon"), "is not"),
+        (GOOD_LOG + "## [1.1.0] - 2001-02-04\n", "new to old"),
+    ],
+)
+def test_a_misshapen_changelog_is_found(text: str, words: str) -> None:
+    assert tidy_rules.changelog(GOOD_LOG) == []
+    assert any(words in one for one in tidy_rules.changelog(text))
+
+
+def test_loose_constraints_are_found() -> None:
+    good = f"# made\nrich-text==1.0 \\\n    --hash=sha256:{'0' * 64}\n    # via mqk\n"
+    assert tidy_rules.constraints(good, ["Rich_Text>=0.9"]) == []
+    assert "not pinned" in tidy_rules.constraints(good, ["click"])[0]
+    assert "is not" in tidy_rules.constraints("rich==1.0\n", ["rich"])[0]
+    assert "an address" in tidy_rules.constraints("--index-url https://x\n" + good, [])[0]

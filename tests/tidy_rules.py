@@ -1,0 +1,417 @@
+"""The house rules as functions: each takes sources and returns what is wrong, one line a problem.
+
+THINK TWICE BEFORE CHANGING THIS FILE: the table of who may import whom is the architecture. The
+rules know nothing of pytest; test_tidy.py runs them on the repository and on bad samples.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+FUNCTION_LINES_MAX = 60
+FILE_LINES_MAX = 600
+COLUMNS_MAX = 100
+
+# Room -> what it may import of ours, itself always included. A name stands for that module and
+# everything in it. "*" is for the rooms that put everything together.
+MAY_IMPORT: Mapping[str, frozenset[str]] = {
+    room: frozenset(names.split())
+    for room, names in {
+        "core": "",
+        "errors": "core.reasons",
+        "launch": "errors",
+        "config": "errors core",
+        "format": "core errors",
+        "ledger": "",
+        "topics": "errors format.names",
+        "kafka": "errors format core.model.message client.message",
+        "owner": "core format ledger.port errors config",
+        "movers": "core format ledger topics errors config launch",
+        "wire": "core.commands core.model.message core.model.session core.reasons core.results "
+        "core.attributes errors",
+        "client": "wire core.commands core.model.message core.reasons core.results "
+        "core.attributes errors",
+        "server": "owner wire core format ledger movers topics errors config launch",
+        "testing": "adapter server owner ledger client localkafka core format wire topics errors config",
+        "localkafka": "launch errors",
+        "demo": "adapter client core.commands errors format launch localkafka server topics wire",
+        "cli": "*",
+        "adapter": "client errors",
+    }.items()
+}
+# adapter/demo/check.py is the demo's independent judge: nothing of ours may vouch for itself.
+STANDS_ALONE = frozenset({"adapter.demo.check", "adapter.demo.checker"})
+MAY_USE_KAFKA = frozenset({"ledger", "movers", "registry", "localkafka", "topics", "kafka", "demo"})
+MAY_USE_KAFKA_MODULES = frozenset({"adapter.owner.pages", "adapter.owner.inbound"})
+
+# core and wire compute: what they may use of the world is listed, all else is refused.
+PURE_LIBRARIES = frozenset(
+    {
+        *("__future__", "abc", "array", "bisect", "collections", "contextlib", "enum", "fnmatch"),
+        *("functools", "heapq", "itertools", "math", "msgspec", "operator", "re", "string"),
+        *("struct", "types", "typing"),
+    }
+)
+PURE_ROOMS = frozenset({"core", "wire"})
+# Rooms that turn inputs into outputs: time, chance and the network are handed to them.
+NO_WORLD = frozenset(
+    {"asyncio", "datetime", "logging", "random", "secrets", "socket", "threading", "time", "uuid"}
+)
+NO_WORLD_ROOMS = frozenset({"format"})
+CLOCK = "adapter.owner.clock"  # the only reader of a clock in the rooms that decide by time
+
+# Modules that are started by name, or that users import.
+ENTRY_POINTS = frozenset({"adapter.cli.main", "adapter.testing", "adapter.kafka"})
+VAGUE_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "stuff", "base"})
+
+MARKS = re.compile("|".join((r"\bTO" + "DO", r"\bFIX" + "ME", r"\bXX" + r"X\b", r"\bHA" + r"CK\b")))
+MACHINE_PATHS = re.compile(r"(?<![\w.])/(?:wor" + r"k|roo" + r"t|home/\w+|Users/\w+)/")
+REGISTRY_HOSTS = re.compile(
+    "|".join(
+        re.escape(head + tail)
+        for head, tail in (
+            ("pypi", ".org"),
+            ("python", "hosted.org"),
+            ("repo1.maven", ".org"),
+            ("repo.maven", ".apache.org"),
+            ("registry.npm", "js.org"),
+            ("crates", ".io"),
+            ("proxy.golang", ".org"),
+            ("deb.debian", ".org"),
+        )
+    )
+)
+
+
+class Source(Struct, frozen=True):
+    """One Python file: its path from the top, and what it says."""
+
+    path: str
+    text: str
+
+    @property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.path)
+
+    @property
+    def module(self) -> str:
+        parts = Path(self.path).with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    @property
+    def room(self) -> str | None:
+        """The room of a module of adapter: its folder or, beside them, its name."""
+        parts = self.module.split(".")
+        if parts[0] != "adapter":
+            return None
+        return parts[1] if len(parts) > 1 else "adapter"
+
+
+def python_sources(top: Path) -> list[Source]:
+    """Every Python file of the repository."""
+    paths = (path for path in text_files(top) if path.suffix == ".py")
+    return [Source(str(path.relative_to(top)), path.read_text(encoding="utf-8")) for path in paths]
+
+
+def text_files(top: Path) -> Iterator[Path]:
+    """Every file that people wrote."""
+    made = {".git", "build", "dist", "__pycache__", ".hypothesis"}
+    for path in sorted(top.iterdir()):
+        if path.name in made or path.name.startswith(".venv") or path.name.endswith("_cache"):
+            continue
+        if path.is_dir():
+            yield from text_files(path)
+        elif b"\0" not in path.read_bytes()[:1024]:
+            yield path
+
+
+def imports(source: Source) -> Iterator[tuple[int, str]]:
+    """Line and full name of everything a module imports, also inside functions."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                yield node.lineno, "." * node.level
+            else:
+                yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def _within(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(prefix + ".")
+
+
+def layering(source: Source) -> list[str]:
+    """Who may import whom."""
+    room = source.room
+    if room is None:
+        return []
+    if room not in MAY_IMPORT:
+        return [f"{source.path}: the room {room} is new; say in MAY_IMPORT what it may import"]
+    allowed = MAY_IMPORT[room] | {room}
+    problems = []
+    for line, name in imports(source):
+        if name.startswith("."):
+            problems.append(f"{source.path}:{line}: relative import; write the module's full name")
+        elif _within(name, "adapter") and source.module in STANDS_ALONE:
+            problems.append(f"{source.path}:{line}: stands alone, and imports {name}")
+        elif _within(name, "adapter") and "*" not in allowed:
+            ours = name.removeprefix("adapter").removeprefix(".") or "adapter"
+            front_door = "adapter" in allowed and ours.split(".")[0] not in MAY_IMPORT
+            if not front_door and not any(_within(ours, one) for one in allowed):
+                problems.append(f"{source.path}:{line}: {room} must not import {name}")
+    return problems
+
+
+def libraries(source: Source) -> list[str]:
+    """Who may use which libraries."""
+    room = source.room
+    if room is None:
+        return []
+    kafka = room in MAY_USE_KAFKA or source.module in MAY_USE_KAFKA_MODULES
+    problems = []
+    for line, name in imports(source):
+        library = name.split(".")[0]
+        if library == "adapter":
+            continue
+        pure = room in PURE_ROOMS and library not in PURE_LIBRARIES
+        world = room in NO_WORLD_ROOMS and library in NO_WORLD
+        clock = room == "owner" and library in {"time", "datetime"} and source.module != CLOCK
+        alone = source.module in STANDS_ALONE and library not in {
+            "confluent_kafka",
+            "fastavro",
+            *sys.stdlib_module_names,
+        }
+        if pure or world or clock or alone or (library == "confluent_kafka" and not kafka):
+            problems.append(f"{source.path}:{line}: {source.module} must not use {library}")
+        if library == "dataclasses":
+            problems.append(f"{source.path}:{line}: data are msgspec Structs, not dataclasses")
+    return problems
+
+
+def sizes(source: Source) -> list[str]:
+    """Functions, files and lines stay small."""
+    lines = source.text.splitlines()
+    problems = [
+        f"{source.path}:{number}: {len(line)} columns, {COLUMNS_MAX} at most"
+        for number, line in enumerate(lines, 1)
+        if len(line) > COLUMNS_MAX
+    ]
+    if len(lines) > FILE_LINES_MAX:
+        problems.append(f"{source.path}: {len(lines)} lines, {FILE_LINES_MAX} at most")
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > FUNCTION_LINES_MAX:
+                problems.append(
+                    f"{source.path}:{node.lineno}: {node.name} has {length} lines, "
+                    f"{FUNCTION_LINES_MAX} at most"
+                )
+    return problems
+
+
+def docstrings(source: Source) -> list[str]:
+    """Every module says what it is for."""
+    if ast.get_docstring(source.tree):
+        return []
+    return [f"{source.path}: no module docstring; say what it is for and what it must not know"]
+
+
+def vague_names(source: Source) -> list[str]:
+    """A module is named after what it holds."""
+    found = VAGUE_NAMES & set(source.module.split("."))
+    return [f"{source.path}: {name} says nothing; name what it holds" for name in sorted(found)]
+
+
+def mutable_globals(source: Source) -> list[str]:
+    """No state at module level: tables are upper case and never change."""
+    problems = [
+        f"{source.path}:{node.lineno}: global statement; pass the state along"
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Global)
+    ]
+    mutable = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
+    for statement in source.tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, mutable):
+            names = [one.id for one in statement.targets if isinstance(one, ast.Name)]
+            problems.extend(
+                f"{source.path}:{statement.lineno}: {name} is mutable state at module level"
+                for name in names
+                if not name.isupper() and not name.startswith("__")
+            )
+    return problems
+
+
+def unfinished(source: Source) -> list[str]:
+    """Nothing is left for later in the code."""
+    return [
+        f"{source.path}:{node.lineno}: {node.id} marks unfinished work"
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Name) and node.id == "NotImplementedError"
+    ]
+
+
+def hidden_tests(source: Source) -> list[str]:
+    """Tests that do not run: marks that skip, and files that pytest does not collect."""
+    name = Path(source.path).name
+    if not source.path.startswith("tests/"):
+        return []
+    problems = [
+        f"{source.path}:{node.lineno}: {node.attr}; a test runs and passes, or is not there"
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in {"skip", "skipif", "xfail", "importorskip"}
+        and "pytest" in ast.unparse(node)
+    ]
+    has_tests = any(
+        isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        for node in ast.walk(source.tree)
+    )
+    if has_tests and not name.startswith("test_") and not name.endswith("_contract.py"):
+        problems.append(f"{source.path}: has tests, but pytest collects only test_*.py")
+    return problems
+
+
+def dead_modules(sources: Iterable[Source]) -> list[str]:
+    """Modules that nothing but tests uses, neither by import nor by name."""
+    ours = [source for source in sources if source.room is not None]
+    used: set[str] = set(ENTRY_POINTS)
+    for source in ours:
+        names = {name for _, name in imports(source)} | set(_named_modules(source))
+        used |= {name for name in names if name != source.module}
+    alive = {one for name in used for one in (name, name.rpartition(".")[0])}
+    return [
+        f"{source.path}: nothing uses it; remove it, or add it to ENTRY_POINTS"
+        for source in ours
+        if source.module not in alive and Path(source.path).stem not in {"__init__", "__main__"}
+    ]
+
+
+def _named_modules(source: Source) -> Iterator[str]:
+    """Modules that a string names, as for `python -m`."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from re.findall(r"\badapter(?:\.\w+)+", node.value)
+
+
+def unused_contracts(sources: Iterable[Source]) -> list[str]:
+    """A contract suite that no test module takes up never runs."""
+    tests = [source for source in sources if source.path.startswith("tests/")]
+    taken = {
+        module
+        for source in tests
+        if Path(source.path).name.startswith("test_")
+        for _, name in imports(source)
+        for module in (name, name.rpartition(".")[0])
+    }
+    return [
+        f"{source.path}: no test module takes this contract up"
+        for source in tests
+        if source.path.endswith("_contract.py") and source.module not in taken
+    ]
+
+
+def mirrors(sources: Iterable[Source]) -> list[str]:
+    """tests/unit mirrors adapter: its folders, and its files begin with a module's name."""
+    listed = list(sources)
+    modules = {source.module for source in listed}
+    problems = []
+    for source in listed:
+        parts = source.module.split(".")
+        if parts[:2] != ["tests", "unit"] or not parts[-1].startswith("test_"):
+            continue
+        room = ".".join(["adapter", *parts[2:-1]])
+        subject = parts[-1].removeprefix("test_")
+        inside = {one.removeprefix(room + ".").split(".")[0] for one in modules if room in one}
+        beside = {one.removeprefix("tests.") for one in modules if one.startswith("tests.")}
+        known = inside | {parts[-2]} | (beside if len(parts) == 3 else set())
+        if room not in modules:
+            problems.append(f"{source.path}: there is no {room} that it could mirror")
+        elif not any(subject == one or subject.startswith(one + "_") for one in known):
+            problems.append(f"{source.path}: its name begins with no module of {room}")
+    return problems
+
+
+def leftovers(path: str, text: str) -> list[str]:
+    """Marks of unfinished work, paths of one machine, hosts of registries."""
+    problems = []
+    for number, line in enumerate(text.splitlines(), 1):
+        for what, pattern in (
+            ("a mark of unfinished work", MARKS),
+            ("a path of one machine", MACHINE_PATHS),
+            ("a registry's host", REGISTRY_HOSTS),
+        ):
+            if match := pattern.search(line):
+                problems.append(f"{path}:{number}: {match[0]!r} is {what}")
+    return problems
+
+
+def broken_links(path: Path, text: str) -> list[str]:
+    """Relative links of a Markdown file that lead nowhere."""
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    return [
+        f"{path}: the link to {target} leads nowhere"
+        for target in targets
+        if not re.match(r"[a-z]+:|#", target)
+        and not (path.parent / target.partition("#")[0]).exists()
+    ]
+
+
+CHANGES = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
+RELEASE = re.compile(r"## \[(\d+)\.(\d+)\.(\d+)\] - \d{4}-\d{2}-\d{2}")
+
+
+def changelog(text: str) -> list[str]:
+    """The shape of Keep a Changelog: Unreleased first, then releases from new to old."""
+    lines = text.splitlines()
+    problems = [] if lines[:1] == ["# Changelog"] else ["the first line is not '# Changelog'"]
+    releases = [line for line in lines if line.startswith("## ")]
+    if releases[:1] != ["## [Unreleased]"]:
+        problems.append("the first section is not '## [Unreleased]'")
+    versions = []
+    for line in releases[1:]:
+        match = RELEASE.fullmatch(line)
+        if match is None:
+            problems.append(f"{line!r} is not '## [1.2.3] - 2001-02-03'")
+        else:
+            versions.append(tuple(map(int, match.groups())))
+    if versions != sorted(set(versions), reverse=True):
+        problems.append("the releases do not go from new to old, each once")
+    for number, line in enumerate(lines):
+        if line.startswith("### "):
+            if line.removeprefix("### ") not in CHANGES:
+                problems.append(f"{line!r} is none of {', '.join(CHANGES)}")
+            if not any(rest.startswith("- ") for rest in _until_heading(lines[number + 1 :])):
+                problems.append(f"{line!r} lists nothing")
+    return problems
+
+
+def _until_heading(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        if line.startswith("#"):
+            return
+        yield line
+
+
+def constraints(text: str, required: Iterable[str]) -> list[str]:
+    """Exact versions with hashes, of everything required, and no address."""
+    problems = ["an address in it"] if "://" in text else []
+    logical = [line for line in text.replace("\\\n", " ").splitlines() if line[:1].strip(" #")]
+    pinned = set()
+    for line in logical:
+        match = re.match(r"([A-Za-z0-9._-]+)==\S+ +--hash=sha256:[0-9a-f]{64}", line)
+        if match is None:
+            problems.append(f"{line[:60]!r} is not 'name==version --hash=sha256:...'")
+        else:
+            pinned.add(_normal(match[1]))
+    names = {_normal(re.split(r"[^A-Za-z0-9._-]", one)[0]) for one in required}
+    problems.extend(f"{name} is required and not pinned" for name in sorted(names - pinned))
+    return problems
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -36,7 +36,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "client": "wire core.commands core.model.message core.reasons core.results "
         "core.attributes errors",
         "server": "owner wire core format ledger movers topics errors config launch",
-        "testing": "adapter server owner ledger client localkafka core format wire topics errors config",
+        "testing": "adapter client config core errors format ledger localkafka owner server topics "
+        "wire",
         "localkafka": "launch errors",
         "demo": "adapter client core.commands errors format launch localkafka server topics wire",
         "cli": "*",

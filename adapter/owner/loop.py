@@ -21,7 +21,7 @@ from adapter.core.commands import Request
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.records import Record
 from adapter.format import entries
-from adapter.ledger.port import Ledger
+from adapter.ledger.port import Ledger, LedgerClosed
 from adapter.owner.clock import Clock
 from adapter.owner.promises import Promises
 
@@ -207,7 +207,11 @@ class OwnerLoop:
         self.qm.entry_n += 1
 
     def _append(self, payload: bytes) -> None:
-        n = self._ledger.append(payload)
+        try:
+            n = self._ledger.append(payload)
+        except LedgerClosed:
+            self._ended = True  # the ledger is in doubt and will say so: nothing more is promised
+            return
         assert n == self._appended_n + 1, (n, self._appended_n)
         self._appended_n = n
         self.last_append_ms = self._clock.now_ms()

@@ -19,7 +19,7 @@ from adapter.core.dispatch import restarted
 from adapter.core.model.manager import Limits, QueueManager, Reply
 from adapter.core.reasons import Reason
 from adapter.core.results import Refused
-from adapter.ledger.port import Ledger, LedgerUnavailable
+from adapter.ledger.port import Deposed, Ledger, LedgerUnavailable
 from adapter.owner.clock import Clock, ManualClock
 from adapter.owner.lifecycle import Lifecycle, State
 from adapter.owner.loop import OwnerLoop
@@ -238,7 +238,11 @@ class Owner:
         log.warning("ledger in doubt", queue_manager=self.name, reason=doubt)
         text = "an append is in doubt; reconnect and ask for the outcomes"
         self._front.close_all(Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, text))
-        if self.lifecycle.state in (State.RUNNING, State.STOPPING):
+        if isinstance(doubt, Deposed):
+            self.failure = doubt
+            self.lifecycle.to(State.DEPOSED)
+            self.ended.set()
+        elif self.lifecycle.state in (State.RUNNING, State.STOPPING):
             self.lifecycle.to(State.DOUBTFUL)
             self._recovery = self._asyncio.create_task(self._recover())
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import Ready, ServerSettings
 from benchmarks.clients import Task, Work
 
@@ -16,7 +17,9 @@ from benchmarks.clients import Task, Work
 @contextmanager
 def queue_manager(bootstrap: str, name: str) -> Iterator[str]:
     """Run a queue manager on a Kafka; yields its address."""
-    settings = ServerSettings(queue_manager=name, bootstrap_servers=bootstrap, port=0)
+    settings = ServerSettings(
+        queue_manager=name, kafka=KafkaSettings(bootstrap_servers=bootstrap), port=0
+    )
     process = subprocess.Popen(
         [sys.executable, "-m", "adapter.server.main"],
         stdin=subprocess.PIPE,

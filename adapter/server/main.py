@@ -18,35 +18,28 @@ import uvloop
 from msgspec import Struct
 
 from adapter.errors import StartError
-from adapter.format import names
-from adapter.ledger.kafka import KafkaLedger
-from adapter.ledger.port import LedgerUnavailable
-from adapter.movers.process import MoverProcess, MoverSettings
 from adapter.owner.clock import SystemClock
 from adapter.owner.replay import LedgerUnreadableError
+from adapter.server import kafka_wiring
+from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
 from adapter.server.listener import NotLoopbackError
 from adapter.server.server import Server
-from adapter.topics import TopicSettings, ensure_ledger_topic
 
 SWITCH_INTERVAL_S = 0.0001
 """How long a busy thread keeps the interpreter from the loop. With Python's 5 ms the median of a
 commit beside a busy thread was up to 12 ms, with 0.1 ms about 2 ms."""
 GC_THRESHOLD = 100_000
 """Messages make no cycles: looking for some every 700 allocations costs more than it frees."""
-
-log = structlog.get_logger("mqk.server")
+START_ERRORS = (LedgerError, LedgerUnreadableError, NotLoopbackError, TopicError)
 
 
 class ServerSettings(Struct, kw_only=True):
     """What a server needs to know."""
 
     queue_manager: str
-    bootstrap_servers: str
+    kafka: KafkaSettings
     host: str = "127.0.0.1"
     port: int = 1414
-    kafka_options: dict[str, str] = {}
-    topics: TopicSettings = TopicSettings()
-    movers: bool = True
 
 
 class Ready(Struct):
@@ -66,41 +59,27 @@ def run(settings: ServerSettings, out: TextIO = sys.stdout) -> None:
 
 
 async def _serve(settings: ServerSettings, out: TextIO) -> None:
-    server = _wire(settings)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, server.stopping.set)
+    name = settings.queue_manager
     try:
+        wired = await loop.run_in_executor(None, kafka_wiring.wire, name, settings.kafka)
+        server = Server(name, wired.ledger(), SystemClock(), wired.movers())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, server.stopping.set)
         host, port = await server.start(settings.host, settings.port)
-    except (LedgerUnavailable, LedgerUnreadableError, NotLoopbackError) as error:
-        raise StartError(str(error), settings.queue_manager) from error
+    except START_ERRORS as error:
+        raise StartError(str(error), name) from error
     except OSError as error:
         raise StartError(
             f"{settings.host}:{settings.port} cannot be listened on: {error.strerror or error}; "
             "choose another port with --listen",
-            settings.queue_manager,
+            name,
         ) from error
-    ready = Ready(settings.queue_manager, host, port)
-    print(msgspec.json.encode(ready).decode(), file=out, flush=True)
+    print(msgspec.json.encode(Ready(name, host, port)).decode(), file=out, flush=True)
     failure = await server.run()
     await server.stop()
     if failure:
-        raise StartError(failure, settings.queue_manager)
-
-
-def _wire(settings: ServerSettings) -> Server:
-    topic = names.ledger_topic(settings.queue_manager)
-    ensure_ledger_topic(settings.bootstrap_servers, topic, settings.topics, settings.kafka_options)
-    ledger = KafkaLedger(settings.bootstrap_servers, topic, settings.kafka_options)
-    movers = MoverProcess(
-        MoverSettings(
-            queue_manager=settings.queue_manager,
-            bootstrap_servers=settings.bootstrap_servers,
-            kafka_options=settings.kafka_options,
-            topics=settings.topics,
-        )
-    )
-    return Server(settings.queue_manager, ledger, SystemClock(), movers)
+        raise StartError(failure, name)
 
 
 def configure_logging() -> None:

@@ -1,0 +1,77 @@
+"""A queue manager's parts on Kafka: topics made and checked, ledger, movers.
+
+It knows how the parts are put together on a cluster; it knows no queue and no message.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from adapter.format import names
+from adapter.ledger.kafka import KafkaLedger
+from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.ledger.port import Ledger, LedgerError
+from adapter.movers.process import MoverProcess, MoverSettings
+from adapter.server.server import Movers
+from adapter.topics import TopicError, Topics, TopicSettings, ledger_spec, settings_for
+
+__all__ = ["KafkaSettings", "LedgerError", "TopicError", "Wired", "wire"]
+
+
+class KafkaSettings(Struct, kw_only=True):
+    """Where Kafka is, and how many copies it keeps.
+
+    options: further librdkafka settings, for security. replication: 0 is as many copies as there
+    are brokers, at most three.
+    """
+
+    bootstrap_servers: str
+    options: dict[str, str] = {}
+    replication: int = 0
+    min_insync_replicas: int = 1
+
+
+class Wired:
+    """The parts of one queue manager on Kafka, made anew for each start."""
+
+    def __init__(self, name: str, settings: KafkaSettings, topics: TopicSettings) -> None:
+        self._name = name
+        self._settings = settings
+        self._topics = topics
+
+    def ledger(self) -> Ledger:
+        """Make a ledger object on the queue manager's ledger topic."""
+        return KafkaLedger(
+            LedgerSettings(
+                bootstrap_servers=self._settings.bootstrap_servers,
+                topic=names.ledger_topic(self._name),
+                client=self._settings.options,
+            )
+        )
+
+    def movers(self) -> Movers:
+        """Make the process that copies from the ledger to the topics."""
+        return MoverProcess(
+            MoverSettings(
+                queue_manager=self._name,
+                bootstrap_servers=self._settings.bootstrap_servers,
+                kafka_options=self._settings.options,
+                topics=self._topics,
+            )
+        )
+
+
+def wire(name: str, settings: KafkaSettings) -> Wired:
+    """Make the ledger's topic, or check the one that is there. Blocking; raises TopicError."""
+    topics = _topic_settings(settings)
+    ledger = ledger_spec(names.ledger_topic(name))
+    Topics(settings.bootstrap_servers, topics, settings.options).ensure([ledger])
+    return Wired(name, settings, topics)
+
+
+def _topic_settings(settings: KafkaSettings) -> TopicSettings:
+    if not settings.replication:
+        return settings_for(settings.bootstrap_servers, settings.options)
+    return TopicSettings(
+        replication=settings.replication, min_insync_replicas=settings.min_insync_replicas
+    )

@@ -34,7 +34,7 @@ from adapter.ledger.port import (
 )
 from adapter.ledger.scan import Scan
 from adapter.ledger.term import Term
-from adapter.ledger.validity import Verdict
+from adapter.ledger.validity import NOBODY, Verdict
 
 READ_ENTRIES_MAX = 10_000  # one read() of a tailing reader; a mover's transaction is smaller
 
@@ -136,6 +136,7 @@ class MemoryLedger:
         self.log = log
         self._pumped = pumped
         self._term: Term | None = None
+        self._last_owner = NOBODY
         self._reports: deque[Report] = deque()
         self._slow = False
         self._late = False
@@ -154,6 +155,8 @@ class MemoryLedger:
             entry = scan.take(at, record.time_ms, record.value)
             if entry is not None:
                 replay(entry)
+        scan.require_owner(self._last_owner)
+        self._last_owner = owner
         self._term = Term(log.topic, owner, offset)
         self._counts["takeovers"] += 1
         self._counts["replayed"] += scan.met[Verdict.VALID]

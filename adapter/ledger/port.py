@@ -59,6 +59,15 @@ class LedgerMismatch(LedgerError):  # noqa: N818
     """
 
 
+class Deposed(str):
+    """The text of a doubt when another owner has taken the ledger: step down.
+
+    Taking over again would depose the rival in turn, and so for ever.
+    """
+
+    __slots__ = ()
+
+
 class Entry(Struct, gc=False):
     """A valid entry as read back. time_ms: when the ledger took it, ms since 1970."""
 
@@ -98,7 +107,8 @@ class Ledger(Protocol):
     strictly increasing within a term; all n' <= n are durable and valid."""
     on_doubt: Callable[[str], None]
     """Set before take_over. Called at most once a term, from any thread, with the reason: nothing
-    after the last on_durable may be promised, no on_durable follows, append raises LedgerClosed."""
+    after the last on_durable may be promised, no on_durable follows, append raises LedgerClosed.
+    The text is a Deposed if another owner's take-over was seen."""
 
     def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None]) -> Taken:
         """Become the owner; replay is called with each valid entry before us, in order. Blocking.

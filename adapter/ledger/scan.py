@@ -3,9 +3,9 @@
 It applies validity and insists that no record is missing. It must not know where records come from.
 """
 
-from adapter.ledger.envelope import NewerVersion, decode
+from adapter.ledger.envelope import OWNER_CHANGED, NewerVersion, decode
 from adapter.ledger.port import Entry, LedgerMismatch, Position, Taken
-from adapter.ledger.validity import Validity, Verdict
+from adapter.ledger.validity import NOBODY, Validity, Verdict
 
 
 class Scan:
@@ -17,6 +17,7 @@ class Scan:
         self.next_offset = 0 if position is None else position.offset
         self.validity = Validity() if position is None else Validity.at(position.owner, position.n)
         self.met = dict.fromkeys(Verdict, 0)
+        self._owners = {NOBODY}
 
     def take(self, offset: int, time_ms: int, value: bytes | None) -> Entry | None:
         """Take the log's next record; the entry, if it is a valid one."""
@@ -31,6 +32,8 @@ class Scan:
         except NewerVersion as newer:
             raise LedgerMismatch(f"{self._topic} at offset {offset}: {newer}") from newer
         self.met[verdict] += 1
+        if verdict is Verdict.OWNER_CHANGED:
+            self._owners.add(self.validity.owner)
         if verdict is not Verdict.VALID or envelope is None:
             return None
         return Entry(offset, envelope.owner, envelope.n, time_ms, envelope.payload)
@@ -52,6 +55,27 @@ class Scan:
                 f"{self._topic} ends at offset {end}, and was read up to offset {read_before} "
                 "before: it was truncated or created again. Restore the topic from a copy, or "
                 "remove the reader's saved position to read the new ledger from its start"
+            )
+
+    def require_own(self, offset: int, owner: bytes, value: bytes | None) -> None:
+        """Refuse a log that does not hold, at that offset, the OWNER_CHANGED of this take-over."""
+        try:
+            found = decode(value)
+        except ValueError:
+            found = None
+        if found is None or (found.kind, found.owner) != (OWNER_CHANGED, owner):
+            raise LedgerMismatch(
+                f"{self._topic} does not hold at offset {offset} what was just written there: it "
+                "was created again meanwhile. Restore the topic from a copy, then start again"
+            )
+
+    def require_owner(self, owner: bytes) -> None:
+        """Refuse a log that has lost an owner that is known to have owned it: another log."""
+        if owner not in self._owners:
+            raise LedgerMismatch(
+                f"{self._topic} has lost owner {owner.hex()}, whose term had begun in it: it was "
+                "truncated or created again. Restore the topic from a copy, then start again; or "
+                "start again without it, with the queue manager empty"
             )
 
     def taken(self, offset: int) -> Taken:

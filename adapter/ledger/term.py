@@ -9,6 +9,7 @@ harmless, an OWNER_CHANGED deposes us. It does no reading itself, and must not k
 from collections.abc import Iterable
 
 from adapter.ledger.envelope import NewerVersion
+from adapter.ledger.port import Deposed
 from adapter.ledger.validity import Validity, Verdict
 
 
@@ -58,9 +59,9 @@ class Term:
         return ""
 
 
-def deposed(topic: str, offset: int, rival: bytes, who: bytes) -> str:
+def deposed(topic: str, offset: int, rival: bytes, who: bytes) -> Deposed:
     """Say that another owner has taken the ledger."""
-    return (
+    return Deposed(
         f"{topic}: another owner took over at offset {offset}: "
         f"{who.decode(errors='replace')} ({rival.hex()})"
     )

@@ -14,6 +14,7 @@ import pytest
 from adapter.ledger.envelope import ENTRY, OWNER_BYTES, OWNER_CHANGED, encode
 from adapter.ledger.port import (
     PAYLOAD_BYTES_MAX,
+    Deposed,
     Entry,
     EntryTooLarge,
     Ledger,
@@ -179,7 +180,9 @@ class LedgerContract:
 
         old.append(b"after")
 
-        assert "the rival by name" in heard.wait_doubt()
+        doubt = heard.wait_doubt()
+        assert "the rival by name" in doubt
+        assert isinstance(doubt, Deposed)
         assert heard.durable == [1]
         with pytest.raises(LedgerClosed):
             old.append(b"later still")

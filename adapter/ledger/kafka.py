@@ -1,0 +1,309 @@
+"""The ledger on Kafka: one topic, one partition, one idempotent producer for each term.
+
+How it works, and why it is safe without clocks and without Kafka's transactions:
+
+**Taking over.** A new producer (its sequence numbers start anew; nothing that the old one has in
+flight can slip in between) appends OWNER_CHANGED with a random owner id. From that offset on, no
+record of any other owner is valid for any reader. So what lies before it is final: reading up to
+exactly that record gives the same state to us now and to anybody later.
+
+**Appending.** The loop's thread calls produce and goes on. A thread of ours sits in poll; its
+callbacks get each record's delivery report. An entry may be promised when it is *durable* (acks=all
+said so) and *valid*. It is valid if nobody else's OWNER_CHANGED lies before it and no n of ours is
+missing before it. While each report's n and offset are one past the ones before, nothing of anybody
+else lies between: valid, without reading. That is the whole cost of the usual path.
+
+**A gap** in the offsets is read. Void records (a deposed owner's last ones, duplicates that the
+producer wrote after a lost response, another program's text) are harmless. An OWNER_CHANGED means
+that we were deposed *before* the reported record: it is void, nothing more is promised. Reports
+that come in meanwhile wait.
+
+**Doubt.** An append that failed, timed out, was purged or was reported without an offset may be in
+the log or not (a request can sit in a socket and land later). Its later neighbours may have been
+written behind the hole it left, which makes them void. So the first such report ends the term:
+inside that callback the producer is purged, so that it sends and retries nothing more; nothing is
+promised after it; the owner hears on_doubt once, and takes over again to read what happened. What
+still lands after the next OWNER_CHANGED is void; what landed before it is replayed. That is why
+"unknown" never has to be guessed.
+
+**Threads.** append runs on the owner's loop, take_over and close anywhere but at the same time as
+nothing else of theirs; the poll thread calls on_durable and on_doubt. It blocks in librdkafka
+without the GIL and wakes up by a condition variable, so an idle loop pays one thread switch; one
+poll serves all reports that wait, and on_durable is called once for them, with the highest n.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode, n_of
+from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.kafka_reader import (
+    PARTITION,
+    KafkaLedgerReader,
+    Source,
+    read_values,
+    take_all,
+    unavailable,
+    wrong_settings,
+)
+from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
+from adapter.ledger.port import (
+    Entry,
+    LedgerClosed,
+    LedgerFull,
+    LedgerUnavailable,
+    Taken,
+    check_size,
+    ignore_doubt,
+    ignore_durable,
+)
+from adapter.ledger.scan import Scan
+from adapter.ledger.term import Term
+from adapter.ledger.validity import NOBODY
+
+__all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
+
+POLL_S = 0.1
+"""How long the poll thread may be deaf to a stop; it wakes at once for reports."""
+STOP_TIMEOUT_S = 10.0
+NO_OFFSET = -1
+
+Durable = Callable[[int], None]
+Doubt = Callable[[str], None]
+
+
+class Writer:
+    """One producer and the term it writes."""
+
+    def __init__(self, settings: LedgerSettings, owner: bytes) -> None:
+        self.promised_n = 0
+        self.doubted = False
+        self._settings = settings
+        self._owner = owner
+        self._last_error = ""
+        self._failure = ""  # why the term is over
+        self._ended = False
+        self._stopped = False
+        self._unread: deque[tuple[int, int]] = deque()  # reports from the first gap on
+        self._thread: threading.Thread | None = None
+        self._term: Term | None = None
+        try:
+            self._producer: Producer | None = Producer(producer_settings(settings, self._on_error))
+        except KafkaException as error:
+            raise wrong_settings(settings, error) from error
+
+    def change_owner(self, who: str) -> int:
+        """Append our OWNER_CHANGED and wait for it; its offset."""
+        reports: list[tuple[KafkaError | None, Message]] = []
+        settings = self._settings
+        producer = self._producer
+        assert producer is not None, "a stopped writer was used"
+        producer.produce(
+            settings.topic,
+            encode(OWNER_CHANGED, self._owner, 0, who.encode()),
+            partition=PARTITION,
+            on_delivery=lambda error, message: reports.append((error, message)),
+        )
+        deadline_s = time.monotonic() + settings.take_over_timeout_s
+        while not reports and time.monotonic() < deadline_s:
+            producer.poll(POLL_S)
+        if not reports:
+            why = self._last_error or "no answer"
+            within = f"{why} within {settings.take_over_timeout_s:g} s"
+            raise unavailable(settings, "announcing the new owner", within, Failure.RETRY)
+        error, message = reports[0]
+        if error is not None:
+            why = f"{describe(error)} {self._last_error}".strip()
+            raise unavailable(settings, "announcing the new owner", why, classify(error))
+        return offset_of(message)
+
+    def start(self, offset: int, on_durable: Durable, on_doubt: Doubt) -> None:
+        """Begin the term behind our OWNER_CHANGED."""
+        self._term = Term(self._settings.topic, self._owner, offset)
+        self._thread = threading.Thread(
+            target=self._run,
+            args=(self._producer, self._term, on_durable, on_doubt),
+            name="ledger",
+            daemon=True,
+        )
+        self._thread.start()
+
+    def append(self, payload: bytes) -> int:
+        """See the port."""
+        term = self._term
+        topic = self._settings.topic
+        producer = self._producer
+        if self._ended or term is None or producer is None:
+            raise LedgerClosed(f"{topic}: this owner's term has ended; take over first")
+        check_size(topic, payload)
+        n = term.next_n
+        value = encode(ENTRY, term.owner, n, payload)
+        try:
+            producer.produce(topic, value, partition=PARTITION, on_delivery=self._reported)
+        except BufferError as full:
+            raise LedgerFull(
+                f"{topic}: {len(producer)} entries wait for their durability; append more "
+                "when on_durable has been called"
+            ) from full
+        except KafkaException as error:  # the producer is of no more use; the thread will say so
+            self._fail(f"{topic}: entry n {n} was refused: {describe(error)}")
+            raise LedgerClosed(self._failure) from error
+        term.next_n = n + 1
+        return n
+
+    def stop(self) -> None:
+        """End without a word; what is in flight stays unknown."""
+        self._stopped = self._ended = True
+        self._purge()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(STOP_TIMEOUT_S)
+        self._producer = (
+            None  # destroyed here, and not by a garbage collection on the loop's thread
+        )
+
+    def _run(self, producer: Producer, term: Term, on_durable: Durable, on_doubt: Doubt) -> None:
+        """Serve delivery reports until the term ends."""
+        try:
+            while not self._ended:
+                producer.poll(POLL_S)
+                if self._unread and not self._failure:
+                    self._read_gaps(term)
+                if self._stopped:
+                    return
+                if term.durable_n > self.promised_n:
+                    self.promised_n = term.durable_n
+                    on_durable(term.durable_n)
+            if self._failure and not self._stopped:
+                self.doubted = True
+                on_doubt(self._failure)
+        finally:
+            self._ended = True
+
+    def _reported(self, error: KafkaError | None, message: Message) -> None:
+        """Take one delivery report, in poll, in the order of the appends."""
+        if self._failure or self._stopped or self._term is None:
+            return
+        n = n_of(message.value() or b"")
+        offset = offset_of(message)
+        if error is not None:
+            self._fail(f"{self._settings.topic}: entry n {n} is doubtful: {describe(error)}")
+        elif offset == NO_OFFSET:
+            self._fail(f"{self._settings.topic}: entry n {n} is doubtful: reported without offset")
+        elif self._unread or not self._term.follows(n, offset):
+            self._unread.append((n, offset))
+
+    def _fail(self, why: str) -> None:
+        """End the term; called in the producer's callback, so that nothing more is sent."""
+        self._failure = self._failure or why
+        self._ended = True
+        self._purge()
+
+    def _purge(self) -> None:
+        if self._producer is not None:
+            self._producer.purge(blocking=False)
+
+    def _read_gaps(self, term: Term) -> None:
+        """Judge the reports that did not follow, by what lies between."""
+        while self._unread and not self._failure:
+            n, offset = self._unread.popleft()
+            if term.follows(n, offset):
+                continue
+            try:
+                values = read_values(self._settings, term.gap(offset))
+            except LedgerUnavailable as error:
+                doubt = f"entry n {n} is doubtful, for the records before it are unread: {error}"
+            else:
+                doubt = term.judge_gap(n, offset, values)
+            if doubt:
+                self._fail(doubt)
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._last_error = describe(error)
+
+
+def offset_of(message: Message) -> int:
+    """The offset of a delivery report; NO_OFFSET if it has none."""
+    offset = message.offset()
+    return NO_OFFSET if offset is None or offset < 0 else offset
+
+
+class KafkaLedger:
+    """The ledger of one queue manager on Kafka; see the module's text and the port.
+
+    The topic must exist (adapter.topics makes it).
+    """
+
+    def __init__(self, settings: LedgerSettings) -> None:
+        self.on_durable: Durable = ignore_durable
+        self.on_doubt: Doubt = ignore_doubt
+        self._settings = settings
+        self._writer: Writer | None = None
+        self._last_owner = NOBODY
+        self._counts = dict.fromkeys(("takeovers", "replayed", "appends", "durable", "doubts"), 0)
+
+    def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None]) -> Taken:
+        """See the port."""
+        self.close()
+        with Source(self._settings) as source:
+            source.check_topic()
+            writer = Writer(self._settings, owner)
+            try:
+                offset = writer.change_owner(who)
+                taken = self._replay(source, owner, offset, replay)
+            except BaseException:
+                writer.stop()
+                raise
+        writer.start(offset, self.on_durable, self.on_doubt)
+        self._writer = writer
+        self._counts["takeovers"] += 1
+        self._counts["replayed"] += taken.entries
+        return taken
+
+    def append(self, payload: bytes) -> int:
+        """See the port."""
+        if self._writer is None:
+            raise LedgerClosed(f"{self._settings.topic} is not ours: take over first")
+        n = self._writer.append(payload)
+        self._counts["appends"] += 1
+        return n
+
+    def close(self) -> None:
+        """See the port."""
+        writer = self._writer
+        if writer is None:
+            return
+        writer.stop()
+        self._writer = None
+        self._counts["durable"] += writer.promised_n
+        self._counts["doubts"] += writer.doubted
+
+    def statistics(self) -> dict[str, int]:
+        """See the port."""
+        counts = dict(self._counts)
+        if self._writer is not None:
+            counts["durable"] += self._writer.promised_n
+            counts["doubts"] += self._writer.doubted
+        return counts
+
+    def _replay(
+        self, source: Source, owner: bytes, offset: int, replay: Callable[[Entry], None]
+    ) -> Taken:
+        """Read up to our own record, which must be there."""
+        scan = Scan(self._settings.topic)
+        scan.check_bounds(*source.bounds())
+        source.start(0)
+        while True:
+            batch = source.take_some()
+            before = [one for one in batch if offset_of(one) < offset]
+            for entry in take_all(scan, before):
+                replay(entry)
+            if len(before) < len(batch):
+                scan.require_own(offset, owner, batch[len(before)].value())
+                scan.require_owner(self._last_owner)
+                self._last_owner = owner
+                return scan.taken(offset)

@@ -1,0 +1,214 @@
+"""Reading a ledger topic from Kafka: whole, a gap of it, or its tail.
+
+One plainly assigned consumer on partition 0, from an offset, in order. Offsets of a ledger are
+dense (nothing is compacted, no transaction leaves markers), so a missing one is a loss: scan sees
+to that. Nothing here decides which records count.
+"""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.kafka_settings import LedgerSettings, consumer_settings
+from adapter.ledger.port import Entry, LedgerMismatch, LedgerUnavailable, Position
+from adapter.ledger.scan import Scan
+
+PARTITION = 0
+BATCH_RECORDS_MAX = 10_000
+# How long one wait for records may be while there is more to do than to wait.
+POLL_S = 0.5
+
+
+class Source:
+    """A consumer of one ledger topic; a context manager. For one thread."""
+
+    def __init__(self, settings: LedgerSettings) -> None:
+        self._settings = settings
+        self._last_error = ""
+        try:
+            self._consumer = Consumer(consumer_settings(settings, self._on_error))
+        except KafkaException as error:
+            raise wrong_settings(settings, error) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._consumer.close()
+
+    def check_topic(self) -> None:
+        """Refuse a topic that does not exist or is no ledger's."""
+        settings = self._settings
+        try:
+            found = self._consumer.list_topics(settings.topic, settings.read_timeout_s)
+        except KafkaException as error:
+            raise self._unavailable("asking for the topic", error) from error
+        topic = found.topics[settings.topic]
+        if topic.error is not None and topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise LedgerUnavailable(
+                f"there is no topic {settings.topic} on {settings.bootstrap_servers}: start the "
+                "queue manager that creates it, or check its name and the address",
+                retriable=False,
+            )
+        if topic.error is not None:
+            raise self._unavailable("asking for the topic", topic.error)
+        if len(topic.partitions) != 1:
+            raise LedgerMismatch(
+                f"{settings.topic} has {len(topic.partitions)} partitions and a ledger has one: "
+                "another program created it; give the queue manager another name, or delete it"
+            )
+
+    def bounds(self) -> tuple[int, int]:
+        """The first offset, and the one after the last."""
+        try:
+            found = self._consumer.get_watermark_offsets(
+                TopicPartition(self._settings.topic, PARTITION), self._settings.read_timeout_s
+            )
+        except KafkaException as error:
+            raise self._unavailable("asking for its first and last offset", error) from error
+        if found is None:
+            raise self._too_slow("asking for its first and last offset")
+        return found
+
+    def start(self, offset: int) -> None:
+        """Read from an offset."""
+        self._consumer.assign([TopicPartition(self._settings.topic, PARTITION, offset)])
+
+    def take(self, timeout_s: float) -> list[Message]:
+        """Return the next records in order, waiting for the first; [] if none came."""
+        first = self._consumer.poll(timeout_s)
+        if first is None:
+            return []
+        # consume alone would wait for a full batch; so only what has already arrived.
+        batch = [first, *self._consumer.consume(BATCH_RECORDS_MAX - 1, 0)]
+        failed = [message for message in batch if message.error() is not None]
+        for message in failed:
+            self._look_at(message)
+        return [message for message in batch if message.error() is None] if failed else batch
+
+    def take_some(self) -> list[Message]:
+        """Like take, for records that are known to be there; raises when none comes in time."""
+        deadline_s = time.monotonic() + self._settings.read_timeout_s
+        while time.monotonic() < deadline_s:
+            if batch := self.take(POLL_S):
+                return batch
+        raise self._too_slow("reading")
+
+    def _look_at(self, message: Message) -> None:
+        """Raise for what waiting does not mend; the consumer itself tries the rest again."""
+        error = message.error()
+        if error is None:
+            return
+        if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+            raise LedgerMismatch(
+                f"{self._settings.topic} has no record at the offset that comes next "
+                f"({describe(error)}): its records were deleted or it was created again. Restore "
+                "the topic from a copy, or remove the reader's saved position to read the new "
+                "ledger from its start"
+            )
+        if classify(error) is Failure.FATAL:
+            raise self._unavailable("reading", error)
+
+    def _unavailable(self, doing: str, error: KafkaError | KafkaException) -> LedgerUnavailable:
+        return unavailable(self._settings, doing, describe(error), classify(error))
+
+    def _too_slow(self, doing: str) -> LedgerUnavailable:
+        why = self._last_error or "no answer"
+        within = f"{why} within {self._settings.read_timeout_s:g} s"
+        return unavailable(self._settings, doing, within, Failure.RETRY)
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._last_error = describe(error)
+
+
+def unavailable(
+    settings: LedgerSettings, doing: str, why: str, failure: Failure
+) -> LedgerUnavailable:
+    """Say what could not be done on the ledger, and what to do."""
+    remedy = (
+        "it will not work until what Kafka names is changed"
+        if failure is Failure.FATAL
+        else "check that the brokers run and can be reached, then try again"
+    )
+    return LedgerUnavailable(
+        f"{settings.topic} on {settings.bootstrap_servers}: {doing} failed: {why}; {remedy}",
+        retriable=failure is not Failure.FATAL,
+    )
+
+
+def wrong_settings(settings: LedgerSettings, error: KafkaException) -> LedgerUnavailable:
+    """Say that a client could not even be made."""
+    return unavailable(settings, "making a client", describe(error), Failure.FATAL)
+
+
+def read_values(settings: LedgerSettings, offsets: range) -> list[bytes | None]:
+    """Read the raw records of some offsets; LedgerUnavailable if they do not come in time."""
+    values: list[bytes | None] = []
+    if not offsets:
+        return values
+    with Source(settings) as source:
+        source.start(offsets.start)
+        while len(values) < len(offsets):
+            batch = source.take_some()
+            values += [message.value() for message in batch if message.offset() in offsets]
+    return values
+
+
+class KafkaLedgerReader:
+    """Tails a ledger topic from its start, or from the position of the last entry that is done.
+
+    For one thread. Nothing is asked of Kafka before the first read.
+    """
+
+    def __init__(self, settings: LedgerSettings, position: Position | None = None) -> None:
+        self._settings = settings
+        self._scan = Scan(settings.topic, position)
+        self._source: Source | None = None
+
+    def read(self, timeout_s: float) -> list[Entry]:
+        """See the port."""
+        source = self._source or self._open()
+        deadline_s = time.monotonic() + timeout_s
+        while True:
+            batch = source.take(max(0.0, deadline_s - time.monotonic()))
+            if entries := take_all(self._scan, batch):
+                return entries
+            if time.monotonic() >= deadline_s:
+                return []
+
+    def close(self) -> None:
+        """See the port."""
+        if self._source is not None:
+            self._source.close()
+            self._source = None
+
+    def _open(self) -> Source:
+        source = Source(self._settings)
+        try:
+            source.check_topic()
+            self._scan.check_bounds(*source.bounds())
+            source.start(self._scan.next_offset)
+        except BaseException:
+            source.close()
+            raise
+        self._source = source
+        return source
+
+
+def take_all(scan: Scan, batch: list[Message]) -> list[Entry]:
+    """Take a batch of records; the valid entries among them."""
+    take = scan.take
+    taken = (take(one.offset(), one.timestamp()[1], one.value()) for one in batch)  # type: ignore[arg-type]  # records that came have an offset
+    return [entry for entry in taken if entry is not None]

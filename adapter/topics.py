@@ -1,0 +1,334 @@
+"""Creating the topics of a queue manager, and checking those that are there.
+
+Every kind of topic is a function from its name to a TopicSpec: partitions and explicit settings,
+none left to a broker's default that could lose data. It knows topics and settings; it must not know
+what is written to them.
+
+Replication 1 is allowed, and can lose what was acknowledged when that broker's disk is lost.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Self
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
+from msgspec import Struct
+
+from adapter.ledger.failures import Failure, classify, describe, error_of
+from adapter.ledger.kafka_settings import LOG
+from adapter.ledger.port import RECORD_BYTES_MAX
+
+COPIES_MAX = 3
+LANES_MAX = 10  # a lane for each priority of an MQ queue
+TIMESTAMP_MS_MAX = 2**63 - 1
+OFF = "-1"
+DAY_MS = 24 * 60 * 60 * 1000
+POLL_S = 0.05
+
+
+class TopicError(Exception):
+    """Topics could not be created, or one that exists is not as it must be.
+
+    retriable: whether trying again may help; if not, somebody must change what the text names.
+    """
+
+    def __init__(self, text: str, *, retriable: bool = False) -> None:
+        super().__init__(text)
+        self.retriable = retriable
+
+
+class TopicSettings(Struct, frozen=True, kw_only=True):
+    """What is the same for all topics of a queue manager.
+
+    replication: copies of every record. min_insync_replicas: copies that must be there for a write
+    to be acknowledged. events_retention_ms: how long events can be read. timeout_s: for Kafka.
+    """
+
+    replication: int
+    min_insync_replicas: int
+    events_retention_ms: int = 7 * DAY_MS
+    timeout_s: float = 30.0
+
+    @classmethod
+    def for_brokers(cls, count: int) -> Self:
+        """As many copies as brokers, at most three; a write needs all of them but one."""
+        copies = min(count, COPIES_MAX)
+        return cls(replication=copies, min_insync_replicas=max(1, copies - 1))
+
+
+class TopicSpec(Struct, frozen=True, kw_only=True):
+    """One topic as it must be."""
+
+    name: str
+    partitions: int
+    settings: Mapping[str, str]
+    tunable: tuple[str, ...] = ()  # settings that an operator may change
+
+
+# Nothing is deleted by age or size: what may go is decided by the queue manager, on durable facts.
+KEPT: Mapping[str, str] = MappingProxyType(
+    {
+        "cleanup.policy": "delete",
+        "retention.ms": OFF,
+        "retention.bytes": OFF,
+        "max.message.bytes": str(RECORD_BYTES_MAX),
+    }
+)
+
+# What an existing topic is held to: these to the letter ...
+EXACT = (
+    "cleanup.policy",
+    "retention.ms",
+    "retention.bytes",
+    "message.timestamp.type",
+    "unclean.leader.election.enable",
+)
+# ... these may be larger. All others are the operator's to change.
+AT_LEAST = (
+    "max.message.bytes",
+    "min.insync.replicas",
+    "message.timestamp.before.max.ms",
+    "message.timestamp.after.max.ms",
+)
+
+
+def ledger_spec(name: str) -> TopicSpec:
+    """The ledger: one partition, stamped by the broker, so that its times never go back."""
+    return TopicSpec(
+        name=name, partitions=1, settings={**KEPT, "message.timestamp.type": "LogAppendTime"}
+    )
+
+
+def queue_spec(name: str, lanes: int) -> TopicSpec:
+    """A queue's topic: one partition for each lane, stamped with put times.
+
+    A put time may be any: a wrong clock at an application must not make the broker refuse the copy
+    and park the queue.
+    """
+    if not 1 <= lanes <= LANES_MAX:
+        raise ValueError(f"{name}: a queue has 1 to {LANES_MAX} lanes, not {lanes}")
+    any_time = {
+        "message.timestamp.type": "CreateTime",
+        "message.timestamp.before.max.ms": str(TIMESTAMP_MS_MAX),
+        "message.timestamp.after.max.ms": str(TIMESTAMP_MS_MAX),
+    }
+    return TopicSpec(name=name, partitions=lanes, settings={**KEPT, **any_time})
+
+
+def events_spec(name: str, settings: TopicSettings) -> TopicSpec:
+    """Events: in one order, kept for a while."""
+    kept = {"retention.ms": str(settings.events_retention_ms)}
+    return TopicSpec(
+        name=name,
+        partitions=1,
+        settings={**KEPT, **kept, "message.timestamp.type": "CreateTime"},
+        tunable=("retention.ms", "retention.bytes"),
+    )
+
+
+def progress_spec(name: str, movers: int) -> TopicSpec:
+    """How far each mover has come: a partition for each mover, the last record for each key.
+
+    Every record needs a key. Deletion is allowed beside compaction, so that the queue manager may
+    trim by itself; by age or size nothing goes.
+    """
+    compacted = {
+        "cleanup.policy": "compact,delete",
+        "segment.bytes": str(16 * 1024 * 1024),
+        "segment.ms": str(DAY_MS),
+    }
+    return TopicSpec(
+        name=name,
+        partitions=movers,
+        settings={**KEPT, **compacted, "message.timestamp.type": "CreateTime"},
+    )
+
+
+class Topics:
+    """Creates and checks topics. Every call blocks, at most about settings.timeout_s.
+
+    client: further librdkafka settings, for security. Raises TopicError.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        settings: TopicSettings,
+        client: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._servers = bootstrap_servers
+        self._settings = settings
+        connect: dict[str, Any] = {**(client or {}), "bootstrap.servers": bootstrap_servers}
+        self._admin = AdminClient(connect, logger=LOG)
+
+    def ensure(self, specs: Sequence[TopicSpec]) -> list[str]:
+        """Create the topics that are missing and check the others; the names of the created."""
+        created = self._create(specs)
+        self._await_leaders([spec.name for spec in specs])
+        self.check([spec for spec in specs if spec.name not in created])
+        return created
+
+    def check(self, specs: Sequence[TopicSpec]) -> None:
+        """Refuse existing topics that could lose or reorder what is written to them."""
+        if not specs:
+            return
+        effective = self._describe([spec.name for spec in specs])
+        problems = [
+            problem
+            for spec in specs
+            for problem in (
+                *self._layout_problems(spec),
+                *setting_problems(spec, self._complete(spec), effective[spec.name]),
+            )
+        ]
+        if problems:
+            raise TopicError(
+                f"topics on {self._servers} are not as they must be: {'; '.join(problems)}. Change "
+                "them (kafka-configs, kafka-reassign-partitions), or use another queue manager name"
+            )
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete topics with all they hold; those that do not exist are no error."""
+        futures = self._admin.delete_topics(list(names), **self._timeouts())
+        for name, future in futures.items():
+            try:
+                future.result(self._settings.timeout_s)
+            except KafkaException as error:
+                if error_of(error).code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise self._failed(f"deleting {name}", error) from error
+
+    def _complete(self, spec: TopicSpec) -> dict[str, str]:
+        """All settings of a topic: its kind's, and those of every topic."""
+        return {
+            **spec.settings,
+            "min.insync.replicas": str(self._settings.min_insync_replicas),
+            "unclean.leader.election.enable": "false",
+        }
+
+    def _create(self, specs: Sequence[TopicSpec]) -> list[str]:
+        new = [
+            NewTopic(
+                spec.name,
+                num_partitions=spec.partitions,
+                replication_factor=self._settings.replication,
+                config=self._complete(spec),
+            )
+            for spec in specs
+        ]
+        created = []
+        for name, future in self._admin.create_topics(new, **self._timeouts()).items():
+            try:
+                future.result(self._settings.timeout_s)
+                created.append(name)
+            except KafkaException as error:
+                if error_of(error).code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise self._failed(f"creating {name}", error) from error
+        return created
+
+    def _await_leaders(self, names: Sequence[str]) -> None:
+        """Wait until every partition has a leader: a topic just created has none for a moment."""
+        deadline_s = time.monotonic() + self._settings.timeout_s
+        while missing := [name for name in names if not self._has_leaders(name)]:
+            if time.monotonic() > deadline_s:
+                raise TopicError(
+                    f"{', '.join(missing)} on {self._servers} have partitions without a leader "
+                    f"after {self._settings.timeout_s:g} s: check that all brokers run",
+                    retriable=True,
+                )
+            time.sleep(POLL_S)
+
+    def _has_leaders(self, name: str) -> bool:
+        partitions = self._metadata(name)
+        return bool(partitions) and all(one.leader >= 0 for one in partitions.values())
+
+    def _metadata(self, name: str) -> Mapping[int, Any]:
+        try:
+            found = self._admin.list_topics(name, self._settings.timeout_s).topics[name]
+        except KafkaException as error:
+            raise self._failed(f"asking for {name}", error) from error
+        partitions: Mapping[int, Any] = found.partitions
+        return partitions
+
+    def _layout_problems(self, spec: TopicSpec) -> list[str]:
+        partitions = self._metadata(spec.name)
+        problems = []
+        if len(partitions) != spec.partitions:
+            problems.append(
+                f"{spec.name} has {len(partitions)} partitions and needs {spec.partitions}"
+            )
+        copies = min((len(one.replicas) for one in partitions.values()), default=0)
+        if copies < self._settings.replication:
+            problems.append(
+                f"{spec.name} has replication {copies} and needs {self._settings.replication}"
+            )
+        return problems
+
+    def _describe(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        """The settings in force of some topics."""
+        asked = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+        found = {}
+        for resource, future in self._admin.describe_configs(
+            asked, request_timeout=self._settings.timeout_s
+        ).items():
+            try:
+                entries = future.result(self._settings.timeout_s)
+            except KafkaException as error:
+                raise self._failed(f"asking for the settings of {resource.name}", error) from error
+            found[resource.name] = {entry.name: str(entry.value) for entry in entries.values()}
+        return found
+
+    def _timeouts(self) -> dict[str, float]:
+        return {
+            "operation_timeout": self._settings.timeout_s,
+            "request_timeout": self._settings.timeout_s,
+        }
+
+    def _failed(self, doing: str, error: KafkaException) -> TopicError:
+        retriable = classify(error) is not Failure.FATAL
+        remedy = (
+            "check that the brokers run and can be reached, then try again"
+            if retriable
+            else "change what Kafka names, then try again"
+        )
+        return TopicError(
+            f"{doing} on {self._servers} failed: {describe(error)}; {remedy}", retriable=retriable
+        )
+
+
+def setting_problems(
+    spec: TopicSpec, wanted: Mapping[str, str], effective: Mapping[str, str]
+) -> list[str]:
+    """What is wrong with a topic's settings, for people; pure."""
+    problems = []
+    for key, value in wanted.items():
+        have = effective.get(key, "")
+        if key in spec.tunable or have == value:
+            continue
+        if key in AT_LEAST and have.isdigit() and int(have) >= int(value):
+            continue
+        if key in EXACT or key in AT_LEAST:
+            problems.append(f"{spec.name} has {key}={have} and needs {value}")
+    return problems
+
+
+def settings_for(
+    bootstrap_servers: str, client: Mapping[str, Any] | None = None, timeout_s: float = 30.0
+) -> TopicSettings:
+    """As many copies as this cluster's brokers allow, at most three. Raises TopicError."""
+    admin = AdminClient({**(client or {}), "bootstrap.servers": bootstrap_servers, "logger": LOG})
+    try:
+        brokers = admin.list_topics(timeout=timeout_s).brokers
+    except KafkaException as error:
+        raise TopicError(
+            f"Kafka at {bootstrap_servers} does not answer: {describe(error)}; check that the "
+            "brokers run and that the address is right",
+            retriable=True,
+        ) from error
+    return TopicSettings.for_brokers(len(brokers))

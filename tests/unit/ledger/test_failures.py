@@ -1,0 +1,58 @@
+"""The table of Kafka's errors is total, and tells what cannot be known from what did not happen."""
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from adapter.ledger.failures import FAILURES, NAMES, Failure, classify, describe
+
+
+def codes_of_this_librdkafka() -> dict[str, int]:
+    values = {name: getattr(KafkaError, name) for name in dir(KafkaError)}
+    return {name: value for name, value in values.items() if isinstance(value, int)}
+
+
+def test_every_code_is_in_the_table_once() -> None:
+    names = [name for some in NAMES.values() for name in some]
+    assert sorted(names) == sorted(set(codes_of_this_librdkafka()) - {"NO_ERROR"})
+    assert len(FAILURES) == len(names)
+
+
+@pytest.mark.parametrize("code", sorted(codes_of_this_librdkafka().values()))
+def test_every_code_is_classified(code: int) -> None:
+    assert isinstance(classify(KafkaError(code)), Failure)
+
+
+@pytest.mark.parametrize(
+    ("code", "failure"),
+    [
+        (KafkaError._MSG_TIMED_OUT, Failure.DOUBTFUL),
+        (KafkaError._PURGE_INFLIGHT, Failure.DOUBTFUL),
+        (KafkaError._PURGE_QUEUE, Failure.DOUBTFUL),
+        (KafkaError._TRANSPORT, Failure.DOUBTFUL),
+        (KafkaError.REQUEST_TIMED_OUT, Failure.DOUBTFUL),
+        (KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND, Failure.DOUBTFUL),
+        (KafkaError.NOT_ENOUGH_REPLICAS, Failure.RETRY),
+        (KafkaError.NOT_LEADER_FOR_PARTITION, Failure.RETRY),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, Failure.FATAL),
+        (KafkaError.MSG_SIZE_TOO_LARGE, Failure.FATAL),
+        (KafkaError.OFFSET_OUT_OF_RANGE, Failure.FATAL),
+    ],
+)
+def test_the_codes_that_matter_most(code: int, failure: Failure) -> None:
+    assert classify(KafkaError(code)) is failure
+    assert classify(KafkaException(KafkaError(code))) is failure
+
+
+def test_a_newer_brokers_code_is_doubtful() -> None:
+    assert classify(KafkaError(32_000)) is Failure.DOUBTFUL
+
+
+def test_what_is_fatal_to_a_producer_is_never_retried_on_it() -> None:
+    error = KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION, "dead", True)
+    assert error.fatal()
+    assert classify(error) is Failure.DOUBTFUL
+
+
+def test_a_description_names_the_code() -> None:
+    text = describe(KafkaError(KafkaError._TRANSPORT, "connection refused"))
+    assert text == "connection refused (_TRANSPORT)"

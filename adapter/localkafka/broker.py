@@ -30,21 +30,18 @@ JVM_OPTIONS = (
 
 
 class Machine(Struct, frozen=True):
-    """What every broker is started with: a Java and the folder of jars."""
+    """What every broker is started with: a Java, the folder of jars, an archive of classes."""
 
     java: str
     jars: Path
+    archive: Path | None = None
 
     def command(self, log_file: Path, main: str, *arguments: str | Path) -> list[str]:
         """A Java command line with Kafka's class path and logging."""
         logging = [f"-Dlog4j2.configurationFile={jars.LOGGING}", f"-Dmqk.broker.log={log_file}"]
-        class_path = str(self.jars / "*")
-        return [self.java, *JVM_OPTIONS, *logging, "-cp", class_path, main, *map(str, arguments)]
-
-
-def find_machine(say: jars.Say) -> Machine:
-    """Look Java up and have the jars ready; raises LocalKafkaError."""
-    return Machine(jars.find_java(), jars.resolve_jars(say))
+        archive = [] if self.archive is None else [f"-XX:SharedArchiveFile={self.archive}"]
+        options = [*JVM_OPTIONS, *archive, *logging, "-cp", str(self.jars / "*")]
+        return [self.java, *options, main, *map(str, arguments)]
 
 
 def run_command(machine: Machine, plan: BrokerPlan) -> list[str]:
@@ -137,9 +134,14 @@ def _tail(path: Path) -> list[str]:
         return file.read().decode(errors="replace").splitlines()
 
 
-def ended_while_starting(plan: BrokerPlan, status: int | None) -> LocalKafkaError:
+def require_running(plan: BrokerPlan, status: int | None) -> None:
+    """Refuse a broker that did not stay up; status is None while it runs."""
+    if status is not None:
+        raise ended_while_starting(plan, f" with status {status}")
+
+
+def ended_while_starting(plan: BrokerPlan, how: str = "") -> LocalKafkaError:
     """The error for a broker that did not stay up."""
-    how = "" if status is None else f" with status {status}"
     return LocalKafkaError(
         f"broker {plan.number} ended{how} while starting; the whole log is {plan.log_file}. "
         f"Its last words:\n{last_words(plan)}"

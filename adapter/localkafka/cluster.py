@@ -15,6 +15,7 @@ from typing import Self
 
 from adapter import launch
 from adapter.localkafka import broker as brokers_of
+from adapter.localkafka import preparation
 from adapter.localkafka.errors import LocalKafkaError
 from adapter.localkafka.jars import Say, say_nothing
 from adapter.localkafka.plan import plan_cluster, require_startable
@@ -174,7 +175,7 @@ class LocalKafka:
         return child is not None and child.exit_status() is None
 
     def _prepare(self) -> None:
-        self._machine = brokers_of.find_machine(self._say)
+        self._machine = preparation.find_machine(self._say)
         folder = self._data_dir or Path(tempfile.mkdtemp(prefix="mqk-kafka-"))
         try:
             plans = plan_cluster(folder, self._brokers, self._port, self._proxies)
@@ -204,6 +205,4 @@ class LocalKafka:
 
     def _check_alive(self, wanted: Sequence[BrokerPlan]) -> None:
         for plan in wanted:
-            status = self._children[plan.number].exit_status()
-            if status is not None:
-                raise brokers_of.ended_while_starting(plan, status)
+            brokers_of.require_running(plan, self._children[plan.number].exit_status())

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter import launch
-from adapter.localkafka import broker, jars, readiness
+from adapter.localkafka import broker, jars, preparation, readiness
 from adapter.localkafka.errors import LocalKafkaError
 from adapter.localkafka.jars import Say, say_nothing
 from adapter.localkafka.plan import plan_cluster, require_startable
@@ -61,7 +61,7 @@ def start_detached(
     Raises LocalKafkaError, also when one runs on this data folder already.
     """
     folder = _folder(data_dir)
-    machine = broker.find_machine(say)
+    machine = preparation.find_machine(say)
     plans = plan_cluster(folder, brokers, port, {})
     require_startable(plans)
     broker.prepare(machine, plans, {})
@@ -142,7 +142,7 @@ def _data(folder: Path, number: int) -> Path:
 def _check_alive(plans: Sequence[BrokerPlan], pids: Mapping[int, int]) -> None:
     for plan in plans:
         if not _signal(pids[plan.number], 0):
-            raise broker.ended_while_starting(plan, None)
+            raise broker.ended_while_starting(plan)
 
 
 def _end(folder: Path, number: signal.Signals, grace_s: float) -> None:

@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
+from msgspec import Struct
+
 from adapter.localkafka.errors import LocalKafkaError
 
 ROOM = Path(__file__).parent
@@ -65,7 +67,14 @@ def java_version(printed: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def find_java() -> str:
+class Java(Struct, frozen=True):
+    """A Java: its program, and a word that another Java's archives do not bear."""
+
+    path: str
+    identity: str
+
+
+def find_java() -> Java:
     """The Java to use: JAVA_HOME's, else the one in PATH; checked to be new enough."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
@@ -82,11 +91,12 @@ def find_java() -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise LocalKafkaError(f"{java} -version did not answer ({problem}): {advice}") from problem
-    found = java_version(done.stderr + done.stdout)
+    printed = done.stderr + done.stdout
+    found = java_version(printed)
     if found is None or found < JAVA_VERSION_MIN:
         name = f"Java {found}" if found else "no Java that tells its version"
         raise LocalKafkaError(f"{java} is {name}, too old for Kafka {kafka_version()}: {advice}")
-    return java
+    return Java(java, f"{found}-{hashlib.sha256(printed.encode()).hexdigest()[:8]}")
 
 
 def resolve_jars(say: Say) -> Path:
@@ -95,7 +105,7 @@ def resolve_jars(say: Say) -> Path:
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(folder.parent / "resolve.lock"):
+    with locked(folder.parent):
         if not folder.is_dir():
             say(f"fetching Kafka {kafka_version()} with Maven, once (45 MB)")
             _fetch(folder)
@@ -144,8 +154,9 @@ def _run_maven(arguments: list[str]) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock file; another process that resolves is waited for, within a bound."""
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of the cache; another process that fills it is waited for, within a bound."""
+    path = folder / "filling.lock"
     deadline_s = time.monotonic() + RESOLVE_TIMEOUT_S
     with path.open("w") as lock:
         while True:

@@ -49,6 +49,13 @@ def test_the_command_runs_kafka_on_the_brokers_settings(plan: BrokerPlan) -> Non
     assert f"-Dmqk.broker.log={plan.log_file}" in command
 
 
+def test_an_archive_of_classes_is_used_if_there_is_one(plan: BrokerPlan) -> None:
+    archived = broker.Machine("java", Path("/jars"), Path("/jars/classes.jsa"))
+    assert "-XX:SharedArchiveFile=/jars/classes.jsa" in broker.run_command(archived, plan)
+    bare = broker.Machine("java", Path("/jars"))
+    assert not any("Archive" in one for one in broker.run_command(bare, plan))
+
+
 def test_last_words_are_the_errors_if_there_are_any(plan: BrokerPlan) -> None:
     plan.log_file.write_text(
         "t WARN a: fine\nt ERROR b: bad\nCaused by: c\n\tat d\nt ERROR e: end\n"
@@ -66,7 +73,9 @@ def test_last_words_are_the_last_lines_otherwise(plan: BrokerPlan) -> None:
 
 
 def test_a_silent_broker_is_said_to_be_silent(plan: BrokerPlan) -> None:
-    error = broker.ended_while_starting(plan, 1)
-    assert "broker 1 ended with status 1" in str(error)
-    assert "(it logged nothing)" in str(error)
-    assert str(plan.log_file) in str(error)
+    broker.require_running(plan, None)
+    with pytest.raises(LocalKafkaError) as caught:
+        broker.require_running(plan, 1)
+    assert "broker 1 ended with status 1" in str(caught.value)
+    assert "(it logged nothing)" in str(caught.value)
+    assert str(plan.log_file) in str(caught.value)

@@ -41,7 +41,15 @@ def test_versions_are_read(printed: str, version: int | None) -> None:
 
 def test_a_new_enough_java_is_found(bare: Path) -> None:
     program(bare, "java", "echo 'openjdk version \"17.0.1\"' >&2")
-    assert jars.find_java() == str(bare / "java")
+    assert jars.find_java().path == str(bare / "java")
+
+
+def test_another_java_has_another_identity(bare: Path) -> None:
+    seen = set()
+    for version in ("17.0.1", "17.0.2", "17.0.1"):
+        program(bare, "java", f"echo 'openjdk version \"{version}\"' >&2")
+        seen.add(jars.find_java().identity)
+    assert len(seen) == 2
 
 
 def test_java_home_comes_first(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +58,7 @@ def test_java_home_comes_first(bare: Path, tmp_path: Path, monkeypatch: pytest.M
     program(home / "bin", "java", "echo 'openjdk version \"21.0.1\"' >&2")
     program(bare, "java", "echo 'openjdk version \"11.0.1\"' >&2")
     monkeypatch.setenv("JAVA_HOME", str(home))
-    assert jars.find_java() == str(home / "bin" / "java")
+    assert jars.find_java().path == str(home / "bin" / "java")
 
 
 def test_no_java(bare: Path) -> None:
@@ -80,7 +88,7 @@ def test_a_maven_that_fails_is_quoted_and_leaves_nothing(bare: Path) -> None:
     program(bare, "mvn", "echo 'Could not transfer artifact'; exit 1")
     with pytest.raises(LocalKafkaError, match=r"exit status 1(.|\n)*Could not transfer artifact"):
         jars.resolve_jars(jars.say_nothing)
-    assert [path.name for path in jars.cache_folder().iterdir()] == ["resolve.lock"]
+    assert [path.name for path in jars.cache_folder().iterdir()] == ["filling.lock"]
 
 
 def test_jars_are_fetched_once(bare: Path) -> None:

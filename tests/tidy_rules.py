@@ -27,7 +27,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "config": "errors core",
         "format": "core errors",
         "ledger": "",
-        "topics": "errors format.names",
+        "topics": "errors format.names ledger.failures ledger.kafka_settings ledger.port",
         "kafka": "errors format core.model.message client.message",
         "owner": "core format ledger.port errors config",
         "movers": "core format ledger topics errors config launch",

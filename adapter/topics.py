@@ -165,8 +165,7 @@ class Topics:
     ) -> None:
         self._servers = bootstrap_servers
         self._settings = settings
-        connect: dict[str, Any] = {**(client or {}), "bootstrap.servers": bootstrap_servers}
-        self._admin = AdminClient(connect, logger=LOG)
+        self._admin = admin_client(bootstrap_servers, client)
 
     def ensure(self, specs: Sequence[TopicSpec]) -> list[str]:
         """Create the topics that are missing and check the others; the names of the created."""
@@ -302,6 +301,12 @@ class Topics:
         )
 
 
+def admin_client(bootstrap_servers: str, client: Mapping[str, Any] | None) -> AdminClient:
+    """Make the client that creates and describes; it connects when it is first used."""
+    connect: dict[str, Any] = {**(client or {}), "bootstrap.servers": bootstrap_servers}
+    return AdminClient(connect, logger=LOG)
+
+
 def setting_problems(
     spec: TopicSpec, wanted: Mapping[str, str], effective: Mapping[str, str]
 ) -> list[str]:
@@ -322,7 +327,7 @@ def settings_for(
     bootstrap_servers: str, client: Mapping[str, Any] | None = None, timeout_s: float = 30.0
 ) -> TopicSettings:
     """As many copies as this cluster's brokers allow, at most three. Raises TopicError."""
-    admin = AdminClient({**(client or {}), "bootstrap.servers": bootstrap_servers, "logger": LOG})
+    admin = admin_client(bootstrap_servers, client)
     try:
         brokers = admin.list_topics(timeout=timeout_s).brokers
     except KafkaException as error:

@@ -1,0 +1,147 @@
+"""The start of a TCP connection: find a queue manager that answers, and ask a few things of it.
+
+What happens here happens in one thread, before the connection carries requests of others.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Sequence
+
+from adapter.client.requests import Pending, encode_into
+from adapter.client.tcp import Address, Link, LinkLost, open_socket
+from adapter.core.results import Refused
+from adapter.errors import Error, QueueManagerNotAvailable, refusal
+from adapter.wire.frames import (
+    PROTOCOL_VERSION,
+    AnyReplies,
+    Goodbye,
+    Hello,
+    ProtocolError,
+    ServerFrame,
+    Welcome,
+    decode_server_frame,
+    encode,
+)
+
+LOOK_UP_S = 0.25
+
+
+class NotWelcome(LinkLost):
+    """The queue manager answered, but not with a welcome."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(error.text)
+        self.error = error
+
+
+class Greeting:
+    """Opens TCP connections to one queue manager. Its name is fixed by the first welcome."""
+
+    def __init__(self, addresses: Sequence[Address], queue_manager: str, application: str) -> None:
+        self.queue_manager = queue_manager
+        self._addresses = list(addresses)
+        self._application = application
+        self._connecting: socket.socket | None = None
+
+    def open_any(self, timeout_s: float) -> Link:
+        """Return a welcomed connection to the first address that has one; LinkLost says why not."""
+        problems: list[LinkLost] = []
+        for address in list(self._addresses):
+            try:
+                link = self._open(address, timeout_s)
+            except LinkLost as lost:
+                problems.append(lost)
+                continue
+            self._addresses.remove(address)
+            self._addresses.insert(0, address)  # next time it comes first
+            return link
+        for lost in problems:
+            if isinstance(lost, NotWelcome):
+                raise lost
+        raise NotWelcome(QueueManagerNotAvailable(
+            f"no queue manager answers ({'; '.join(map(str, problems))}): "
+            "is it running, and is the address right?", self.queue_manager))
+
+    def interrupt(self) -> None:
+        """End a connection that is being made, from another thread."""
+        connecting = self._connecting
+        if connecting is not None:
+            try:
+                connecting.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # it was not connecting any more
+
+    def _open(self, address: Address, timeout_s: float) -> Link:
+        deadline_s = time.monotonic() + timeout_s
+        try:
+            link = open_socket(address, timeout_s, self._note)
+            self._welcomed(link, deadline_s)
+        finally:
+            self._connecting = None
+        return link
+
+    def _note(self, sock: socket.socket) -> None:
+        self._connecting = sock
+
+    def _welcomed(self, link: Link, deadline_s: float) -> None:
+        hello = Hello(version=PROTOCOL_VERSION, queue_manager=self.queue_manager,
+                      application=self._application)
+        link.look_up_every(LOOK_UP_S)
+        try:
+            link.send(encode(hello), lambda: None)
+            for frame in receive_until(link, deadline_s):
+                if isinstance(frame, Welcome):
+                    self.queue_manager = frame.queue_manager
+                    return
+                raise LinkLost(f"{link.address}: a welcome was expected")
+        except BaseException:
+            link.close()
+            raise
+
+
+def receive_until(link: Link, deadline_s: float) -> list[ServerFrame]:
+    """Return the next frames; LinkLost if none comes in time, or if one says goodbye."""
+    while True:
+        payloads = link.receive()
+        if payloads:
+            break
+        if time.monotonic() > deadline_s:
+            raise LinkLost(f"{link.address}: the queue manager does not answer")
+    try:
+        frames = [decode_server_frame(payload) for payload in payloads]
+    except ProtocolError as error:
+        raise LinkLost(f"{link.address}: no queue manager of this protocol: {error}") from error
+    for frame in frames:
+        if isinstance(frame, Goodbye):
+            reason = frame.reason
+            raise NotWelcome(refusal(reason.reason, reason.name, reason.detail))
+    return frames
+
+
+def exchange(link: Link, requests: Sequence[Pending], timeout_s: float) -> None:
+    """Send requests on a connection that nobody else uses yet, and wait for every answer."""
+    if not requests:
+        return
+    deadline_s = time.monotonic() + timeout_s
+    waiting = {request.request: request for request in requests}
+    frame = bytearray()
+    encode_into(frame, [(r.request, r.number, r.command) for r in requests], [])
+    link.send(frame, lambda: None)
+    while waiting:
+        for received in receive_until(link, deadline_s):
+            if not isinstance(received, AnyReplies):
+                raise LinkLost(f"{link.address}: {type(received).__name__} was not expected")
+            for answer in received.answers:
+                request = waiting.pop(answer.request, None)
+                if request is not None:
+                    request.answer = answer.result
+
+
+def refusal_among(requests: Sequence[Pending]) -> Refused | None:
+    """Return the first refusal."""
+    for request in requests:
+        if isinstance(request.answer, Refused):
+            return request.answer
+    return None

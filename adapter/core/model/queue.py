@@ -106,7 +106,7 @@ class Queue:
 
     def in_order_after(self, place: Place) -> Iterator[Stored]:
         """Iterate over the available messages strictly behind a place."""
-        for number in range(-place[0], -1, -1):
+        for number in range(min(-place[0], LANES - 1), -1, -1):
             yield from self.lanes[number].available.after(place)
 
     def with_id(self, field: str, value: bytes) -> Places:

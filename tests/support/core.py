@@ -1,0 +1,208 @@
+"""A core to try things on: everything that is decided is durable at once.
+
+Commands go through their wire form and records through their entry form, as in a queue manager.
+There is no owner, no ledger and no clock: time passes when it is told to.
+"""
+
+import itertools
+from typing import Any
+
+import msgspec
+
+from adapter.core import commands as c
+from adapter.core import dispatch
+from adapter.core.model.manager import Limits, QueueManager
+from adapter.core.model.message import Delivered, Message
+from adapter.core.model.queue import Queue
+from adapter.core.reasons import Reason
+from adapter.core.results import Messages, PutDone, Refused, Result
+from adapter.format import entries
+
+START_MS = 1_700_000_000_000
+IN_OUT = c.INPUT | c.OUTPUT | c.BROWSE | c.INQUIRE | c.SET
+
+
+class Core:
+    """A queue manager's core, and the entries that its ledger would hold."""
+
+    def __init__(self, limits: Limits | None = None, **limits_by_name: int) -> None:
+        self._limits = limits or Limits(**limits_by_name)
+        self._owners = itertools.count(1)
+        self._connections = itertools.count(1)
+        self._sessions = itertools.count(1)
+        self.entries: list[bytes] = []
+        self.now_ms = START_MS
+        self.answers: dict[tuple[int, int], Result] = {}
+        self.qm = self._new()
+
+    def _new(self) -> QueueManager:
+        qm = QueueManager("QM1", next(self._owners).to_bytes(16, "big"), self._limits)
+        qm.entry_n = 1
+        return qm
+
+    def connect(self) -> "Client":
+        """Connect a client."""
+        number = next(self._connections)
+        dispatch.connect(self.qm, number)
+        return Client(self, number)
+
+    def new_session_id(self) -> bytes:
+        """Draw a session id."""
+        return next(self._sessions).to_bytes(16, "big")
+
+    def execute(self, request: c.Request) -> dispatch.Executed:
+        """Execute one request; its command may be used again."""
+        copied = msgspec.msgpack.decode(
+            msgspec.msgpack.encode(request.command), type=type(request.command)
+        )
+        request = msgspec.structs.replace(request, command=copied, now_ms=self.now_ms)
+        return self._take(dispatch.execute(self.qm, request))
+
+    def advance(self, seconds: float) -> dispatch.Executed:
+        """Let time pass, and let the core do what became due."""
+        self.now_ms += round(seconds * 1000)
+        return self._take(dispatch.pass_time(self.qm, self.now_ms))
+
+    def disconnect(self, connection: int) -> dispatch.Executed:
+        """Let a connection end."""
+        return self._take(dispatch.disconnect(self.qm, connection, self.now_ms))
+
+    def crash(self) -> None:
+        """Go on with a new core that knows what the entries say, and nothing else."""
+        self.qm = self.replayed()
+        dispatch.restarted(self.qm, self.now_ms)
+        self.answers.clear()
+
+    def replayed(self) -> QueueManager:
+        """Return what the entries say."""
+        qm = self._new()
+        for payload in self.entries:
+            for record in entries.decode(payload):
+                dispatch.replay(qm, record)
+        return qm
+
+    def queue(self, name: str = "Q") -> Queue:
+        """Return a queue of the core, to look at."""
+        return self.qm.queues[name]
+
+    def _take(self, executed: dispatch.Executed) -> dispatch.Executed:
+        logged = [record for record in executed.records if record.logged]
+        if logged or executed.barrier:
+            self.entries.append(entries.encode(logged))
+            self.qm.entry_n += 1
+        for reply in executed.replies:
+            key = (reply.connection, reply.request)
+            assert key not in self.answers, f"request {key} was answered twice"
+            self.answers[key] = reply.result
+        return executed
+
+
+class Client:
+    """One connection to a Core. Durable commands are numbered, the session is opened for them."""
+
+    def __init__(self, core: Core, number: int) -> None:
+        self.core = core
+        self.number = number
+        self.session = b""
+        self.issued = 0
+        self._requests = 0
+        self._units = 0
+
+    def send(self, command: c.Command, number: int | None = None) -> int:
+        """Send a command and return its request number; number: its number in the session."""
+        durable = dispatch.is_durable(command)
+        if not self.session and (durable or isinstance(command, c.Begin)):
+            self.open_session(self.core.new_session_id())
+        if number is None:
+            number = self.issued + 1 if durable else 0
+        self.issued = max(self.issued, number)
+        self._requests += 1
+        request = c.Request(self.number, self._requests, number, 0, command)
+        self.core.execute(request)
+        return self._requests
+
+    def answer(self, request: int) -> Result | None:
+        """Return the answer to a request, or None if it waits."""
+        return self.core.answers.get((self.number, request))
+
+    def do(self, command: c.Command, number: int | None = None) -> Result:
+        """Send a command that is answered at once."""
+        answer = self.answer(self.send(command, number))
+        assert answer is not None, f"{command} waits"
+        return answer
+
+    def refused(self, command: c.Command, number: int | None = None) -> Reason:
+        """Send a command that is refused; return the reason."""
+        answer = self.do(command, number)
+        assert isinstance(answer, Refused), answer
+        assert all(32 <= ord(letter) < 127 for letter in answer.detail), answer
+        return Reason(answer.reason)
+
+    def open_session(self, session: bytes) -> None:
+        """Open a session."""
+        self.session = session
+        self.do(c.SessionOpen(session))
+
+    def resume(self, session: bytes, unanswered: list[int], issued: int) -> Result:
+        """Attach to a session that another connection has opened."""
+        self.session, self.issued = session, issued
+        return self.do(c.SessionResume(session, unanswered, issued))
+
+    def seen(self, *numbers: int) -> None:
+        """Say which outcomes have arrived."""
+        dispatch.acknowledge(self.core.qm, self.number, list(numbers))
+
+    def lose(self) -> None:
+        """Lose the connection."""
+        self.core.disconnect(self.number)
+
+    # The verbs, on handle 1 and queue Q unless told otherwise.
+
+    def define(self, name: str = "Q", **attributes: Any) -> Result:
+        """Define a queue."""
+        return self.do(c.DefineQueue(name, attributes))
+
+    def open(self, name: str = "Q", modes: int = IN_OUT, handle: int = 1) -> Result:
+        """Open a queue."""
+        return self.do(c.Open(handle, name, modes))
+
+    def begin(self) -> bytes:
+        """Begin a unit."""
+        self._units += 1
+        if not self.session:
+            self.open_session(self.core.new_session_id())
+        unit = self.session + self._units.to_bytes(8, "big")
+        self.do(c.Begin(unit))
+        return unit
+
+    def put(self, *bodies: str, unit: bytes = b"", handle: int = 1, **fields: Any) -> list[bytes]:
+        """Put messages and return their ids."""
+        messages = [Message(body=body.encode(), **fields) for body in bodies]
+        answer = self.do(c.Put(handle, messages, unit))
+        assert isinstance(answer, PutDone), answer
+        return answer.message_ids
+
+    def take(self, unit: bytes = b"", handle: int = 1, **options: Any) -> list[Delivered]:
+        """Get messages."""
+        answer = self.do(c.Get(handle, unit, **options))
+        assert isinstance(answer, Messages), answer
+        return answer.messages
+
+    def get(self, unit: bytes = b"", handle: int = 1, **options: Any) -> list[str]:
+        """Get messages and return their bodies."""
+        return [each.message.body.decode() for each in self.take(unit, handle, **options)]
+
+    def browse(self, handle: int = 1, **options: Any) -> list[str]:
+        """Browse and return the bodies."""
+        answer = self.do(c.Browse(handle, **options))
+        assert isinstance(answer, Messages), answer
+        return [each.message.body.decode() for each in answer.messages]
+
+
+def client_on(*names: str, limits: Limits | None = None, **attributes: Any) -> Client:
+    """Return a client of a new core with these queues, each open under handle 1, 2, ..."""
+    client = Core(limits).connect()
+    for handle, name in enumerate(names or ("Q",), 1):
+        client.define(name, **attributes)
+        client.open(name, handle=handle)
+    return client

@@ -15,18 +15,15 @@ class Promises:
     """Parked replies and undurable records, by entry number, in order."""
 
     def __init__(self) -> None:
-        self._parked: deque[tuple[int, list[Reply]]] = deque()
+        self._parked: dict[int, list[Reply]] = {}
         self._undurable: deque[tuple[int, list[Record]]] = deque()
 
     def __len__(self) -> int:
-        return sum(len(replies) for _, replies in self._parked)
+        return sum(map(len, self._parked.values()))
 
     def park(self, n: int, replies: list[Reply]) -> None:
-        """Keep replies until entry n is durable; n never falls."""
-        if self._parked and self._parked[-1][0] == n:
-            self._parked[-1][1].extend(replies)
-        else:
-            self._parked.append((n, replies))
+        """Keep replies until entry n is durable."""
+        self._parked.setdefault(n, []).extend(replies)
 
     def made(self, n: int, records: list[Record]) -> None:
         """Keep what entry n did until it is durable."""
@@ -34,18 +31,17 @@ class Promises:
 
     def bring_forward(self, n: int) -> None:
         """No entry n + 1 is being written: what waits for it waits for entry n only."""
-        if not self._parked or self._parked[-1][0] <= n:
-            return
-        _, replies = self._parked.pop()
-        self.park(n, replies)
+        replies = self._parked.pop(n + 1, None)
+        if replies:
+            self.park(n, replies)
 
     def kept(self, n: int) -> list[Reply]:
         """Everything up to entry n is durable: return the replies to give."""
         while self._undurable and self._undurable[0][0] <= n:
             self._undurable.popleft()
         replies: list[Reply] = []
-        while self._parked and self._parked[0][0] <= n:
-            replies += self._parked.popleft()[1]
+        for at in sorted(at for at in self._parked if at <= n):
+            replies += self._parked.pop(at)
         return replies
 
     def void(self, last_n: int) -> list[Record]:

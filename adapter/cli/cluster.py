@@ -1,0 +1,116 @@
+"""What `mqk doctor` finds out about a Kafka: is it there, and can its settings lose messages.
+
+It only asks; nothing is created or changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._resource import ResourceType
+from msgspec import Struct
+
+from adapter.format import names
+from adapter.ledger.failures import describe, error_of
+from adapter.ledger.kafka_settings import LOG
+
+ASK_TIMEOUT_S = 15.0
+TOPICS_MAX = 500
+"""Topics whose settings are asked for at once."""
+
+
+class NotReachedError(Exception):
+    """Kafka did not answer; the text says which and why."""
+
+
+class Topic(Struct):
+    """One of our topics. copies: of the partition that has the fewest."""
+
+    name: str
+    copies: int
+    settings: dict[str, str]
+
+
+class Cluster(Struct):
+    """What was found. settings: of one broker; they are meant to be the same on all."""
+
+    brokers: int
+    settings: dict[str, str]
+    topics: list[Topic]
+
+
+def examine(servers: str, client: Mapping[str, Any]) -> Cluster:
+    """Ask a Kafka; NotReachedError if it does not answer."""
+    try:
+        admin = AdminClient({**client, "bootstrap.servers": servers}, logger=LOG)
+        found = admin.list_topics(timeout=ASK_TIMEOUT_S)
+        ours = [name for name in sorted(found.topics) if name.startswith(f"{names.PREFIX}.")]
+        broker = ConfigResource(ResourceType.BROKER, str(min(found.brokers)))
+        settings = _describe(admin, [broker])[broker.name]
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in ours[:TOPICS_MAX]]
+        of_topics = _describe(admin, resources) if resources else {}
+    except KafkaException as problem:
+        what = describe(error_of(problem))
+        raise NotReachedError(f"Kafka at {servers} did not answer: {what}") from problem
+    topics = [
+        Topic(name, _copies(found.topics[name].partitions.values()), of_topics[name])
+        for name in of_topics
+    ]
+    return Cluster(len(found.brokers), settings, topics)
+
+
+def _describe(admin: AdminClient, resources: list[Any]) -> dict[str, dict[str, str]]:
+    asked = admin.describe_configs(resources, request_timeout=ASK_TIMEOUT_S)
+    return {
+        resource.name: {e.name: str(e.value) for e in future.result(ASK_TIMEOUT_S).values()}
+        for resource, future in asked.items()
+    }
+
+
+def _copies(partitions: Iterable[Any]) -> int:
+    return min((len(partition.replicas) for partition in partitions), default=0)
+
+
+def dangers(cluster: Cluster) -> list[str]:
+    """Say which settings can lose messages that were acknowledged; pure."""
+    found = []
+    if cluster.brokers == 1:
+        found.append("there is one broker: what its disk loses is lost; use three where it matters")
+    if _number(cluster.settings, "default.replication.factor") < min(cluster.brokers, 2):
+        found.append("default.replication.factor=1: topics made without a number have one copy")
+    if cluster.settings.get("unclean.leader.election.enable") == "true":
+        found.append(
+            "unclean.leader.election.enable=true on the brokers: a copy that lags may become the "
+            "leader, and what it lacks is lost; set it to false"
+        )
+    for topic in cluster.topics:
+        found += _topic_dangers(topic, cluster.brokers)
+    return found
+
+
+def _topic_dangers(topic: Topic, brokers: int) -> list[str]:
+    found = []
+    in_sync = _number(topic.settings, "min.insync.replicas")
+    if brokers > 1 and topic.copies < 2:
+        found.append(f"{topic.name} has one copy on {brokers} brokers; reassign it to three")
+    elif brokers > 1 and in_sync < 2:
+        found.append(f"{topic.name} has min.insync.replicas=1: one copy acknowledges; set it to 2")
+    if topic.settings.get("unclean.leader.election.enable") == "true":
+        found.append(f"{topic.name} has unclean.leader.election.enable=true; set it to false")
+    if "delete" in topic.settings.get("cleanup.policy", "") and not topic.name.endswith(".events"):
+        kept = {key: topic.settings.get(key, "-1") for key in ("retention.ms", "retention.bytes")}
+        found += [
+            f"{topic.name} has {key}={value}: messages are deleted by age or size; set it to -1"
+            for key, value in kept.items()
+            if value != "-1"
+        ]
+    return found
+
+
+def _number(settings: Mapping[str, str], key: str) -> int:
+    value = settings.get(key, "")
+    return int(value) if value.isdecimal() else 1

@@ -1,0 +1,158 @@
+"""mqk doctor: what this machine has, and what is wrong with it, with a queue manager or a Kafka.
+
+Every check is a function that returns findings; none of them changes anything.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata as metadata
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import click
+import msgspec
+from msgspec import Struct
+
+import adapter
+from adapter.cli import cluster, failures, options, output
+from adapter.errors import Error
+from adapter.localkafka import LocalKafkaError, detached, jars, ports
+
+PYTHON_MIN = (3, 11)
+DEFAULT_PORT = int(options.DEFAULT_ADDRESS.rpartition(":")[2])
+LIBRARIES = ("confluent-kafka", "msgspec", "uvloop", "fastavro", "click", "rich")
+IMPORT_TIMEOUT_S = 60
+CONNECT_TIMEOUT_S = 10.0
+
+Level = Literal["ok", "note", "problem"]
+
+
+class Finding(Struct):
+    """One line of the report."""
+
+    level: Level
+    subject: str
+    text: str
+
+
+@click.command()
+@click.option("--qmgr", envvar="MQK_QMGR", metavar="HOST:PORT", help="Also ask a queue manager.")
+@options.kafka_client_if_wanted
+@options.json_output
+def doctor(
+    qmgr: str | None,
+    bootstrap_servers: str | None,
+    command_config: Path | None,
+    settings: dict[str, str],
+    as_json: bool,
+) -> None:
+    """Look for what is missing or wrong; exit status 1 if there is a problem."""
+    checks: list[Callable[[], Iterator[Finding]]] = [machine, imports, free_ports]
+    if bootstrap_servers is not None:
+        client = options.kafka_options(command_config, settings)
+        checks.append(lambda: kafka(bootstrap_servers, client))
+    if qmgr is not None:
+        checks.append(lambda: queue_manager(qmgr))
+    findings = []
+    for check in checks:
+        for finding in check():
+            findings.append(finding)
+            if as_json:
+                output.emit(msgspec.structs.asdict(finding))
+    if not as_json:
+        output.table(("", "what", "finding"), [msgspec.structs.astuple(one) for one in findings])
+    if any(finding.level == "problem" for finding in findings):
+        click.get_current_context().exit(failures.FAILED)
+
+
+def machine() -> Iterator[Finding]:
+    """Python, the libraries, Java, Maven."""
+    enough = sys.version_info >= PYTHON_MIN
+    text = f"{platform.python_version()} ({sys.executable})"
+    yield Finding("ok" if enough else "problem", "Python", text if enough else f"{text}: too old")
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES)
+    yield Finding("ok", "mqk", f"{metadata.version('mqk')} with {versions}")
+    try:
+        yield Finding("ok", "Java", jars.find_java().path)
+    except LocalKafkaError as problem:
+        yield Finding("problem", "Java", str(problem))
+    yield from _jars()
+
+
+def _jars() -> Iterator[Finding]:
+    """Maven matters only until it has fetched Kafka."""
+    folder, maven = jars.jars_folder(), shutil.which("mvn")
+    if folder.is_dir():
+        yield Finding("ok", "Kafka's jars", f"{jars.kafka_version()} in {folder}")
+    elif maven is None:
+        text = "not fetched yet, and there is no mvn in PATH to do it: install Maven"
+        yield Finding("problem", "Kafka's jars", text)
+    else:
+        yield Finding("note", "Kafka's jars", f"{jars.kafka_version()} will be fetched by {maven}")
+
+
+def imports() -> Iterator[Finding]:
+    """Whether programs that are started here import this adapter, and not another one."""
+    own = Path(adapter.__file__).resolve()
+    others = set(metadata.packages_distributions().get("adapter", [])) - {"mqk"}
+    for name in sorted(others):
+        text = f"the distribution {name} also installs a package `adapter`: uninstall one of them"
+        yield Finding("problem", "import adapter", text)
+    found = imported_here()
+    if found == str(own):
+        yield Finding("ok", "import adapter", found)
+    else:
+        text = f"a program started in {Path.cwd()} gets {found or 'nothing'} and not {own}"
+        yield Finding("problem", "import adapter", f"{text}: rename the other one")
+
+
+def imported_here() -> str:
+    """Where `import adapter` leads a program that is started in this folder; empty if nowhere."""
+    program = (
+        "import importlib.util as u, pathlib as p; s = u.find_spec('adapter'); "
+        "print(p.Path(s.origin).resolve() if s and s.origin else s and list(s.submodule_search_"
+        "locations)[0])"
+    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True, text=True, timeout=IMPORT_TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return ""
+    return done.stdout.strip()
+
+
+def free_ports() -> Iterator[Finding]:
+    """The ports that things listen on unless told otherwise."""
+    for port, purpose in ((detached.DEFAULT_PORT, "Kafka"), (DEFAULT_PORT, "a queue manager")):
+        taken = not ports.is_free(port)
+        text = "something listens there already" if taken else f"free for {purpose}"
+        yield Finding("note" if taken else "ok", f"port {port}", text)
+
+
+def kafka(servers: str, client: dict[str, str]) -> Iterator[Finding]:
+    """Whether Kafka answers, and what could lose messages there."""
+    try:
+        found = cluster.examine(servers, client)
+    except cluster.NotReachedError as problem:
+        yield Finding("problem", "Kafka", str(problem))
+        return
+    text = f"{servers}: brokers: {found.brokers}, topics of queue managers: {len(found.topics)}"
+    yield Finding("ok", "Kafka", text)
+    for danger in cluster.dangers(found):
+        yield Finding("problem", "can lose messages", danger)
+
+
+def queue_manager(address: str) -> Iterator[Finding]:
+    """Whether a queue manager answers."""
+    try:
+        with adapter.connect(address, connect_timeout=CONNECT_TIMEOUT_S) as qm:
+            yield Finding("ok", "queue manager", f"{qm.name} at {address}")
+    except Error as problem:
+        yield Finding("problem", "queue manager", str(problem))

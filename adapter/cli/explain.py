@@ -1,0 +1,216 @@
+"""What a ledger record says, in words and as data: for `mqk ledger show`.
+
+Pure: from the bytes of a record and its verdict to something to print. It knows the format of
+entries; it must not know where records come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from adapter.core import records as r
+from adapter.format import entries
+from adapter.format.schemas import UnreadableError
+from adapter.ledger.envelope import OWNER_CHANGED, Envelope
+from adapter.ledger.validity import Verdict
+
+MEANING = {
+    Verdict.VALID: "valid",
+    Verdict.OWNER_CHANGED: "owner changed",
+    Verdict.DUPLICATE: "duplicate: written twice by a producer that retried; does not count",
+    Verdict.VOID: "void: its owner was deposed, or an entry before it is missing; does not count",
+    Verdict.CORRUPT: "corrupt: no record of a ledger; does not count",
+}
+ID_DIGITS = 12
+"""So much of an id is shown to people; --json shows all of it."""
+
+
+class Shown(Struct, kw_only=True):
+    """One record of the ledger, explained. records: as data; lines: the same in words."""
+
+    offset: int
+    time: str
+    verdict: str
+    owner: str | None
+    n: int | None
+    bytes: int
+    records: list[dict[str, Any]]
+    lines: list[str]
+
+
+def explain(
+    offset: int, time_ms: int, size: int, verdict: Verdict, envelope: Envelope | None
+) -> Shown:
+    """Explain one record. What does not count is explained all the same."""
+    shown = Shown(
+        offset=offset,
+        time=time_of(time_ms),
+        verdict=verdict.name.lower(),
+        owner=None if envelope is None else envelope.owner.hex(),
+        n=None if envelope is None else envelope.n,
+        bytes=size,
+        records=[],
+        lines=[],
+    )
+    if envelope is not None:
+        _explain_payload(envelope, shown)
+    return shown
+
+
+def _explain_payload(envelope: Envelope, shown: Shown) -> None:
+    if envelope.kind == OWNER_CHANGED:
+        who = envelope.payload.decode(errors="replace")
+        shown.records.append({"kind": "OwnerChanged", "who": who})
+        shown.lines.append(f"from here on the ledger is owned by {who}")
+        return
+    try:
+        found = entries.decode(envelope.payload)
+    except UnreadableError as problem:
+        shown.records.append({"kind": "Unreadable", "reason": str(problem)})
+        shown.lines.append(f"unreadable: {problem}")
+        return
+    if not found:
+        shown.lines.append("a heartbeat: nothing happened, the owner is alive")
+    for record in found:
+        shown.records.append(as_data(record))
+        shown.lines.append(in_words(record))
+
+
+def time_of(time_ms: int) -> str:
+    """A time as people write it, UTC; empty if Kafka told none."""
+    if time_ms < 0:
+        return ""
+    text = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
+def as_data(record: r.Record) -> dict[str, Any]:
+    """A record as plain data; bodies are left out, their length is told."""
+    found: dict[str, Any] = {"kind": type(record).__name__}
+    for name in record.__struct_fields__:
+        if name not in ("logged", "taken"):
+            found[name] = _plain(getattr(record, name))
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, r.Placed):
+        message = value.message
+        return {
+            "queue": value.queue,
+            "lane": value.lane,
+            "seq": value.seq,
+            "message_id": message.message_id,
+            "correlation_id": message.correlation_id,
+            "priority": message.priority,
+            "body_bytes": len(message.body),
+        }
+    if isinstance(value, Struct):
+        return msgspec.structs.asdict(value)
+    return value
+
+
+def short(ident: bytes) -> str:
+    """The end of an id, which is the part that differs from the next one's."""
+    return ident.hex()[-ID_DIGITS:]
+
+
+def in_words(record: r.Record) -> str:
+    """A record as a sentence."""
+    return _WORDS[type(record)](record)
+
+
+def _unit_committed(record: r.UnitCommitted) -> str:
+    parts = [f"put {text}" for text in _lanes(record.puts)]
+    parts += [f"got {text}" for text in _lanes(record.gets)]
+    by = "" if record.verb == "commit" else f" (a {record.verb} outside a unit)"
+    did = "; ".join(parts) or "nothing"
+    return f"unit {short(record.unit)} committed{by}: {did}{_outcome(record.outcome)}"
+
+
+def _lanes(places: list[r.Placed] | list[r.Taken]) -> list[str]:
+    """`3 on Q (lane 5: seq 1-2; lane 0: seq 7)` for each queue."""
+    by_queue: dict[str, dict[int, list[int]]] = {}
+    for place in places:
+        by_queue.setdefault(place.queue, {}).setdefault(place.lane, []).append(place.seq)
+    texts = []
+    for queue, lanes in by_queue.items():
+        count = sum(map(len, lanes.values()))
+        where = "; ".join(
+            f"lane {lane}: seq {ranges(seqs)}" for lane, seqs in sorted(lanes.items(), reverse=True)
+        )
+        texts.append(f"{count} on {queue} ({where})")
+    return texts
+
+
+def ranges(numbers: list[int]) -> str:
+    """`1-3, 7` for 1 2 3 7."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)
+
+
+def _outcome(outcome: r.OutcomeOf | None) -> str:
+    if outcome is None:
+        return ""
+    return f" [command {outcome.number} of session {short(outcome.session)}]"
+
+
+def _backout_counted(record: r.BackoutCounted) -> str:
+    where = "; ".join(_lanes(record.gets)) or "nothing"
+    return f"backed out, and counted once more: {where}{_outcome(record.outcome)}"
+
+
+def _discarded(record: r.MessagesDiscarded) -> str:
+    return f"{record.cause}, and gone: {'; '.join(_lanes(record.places)) or 'nothing'}"
+
+
+def _settings(attributes: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in attributes.items()) or "no attribute"
+
+
+def _defined(record: r.QueueDefined) -> str:
+    again = f" (defined {record.incarnation} times before)" if record.incarnation else ""
+    return f"queue {record.name} defined{again}: {_settings(record.attributes)}"
+
+
+def _altered(record: r.QueueAltered) -> str:
+    return f"queue {record.name} altered: {_settings(record.attributes)}"
+
+
+def _opened(record: r.SessionOpened) -> str:
+    return f"session {short(record.session)} opened at {time_of(record.time_ms)}"
+
+
+def _recorded(record: r.OutcomeRecorded) -> str:
+    return f"done, {record.count} messages concerned{_outcome(record.outcome)}"
+
+
+def _event(record: r.EventRaised) -> str:
+    details = "".join(f", {name}={value}" for name, value in record.details.items())
+    return f"event {record.kind} of {record.name} at {time_of(record.time_ms)}{details}"
+
+
+_WORDS: dict[type, Callable[[Any], str]] = {
+    r.UnitCommitted: _unit_committed,
+    r.BackoutCounted: _backout_counted,
+    r.MessagesDiscarded: _discarded,
+    r.QueueDefined: _defined,
+    r.QueueAltered: _altered,
+    r.QueueDeleted: lambda record: f"queue {record.name} deleted, with what was on it",
+    r.SessionOpened: _opened,
+    r.SessionExpired: lambda record: f"session {short(record.session)} forgotten",
+    r.OutcomeRecorded: _recorded,
+    r.EventRaised: _event,
+}

@@ -1,0 +1,120 @@
+"""mqk ledger show: what happened on a queue manager, entry by entry, straight from its ledger.
+
+It reads as every reader of the ledger does (the same rule says which records count) but shows the
+others too. It needs Kafka, not the queue manager.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from adapter.cli import explain, failures, options, output
+from adapter.cli.explain import Shown
+from adapter.format import names
+from adapter.ledger.envelope import NewerVersion
+from adapter.ledger.kafka_reader import Source
+from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.ledger.port import LedgerError, LedgerMismatch, LedgerUnavailable
+from adapter.ledger.validity import Validity
+
+POLL_S = 0.5
+STALL_S = 30.0
+"""Without a record for so long, though there are some: the broker is gone."""
+
+
+@click.group()
+def ledger() -> None:
+    """The ledger: everything that happened, in order."""
+
+
+@ledger.command()
+@click.argument("name")
+@options.kafka_client
+@click.option(
+    "--from",
+    "first",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="OFFSET",
+    help="Begin at this offset (what lies before is read, not shown).",
+)
+@click.option("--limit", type=click.IntRange(min=1), help="Show at most so many records.")
+@options.json_output
+def show(
+    name: str,
+    bootstrap_servers: str,
+    command_config: Path | None,
+    settings: dict[str, str],
+    first: int,
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Explain the ledger of queue manager NAME, entry by entry, up to its present end.
+
+    Records that do not count (duplicates, void and corrupt ones) are shown and marked.
+    """
+    found = LedgerSettings(
+        bootstrap_servers=bootstrap_servers,
+        topic=names.ledger_topic(name),
+        client=options.kafka_options(command_config, settings),
+    )
+    wanted = (shown for shown in read(found) if shown.offset >= first)
+    try:
+        for shown in itertools.islice(wanted, limit):
+            if as_json:
+                fields = msgspec.structs.asdict(shown)
+                output.emit({key: value for key, value in fields.items() if key != "lines"})
+            else:
+                click.echo(as_text(shown))
+    except LedgerError as problem:
+        raise failures.Failed(str(problem)) from problem
+
+
+def read(settings: LedgerSettings) -> Iterator[Shown]:
+    """Read the ledger from its start to the end that it has now."""
+    validity = Validity()
+    with Source(settings) as source:
+        source.check_topic()
+        following, end = source.bounds()
+        source.start(following)
+        heard_s = time.monotonic()
+        while following < end:
+            for message in source.take(POLL_S):
+                heard_s = time.monotonic()
+                offset = message.offset()
+                assert offset is not None, "a record that was read has an offset"
+                following = offset + 1
+                if offset < end:
+                    time_ms = message.timestamp()[1]
+                    yield _judged(settings.topic, validity, offset, time_ms, message.value())
+            if time.monotonic() - heard_s > STALL_S:
+                raise LedgerUnavailable(
+                    f"{settings.topic}: nothing came for {STALL_S:.0f} s; check that Kafka runs"
+                )
+
+
+def _judged(
+    topic: str, validity: Validity, offset: int, time_ms: int, value: bytes | None
+) -> Shown:
+    try:
+        verdict, envelope = validity.judge_value(value)
+    except NewerVersion as newer:
+        raise LedgerMismatch(f"{topic} at offset {offset}: {newer}") from newer
+    return explain.explain(offset, time_ms, len(value or b""), verdict, envelope)
+
+
+def as_text(shown: Shown) -> str:
+    """A record as a heading and a line for each thing that happened."""
+    owner = "nobody's" if shown.owner is None else f"owner {shown.owner[: explain.ID_DIGITS]}"
+    number = "" if shown.n is None else f" n {shown.n}"
+    verdict = next(
+        text for kind, text in explain.MEANING.items() if kind.name.lower() == shown.verdict
+    )
+    heading = f"{shown.offset}  {shown.time}  {owner}{number}  {shown.bytes} bytes  {verdict}"
+    return "\n".join([heading, *(f"    {line}" for line in shown.lines)])

@@ -1,0 +1,110 @@
+"""The mqk command's front: which commands there are, and what becomes of every failure.
+
+A command's module is imported when the command is used, so that `mqk put` starts quickly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+import click
+
+from adapter.cli import failures
+from adapter.errors import Error
+
+COMMANDS = {
+    "demo": "adapter.cli.demo:demo",
+    "kafka": "adapter.cli.kafka:kafka",
+    "qmgr": "adapter.cli.qmgr:qmgr",
+    "put": "adapter.cli.put:put",
+    "get": "adapter.cli.get:get",
+    "browse": "adapter.cli.browse:browse",
+    "queue": "adapter.cli.queues:queue",
+    "ledger": "adapter.cli.ledger:ledger",
+    "doctor": "adapter.cli.doctor:doctor",
+}
+
+
+class Commands(click.Group):
+    """The commands, in the order of the table."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name].split(":")
+        command = getattr(importlib.import_module(module), name)
+        assert isinstance(command, click.Command), "the table names commands"
+        return command
+
+
+def version() -> str:
+    """The installed release of mqk."""
+    return metadata.version("mqk")
+
+
+def show_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Print the release and end."""
+    if wanted and not context.resilient_parsing:
+        click.echo(f"mqk {version()}")
+        context.exit()
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=show_version,
+    help="Print the version and end.",
+)  # fmt: skip
+def mqk() -> None:
+    """A queue manager on Apache Kafka: message queue semantics, ordinary Kafka topics.
+
+    Begin with `mqk demo`, or with `mqk kafka start` and `mqk qmgr start QM1`.
+
+    Exit status: 0; 1 if the work failed, with the reason as MQRC_NAME where there is one; 2 if the
+    command was used wrongly; 130 after Ctrl-C. MQK_DEBUG=1 shows tracebacks.
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit status; raises nothing."""
+    try:
+        status = mqk.main(list(arguments), prog_name="mqk", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.Abort:
+        return failures.INTERRUPTED
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except Error as problem:
+        return failures.expected(problem)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else failures.FAILED
+    except BrokenPipeError:
+        _forget_output()
+        return failures.FAILED
+    except KeyboardInterrupt:
+        return failures.INTERRUPTED
+    except Exception as problem:  # noqa: BLE001 -- the last resort
+        return failures.unexpected(problem)
+
+
+def _forget_output() -> None:
+    """Whoever read our output has gone: let nothing complain about that at the end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main() -> None:
+    """The entry point of the installed script."""
+    sys.exit(run(sys.argv[1:]))

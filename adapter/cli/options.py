@@ -1,0 +1,110 @@
+"""Options that several commands share, and how their values are read.
+
+This module knows how values are written on a command line; it must not know what they are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+DEFAULT_ADDRESS = "127.0.0.1:1414"
+PORT_MAX = 65535
+
+
+def address(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, int]:
+    """Read HOST:PORT; a host alone means port 1414."""
+    host, colon, port = value.rpartition(":")
+    if not colon:
+        host, port = value, DEFAULT_ADDRESS.rpartition(":")[2]
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isdecimal() or int(port) > PORT_MAX:
+        raise click.BadParameter(f"{value!r} is not HOST:PORT, such as {DEFAULT_ADDRESS}")
+    return host, int(port)
+
+
+def settings(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """Read key=value, as Kafka's tools and kcat take it."""
+    found = {}
+    for value in values:
+        key, equals, setting = value.partition("=")
+        if not equals or not key.strip():
+            raise click.BadParameter(f"{value!r} is not key=value, such as security.protocol=SSL")
+        found[key.strip()] = setting.strip()
+    return found
+
+
+def queue_manager(command: Command) -> Command:
+    """--qmgr: the address of a running queue manager, as text that adapter.connect takes."""
+    option = click.option(
+        "--qmgr", envvar="MQK_QMGR", default=DEFAULT_ADDRESS, show_default=True, show_envvar=True,
+        metavar="HOST:PORT", help="Where the queue manager listens.",
+    )  # fmt: skip
+    return option(command)
+
+
+def json_output(command: Command) -> Command:
+    """--json: output for programs."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print JSON, one object a line."
+    )(command)  # fmt: skip
+
+
+def kafka_client(command: Command) -> Command:
+    """--bootstrap-server, --command-config and -X: how Kafka is reached."""
+    return _kafka_client(command, required=True)
+
+
+def kafka_client_if_wanted(command: Command) -> Command:
+    """The same, for a command that also works without Kafka."""
+    return _kafka_client(command, required=False)
+
+
+def _kafka_client(command: Command, required: bool) -> Command:
+    options = (
+        click.option(
+            "--bootstrap-server", "bootstrap_servers", required=required, metavar="HOST:PORT[,...]",
+            envvar="MQK_BOOTSTRAP_SERVER", show_envvar=True, help="Where Kafka is reached.",
+        ),
+        click.option(
+            "--command-config", type=click.Path(path_type=Path), metavar="FILE",
+            help="A properties file with settings of the Kafka client (librdkafka's names).",
+        ),
+        click.option(
+            "-X", "settings", callback=settings, multiple=True, metavar="key=value",
+            help="One setting of the Kafka client; wins over the file's. May be repeated.",
+        ),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def kafka_options(command_config: Path | None, given: dict[str, str]) -> dict[str, str]:
+    """The settings of the Kafka client, from the file and from -X."""
+    return ({} if command_config is None else read_properties(command_config)) | given
+
+
+def read_properties(path: Path) -> dict[str, str]:
+    """Read a properties file: key=value lines, # and ! begin comments."""
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "it is not text"
+        raise click.UsageError(f"--command-config {path} cannot be read: {reason}") from problem
+    found = {}
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if not line or line[0] in "#!":
+            continue
+        key, equals, value = line.partition("=")
+        if not equals or not key.strip():
+            raise click.UsageError(f"--command-config {path}, line {number}: not key=value")
+        found[key.strip()] = value.strip()
+    return found

@@ -1,0 +1,65 @@
+"""How results are shown: tables for people, JSON for programs.
+
+Messages and JSON go to standard output as they are; rich is only used for tables and progress, and
+falls back to plain text by itself when the output is no terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+WIDTH_PLAIN = 120
+"""Where nobody can tell the width: wide enough for every table of ours, so that nothing wraps."""
+
+
+def console(*, errors: bool = False) -> Console:
+    """The console for tables (standard output) or for progress (standard error)."""
+    file = sys.stderr if errors else sys.stdout
+    return Console(file=file, width=None if file.isatty() else WIDTH_PLAIN, highlight=False)
+
+
+def emit(value: object) -> None:
+    """Print one line of JSON, at once: the next one may take a while. Bytes: in hexadecimal."""
+    click.echo(msgspec.json.encode(printable(value)))
+    sys.stdout.flush()
+
+
+def printable(value: Any) -> Any:
+    """The same value with bytes in hexadecimal."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {key: printable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [printable(item) for item in value]
+    return value
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table; numbers are set to the right."""
+    rows = [list(row) for row in rows]
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for at, heading in enumerate(headings):
+        numeric = bool(rows) and all(isinstance(row[at], int | float) for row in rows)
+        shown.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*map(cell, row))
+    console().print(shown, markup=False)
+
+
+def cell(value: object) -> str:
+    """One value as text: yes and no, thousands apart, empty for nothing."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.1f}"
+    return "" if value is None else str(value)

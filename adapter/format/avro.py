@@ -43,3 +43,24 @@ def text(value: str) -> bytes:
     """Encode a string; names recur, so encodings are kept."""
     encoded = value.encode()
     return long(len(encoded)) + encoded
+
+
+def read_long(source: bytes, at: int) -> tuple[int, int]:
+    """Read an int or long, and say where the next thing begins; IndexError past the end."""
+    byte = source[at]
+    value = byte & 0x7F
+    shift = 7
+    while byte >= 0x80:
+        at += 1
+        byte = source[at]
+        value |= (byte & 0x7F) << shift
+        shift += 7
+    return value >> 1 ^ -(value & 1), at + 1
+
+
+def read_text(source: bytes, at: int) -> tuple[str, int]:
+    """Read a string, and say where the next thing begins; IndexError past the end."""
+    size, at = read_long(source, at)
+    if size < 0 or at + size > len(source):
+        raise IndexError(f"a string of {size} bytes at byte {at}")
+    return source[at : at + size].decode(), at + size

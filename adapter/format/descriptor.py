@@ -6,20 +6,28 @@ said of the message, and its place and its unit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
-from adapter.core.model.message import Message, Property
+from adapter.core.model.message import ID_LENGTH, Message, Property
 from adapter.core.records import Placed
 from adapter.format import avro
-from adapter.format.schemas import VERSION, Codec
+from adapter.format.schemas import VERSION, Codec, UnreadableError
 
 HEADER = "mqmd"
 
 _codec = Codec("descriptor")
 _VERSION = bytes((VERSION,))
+_AFTER_IDS = 1 + 3 * ID_LENGTH
+_NEVER = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
+_DESCRIBED_KINDS: tuple[Callable[[bytes, int], tuple[Any, int]], ...] = (
+    avro.read_text,  # format
+    *(avro.read_long,) * 5,  # message_type, report, feedback, encoding, ccsid
+    *(avro.read_text,) * 4,  # reply_to, reply_to_queue_manager, user, application
+)
 
 
 class Position(Struct):
@@ -100,8 +108,91 @@ def value_of(placed: Placed, unit: bytes, unit_size: int) -> dict[str, Any]:
     return value
 
 
+class Reader:
+    """Reads descriptors, mostly those of one queue manager one after another.
+
+    What programs say the same of all their messages is met again and again: its bytes are compared
+    with the last ones instead of being read.
+    """
+
+    __slots__ = ("_described", "_described_bytes")
+
+    def __init__(self) -> None:
+        self._described_bytes = _NEVER
+        self._described: tuple[Any, ...] = ()
+
+    def read(self, data: bytes, body: bytes) -> tuple[Message, Position]:
+        """Read a descriptor; schemas.UnreadableError if it is none."""
+        if data[:1] != _VERSION:
+            return decode_by_schema(data, body)
+        try:
+            found = self._read(data, body)
+        except (IndexError, UnicodeDecodeError) as error:
+            raise UnreadableError(f"descriptor: {len(data)} damaged bytes ({error})") from error
+        return found or decode_by_schema(data, body)
+
+    def _read(self, data: bytes, body: bytes) -> tuple[Message, Position] | None:
+        """Read a descriptor without properties; None if it has some."""
+        read_long = avro.read_long
+        group_seq, at = read_long(data, _AFTER_IDS)
+        last_in_group = data[at] == 1
+        priority, at = read_long(data, at + 1)
+        persistent = data[at]
+        expiry_ms, at = read_long(data, at + 1)
+        expires_at_ms, at = read_long(data, at)
+        put_time_ms, at = read_long(data, at)
+        if data.startswith(self._described_bytes, at):
+            at += len(self._described_bytes)
+        else:
+            at = self._read_described(data, at)
+            if at < 0:
+                return None
+        seq, at = read_long(data, at)
+        unit, at = data[at : at + ID_LENGTH], at + ID_LENGTH
+        unit_index, at = read_long(data, at)
+        unit_size, at = read_long(data, at)
+        queue_unit_index, at = read_long(data, at)
+        queue_unit_size, at = read_long(data, at)
+        if at != len(data):
+            raise IndexError(f"{at} bytes were expected")
+        message = Message(
+            body,
+            data[1:25],
+            data[25:49],
+            data[49:73],
+            group_seq,
+            last_in_group,
+            priority,
+            persistent,
+            expiry_ms,
+            *self._described,
+            put_time_ms=put_time_ms,
+            expires_at_ms=expires_at_ms,
+        )
+        place = Position(seq, unit, unit_index, unit_size, queue_unit_index, queue_unit_size)
+        return message, place
+
+    def _read_described(self, data: bytes, at: int) -> int:
+        """Read format to application, and that there are no properties; -1 if there are."""
+        start = at
+        values: list[Any] = []
+        for kind in _DESCRIBED_KINDS:
+            value, at = kind(data, at)
+            values.append(value)
+        if data[at : at + 1] != avro.END:
+            return -1
+        self._described = tuple(values)
+        self._described_bytes = data[start : at + 1]
+        return at + 1
+
+
 def decode(data: bytes, body: bytes) -> tuple[Message, Position]:
-    """Read a descriptor; schemas.UnreadableError if it is none."""
+    """Read one descriptor; schemas.UnreadableError if it is none."""
+    return Reader().read(data, body)
+
+
+def decode_by_schema(data: bytes, body: bytes) -> tuple[Message, Position]:
+    """Read one descriptor as its schema says: the measure of Reader."""
     value = _codec.decode(data)
     properties: dict[str, Property] | None = value.pop("properties") or None
     position = Position(**{name: value.pop(name) for name in _POSITION})

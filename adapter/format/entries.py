@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-import msgspec
 from msgspec import Struct
 
 from adapter.core import records as r
@@ -21,6 +20,7 @@ ENTRY_BYTES_MAX = 15 * 512 * 1024
 
 _codec = Codec("entry")
 _VERSION = bytes((VERSION,))
+_UNIT_NAME = "mqk.UnitCommitted"
 _UNIT_COMMITTED = avro.long(0)  # its index in the schema's union of records
 _VERBS = {"commit": avro.long(0), "put": avro.long(1), "get": avro.long(2)}  # as in the schema
 _NULL, _OUTCOME = avro.long(0), avro.long(1)  # the union of a unit's outcome
@@ -153,28 +153,31 @@ def _field_value(value: Any) -> Any:
     return value
 
 
-def decode(payload: bytes) -> list[r.Record]:
-    """Read an entry's records; schemas.UnreadableError if it is none."""
-    return [_read(name, value) for name, value in _codec.decode(payload)["records"]]
+def decode(payload: bytes, reader: descriptor.Reader | None = None) -> list[r.Record]:
+    """Read an entry's records; schemas.UnreadableError if it is none.
+
+    reader: give the same one for every entry of a ledger; it reads what recurs only once.
+    """
+    reader = reader or descriptor.Reader()
+    return [
+        _read_unit(value, reader) if name == _UNIT_NAME else read_record(name, value)
+        for name, value in raw_records(payload)
+    ]
 
 
-def _read(name: str, value: dict[str, Any]) -> Any:
-    return _READ[name.removeprefix("mqk.")](value)
-
-
-def _read_unit(value: dict[str, Any]) -> r.UnitCommitted:
+def _read_unit(value: dict[str, Any], reader: descriptor.Reader) -> r.UnitCommitted:
     return r.UnitCommitted(
         value["unit"],
         value["size"],
-        [_read_put(put) for put in value["puts"]],
+        [_read_put(put, reader) for put in value["puts"]],
         _read_takens(value["gets"]),
         value["verb"],
         _read_outcome(value["outcome"]),
     )
 
 
-def _read_put(value: dict[str, Any]) -> r.Placed:
-    message, at = descriptor.decode(value["descriptor"], value["body"])
+def _read_put(value: dict[str, Any], reader: descriptor.Reader) -> r.Placed:
+    message, at = reader.read(value["descriptor"], value["body"])
     return r.Placed(
         value["queue"],
         value["lane"],
@@ -222,29 +225,15 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.OutcomeRecorded,
         r.EventRaised,
     )
-} | {"UnitCommitted": _read_unit}
+}
 
 
-class Copy(Struct, gc=False):
-    """One message as a mover copies it: header and value are the ledger's own bytes."""
-
-    queue: str
-    lane: int
-    put_time_ms: int
-    descriptor: bytes
-    body: bytes
+def raw_records(payload: bytes) -> list[tuple[str, dict[str, Any]]]:
+    """Read an entry as its schema has it: the full name of each record, and its fields."""
+    records: list[tuple[str, dict[str, Any]]] = _codec.decode(payload)["records"]
+    return records
 
 
-Movable = Copy | r.QueueDefined | r.QueueDeleted | r.EventRaised
-
-
-def decode_movable(payload: bytes) -> list[list[Movable]]:
-    """Read what movers need of an entry, one list a record, without reading descriptors."""
-    found: list[list[Movable]] = []
-    for name, value in _codec.decode(payload)["records"]:
-        if name == "mqk.UnitCommitted":
-            if value["puts"]:
-                found.append([msgspec.convert(put, Copy) for put in value["puts"]])
-        elif name in ("mqk.QueueDefined", "mqk.QueueDeleted", "mqk.EventRaised"):
-            found.append([_read(name, value)])
-    return found
+def read_record(name: str, value: dict[str, Any]) -> Any:
+    """Make core's record of one that raw_records gave."""
+    return _READ[name.removeprefix("mqk.")](value)

@@ -7,16 +7,25 @@ from msgspec import Struct
 
 from adapter.format.schemas import Codec
 
+NOWHERE = -1
+
 _codec = Codec("progress")
 
 
 class Progress(Struct):
-    """The last ledger record whose copies are written; copied counts them all."""
+    """The last ledger entry whose copies are all written; offset -1: there is none.
 
-    offset: int
-    owner: bytes
-    n: int
-    copied: int
+    records: how many records of the next entry are copied too. copied counts all copies.
+    incarnations: of the queues whose name is not used for the first time (absent: 0). They are
+    defined by records that may have been trimmed from the ledger when a mover starts again.
+    """
+
+    offset: int = NOWHERE
+    owner: bytes = bytes(16)
+    n: int = 0
+    copied: int = 0
+    records: int = 0
+    incarnations: dict[str, int] = {}
 
 
 def encode(progress: Progress) -> bytes:

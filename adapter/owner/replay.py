@@ -12,7 +12,7 @@ from adapter.core.model.manager import Limits, QueueManager
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
 from adapter.core.records import Record, UnitCommitted
-from adapter.format import entries
+from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Entry, Ledger, Taken
 
@@ -33,11 +33,12 @@ def take_over(name: str, owner: bytes, who: str, ledger: Ledger, limits: Limits 
     """Become the owner, and replay what the ledger holds."""
     qm = QueueManager(name, owner, limits)
     last_n_of: dict[bytes, int] = {}
+    reader = descriptor.Reader()
 
     def replay(entry: Entry) -> None:
         last_n_of[entry.owner] = entry.n
         try:
-            for record in entries.decode(entry.payload):
+            for record in entries.decode(entry.payload, reader):
                 dispatch.replay(qm, record)
         except (UnreadableError, KeyError, ValueError, AssertionError) as error:
             raise LedgerUnreadableError(

@@ -24,7 +24,7 @@ Property = None | bool | int | float | str | bytes
 PROPERTY_TYPES = (type(None), bool, int, float, str, bytes)
 
 
-class Message(Struct, array_like=True, gc=False, kw_only=True):
+class Message(Struct, array_like=True, gc=False):
     """What an application puts. Resolved in place when it is admitted to a queue.
 
     Ids are 24 bytes; an empty message_id asks for a new one. expiry_ms counts from the put and is

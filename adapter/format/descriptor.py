@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -22,6 +22,7 @@ HEADER = "mqmd"
 _codec = Codec("descriptor")
 _VERSION = bytes((VERSION,))
 _AFTER_IDS = 1 + 3 * ID_LENGTH
+Described = tuple[str, int, int, int, int, int, str, str, str, str]  # format to application
 _NEVER = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
 _DESCRIBED_KINDS: tuple[Callable[[bytes, int], tuple[Any, int]], ...] = (
     avro.read_text,  # format
@@ -119,7 +120,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._described_bytes = _NEVER
-        self._described: tuple[Any, ...] = ()
+        self._described: Described = ("", 0, 0, 0, 0, 0, "", "", "", "")
 
     def read(self, data: bytes, body: bytes) -> tuple[Message, Position]:
         """Read a descriptor; schemas.UnreadableError if it is none."""
@@ -181,7 +182,7 @@ class Reader:
             values.append(value)
         if data[at : at + 1] != avro.END:
             return -1
-        self._described = tuple(values)
+        self._described = cast("Described", tuple(values))
         self._described_bytes = data[start : at + 1]
         return at + 1
 

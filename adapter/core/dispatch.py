@@ -147,7 +147,7 @@ def acknowledge(qm: QueueManager, connection: int, seen: list[int]) -> None:
     """Drop the outcomes that a client says it has seen."""
     known = qm.connections.get(connection)
     if known is not None and known.session in qm.sessions:
-        session.acknowledge(qm.sessions[known.session], seen)
+        qm.sessions[known.session].acknowledge(seen)
 
 
 def restarted(qm: QueueManager, now_ms: int) -> None:

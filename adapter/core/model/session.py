@@ -27,6 +27,7 @@ class Session:
         "outcomes",
         "running",
         "seen",
+        "written",
     )
 
     def __init__(self, ident: bytes, time_ms: int) -> None:
@@ -35,27 +36,41 @@ class Session:
         self.outcomes: dict[int, Result] = {}
         self.running: set[int] = set()  # commands that wait
         self.expected: set[int] = set()  # numbers that may come again after a resumption
-        self.seen: list[int] = []  # acknowledged, but the ledger does not say so yet
+        self.written: set[int] = set()  # of the outcomes, those that the ledger holds
+        self.seen: list[int] = []  # of those, acknowledged, but the ledger does not say so yet
         self.last_seen_ms = time_ms
         self.committed = Ranges()
         self.forgotten = -1  # outcomes of units numbered up to this one are no longer known
 
-    def record(self, number: int, result: Result) -> None:
-        """Keep the outcome of a command until it is acknowledged."""
+    def record(self, number: int, result: Result, *, written: bool = False) -> None:
+        """Keep the outcome of a command until it is acknowledged. written: the ledger holds it."""
         self.running.discard(number)
         self.issued = max(self.issued, number)
         self.outcomes[number] = result
+        if written:
+            self.written.add(number)
 
     def acknowledge(self, seen: list[int]) -> None:
-        """Drop the outcomes that the client has seen."""
+        """Drop the outcomes that the client has seen; the ledger is told with the next outcome."""
         for number in seen:
+            known = self.outcomes.pop(number, None) is not None
+            if known and number in self.written:
+                self.written.discard(number)
+                self.seen.append(number)
+
+    def told(self, seen: list[int]) -> None:
+        """Drop the outcomes of which the ledger now says that the client has seen them."""
+        gone = set(seen)
+        for number in gone:
             self.outcomes.pop(number, None)
+        self.written -= gone
+        self.seen = [number for number in self.seen if number not in gone]
 
     def unit_committed(self, number: int) -> None:
         """Remember a committed unit by its number in this session."""
         self.committed.add(number)
         if len(self.committed) > UNIT_RANGES_MAX:
-            self.forgotten = self.committed.pop_first()[1]
+            self.forgotten = max(self.forgotten, self.committed.pop_first()[1])
 
     def is_committed(self, number: int) -> bool | None:
         """Say whether a unit was committed; None if that is no longer known."""

@@ -48,12 +48,11 @@ def session_of(qm: QueueManager, request: Request) -> Session:
 
 
 def outcome_of(qm: QueueManager, request: Request) -> OutcomeOf | None:
-    """Say whose outcome the record being made is. Call it after the last possible refusal."""
+    """Say whose outcome the record being made is, or None."""
     if not request.number:
         return None
     session = session_of(qm, request)
-    seen, session.seen = session.seen, []
-    return OutcomeOf(session.ident, request.number, seen)
+    return OutcomeOf(session.ident, request.number, list(session.seen))
 
 
 def handle_of(qm: QueueManager, request: Request, number: int, mode: int, reason: Reason) -> Handle:

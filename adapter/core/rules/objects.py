@@ -206,8 +206,8 @@ def apply_messages_discarded(qm: QueueManager, record: MessagesDiscarded) -> Non
 def apply_outcome_recorded(qm: QueueManager, record: OutcomeRecorded) -> None:
     """Keep the outcome of a command that moved no message."""
     session = qm.sessions[record.outcome.session]
-    session.acknowledge(record.outcome.seen)
-    session.record(record.outcome.number, Done(record.count))
+    session.told(record.outcome.seen)
+    session.record(record.outcome.number, Done(record.count), written=True)
 
 
 def apply_event_raised(qm: QueueManager, record: EventRaised) -> None:

@@ -40,8 +40,7 @@ def decide_session_resume(qm: QueueManager, request: Request, command: SessionRe
     decision = _attach(qm, request, session.ident)
     session.expected = set(command.unanswered)
     session.issued = max(session.issued, command.issued)
-    seen = [number for number in session.outcomes if number not in session.expected]
-    acknowledge(session, seen)
+    session.acknowledge([n for n in session.outcomes if n not in session.expected])
     return decision
 
 
@@ -69,12 +68,6 @@ def _longest_detached(qm: QueueManager) -> Session:
     if not detached:
         raise Refusal(Reason.LIMIT_REACHED, detail=f"{qm.limits.sessions} sessions are in use")
     return min(detached, key=lambda session: session.last_seen_ms)
-
-
-def acknowledge(session: Session, seen: list[int]) -> None:
-    """Drop outcomes that the client has seen; the ledger is told with the next outcome."""
-    session.acknowledge(seen)
-    session.seen += seen
 
 
 def recorded_outcome(qm: QueueManager, request: Request) -> Result | None:

@@ -245,8 +245,9 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> None:
     if outcome is None:
         return
     session = qm.sessions[outcome.session]
-    session.acknowledge(outcome.seen)
-    session.record(outcome.number, _result(record, got))
+    if record.logged:
+        session.told(outcome.seen)
+    session.record(outcome.number, _result(record, got), written=record.logged)
     if record.verb == "commit":
         session.unit_committed(unit_number(record.unit))
 
@@ -289,5 +290,5 @@ def apply_backout_counted(qm: QueueManager, record: BackoutCounted) -> None:
         stored.entry_n = qm.entry_n
     if record.outcome is not None:
         session = qm.sessions[record.outcome.session]
-        session.acknowledge(record.outcome.seen)
-        session.record(record.outcome.number, Done(len(record.gets)))
+        session.told(record.outcome.seen)
+        session.record(record.outcome.number, Done(len(record.gets)), written=True)

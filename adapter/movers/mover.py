@@ -1,0 +1,296 @@
+"""The machinery of a mover: from ledger entries to Kafka transactions, exactly once.
+
+A mover reads valid entries from where its progress says, copies their records in order, and writes
+its progress in the same transaction. Transactions end between records, so a unit is never split,
+but anywhere within an entry: the progress counts the records of the entry that it stands in.
+
+Whatever goes wrong ends the *term*: producers, reader and all that is remembered are thrown away,
+and the next term begins with new producers and the progress as it was committed. There is no other
+recovery. Nothing is ever skipped: what cannot be copied is tried again, and holds the mover.
+
+What is copied, and to where, is its cargo's business; it must not know queues or events.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import structlog
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from adapter.format import progress as progress_format
+from adapter.format.movable import Movable
+from adapter.format.progress import NOWHERE, Progress
+from adapter.format.schemas import UnreadableError
+from adapter.ledger.port import Entry, LedgerMismatch, LedgerReader, LedgerUnavailable, Position
+from adapter.movers.errors import Doubtful, MoverError
+from adapter.movers.progress import read_last
+from adapter.movers.settings import MoverSettings
+from adapter.movers.transactions import Turns
+from adapter.topics import TopicError
+
+READ_S = 0.2
+"""One wait for entries: how long a mover may be deaf to a stop. Entries wake it at once."""
+MESSAGES_MAX = 4000
+BYTES_MAX = 4 * 1024 * 1024
+"""When a transaction is full. A larger one copies no faster and keeps readers waiting longer."""
+PARTITIONS_MAX = 64
+"""A transaction writes a marker to each of its partitions: 0.25 ms each, 1.2 ms if replicated."""
+SMALL_MESSAGES = 500
+"""After a transaction of fewer there is time for more to come; a larger one is of a backlog."""
+IDLE_PROGRESS_S = 30.0
+"""How long the progress over entries without anything to copy may stay unwritten."""
+BACKOFF_S = 0.1
+BACKOFF_S_MAX = 5.0
+
+Report = Callable[[KafkaError | None, Message], None]
+MakeReader = Callable[[Position | None], LedgerReader]
+
+log = structlog.get_logger("mqk.movers")
+
+
+class Cargo(Protocol):
+    """What one mover copies."""
+
+    name: str
+    partition: int
+    """Of the progress topic."""
+    incarnations: dict[str, int]
+    """Kept in the progress; stays empty if the cargo has no use for it."""
+
+    def open(self) -> None:
+        """Create the topics that must be there before anything is read."""
+        ...
+
+    def read(self, payload: bytes) -> list[list[Movable]]:
+        """Read an entry, a list for each of its records; empty for one that is not its business."""
+        ...
+
+    def is_sent(self, record: list[Movable]) -> bool:
+        """Whether a record is to be produced, or else to be taken in."""
+        ...
+
+    def take_in(self, record: list[Movable]) -> None:
+        """Do what a record asks for that is not produced. May be slow, may be done twice."""
+        ...
+
+    def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
+        """Say where the copies of a record go."""
+        ...
+
+    def send(self, record: list[Movable], producer: Producer, report: Report, load: Load) -> None:
+        """Produce a record's copies, and add them to the load."""
+        ...
+
+
+class Load:
+    """What the open transaction holds so far."""
+
+    __slots__ = ("bytes", "messages", "partitions")
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.bytes = 0
+        self.partitions: set[tuple[str, int]] = set()
+
+    def has_room(self, record: list[Movable], cargo: Cargo) -> bool:
+        """Whether a whole record still fits; into an empty transaction each one does."""
+        if not self.messages:
+            return True
+        if self.messages + len(record) > MESSAGES_MAX or self.bytes >= BYTES_MAX:
+            return False
+        # Most records have few messages: no need to look where each of them goes.
+        return (
+            len(self.partitions) + len(record) <= PARTITIONS_MAX
+            or len(self.partitions | cargo.partitions(record)) <= PARTITIONS_MAX
+        )
+
+
+class Mover:
+    """Copies one cargo until it is stopped. run() belongs to one thread, the rest to any."""
+
+    def __init__(self, settings: MoverSettings, cargo: Cargo, make_reader: MakeReader) -> None:
+        self._settings = settings
+        self._cargo = cargo
+        self._make_reader = make_reader
+        self._turns = Turns(settings, cargo.name)
+        self._stopping = threading.Event()
+        self._moved = threading.Condition()
+        self._load = Load()
+        self._producer: Producer
+        self._at = Progress()
+        """Up to where everything was taken; the open transaction included."""
+        self._done = NOWHERE
+        self._copied = 0
+        self._written_offset = NOWHERE
+        self._written_s = 0.0
+        self._began_s = 0.0
+        self._holding = ""
+        self._counts = dict.fromkeys(("terms", "transactions", "doubtful_commits", "failures"), 0)
+
+    def run(self) -> None:
+        """Copy until stop(); raises MoverError when that is impossible."""
+        backoff_s = BACKOFF_S
+        while not self._stopping.is_set():
+            transactions = self._counts["transactions"]
+            try:
+                self._term()
+            except (Doubtful, LedgerUnavailable, TopicError, KafkaException) as trouble:
+                self._note(trouble)
+            except LedgerMismatch as mismatch:
+                raise self._mismatch(mismatch) from mismatch
+            except UnreadableError as newer:
+                raise MoverError(
+                    f"the {self.name} mover cannot read {self._settings.ledger.topic}: {newer}; "
+                    "start the release that wrote it, or a newer one"
+                ) from newer
+            if self._counts["transactions"] > transactions:
+                backoff_s = BACKOFF_S
+            self._stopping.wait(backoff_s)
+            backoff_s = min(2 * backoff_s, BACKOFF_S_MAX)
+
+    def stop(self) -> None:
+        """Let run() end after the transaction that is open."""
+        self._stopping.set()
+
+    def caught_up(self, offset: int, timeout_s: float) -> bool:
+        """Wait until everything up to a ledger offset has been copied; False if not in time.
+
+        The offset must be that of a valid entry: of a take-over nothing is read here.
+        """
+        with self._moved:
+            return self._moved.wait_for(lambda: self._done >= offset, timeout_s)
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the start; position: the ledger offset up to which all is copied."""
+        return {**self._counts, "copied": self._copied, "position": self._done}
+
+    @property
+    def name(self) -> str:
+        """Of its cargo."""
+        return self._cargo.name
+
+    @property
+    def holding(self) -> str:
+        """What the mover waits for to be mended, or nothing."""
+        return self._holding
+
+    def _term(self) -> None:
+        reader: LedgerReader | None = None
+        try:
+            self._counts["terms"] += 1
+            self._cargo.open()
+            self._turns.renew()
+            reader = self._make_reader(self._resume())
+            self._holding = ""
+            while not self._stopping.is_set():
+                self._take_all(reader.read(READ_S))
+            self._write_idle_progress(0.0)
+        finally:
+            if reader is not None:
+                reader.close()
+            self._turns.close()
+
+    def _resume(self) -> Position | None:
+        """Go back to the committed progress; the position where reading goes on."""
+        at = read_last(self._settings, self._cargo.partition) or Progress()
+        self._at = at
+        self._load = Load()
+        self._cargo.incarnations = at.incarnations
+        self._is_written()
+        return None if at.offset == NOWHERE else Position(at.offset, at.owner, at.n)
+
+    def _take_all(self, entries: list[Entry]) -> None:
+        """Copy entries that were read together: in one transaction, unless it gets too large."""
+        for entry in entries:
+            self._take(entry)
+        if self._turns.open:
+            small = self._load.messages < SMALL_MESSAGES
+            self._commit()
+            if small:
+                pause_s = self._settings.interval_ms / 1000 + self._began_s - time.monotonic()
+                self._stopping.wait(max(0.0, pause_s))
+        elif entries:
+            self._is_done()
+        self._write_idle_progress(IDLE_PROGRESS_S)
+
+    def _take(self, entry: Entry) -> None:
+        """Copy an entry's records, but for those that were copied before."""
+        at = self._at
+        records = self._cargo.read(entry.payload)
+        for number in range(at.records, len(records)):
+            record = records[number]
+            if record:
+                self._copy(record)
+            at.records = number + 1
+        at.offset, at.owner, at.n, at.records = entry.offset, entry.owner, entry.n, 0
+
+    def _copy(self, record: list[Movable]) -> None:
+        cargo, turns = self._cargo, self._turns
+        sent = cargo.is_sent(record)
+        if turns.open and not (sent and self._load.has_room(record, cargo)):
+            self._commit()
+        if not sent:
+            cargo.take_in(record)
+            return
+        if not turns.open:
+            self._began_s = time.monotonic()
+            self._producer = turns.begin()
+        try:
+            cargo.send(record, self._producer, turns.report, self._load)
+        except (KafkaException, BufferError) as error:
+            raise turns.look_at(error, f"copying {len(record)} records") from error
+        self._at.copied += len(record)
+
+    def _commit(self) -> None:
+        """End the open transaction with the progress that it makes."""
+        settings, turns = self._settings, self._turns
+        try:
+            self._producer.produce(
+                settings.progress_topic,
+                progress_format.encode(self._at),
+                self._cargo.name,
+                self._cargo.partition,
+                on_delivery=turns.report,
+            )
+        except (KafkaException, BufferError) as error:
+            raise turns.look_at(error, "writing the progress") from error
+        turns.commit()
+        self._counts["transactions"] += 1
+        self._load = Load()
+        self._is_written()
+
+    def _write_idle_progress(self, after_s: float) -> None:
+        """Write the progress over entries without anything to copy, now and then."""
+        overdue = time.monotonic() - self._written_s >= after_s
+        if overdue and self._at.offset != self._written_offset:
+            self._producer = self._turns.begin()
+            self._commit()
+
+    def _is_written(self) -> None:
+        self._written_offset = self._at.offset
+        self._written_s = time.monotonic()
+        self._is_done()
+
+    def _is_done(self) -> None:
+        with self._moved:
+            self._done = self._at.offset
+            self._copied = self._at.copied
+            self._moved.notify_all()
+
+    def _note(self, trouble: Exception) -> None:
+        self._counts["failures"] += 1
+        if isinstance(trouble, Doubtful) and trouble.late:
+            self._counts["doubtful_commits"] += 1
+        self._holding = str(trouble)
+        log.warning("begins again from its progress", mover=self._cargo.name, reason=self._holding)
+
+    def _mismatch(self, mismatch: LedgerMismatch) -> MoverError:
+        place = f"{self._settings.progress_topic}[{self._cargo.partition}]"
+        return MoverError(
+            f"the {self.name} mover cannot go on from its progress in {place} (ledger offset "
+            f"{self._at.offset}, owner {self._at.owner.hex()}, n {self._at.n}): {mismatch}"
+        )

@@ -1,0 +1,100 @@
+"""The settings of movers, and what they are in librdkafka's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka import KafkaError
+from msgspec import Struct
+
+from adapter.format import names
+from adapter.ledger.kafka import LedgerSettings
+from adapter.ledger.kafka_settings import TIMINGS
+from adapter.ledger.port import RECORD_BYTES_MAX
+from adapter.topics import TopicSettings
+
+SOCKET_TIMEOUT_MS = 3000
+"""After this librdkafka gives a request up and sends it again, and does not tell."""
+MOVERS = 2
+"""The stream mover and the event mover: each has its partition of the progress topic."""
+TRANSACTION_TIMEOUT_MS = 30_000
+"""After this Kafka aborts a transaction whose mover is gone; until then readers of the topics that
+it had written to wait, if no new mover comes. A new mover aborts it at once."""
+MISSING_TOPIC_MS = 5000
+"""How long a topic may be unknown before its copies fail; a new one is known within a second."""
+
+
+class MoverSettings(Struct, kw_only=True, frozen=True):
+    """What movers need to know.
+
+    kafka_options: further librdkafka settings, for security. interval_ms: a small transaction
+    begins so long after the one before it at the earliest, so that a trickle of messages does not
+    cost one transaction each; the first message after a pause is copied at once.
+    """
+
+    queue_manager: str
+    bootstrap_servers: str
+    topics: TopicSettings
+    kafka_options: dict[str, str] = {}
+    interval_ms: int = 20
+
+    @property
+    def progress_topic(self) -> str:
+        return names.progress_topic(self.queue_manager)
+
+    @property
+    def ledger(self) -> LedgerSettings:
+        """Where the ledger is."""
+        return LedgerSettings(
+            bootstrap_servers=self.bootstrap_servers,
+            topic=names.ledger_topic(self.queue_manager),
+            client=self.kafka_options,
+        )
+
+
+def producer_settings(
+    settings: MoverSettings, transactional_id: str, watch: object
+) -> dict[str, Any]:
+    """For one of a mover's two producers; watch.log gets what the client would write to stderr."""
+    return {
+        **TIMINGS,
+        "request.timeout.ms": 2500,
+        "client.id": "mqk-mover",
+        **settings.kafka_options,
+        "bootstrap.servers": settings.bootstrap_servers,
+        "transactional.id": transactional_id,
+        "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
+        "socket.timeout.ms": SOCKET_TIMEOUT_MS,
+        "retry.backoff.ms": 10,
+        "topic.metadata.propagation.max.ms": MISSING_TOPIC_MS,
+        "message.max.bytes": RECORD_BYTES_MAX,
+        # A flush ends the lingering: large batches under load cost nothing when there is none.
+        "linger.ms": 20,
+        "batch.size": 1_000_000,
+        "delivery.report.only.error": True,
+        # Whatever troubles the connection must be heard of: it makes a commit doubtful.
+        "log_level": 6,
+        "log.connection.close": True,
+        "logger": watch,
+    }
+
+
+def consumer_settings(
+    settings: MoverSettings, on_error: Callable[[KafkaError], None]
+) -> dict[str, Any]:
+    """For reading progress back: committed records of one assigned partition."""
+    return {
+        **TIMINGS,
+        "client.id": "mqk-mover-progress",
+        "fetch.wait.max.ms": 20,
+        **settings.kafka_options,
+        "bootstrap.servers": settings.bootstrap_servers,
+        "group.id": "mqk-mover-progress",  # asked for by the client, never used
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "auto.offset.reset": "error",
+        "isolation.level": "read_committed",
+        "enable.partition.eof": True,
+        "error_cb": on_error,
+    }

@@ -1,0 +1,91 @@
+"""The movers of one queue manager in threads of this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from adapter.ledger.kafka import KafkaLedgerReader
+from adapter.ledger.port import LedgerReader, Position
+from adapter.movers.errors import MoverError
+from adapter.movers.events import Events
+from adapter.movers.mover import Cargo, Mover
+from adapter.movers.settings import MoverSettings
+from adapter.movers.stream import Stream
+
+JOIN_TIMEOUT_S = 60.0
+"""Over all the time limits of a transaction with brokers that do not answer."""
+
+log = structlog.get_logger("mqk.movers")
+
+
+class MoverThread:
+    """Runs the stream mover and the event mover, each in a thread; both end when one fails."""
+
+    def __init__(self, settings: MoverSettings) -> None:
+        self._settings = settings
+        self._movers: list[Mover] = []
+        self._threads: list[threading.Thread] = []
+        self._failure = ""
+        self._stopping = False
+        self._ended = threading.Event()
+
+    def start(self) -> None:
+        """Start copying; does not wait for Kafka."""
+        settings = self._settings
+        self._failure = ""
+        self._stopping = False
+        self._ended.clear()
+        cargoes: list[Callable[[MoverSettings], Cargo]] = [Stream, Events]
+        self._movers = [Mover(settings, cargo(settings), self._reader) for cargo in cargoes]
+        self._threads = [
+            threading.Thread(target=self._run, args=(mover,), name=f"mover-{number}", daemon=True)
+            for number, mover in enumerate(self._movers)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End after the transactions that are open; twice is no error."""
+        self._stopping = True
+        for mover in self._movers:
+            mover.stop()
+        for thread in self._threads:
+            thread.join(JOIN_TIMEOUT_S)
+
+    def ended(self) -> str | None:
+        """Why the movers ended by themselves; None while they copy, or after a stop."""
+        return self._failure or None
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until one of them has ended; False if not in time."""
+        return self._ended.wait(timeout_s)
+
+    def caught_up(self, offset: int, timeout_s: float) -> bool:
+        """Wait until all entries up to a ledger offset are copied; False if not in time."""
+        return all(mover.caught_up(offset, timeout_s) for mover in self._movers)
+
+    def statistics(self) -> dict[str, dict[str, int]]:
+        """The figures of each mover, by its name."""
+        return {mover.name: mover.statistics() for mover in self._movers}
+
+    def _reader(self, position: Position | None) -> LedgerReader:
+        return KafkaLedgerReader(self._settings.ledger, position)
+
+    def _run(self, mover: Mover) -> None:
+        try:
+            mover.run()
+        except MoverError as error:
+            self._fail(str(error))
+        except Exception as error:
+            log.exception("a mover broke", mover=mover.name)
+            self._fail(f"the {mover.name} mover broke: {error!r}")
+        finally:
+            self._ended.set()
+
+    def _fail(self, text: str) -> None:
+        self._failure = self._failure or text
+        for other in self._movers:
+            other.stop()

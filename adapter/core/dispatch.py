@@ -163,10 +163,12 @@ def replay(qm: QueueManager, record: r.Record) -> None:
 
 def _kept_answer(qm: QueueManager, request: c.Request) -> Result | None:
     """Answer a numbered command that came before, or whose number has no business here."""
-    if not request.number:
-        if not is_durable(request.command):
-            return None
-        return Refused(Reason.OUT_OF_ORDER, "", "a durable command is numbered in its session")
+    durable = is_durable(request.command)
+    if not request.number and not durable:
+        return None
+    if not request.number or not durable:
+        text = "durable commands are numbered in their session, and no others"
+        return Refused(Reason.OUT_OF_ORDER, "", text)
     try:
         return session.recorded_outcome(qm, request)
     except Refusal as refusal:

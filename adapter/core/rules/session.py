@@ -10,9 +10,12 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.session import WINDOW, Session
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import Record, SessionExpired, SessionOpened
-from adapter.core.results import Done, Result, Resumed
+from adapter.core.results import Done, Refused, Result, Resumed
 from adapter.core.rules import handles
 from adapter.core.rules.decision import SESSION_ID_LENGTH, Decision, connection_of, session_of
+
+NUMBER_MAX = 2**63 - 1
+"""What the ledger can hold; the other half of 64 bits names units of their own."""
 
 
 def decide_session_open(qm: QueueManager, request: Request, command: SessionOpen) -> Decision:
@@ -33,15 +36,25 @@ def decide_session_resume(qm: QueueManager, request: Request, command: SessionRe
     """Attach to a session after a lost connection, and say what may come again."""
     session = qm.sessions.get(command.session)
     if session is None:
-        raise Refusal(Reason.OUTCOME_UNKNOWN, command.session.hex(), "the session is not known")
+        name, text = command.session.hex(), "the session is not known"
+        return Decision([], Refused(Reason.OUTCOME_UNKNOWN, name, text), barrier=True)
     if len(command.unanswered) > WINDOW:
         raise Refusal(Reason.LIMIT_REACHED, detail=f"at most {WINDOW} commands are unanswered")
+    _check_numbers(command)
     _not_in_another(qm, request, command.session)
     decision = _attach(qm, request, session.ident)
     session.expected = set(command.unanswered)
     session.issued = max(session.issued, command.issued)
     session.acknowledge([n for n in session.outcomes if n not in session.expected])
     return decision
+
+
+def _check_numbers(command: SessionResume) -> None:
+    numbers = command.unanswered
+    fit = all(0 < number <= command.issued for number in numbers)
+    if not fit or not 0 <= command.issued <= NUMBER_MAX:
+        text = f"numbers go from 1 to the highest that was issued, {NUMBER_MAX} at most"
+        raise Refusal(Reason.OUT_OF_ORDER, detail=text)
 
 
 def _attach(qm: QueueManager, request: Request, ident: bytes) -> Decision:
@@ -81,7 +94,7 @@ def recorded_outcome(qm: QueueManager, request: Request) -> Result | None:
     if number in session.expected and number not in session.running:
         session.expected.discard(number)
         return None
-    if number != session.issued + 1:
+    if number != session.issued + 1 or number > NUMBER_MAX:
         raise Refusal(
             Reason.OUT_OF_ORDER, detail=f"command {number} came, {session.issued + 1} was expected"
         )

@@ -1,1 +1,40 @@
-"""A queue manager on Apache Kafka."""
+"""A queue manager on Apache Kafka: the front door.
+
+    import adapter
+
+    with adapter.connect("127.0.0.1:1414") as qm:
+        qm.define_queue("ORDERS")
+        qm.put("ORDERS", "one dozen")
+        with qm.unit():
+            message = qm.get("ORDERS")
+
+Everything that programs use is here or on what connect() returns; errors are in adapter.errors,
+queue managers for tests in adapter.testing.
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from adapter import errors
+from adapter.client.connection import Connection, connect
+from adapter.client.message import Message, PutResult
+from adapter.client.queue import Queue
+from adapter.client.unit import NO_UNIT, Unit
+from adapter.errors import Error
+
+try:
+    __version__ = version("mqk")
+except PackageNotFoundError:  # a copy of the sources that was never installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "NO_UNIT",
+    "Connection",
+    "Error",
+    "Message",
+    "PutResult",
+    "Queue",
+    "Unit",
+    "__version__",
+    "connect",
+    "errors",
+]

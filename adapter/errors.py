@@ -340,82 +340,114 @@ class Case(Struct, frozen=True):
 
 REFUSALS: dict[Reason, Case] = {
     Reason.QUEUE_NOT_FOUND: Case(
-        QueueNotFound, "there is no queue {name}", "define it, or check the name"),
+        QueueNotFound, "there is no queue {name}", "define it, or check the name"
+    ),
     Reason.QUEUE_EXISTS: Case(
-        QueueExists, "queue {name} exists already", "alter it, or define it with replace=True"),
+        QueueExists, "queue {name} exists already", "alter it, or define it with replace=True"
+    ),
     Reason.QUEUE_FULL: Case(
-        QueueFull, "queue {name} is full", "get messages from it, or raise its max_depth"),
+        QueueFull, "queue {name} is full", "get messages from it, or raise its max_depth"
+    ),
     Reason.QUEUE_NOT_EMPTY: Case(
-        QueueNotEmpty, "queue {name} is not empty", "delete it with purge=True, or empty it first"),
+        QueueNotEmpty, "queue {name} is not empty", "delete it with purge=True, or empty it first"
+    ),
     Reason.QUEUE_IN_USE: Case(
-        QueueInUse, "queue {name} is in use", "close it elsewhere, or try again later"),
+        QueueInUse, "queue {name} is in use", "close it elsewhere, or try again later"
+    ),
     Reason.GET_INHIBITED: Case(
-        GetInhibited, "gets are inhibited on queue {name}", "alter it with inhibit_get=False"),
+        GetInhibited, "gets are inhibited on queue {name}", "alter it with inhibit_get=False"
+    ),
     Reason.PUT_INHIBITED: Case(
-        PutInhibited, "puts are inhibited on queue {name}", "alter it with inhibit_put=False"),
+        PutInhibited, "puts are inhibited on queue {name}", "alter it with inhibit_put=False"
+    ),
     Reason.MESSAGE_TOO_LONG: Case(
-        MessageTooLong, "the message is too long for queue {name}",
-        "raise its max_message_length, or send less"),
-    Reason.UNIT_TOO_LARGE: Case(
-        UnitTooLarge, "the unit is too large", "commit more often"),
+        MessageTooLong,
+        "the message is too long for queue {name}",
+        "raise its max_message_length, or send less",
+    ),
+    Reason.UNIT_TOO_LARGE: Case(UnitTooLarge, "the unit is too large", "commit more often"),
     Reason.BACKED_OUT: Case(
-        BackedOut, "unit {name} was backed out", "do its work again in a new unit"),
-    Reason.HANDLE_NOT_OPEN: Case(
-        NotOpen, "the queue is not open", "open it again"),
+        BackedOut, "unit {name} was backed out", "do its work again in a new unit"
+    ),
+    Reason.HANDLE_NOT_OPEN: Case(NotOpen, "the queue is not open", "open it again"),
     Reason.HANDLE_IN_USE: Case(
-        NotOpen, "the handle for queue {name} is taken", "open the queue again"),
+        NotOpen, "the handle for queue {name} is taken", "open the queue again"
+    ),
     Reason.NOT_OPEN_FOR_INPUT: Case(
-        NotOpenForInput, "queue {name} is not open for input", "open it for input"),
+        NotOpenForInput, "queue {name} is not open for input", "open it for input"
+    ),
     Reason.NOT_OPEN_FOR_OUTPUT: Case(
-        NotOpenForOutput, "queue {name} is not open for output", "open it for output"),
+        NotOpenForOutput, "queue {name} is not open for output", "open it for output"
+    ),
     Reason.NOT_OPEN_FOR_BROWSE: Case(
-        NotOpenForBrowse, "queue {name} is not open for browse", "open it for browse"),
+        NotOpenForBrowse, "queue {name} is not open for browse", "open it for browse"
+    ),
     Reason.NOT_OPEN_FOR_INQUIRE: Case(
-        NotOpenForInquire, "queue {name} is not open for inquire", "open it for inquire"),
+        NotOpenForInquire, "queue {name} is not open for inquire", "open it for inquire"
+    ),
     Reason.NOT_OPEN_FOR_SET: Case(
-        NotOpenForSet, "queue {name} is not open for set", "open it for set"),
+        NotOpenForSet, "queue {name} is not open for set", "open it for set"
+    ),
     Reason.PRIORITY_ERROR: Case(
-        InvalidPriority, "the priority is not one", "use 0 to 9, or None for the queue's default"),
+        InvalidPriority, "the priority is not one", "use 0 to 9, or None for the queue's default"
+    ),
     Reason.PERSISTENCE_ERROR: Case(
-        InvalidPersistence, "the persistence is not one",
-        "use True, False, or None for the queue's default"),
+        InvalidPersistence,
+        "the persistence is not one",
+        "use True, False, or None for the queue's default",
+    ),
     Reason.EXPIRY_ERROR: Case(
-        InvalidExpiry, "the expiry is not one", "use a positive time, or None for no expiry"),
+        InvalidExpiry, "the expiry is not one", "use a positive time, or None for no expiry"
+    ),
     Reason.IDENTIFIER_ERROR: Case(
-        InvalidIdentifier, "an id or a group number is not one", "ids are 24 bytes"),
+        InvalidIdentifier, "an id or a group number is not one", "ids are 24 bytes"
+    ),
     Reason.OPTIONS_ERROR: Case(
-        InvalidOption, "an option is not one, or too much was asked for at once",
-        "see the documentation of the verb"),
-    Reason.NAME_ERROR: Case(
-        InvalidName, "{name!r} is no name for a queue", "choose another"),
+        InvalidOption,
+        "an option is not one, or too much was asked for at once",
+        "see the documentation of the verb",
+    ),
+    Reason.NAME_ERROR: Case(InvalidName, "{name!r} is no name for a queue", "choose another"),
     Reason.ATTRIBUTE_ERROR: Case(
-        InvalidAttribute, "an attribute of queue {name} is not one", "correct it"),
+        InvalidAttribute, "an attribute of queue {name} is not one", "correct it"
+    ),
     Reason.WAIT_INTERVAL_ERROR: Case(
-        InvalidTimeout, "the time to wait is not one", "use 0 or more seconds, or None"),
+        InvalidTimeout, "the time to wait is not one", "use 0 or more seconds, or None"
+    ),
     Reason.LIMIT_REACHED: Case(
-        LimitReached, "a limit of the queue manager is reached",
-        "close what is no longer used, or try again later"),
+        LimitReached,
+        "a limit of the queue manager is reached",
+        "close what is no longer used, or try again later",
+    ),
     Reason.OUTCOME_UNKNOWN: Case(
-        InDoubt, "the outcome is no longer known", "compare what is on the queues"),
+        InDoubt, "the outcome is no longer known", "compare what is on the queues"
+    ),
     Reason.OUT_OF_ORDER: Case(
-        UnexpectedAnswer, "the queue manager did not expect this command now", "connect again"),
+        UnexpectedAnswer, "the queue manager did not expect this command now", "connect again"
+    ),
     Reason.MALFORMED_REQUEST: Case(
-        UnexpectedAnswer, "the queue manager did not understand the request",
-        "install the same release on both sides"),
+        UnexpectedAnswer,
+        "the queue manager did not understand the request",
+        "install the same release on both sides",
+    ),
     Reason.QUEUE_MANAGER_NAME_ERROR: Case(
-        WrongQueueManager, "queue manager {name} is not at this address", "check name and address"),
+        WrongQueueManager, "queue manager {name} is not at this address", "check name and address"
+    ),
     Reason.QUEUE_MANAGER_STOPPING: Case(
-        QueueManagerStopping, "the queue manager is stopping", "try again when it has restarted"),
+        QueueManagerStopping, "the queue manager is stopping", "try again when it has restarted"
+    ),
     Reason.QUEUE_MANAGER_NOT_AVAILABLE: Case(
-        QueueManagerNotAvailable, "the queue manager is not available", "try again in a while"),
+        QueueManagerNotAvailable, "the queue manager is not available", "try again in a while"
+    ),
     Reason.PROTOCOL_VERSION_ERROR: Case(
-        WrongVersion, "the queue manager speaks another version of the protocol",
-        "install the same release on both sides"),
-    Reason.PROPERTY_ERROR: Case(
-        InvalidProperty, "a message property is not one", "correct it"),
+        WrongVersion,
+        "the queue manager speaks another version of the protocol",
+        "install the same release on both sides",
+    ),
+    Reason.PROPERTY_ERROR: Case(InvalidProperty, "a message property is not one", "correct it"),
     Reason.MESSAGE_TYPE_ERROR: Case(
-        InvalidMessageType, "the message type is not one",
-        "use 1, 2, 4, 8, or 65536 to 999999999"),
+        InvalidMessageType, "the message type is not one", "use 1, 2, 4, 8, or 65536 to 999999999"
+    ),
 }
 """Every reason of core has exactly one row here."""
 
@@ -427,7 +459,9 @@ def refusal(reason: int, name: str = "", detail: str = "") -> Error:
     except ValueError:
         return UnexpectedAnswer(
             f"the queue manager refused with the unknown reason {reason} ({detail}); "
-            "install the same release on both sides", name)
+            "install the same release on both sides",
+            name,
+        )
     happened = case.happened.format(name=name)
     more = f" ({detail})" if detail else ""
     return case.error(f"{happened}{more}: {case.remedy}", name)

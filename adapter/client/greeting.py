@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from adapter.client.requests import Pending, encode_into
 from adapter.client.tcp import Address, Link, LinkLost, open_socket
@@ -57,21 +58,23 @@ class Greeting:
             self._addresses.remove(address)
             self._addresses.insert(0, address)  # next time it comes first
             return link
-        for lost in problems:
-            if isinstance(lost, NotWelcome):
-                raise lost
-        raise NotWelcome(QueueManagerNotAvailable(
-            f"no queue manager answers ({'; '.join(map(str, problems))}): "
-            "is it running, and is the address right?", self.queue_manager))
+        for problem in problems:
+            if isinstance(problem, NotWelcome):
+                raise problem
+        raise NotWelcome(
+            QueueManagerNotAvailable(
+                f"no queue manager answers ({'; '.join(map(str, problems))}): "
+                "is it running, and is the address right?",
+                self.queue_manager,
+            )
+        )
 
     def interrupt(self) -> None:
         """End a connection that is being made, from another thread."""
         connecting = self._connecting
         if connecting is not None:
-            try:
+            with suppress(OSError):  # it was not connecting any more
                 connecting.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # it was not connecting any more
 
     def _open(self, address: Address, timeout_s: float) -> Link:
         deadline_s = time.monotonic() + timeout_s
@@ -86,8 +89,11 @@ class Greeting:
         self._connecting = sock
 
     def _welcomed(self, link: Link, deadline_s: float) -> None:
-        hello = Hello(version=PROTOCOL_VERSION, queue_manager=self.queue_manager,
-                      application=self._application)
+        hello = Hello(
+            version=PROTOCOL_VERSION,
+            queue_manager=self.queue_manager,
+            application=self._application,
+        )
         link.look_up_every(LOOK_UP_S)
         try:
             link.send(encode(hello), lambda: None)

@@ -83,8 +83,10 @@ class Outstanding:
                 request.number = number
             operations.append((at, request.number, request.command))
         if number - self.session.issued + self.session.unanswered_count > UNANSWERED_MAX:
-            raise LimitReached(f"{UNANSWERED_MAX} commands are unanswered on this connection: "
-                               "use several connections")
+            raise LimitReached(
+                f"{UNANSWERED_MAX} commands are unanswered on this connection: "
+                "use several connections"
+            )
         return Batch(requests, operations, number, opening, beginning, unit)
 
     def register(self, batch: Batch, sent: bool) -> None:
@@ -106,7 +108,9 @@ class Outstanding:
         if unit.epoch >= 0 or unit.session is not self.session:
             raise BackedOut(
                 f"unit {unit.ident.hex()} was backed out when the connection was lost: "
-                "do its work again in a new unit", unit.ident.hex())
+                "do its work again in a new unit",
+                unit.ident.hex(),
+            )
         return Pending(c.Begin(unit.ident), rq.FORGOTTEN)
 
     def _opening(self, requests: list[Pending]) -> Pending | None:
@@ -184,10 +188,14 @@ class Outstanding:
             ident = self.session.own_unit_id(request.number)
             return _in_doubt(ident, f"whether {verb} ({why})", name)
         if request.sent and request.number:
-            return ConnectionBroken(f"the connection is broken ({why}), and it is not known "
-                                    "whether this was done: connect again and inquire")
-        return ConnectionBroken(f"the connection is broken ({why}); nothing was done: "
-                                "check the queue manager, and try again")
+            return ConnectionBroken(
+                f"the connection is broken ({why}), and it is not known "
+                "whether this was done: connect again and inquire"
+            )
+        return ConnectionBroken(
+            f"the connection is broken ({why}); nothing was done: "
+            "check the queue manager, and try again"
+        )
 
     # -- what goes out on the next one
 
@@ -223,10 +231,13 @@ class Outstanding:
         for number, handle in wanted.items():
             if number not in self.handles and number not in closing:
                 self._close_afterwards(handle)
-        return self.number([
-            Pending(c.Open(h.number, h.queue, h.modes), handle=h)
-            for number, h in sorted(wanted.items()) if number not in opening
-        ])
+        return self.number(
+            [
+                Pending(c.Open(h.number, h.queue, h.modes), handle=h)
+                for number, h in sorted(wanted.items())
+                if number not in opening
+            ]
+        )
 
     def _close_afterwards(self, handle: Handle) -> None:
         """Close a handle behind the request that needs it: its own close was answered before."""
@@ -261,11 +272,17 @@ class Outstanding:
 
 def _gone(request: Pending, why: str) -> Error | StartOver:
     if request.when_lost == rq.WITH_UNIT:
-        return BackedOut(f"the unit was backed out when the connection was lost ({why}): "
-                         "do its work again in a new unit")
+        return BackedOut(
+            f"the unit was backed out when the connection was lost ({why}): "
+            "do its work again in a new unit"
+        )
     return StartOver()
 
 
 def _in_doubt(unit_id: bytes, what: str, name: str = "") -> InDoubt:
-    return InDoubt(f"it is not known {what}: ask outcome(unit_id) on a new connection, "
-                   f"unit id {unit_id.hex()}", name, unit_id)
+    return InDoubt(
+        f"it is not known {what}: ask outcome(unit_id) on a new connection, "
+        f"unit id {unit_id.hex()}",
+        name,
+        unit_id,
+    )

@@ -87,7 +87,8 @@ def encode_into(buffer: bytearray, operations: Operations, seen: list[int]) -> N
     length = len(buffer) - LENGTH_BYTES
     if length > FRAME_BYTES_MAX:
         raise MessageTooLong(
-            f"the request has {length} bytes, {FRAME_BYTES_MAX} is the most: send less at once")
+            f"the request has {length} bytes, {FRAME_BYTES_MAX} is the most: send less at once"
+        )
     buffer[:LENGTH_BYTES] = length.to_bytes(LENGTH_BYTES, "big")
 
 

@@ -12,6 +12,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -51,7 +52,7 @@ _FORMS = (
 
 
 def parse_addresses(text: str) -> list[Address]:
-    """Read HOST:PORT, HOST(PORT), [IPV6]:PORT or a comma list of them; the port is 1414 if left out.
+    """Read HOST:PORT, HOST(PORT), [IPV6]:PORT or a comma list of them; without port it is 1414.
 
     Raises InvalidType or InvalidValue.
     """
@@ -99,8 +100,12 @@ def _tune(sock: socket.socket) -> None:
     sock.settimeout(None)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in (("TCP_KEEPIDLE", KEEPALIVE_S), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3),
-                        ("TCP_USER_TIMEOUT", int(SEND_STALL_S * 1000))):
+    for name, value in (
+        ("TCP_KEEPIDLE", KEEPALIVE_S),
+        ("TCP_KEEPINTVL", 5),
+        ("TCP_KEEPCNT", 3),
+        ("TCP_USER_TIMEOUT", int(SEND_STALL_S * 1000)),
+    ):
         option = getattr(socket, name, None)  # not every platform has each of them
         if option is not None:
             sock.setsockopt(socket.IPPROTO_TCP, option, value)
@@ -185,10 +190,8 @@ class Link:
 
     def shutdown(self) -> None:
         """End it, from any thread: whoever receives or sends finds out at once."""
-        try:
+        with suppress(OSError):  # it has ended already
             self._sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # it has ended already
 
     def close(self) -> None:
         """Give the socket back. Only for the thread that receives, or when none does."""

@@ -1,0 +1,125 @@
+"""Defining, altering, deleting and asking about queues and their queue manager.
+
+It knows the attribute names only as what the queue manager judges.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.client import arguments as a
+from adapter.client.channel import Channel
+from adapter.client.requests import Handle, Pending
+from adapter.core import commands as c
+from adapter.core.reasons import Reason
+from adapter.core.results import Descriptions, Done, QueueStatus, Statuses
+from adapter.errors import refusal
+from adapter.wire.frames import AskServer, Figures, Stop
+
+
+class Description(Struct):
+    """A queue and its attributes; each attribute can also be read as an attribute of this.
+
+    incarnation: how many queues of this name there were before.
+    """
+
+    name: str
+    incarnation: int
+    attributes: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.attributes[name]
+        except KeyError:
+            raise AttributeError(f"a queue has no attribute {name!r}") from None
+
+
+def durable(channel: Channel, command: c.Command, handle: Handle | None = None) -> int:
+    """Have a command done durably; return how many messages it concerned."""
+    request = Pending(command, durable=True, handle=handle)
+    channel.ask([request])
+    return channel.result(request, Done).count
+
+
+def describe(channel: Channel, pattern: str) -> list[Description]:
+    """Return the attributes of the queues whose name fits."""
+    request = Pending(c.Inquire(pattern))
+    channel.ask([request])
+    found = channel.result(request, Descriptions).queues
+    return [Description(queue.name, queue.incarnation, queue.attributes) for queue in found]
+
+
+def describe_one(channel: Channel, name: str) -> Description:
+    """Return the attributes of one queue."""
+    for description in describe(channel, name):
+        if description.name == name:
+            return description
+    raise _not_found(name)
+
+
+def statuses(channel: Channel, pattern: str) -> list[QueueStatus]:
+    """Return the figures of the queues whose name fits."""
+    request = Pending(c.AskStatus(pattern))
+    channel.ask([request])
+    return channel.result(request, Statuses).queues
+
+
+def status_one(channel: Channel, name: str) -> QueueStatus:
+    """Return the figures of one queue."""
+    for status in statuses(channel, name):
+        if status.name == name:
+            return status
+    raise _not_found(name)
+
+
+def _not_found(name: str) -> Exception:
+    return refusal(Reason.QUEUE_NOT_FOUND, name)
+
+
+class Administration:
+    """What a connection offers to administrators."""
+
+    _channel: Channel
+
+    def define_queue(self, name: str, *, replace: bool = False, **attributes: Any) -> None:
+        """Define a local queue (DEFINE QLOCAL); attributes not given take their defaults.
+
+        replace: if it exists, alter it; its messages stay. Raises QueueExists, InvalidName,
+        InvalidAttribute.
+        """
+        a.as_attributes(a.as_name(name), attributes)
+        durable(self._channel, c.DefineQueue(name, attributes, a.as_flag("replace", replace)))
+
+    def alter_queue(self, name: str, **attributes: Any) -> None:
+        """Alter a local queue (ALTER QLOCAL). Raises QueueNotFound, InvalidAttribute."""
+        a.as_attributes(a.as_name(name), attributes)
+        durable(self._channel, c.AlterQueue(name, attributes))
+
+    def delete_queue(self, name: str, purge: bool = False) -> None:
+        """Delete a local queue (DELETE QLOCAL). purge: with the messages on it.
+
+        Raises QueueNotFound, QueueNotEmpty, QueueInUse.
+        """
+        durable(self._channel, c.DeleteQueue(a.as_name(name), a.as_flag("purge", purge)))
+
+    def queues(self, pattern: str = "*") -> list[Description]:
+        """Return the queues whose name fits the pattern (* and ?), by name, with attributes."""
+        return describe(self._channel, a.as_name(pattern, "pattern"))
+
+    def queue_status(self, pattern: str = "*") -> list[QueueStatus]:
+        """Return the figures of the queues whose name fits the pattern (* and ?), by name."""
+        return statuses(self._channel, a.as_name(pattern, "pattern"))
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures of the queue manager's process, by name."""
+        request = Pending(AskServer())
+        self._channel.ask([request])
+        return self._channel.result(request, Figures).figures
+
+    def stop_queue_manager(self) -> None:
+        """Ask the queue manager's process to stop; it has not yet stopped when this returns."""
+        request = Pending(Stop())
+        self._channel.ask([request])
+        self._channel.result(request, Done)

@@ -1,0 +1,58 @@
+"""Browse: an iterator over what is on a queue. Its place survives a lost connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from adapter.client import requests as rq
+from adapter.client.channel import Channel
+from adapter.client.message import Message, got
+from adapter.client.requests import Pending, StartOver
+from adapter.client.unit import AnyUnit, NoUnit
+from adapter.client.verbs import close_handles, open_handle
+from adapter.core import commands as c
+from adapter.core.results import Messages
+
+BATCH = 100  # messages a request: a slow reader is shown what was there a batch ago
+
+Remove = Callable[[tuple[int, int, int], AnyUnit | NoUnit | None], bool]
+
+
+class BrowsedMessage(Message, kw_only=True):
+    """A message that is still on its queue, or was when it was browsed."""
+
+    remover: Remove
+
+    def remove(self, unit: AnyUnit | NoUnit | None = None) -> bool:
+        """Get it off the queue, in a unit like any get; False if it is not there any more."""
+        assert self.place is not None
+        return self.remover(self.place, unit)
+
+
+def browsed(
+    channel: Channel,
+    name: str,
+    wanted: tuple[bytes, bytes, bytes],
+    remover: Remove,
+    is_closed: Callable[[], bool],
+) -> Iterator[BrowsedMessage]:
+    """Iterate over a queue's messages, under a handle of its own."""
+    handle = open_handle(channel, name, c.BROWSE)
+    last: tuple[int, int, int] | None = None
+    try:
+        while not is_closed():
+            command = c.Browse(handle.number, False, BATCH, *wanted)
+            request = Pending(command, rq.FROM_START, handle=handle)
+            channel.ask([request])
+            if isinstance(request.answer, StartOver):
+                continue  # the cursor is before the first message again; what was shown is not
+            found = channel.result(request, Messages).messages
+            if not found:
+                return
+            for delivered in found:
+                place = (-delivered.lane, delivered.seq, delivered.n)
+                if last is None or place > last:
+                    last = place
+                    yield BrowsedMessage(remover=remover, **got(delivered))
+    finally:
+        close_handles(channel, [handle])

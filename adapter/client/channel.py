@@ -1,0 +1,513 @@
+"""Requests out, answers in: one client connection, shared by threads, across lost TCP connections.
+
+There is no reader thread. A thread that waits for an answer reads the socket itself, for everybody:
+it leads. The others follow: each sleeps until the leader brings its answer, or until the leader has
+its own and hands the lead over. Whoever leads also connects again when the TCP connection is lost;
+then every unanswered request goes out again under its old number (see outstanding.py), and the
+session makes that harmless. This module knows no verb.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from adapter.client import requests as rq
+from adapter.client.greeting import Greeting, NotWelcome, exchange, refusal_among
+from adapter.client.outstanding import Enlisted, Outstanding
+from adapter.client.requests import Handle, Operations, Pending
+from adapter.client.tcp import Link, LinkLost
+from adapter.core.reasons import Reason
+from adapter.core.results import Refused
+from adapter.errors import ConnectionClosed, Error, UnexpectedAnswer, refusal
+from adapter.wire.frames import AnyReplies, AskServer, Goodbye, ProtocolError, decode_server_frame
+
+LOOK_UP_S = 1.0
+"""A thread that reads looks up this often: has the other end been silent for too long?"""
+FOLLOW_S = 2.0
+"""A follower looks up this often, in case the thread that was handed the lead died of it."""
+CLOSE_S = 5.0
+"""Closing waits this long for the queue manager to take note."""
+BACK_OFF_FIRST_S = 0.02
+BACK_OFF_MAX_S = 1.0
+RESENT_MAX = 5
+"""A command that the queue manager refuses on connection after connection is not sent again."""
+TRY_AGAIN = (Reason.QUEUE_MANAGER_STOPPING, Reason.QUEUE_MANAGER_NOT_AVAILABLE, Reason.OUT_OF_ORDER)
+"""Refusals that say nothing about the command itself: it is sent again on a new connection."""
+
+ResultT = TypeVar("ResultT")
+
+
+class Patience(Struct, frozen=True, kw_only=True):
+    """How long a connection waits for what. silence_s: for any byte while something is asked."""
+
+    connect_timeout_s: float = 5.0
+    reconnect_timeout_s: float = 60.0
+    silence_s: float = 30.0
+
+
+class Channel:
+    """Requests and answers of one client. Every method may be called from any thread."""
+
+    def __init__(self, greeting: Greeting, patience: Patience) -> None:
+        self._greeting = greeting
+        self._patience = patience
+        self._lock = threading.Lock()  # numbers are given out and frames sent under it
+        self._reading = threading.Lock()  # held by the thread that leads
+        self._closing = threading.Event()
+        self._outstanding = Outstanding()
+        self._followers: dict[int, Pending] = {}
+        self._buffer = bytearray()
+        self._dead: list[Link] = []
+        self._lost_s = 0.0
+        self._why_lost = ""
+        self._gave_up = False
+        self._silent_looks = 0
+        self._look_up_s = min(LOOK_UP_S, patience.silence_s / 4)
+        self._counts = dict.fromkeys(
+            (
+                "frames_sent",
+                "frames_received",
+                "bytes_sent",
+                "bytes_received",
+                "reconnects",
+                "resent",
+                "led",
+                "followed",
+            ),
+            0,
+        )
+        self._link: Link | None = self._first_link()
+
+    # -- what the rest of the SDK uses
+
+    @property
+    def queue_manager(self) -> str:
+        """The name of the queue manager."""
+        return self._greeting.queue_manager
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether close() has been called."""
+        return self._closing.is_set()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a TCP connection, as far as is known."""
+        return self._link is not None
+
+    def pause(self, seconds: float) -> bool:
+        """Sleep, but not beyond close(); return whether that came."""
+        return self._closing.wait(seconds)
+
+    def enlist(self) -> Enlisted:
+        """Draw a unit id; the unit is begun with its first verb."""
+        return self._outstanding.enlist()
+
+    def forget_unit(self, unit: Enlisted) -> None:
+        """The unit has ended."""
+        self._outstanding.units.pop(unit.ident, None)
+
+    def new_handle(self, queue: str, modes: int) -> Handle:
+        """Draw a handle number."""
+        with self._lock:
+            return self._outstanding.new_handle(queue, modes)
+
+    def keep_handle(self, handle: Handle) -> None:
+        """Open this handle again whenever the TCP connection was lost, until it is dropped."""
+        handle.is_open = True
+        self._outstanding.handles[handle.number] = handle
+
+    def drop_handle(self, handle: Handle) -> None:
+        """Open it no more."""
+        handle.is_open = False
+        self._outstanding.handles.pop(handle.number, None)
+
+    def ask(self, requests: list[Pending], unit: Enlisted | None = None) -> None:
+        """Send requests in one frame and wait until each has an answer."""
+        self.submit(requests, unit)
+        self.await_all(requests)
+
+    def submit(self, requests: list[Pending], unit: Enlisted | None = None) -> None:
+        """Number requests and send them in one frame, in order; do not wait.
+
+        With the first durable request goes the opening of the session, with the first of a unit
+        its beginning. Raises what is wrong with the arguments, BackedOut if the unit is gone, and
+        ConnectionClosed. While there is no TCP connection requests are kept to be sent later.
+        """
+        with self._lock:
+            if self._closing.is_set():
+                raise ConnectionClosed("the connection is closed: connect again")
+            self._send(requests, unit)
+
+    def await_all(self, requests: Sequence[Pending]) -> None:
+        """Wait until each of these submitted requests has an answer."""
+        try:
+            for request in requests:
+                if request.answer is None:
+                    self._await(request)
+        except BaseException:
+            self.abandon(requests)
+            raise
+
+    def result(
+        self, request: Pending, kind: type[ResultT], unit: Enlisted | None = None
+    ) -> ResultT:
+        """Return the answer if it is of this kind; raise the error that it is otherwise."""
+        answer = request.answer
+        if isinstance(answer, kind):
+            return answer
+        raise self._problem(request, unit)
+
+    def abandon(self, requests: Sequence[Pending]) -> None:
+        """Wait for these no longer, because the waiting thread was interrupted.
+
+        The TCP connection goes with them: bytes may have been read and lost by the interruption,
+        and a get that waits at the queue manager must not take a message for nobody.
+        """
+        link = self._link
+        with self._lock:
+            self._outstanding.abandon(requests)
+        if link is not None:
+            self._lose(link, "a thread that waited was interrupted")
+        self._hand_over()
+
+    def close(self, abrupt: bool = False) -> None:
+        """End the connection; every thread that waits gets ConnectionClosed.
+
+        Open units are backed out and handles closed before it returns, if the queue manager is
+        there. abrupt: without a word, as when the program died.
+        """
+        farewell: list[Pending] = []
+        with self._lock:
+            if self._closing.is_set():
+                return
+            self._closing.set()
+            self._outstanding.settle_all(_closed_meanwhile)
+            if self._link is not None and not abrupt:
+                farewell = self._outstanding.farewell()
+            if farewell:
+                self._send(farewell, None)
+        self._greeting.interrupt()
+        self._await_farewell(farewell)
+        link = self._link
+        if link is not None:
+            self._lose(link, "closed")
+        if self._reading.acquire(timeout=CLOSE_S):
+            self._close_dead()
+            self._reading.release()
+
+    def _await_farewell(self, farewell: list[Pending]) -> None:
+        """Wait for the last answers, within bounds; another thread may still be leading."""
+        deadline_s = time.monotonic() + CLOSE_S
+        while any(request.answer is None for request in farewell):
+            if time.monotonic() > deadline_s:
+                return
+            if self._reading.acquire(timeout=0.05):
+                try:
+                    self._read()
+                finally:
+                    self._reading.release()
+
+    def statistics(self) -> dict[str, Any]:
+        """Figures of this connection since it was made."""
+        outstanding = self._outstanding
+        return self._counts | {
+            "requests": outstanding.requests,
+            "numbered": outstanding.session.issued,
+            "unanswered": len(outstanding.pending),
+            "handles": len(outstanding.handles),
+            "units": len(outstanding.units),
+            "connections_lost": outstanding.epoch,
+            "connected": self._link is not None,
+        }
+
+    # -- sending (under the lock)
+
+    def _send(self, requests: list[Pending], unit: Enlisted | None, leading: bool = False) -> None:
+        link = self._link
+        batch = self._outstanding.prepare(requests, unit)
+        self._encode(batch.operations, sending=link is not None)
+        self._outstanding.register(batch, sent=link is not None)
+        if link is not None:
+            self._transmit(link, leading)
+
+    def _encode(self, operations: Operations, sending: bool) -> None:
+        session = self._outstanding.session
+        seen = session.take_seen() if sending else []
+        try:
+            rq.encode_into(self._buffer, operations, seen)
+        except Error:
+            session.give_back(seen)
+            raise
+
+    def _transmit(self, link: Link, leading: bool) -> None:
+        """Send what is in the buffer; a failure shows to whoever reads next."""
+        read = self._receive if leading else self._read_for_room
+        self._counts["frames_sent"] += 1
+        self._counts["bytes_sent"] += len(self._buffer)
+        try:
+            link.send(self._buffer, lambda: read(link))
+        except LinkLost:
+            self._buffer = bytearray()
+            link.shutdown()
+
+    def _read_for_room(self, link: Link) -> bool:
+        """Read while the other end takes nothing, unless another thread reads already."""
+        if not self._reading.acquire(blocking=False):
+            return False
+        try:
+            return self._receive(link)
+        finally:
+            self._reading.release()
+            self._hand_over()
+
+    # -- waiting
+
+    def _await(self, request: Pending) -> None:
+        if self._reading.acquire(blocking=False) or self._follow(request):
+            self._counts["led"] += 1
+            try:
+                while request.answer is None:
+                    self._read()
+            finally:
+                self._reading.release()
+                self._hand_over()
+
+    def _follow(self, request: Pending) -> bool:
+        """Wait for the answer or for the lead; return whether it is the lead."""
+        request.wake = wake = SimpleQueue[None]()
+        self._followers[request.request] = request
+        self._counts["followed"] += 1
+        try:
+            while request.answer is None:
+                if self._reading.acquire(blocking=False):
+                    return True
+                try:
+                    wake.get(timeout=FOLLOW_S)
+                except Empty:
+                    continue
+            return False
+        finally:
+            self._followers.pop(request.request, None)
+
+    def _hand_over(self) -> None:
+        """Wake one follower to take the lead."""
+        if not self._followers:
+            return
+        for number in list(self._followers):
+            follower = self._followers.get(number)
+            if follower is not None and follower.answer is None and follower.wake is not None:
+                follower.wake.put(None)
+                return
+
+    # -- reading (by the thread that leads)
+
+    def _read(self) -> None:
+        link = self._link
+        if link is None:
+            self._reconnect()
+            return
+        try:
+            if not self._receive(link):
+                self._mind_silence(link)
+        except LinkLost as lost:
+            self._lose(link, str(lost))
+
+    def _receive(self, link: Link) -> bool:
+        """Read once and give the answers to those who wait; return whether there were any bytes."""
+        payloads = link.receive()
+        for payload in payloads:
+            self._dispatch(payload)
+        return bool(payloads)
+
+    def _dispatch(self, payload: bytes) -> None:
+        try:
+            frame = decode_server_frame(payload)
+        except ProtocolError as error:
+            raise LinkLost(f"a frame that is none: {error}") from error
+        if isinstance(frame, Goodbye):
+            reason = frame.reason
+            raise NotWelcome(refusal(reason.reason, reason.name, reason.detail))
+        if not isinstance(frame, AnyReplies):
+            raise LinkLost(f"a {type(frame).__name__} was not expected")
+        self._counts["frames_received"] += 1
+        self._silent_looks = 0
+        outstanding = self._outstanding
+        pending = outstanding.pending
+        for answer in frame.answers:
+            request = pending.get(answer.request)
+            if request is None:
+                continue
+            result = answer.result
+            if type(result) is Refused:
+                self._check_refusal(request, result)
+            outstanding.answered(request, result)
+
+    def _check_refusal(self, request: Pending, refused: Refused) -> None:
+        """LinkLost if the command is to be sent again on another connection."""
+        reason = refused.reason
+        if reason in TRY_AGAIN and request.resent < RESENT_MAX and not self._session_problem():
+            raise LinkLost(refused.detail or Reason(reason).name)
+        if reason == Reason.MALFORMED_REQUEST and request.number:
+            # It was refused before its number was counted; only a resumption gets past that.
+            self._outstanding.answered(request, refused)
+            raise LinkLost("a numbered command was malformed")
+
+    def _session_problem(self) -> Refused | None:
+        opening = self._outstanding.session.opening
+        answer = opening.answer if opening is not None else None
+        return answer if isinstance(answer, Refused) else None
+
+    def _mind_silence(self, link: Link) -> None:
+        """Ask for a sign of life when nothing has come for long; take none for a lost link."""
+        self._silent_looks += 1
+        silent_s = self._silent_looks * self._look_up_s
+        if silent_s > self._patience.silence_s:
+            raise LinkLost(f"{link.address}: nothing came for {silent_s:.0f} s")
+        before_s = silent_s - self._look_up_s
+        if before_s <= self._patience.silence_s / 2 < silent_s and self._lock.acquire(False):
+            try:
+                self._send([Pending(AskServer(), rq.FORGOTTEN)], None, leading=True)
+            finally:
+                self._lock.release()
+
+    def _problem(self, request: Pending, unit: Enlisted | None) -> Error:
+        """Make an error of an answer that is none of those expected."""
+        answer = request.answer
+        if isinstance(answer, Error):
+            return answer
+        if not isinstance(answer, Refused):
+            return UnexpectedAnswer(
+                f"{type(answer).__name__} came in answer to a {type(request.command).__name__}"
+            )
+        cause = answer
+        if answer.reason == Reason.OUT_OF_ORDER:
+            cause = self._session_problem() or answer
+        elif (
+            answer.reason == Reason.BACKED_OUT
+            and unit is not None
+            and unit.beginning is not None
+            and isinstance(unit.beginning.answer, Refused)
+        ):
+            cause = self._session_problem() or unit.beginning.answer
+        return refusal(cause.reason, cause.name, cause.detail)
+
+    # -- losing the TCP connection, and connecting again
+
+    def _first_link(self) -> Link:
+        try:
+            link = self._greeting.open_any(self._patience.connect_timeout_s)
+        except NotWelcome as lost:
+            raise lost.error from None
+        link.look_up_every(self._look_up_s)
+        return link
+
+    def _lose(self, link: Link, why: str) -> None:
+        """The TCP connection is gone: settle what went with it, keep what is sent again."""
+        link.shutdown()  # first: a thread that is sending holds the lock
+        with self._lock:
+            if self._link is not link:
+                return
+            self._link = None
+            self._dead.append(link)
+            self._why_lost = why
+            self._lost_s = time.monotonic()
+            self._silent_looks = 0
+            self._outstanding.lost(why)
+
+    def _close_dead(self) -> None:
+        while self._dead:
+            link = self._dead.pop()
+            self._counts["bytes_received"] += link.bytes_received
+            link.close()
+
+    def _reconnect(self) -> None:
+        """Connect again and send again, or settle everything when the time for that is over."""
+        self._close_dead()
+        if self._gave_up:
+            self._gave_up, self._lost_s = False, time.monotonic()
+        deadline_s = self._lost_s + self._patience.reconnect_timeout_s
+        for delay_s in _back_off():
+            if self._closing.is_set():
+                break
+            left_s = max(deadline_s - time.monotonic(), 0.1)
+            try:
+                self._take_up(left_s)
+                return
+            except LinkLost as lost:
+                self._why_lost = str(lost)
+            if time.monotonic() + delay_s > deadline_s:
+                self._gave_up = True
+                break
+            self._closing.wait(delay_s)
+        with self._lock:
+            if self._closing.is_set():
+                self._outstanding.settle_all(_closed_meanwhile)
+            else:
+                self._outstanding.give_up(self._why_lost)
+
+    def _take_up(self, left_s: float) -> None:
+        """Make a new TCP connection and put it into the state of the lost one."""
+        link = self._greeting.open_any(min(left_s, self._patience.connect_timeout_s))
+        try:
+            self._resume(link, left_s)
+            self._reopen(link, left_s)
+            link.look_up_every(self._look_up_s)
+            with self._lock:
+                if self._closing.is_set():
+                    raise LinkLost("closed")
+                self._link = link
+                self._counts["reconnects"] += 1
+                for operations in self._outstanding.resending(time.monotonic()):
+                    self._counts["resent"] += len(operations)
+                    self._encode(operations, sending=True)
+                    self._transmit(link, leading=True)
+        except BaseException:
+            if self._link is not link:
+                link.close()
+            raise
+
+    def _resume(self, link: Link, left_s: float) -> None:
+        """Attach to the session; if it is not known any more, say so to whom it concerns."""
+        with self._lock:
+            requests = self._outstanding.resumption()
+        exchange(link, requests, left_s)
+        refused = refusal_among(requests)
+        if refused is None:
+            self._outstanding.resumed(requests)
+        elif refused.reason in TRY_AGAIN:
+            raise LinkLost(refused.detail)
+        else:
+            error = refusal(refused.reason, refused.name, refused.detail)
+            with self._lock:
+                self._outstanding.session_lost(error.text)
+
+    def _reopen(self, link: Link, left_s: float) -> None:
+        with self._lock:
+            requests = self._outstanding.reopening()
+        exchange(link, requests, left_s)
+        for request in requests:
+            refused = refusal_among([request])
+            if refused is not None and refused.reason in TRY_AGAIN:
+                raise LinkLost(refused.detail)
+            if refused is not None and request.handle is not None:
+                request.handle.is_open = False  # its next verb opens it anew, and hears why not
+
+
+def _back_off() -> Iterator[float]:
+    """Return longer and longer delays, each cut by chance, so that clients come one by one."""
+    delay_s = BACK_OFF_FIRST_S
+    while True:
+        yield delay_s * random.uniform(0.5, 1.0)
+        delay_s = min(delay_s * 2, BACK_OFF_MAX_S)
+
+
+def _closed_meanwhile(_: Pending) -> Error:
+    return ConnectionClosed("the connection was closed meanwhile: connect again")

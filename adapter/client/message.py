@@ -1,0 +1,215 @@
+"""The public message, and what becomes of it on its way out and in.
+
+It knows core's message, which the wire carries, and no verb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from msgspec import Struct
+
+from adapter.client import arguments as a
+from adapter.core.model import message as core
+from adapter.core.model.message import NO_ID, Delivered, Property
+from adapter.errors import InvalidType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Body(Struct):
+    body: bytes = b""
+
+
+class Message(_Body, kw_only=True):
+    """What is put and got.
+
+    Ids are 24 bytes, 24 zero bytes being none; a put gives a message without message_id a new one.
+    priority is 0 to 9 and persistent a bool; None leaves either to the queue. expiry_s counts from
+    the put. backout_count, put_time and what names the unit are of the message as it was got: they
+    never carry over to another put.
+    """
+
+    message_id: bytes = NO_ID
+    correlation_id: bytes = NO_ID
+    group_id: bytes = NO_ID
+    group_seq: int = 1
+    last_in_group: bool = False
+    priority: int | None = None
+    persistent: bool | None = None
+    expiry_s: float | None = None
+    reply_to: str = ""
+    reply_to_queue_manager: str = ""
+    format: str = ""
+    message_type: int = 8
+    report: int = 0
+    feedback: int = 0
+    encoding: int = 546
+    ccsid: int = 1208
+    properties: dict[str, Property] | None = None
+    user: str = ""
+    application: str = ""
+    backout_count: int = 0
+    put_time_ms: int = 0
+    expires_at_ms: int = 0
+    unit_id: bytes = b""
+    unit_index: int = 0
+    unit_size: int = 0
+    place: tuple[int, int, int] | None = None
+    """(lane, seq, n) on the queue it was got from or browsed on."""
+
+    def __post_init__(self) -> None:
+        """A body may be given as text."""
+        if type(self.body) is not bytes:
+            self.body = a.as_body(self.body)
+
+    @property
+    def put_time(self) -> datetime | None:
+        """When it was put, in UTC; None if it was not yet."""
+        return _time(self.put_time_ms)
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it expires, in UTC; None if it does not, or was not yet put."""
+        return _time(self.expires_at_ms)
+
+    @property
+    def first_in_unit(self) -> bool:
+        """Whether it was the first put of its unit."""
+        return self.unit_size > 0 and self.unit_index == 0
+
+    @property
+    def last_in_unit(self) -> bool:
+        """Whether it was the last put of its unit."""
+        return self.unit_size > 0 and self.unit_index == self.unit_size - 1
+
+    def __repr__(self) -> str:
+        body = self.body if len(self.body) <= 40 else self.body[:37] + b"..."
+        return (
+            f"<{type(self).__name__} {body!r} {len(self.body)} bytes, priority "
+            f"{self.priority}, id {self.message_id.hex()}, backed out {self.backout_count}>"
+        )
+
+
+def _time(milliseconds: int) -> datetime | None:
+    return EPOCH + timedelta(milliseconds=milliseconds) if milliseconds else None
+
+
+class PutResult(Struct, frozen=True):
+    """What a put gave the message."""
+
+    message_id: bytes
+    put_time_ms: int
+
+    @property
+    def put_time(self) -> datetime:
+        """When it was put, in UTC."""
+        return EPOCH + timedelta(milliseconds=self.put_time_ms)
+
+
+class PutFields(TypedDict, total=False):
+    """What put() takes beside the body; what is not given stays as the message has it."""
+
+    priority: int | None
+    persistent: bool | None
+    expiry_s: float | timedelta | None
+    message_id: bytes | None
+    correlation_id: bytes | None
+    group_id: bytes | None
+    group_seq: int
+    last_in_group: bool
+    reply_to: str | None
+    reply_to_queue_manager: str | None
+    format: str | None
+    message_type: int
+    report: int
+    feedback: int
+    encoding: int
+    ccsid: int
+    properties: Mapping[str, Property] | None
+
+
+# Public field -> (field of core's message, check and conversion).
+_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "message_id": ("message_id", lambda v: a.as_identifier("message_id", v)),
+    "correlation_id": ("correlation_id", lambda v: a.as_identifier("correlation_id", v)),
+    "group_id": ("group_id", lambda v: a.as_identifier("group_id", v)),
+    "group_seq": ("group_seq", lambda v: a.as_whole("group_seq", v, 1, 999_999_999)),
+    "last_in_group": ("last_in_group", lambda v: a.as_flag("last_in_group", v)),
+    "priority": ("priority", a.as_priority),
+    "persistent": ("persistence", a.as_persistence),
+    "expiry_s": ("expiry_ms", a.as_expiry_ms),
+    "reply_to": ("reply_to", lambda v: a.as_text("reply_to", v)),
+    "reply_to_queue_manager": (
+        "reply_to_queue_manager",
+        lambda v: a.as_text("reply_to_queue_manager", v),
+    ),
+    "format": ("format", lambda v: a.as_text("format", v)),
+    "message_type": ("message_type", lambda v: a.as_whole("message_type", v)),
+    "report": ("report", lambda v: a.as_whole("report", v)),
+    "feedback": ("feedback", lambda v: a.as_whole("feedback", v)),
+    "encoding": ("encoding", lambda v: a.as_whole("encoding", v)),
+    "ccsid": ("ccsid", lambda v: a.as_whole("ccsid", v)),
+    "properties": ("properties", a.as_properties),
+}
+
+
+def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> core.Message:
+    """Make what is sent of what the caller gave; a clear error for what cannot be sent."""
+    message = core.Message(
+        body=a.as_body(body.body if isinstance(body, Message) else body), application=application
+    )
+    if isinstance(body, Message):
+        for name, (field, check) in _FIELDS.items():
+            setattr(message, field, check(getattr(body, name)))
+    for name, value in fields.items():
+        entry = _FIELDS.get(name)
+        if entry is None:
+            raise InvalidType(f"put() takes no argument {name!r}; it takes {', '.join(_FIELDS)}")
+        field, check = entry
+        setattr(message, field, check(value))
+    return message
+
+
+def incoming(delivered: Delivered) -> Message:
+    """Make a public message of what a reply carries."""
+    return Message(**got(delivered))
+
+
+def got(delivered: Delivered) -> dict[str, Any]:
+    """Return the fields of a public message of what a reply carries."""
+    m = delivered.message
+    return {
+        "body": m.body,
+        "message_id": m.message_id,
+        "correlation_id": m.correlation_id,
+        "group_id": m.group_id,
+        "group_seq": m.group_seq,
+        "last_in_group": m.last_in_group,
+        "priority": m.priority,
+        "persistent": m.persistence == 1,
+        "expiry_s": m.expiry_ms / 1000 if m.expiry_ms > 0 else None,
+        "reply_to": m.reply_to,
+        "reply_to_queue_manager": m.reply_to_queue_manager,
+        "format": m.format,
+        "message_type": m.message_type,
+        "report": m.report,
+        "feedback": m.feedback,
+        "encoding": m.encoding,
+        "ccsid": m.ccsid,
+        "properties": m.properties,
+        "user": m.user,
+        "application": m.application,
+        "backout_count": delivered.backout_count,
+        "put_time_ms": m.put_time_ms,
+        "expires_at_ms": m.expires_at_ms,
+        "unit_id": delivered.unit,
+        "unit_index": delivered.unit_index,
+        "unit_size": delivered.unit_size,
+        "place": (delivered.lane, delivered.seq, delivered.n),
+    }

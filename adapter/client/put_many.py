@@ -1,0 +1,174 @@
+"""Putting many messages in units, pipelined: the next unit is on its way while the last commits.
+
+A unit is committed only when its puts have been accepted, and units are committed in order, so
+that what was put is always the beginning of what was given.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from msgspec import Struct
+
+from adapter.client import requests as rq
+from adapter.client.channel import Channel
+from adapter.client.outstanding import Enlisted
+from adapter.client.requests import Handle, Pending
+from adapter.client.unit import AnyUnit
+from adapter.client.verbs import put_request
+from adapter.core import commands as c
+from adapter.core.model.message import Message, weight
+from adapter.core.results import Done, PutDone
+from adapter.errors import BackedOut, Error
+
+IN_FLIGHT_MAX = 4
+"""Commits without an answer: enough to keep a ledger busy that takes one entry at a time."""
+UNIT_BYTES_MAX = 4 * 1024 * 1024
+"""A unit ends before it has more: queue managers take units of 7 MiB."""
+RETRIES_MAX = 10
+"""Lost connections in a row without any unit getting through."""
+
+
+class Flight(Struct):
+    """A unit on its way."""
+
+    messages: list[Message]
+    unit: Enlisted
+    commit: Pending
+
+
+def in_units(messages: Iterable[Message], size: int) -> Iterator[list[Message]]:
+    """Cut messages into units of at most so many, and of bounded bytes."""
+    unit: list[Message] = []
+    total = 0
+    for message in messages:
+        bytes_ = weight(message)
+        if unit and (len(unit) == size or total + bytes_ > UNIT_BYTES_MAX):
+            yield unit
+            unit, total = [], 0
+        unit.append(message)
+        total += bytes_
+    if unit:
+        yield unit
+
+
+def put_inside(handle: Handle, messages: Iterable[Message], size: int, unit: AnyUnit) -> int:
+    """Put messages into a unit that is open; returns how many."""
+    count = 0
+    for some in in_units(messages, size):
+        request = put_request(handle, some, unit)
+        unit.perform([request], request, PutDone)
+        count += len(some)
+    return count
+
+
+class Pipeline:
+    """The units of one put_many()."""
+
+    def __init__(self, channel: Channel, handle: Handle) -> None:
+        self.count = 0
+        self._channel = channel
+        self._handle = handle
+        self._flying: deque[Flight] = deque()
+        self._again: deque[list[Message]] = deque()
+        self._retries = 0
+
+    def run(self, messages: Iterable[Message], size: int) -> int:
+        """Put everything; returns how many."""
+        units = in_units(messages, size)
+        try:
+            while (unit := self._next(units)) is not None:
+                self._start(unit)
+                while len(self._flying) >= IN_FLIGHT_MAX:
+                    self._land()
+        except Exception as error:
+            self._settle(error)
+            raise
+        except BaseException:
+            self._channel.abandon([flight.commit for flight in self._flying])
+            raise
+        return self.count
+
+    def _next(self, units: Iterator[list[Message]]) -> list[Message] | None:
+        """Return the next unit to put; None when all of them are on the queue."""
+        while True:
+            if self._again:
+                return self._again.popleft()
+            unit = next(units, None)
+            if unit is not None or not self._flying:
+                return unit
+            self._land()
+
+    def _start(self, messages: list[Message]) -> None:
+        channel = self._channel
+        unit = channel.enlist()
+        put = Pending(
+            c.Put(self._handle.number, messages, unit.ident), rq.WITH_UNIT, handle=self._handle
+        )
+        commit = Pending(c.Commit(unit.ident), durable=True)
+        try:
+            channel.ask([put], unit)
+            channel.result(put, PutDone, unit)
+            channel.submit([commit], unit)
+        except BackedOut as lost:
+            self._put_again([*self._lost_in_flight(), messages], lost)
+        except Error:
+            self._back_out(unit)
+            raise
+        else:
+            self._flying.append(Flight(messages, unit, commit))
+
+    def _land(self) -> None:
+        """Wait until the oldest unit is durable."""
+        flight = self._flying.popleft()
+        lost = self._fate(flight)
+        if lost is not None:
+            self._put_again([flight.messages, *self._lost_in_flight()], lost)
+
+    def _lost_in_flight(self) -> list[list[Message]]:
+        """Wait for everything on its way; return, in order, what is not on the queue."""
+        lost = []
+        while self._flying:
+            flight = self._flying.popleft()
+            if self._fate(flight) is not None:
+                lost.append(flight.messages)
+        return lost
+
+    def _fate(self, flight: Flight) -> BackedOut | None:
+        """Wait for the outcome of a unit; None if it is on the queue."""
+        try:
+            self._channel.await_all([flight.commit])
+            self._channel.result(flight.commit, Done, flight.unit)
+        except BackedOut as lost:
+            return lost
+        self._channel.forget_unit(flight.unit)
+        self.count += len(flight.messages)
+        self._retries = 0
+        return None
+
+    def _put_again(self, units: list[list[Message]], lost: BackedOut) -> None:
+        """Put units again that are known not to be on the queue, in their place in the order."""
+        self._retries += 1
+        if self._retries > RETRIES_MAX:
+            raise lost
+        self._again.extendleft(reversed(units))
+
+    def _back_out(self, unit: Enlisted) -> None:
+        """End a unit whose puts were refused."""
+        if unit.beginning is None:
+            return
+        request = Pending(c.Backout(unit.ident), durable=True)
+        with suppress(Error):  # it is gone with the connection
+            self._channel.ask([request], unit)
+        self._channel.forget_unit(unit)
+
+    def _settle(self, error: Exception) -> None:
+        """Wait for what is on its way, so that the error can say how many messages were put."""
+        while self._flying:
+            with suppress(Error):
+                self._fate(self._flying.popleft())
+        if isinstance(error, Error):
+            error.messages_put = self.count
+        error.add_note(f"{self.count} messages were put before")

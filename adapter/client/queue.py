@@ -1,0 +1,233 @@
+"""A queue as a program uses it: put, get, browse, and what is asked about it.
+
+Handles are opened when first needed and held until close(). This module knows units only as what
+an operation may belong to.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Literal, Self, Unpack, get_args
+
+from adapter.client import admin
+from adapter.client import arguments as a
+from adapter.client.browse import BrowsedMessage, browsed
+from adapter.client.channel import Channel
+from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
+from adapter.client.put_many import Pipeline, put_inside
+from adapter.client.requests import Handle
+from adapter.client.unit import AnyUnit, NoUnit, joined, perform
+from adapter.client.verbs import close_handles, get_request, open_handle, put_request, selection
+from adapter.client.work import Work, units
+from adapter.core import commands as c
+from adapter.core.results import Messages, PutDone, QueueStatus
+from adapter.errors import ConnectionClosed, InvalidOption, NotOpen
+
+OpenFor = Literal["input", "input_exclusive", "output", "browse"]
+_MODES = {"input": c.INPUT, "input_exclusive": c.EXCLUSIVE, "output": c.OUTPUT, "browse": c.BROWSE}
+
+
+class Queue:
+    """One queue of a connection. Every method may be called from any thread."""
+
+    def __init__(
+        self, channel: Channel, name: str, open_for: OpenFor | None, application: str
+    ) -> None:
+        self.name = a.as_name(name)
+        self._channel = channel
+        self._application = application
+        self._lock = threading.Lock()
+        self._handles: dict[int, Handle] = {}
+        self._closing = threading.Event()
+        self._input = c.EXCLUSIVE if open_for == "input_exclusive" else c.INPUT
+        if open_for is not None:
+            if open_for not in _MODES:
+                raise InvalidOption(
+                    f"open_for is one of {', '.join(get_args(OpenFor))}, not {open_for!r}", name
+                )
+            self._handle(_MODES[open_for])
+
+    def put(
+        self,
+        body: bytes | str | Message,
+        *,
+        unit: AnyUnit | NoUnit | None = None,
+        **fields: Unpack[PutFields],
+    ) -> PutResult:
+        """Put a message (MQPUT): durable when it returns, or part of a unit.
+
+        A field that is not given keeps the Message's own value; None means a new id, or the
+        queue's default. Raises QueueFull, PutInhibited, MessageTooLong, BackedOut, ...
+        """
+        message = outgoing(body, fields, self._application)
+        inside = joined(self._channel, unit)
+        request = put_request(self._handle(c.OUTPUT), [message], inside)
+        done = perform(self._channel, inside, [request], request, PutDone)
+        return PutResult(done.message_ids[0], done.put_time_ms)
+
+    def put_many(self, messages: Iterable[bytes | str | Message], *, unit_size: int = 1000) -> int:
+        """Put messages in units, the next one on its way while the last becomes durable.
+
+        Returns how many were put. A unit ends early before it would be too large to be one. Inside
+        a unit all of them belong to that, and unit_size only says how many go in one request.
+        If a unit is refused, those before it are on the queue, nothing of it and those behind it
+        is; the error's messages_put says how many. A unit that a lost connection backed out is
+        put again.
+        """
+        size = a.as_whole("unit_size", unit_size, 1, 10_000)
+        inside = joined(self._channel, None)
+        handle = self._handle(c.OUTPUT)
+        ready = (outgoing(body, {}, self._application) for body in messages)
+        if inside is not None:
+            return put_inside(handle, ready, size, inside)
+        return Pipeline(self._channel, handle).run(ready, size)
+
+    def get(
+        self,
+        *,
+        timeout: float | timedelta | None = 0.0,
+        message_id: bytes | None = None,
+        correlation_id: bytes | None = None,
+        group_id: bytes | None = None,
+        unit: AnyUnit | NoUnit | None = None,
+    ) -> Message | None:
+        """Get the first message that fits (MQGET), or None if there is none in time.
+
+        timeout: seconds; None waits for ever. The order is priority descending, then commit order.
+        Outside a unit it is gone for good when this returns. Raises GetInhibited, BackedOut, ...
+        """
+        wanted = selection(message_id, correlation_id, group_id)
+        command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
+        return self._get(command, joined(self._channel, unit))
+
+    def take(self, place: tuple[int, int, int], unit: AnyUnit | NoUnit | None = None) -> bool:
+        """Remove the message at a place, as browse showed it; False if it is there no more."""
+        return self._get(c.Get(0, place=place), joined(self._channel, unit)) is not None
+
+    def _get(self, command: c.Get, inside: AnyUnit | None) -> Message | None:
+        request = get_request(self._handle(self._input), command, inside)
+        got = perform(self._channel, inside, [request], request, Messages).messages
+        if not got and self._channel.is_closed:
+            raise ConnectionClosed("the connection was closed while the get waited", self.name)
+        return incoming(got[0]) if got else None
+
+    def units(
+        self,
+        size: int = 1,
+        timeout: float | timedelta | None = None,
+        retry_delay_s: float | timedelta = 0,
+    ) -> Iterator[Work]:
+        """Get messages in units: `for u in queue.units(): with u: for m in u.messages: ...`
+
+        Each unit has 1 to size messages. Leaving the with statement commits it; an exception in it
+        backs it out, is logged, and the loop goes on after retry_delay_s. A message that was backed
+        out before comes in a unit of its own; when its backout count has reached the queue's
+        backout_threshold it is moved to the backout_requeue_queue in that same unit, and not shown
+        (BackoutThresholdReached if that cannot be done; the message stays where it is).
+        It ends when nothing comes within timeout, or when the queue or the connection is closed.
+        """
+        self._check_open()
+        return units(
+            self,
+            self._channel,
+            lambda: self._handle(self._input),
+            a.as_whole("size", size, 1, 10_000),
+            a.as_wait_ms(timeout),
+            a.as_delay_s("retry_delay_s", retry_delay_s),
+        )
+
+    def browse(
+        self,
+        *,
+        message_id: bytes | None = None,
+        correlation_id: bytes | None = None,
+        group_id: bytes | None = None,
+    ) -> Iterator[BrowsedMessage]:
+        """Iterate over the messages that are there, in the order of delivery, removing nothing.
+
+        Messages that units hold are left out. A message has .remove(unit=None).
+        """
+        self._check_open()
+        return browsed(
+            self._channel,
+            self.name,
+            selection(message_id, correlation_id, group_id),
+            self.take,
+            lambda: self.is_closed,
+        )
+
+    def depth(self) -> int:
+        """Return how many messages are on it: available ones, and puts not yet committed."""
+        return self.status().current_depth
+
+    def status(self) -> QueueStatus:
+        """Return its figures."""
+        self._check_open()
+        return admin.status_one(self._channel, self.name)
+
+    def inquire(self) -> admin.Description:
+        """Return its attributes."""
+        self._check_open()
+        return admin.describe_one(self._channel, self.name)
+
+    def purge(self) -> int:
+        """Discard every message that no unit holds (CLEAR QLOCAL); returns how many."""
+        self._check_open()
+        return admin.durable(self._channel, c.PurgeQueue(self.name))
+
+    def set(self, **attributes: Any) -> None:
+        """Set attributes that a program may set (MQSET): inhibit_get, inhibit_put."""
+        a.as_attributes(self.name, attributes)
+        handle = self._handle(c.SET)
+        admin.durable(self._channel, c.SetAttributes(handle.number, attributes), handle)
+
+    def close(self) -> None:
+        """Give its handles back; a get that waits ends with None, units() ends."""
+        self._closing.set()
+        with self._lock:
+            handles = list(self._handles.values())
+            self._handles.clear()
+        if not self._channel.is_closed:
+            close_handles(self._channel, handles)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it, or its connection, has been closed."""
+        return self._closing.is_set() or self._channel.is_closed
+
+    def pause(self, seconds: float) -> bool:
+        """Sleep, but not beyond close(); return whether that came."""
+        return self._closing.wait(seconds) or self._channel.is_closed
+
+    def _check_open(self) -> None:
+        if self._closing.is_set():
+            raise NotOpen(f"queue {self.name} is closed: open it again with queue()", self.name)
+
+    def _handle(self, modes: int) -> Handle:
+        """Return an open handle, opening it if need be."""
+        handle = self._handles.get(modes)
+        if handle is not None and handle.is_open:
+            return handle
+        with self._lock:
+            self._check_open()
+            handle = self._handles.get(modes)
+            if handle is None or not handle.is_open:
+                handle = self._handles[modes] = open_handle(self._channel, self.name, modes, handle)
+            return handle
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Queue {self.name}>"

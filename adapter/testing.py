@@ -20,9 +20,11 @@ import uvloop
 
 import adapter
 from adapter.core.model.manager import Limits
+from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
 from adapter.owner.clock import Clock, ManualClock, SystemClock
+from adapter.server import kafka_wiring
 from adapter.server.server import Movers, NoMovers, Server
 
 CALL_TIMEOUT_S = 60.0  # no step of a queue manager in memory takes longer, nor on a healthy Kafka
@@ -145,16 +147,19 @@ def queue_manager(
     name: str = "QM1",
     *,
     clock: Literal["manual"] | None = None,
+    bootstrap_servers: str | None = None,
     **settings: int,
 ) -> Iterator[TestQueueManager]:
     """Run a queue manager in this process.
 
-    clock: "manual" for one that stands still until advanced. settings: the fields of
-    core.model.manager.Limits, and max_uncommitted_messages.
+    clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
+    on; None runs in memory. settings: the fields of core.model.manager.Limits, and
+    max_uncommitted_messages. Raises adapter.errors.StartError if the ledger cannot be had.
     """
     if "max_uncommitted_messages" in settings:
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
-    ledger, movers = _in_memory(name)
+    parts = _in_memory(name) if bootstrap_servers is None else _on_kafka(name, bootstrap_servers)
+    ledger, movers = parts
     manager = TestQueueManager(
         name,
         ManualClock() if clock == "manual" else SystemClock(),
@@ -172,3 +177,12 @@ def queue_manager(
 def _in_memory(name: str) -> tuple[Callable[[], Ledger], Movers]:
     log = MemoryLog(f"{name} in memory")
     return lambda: MemoryLedger(log), NoMovers()
+
+
+def _on_kafka(name: str, bootstrap_servers: str) -> tuple[Callable[[], Ledger], Movers]:
+    settings = kafka_wiring.KafkaSettings(bootstrap_servers=bootstrap_servers)
+    try:
+        wired = kafka_wiring.wire(name, settings)
+    except kafka_wiring.TopicError as error:
+        raise StartError(str(error), name) from error
+    return wired.ledger, wired.mover_thread()

@@ -11,7 +11,9 @@ from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import Ledger, LedgerError
-from adapter.movers.process import MoverProcess, MoverSettings
+from adapter.movers.process import MoverProcess
+from adapter.movers.settings import MoverSettings
+from adapter.movers.thread import MoverThread
 from adapter.server.server import Movers
 from adapter.topics import TopicError, Topics, TopicSettings, ledger_spec, settings_for
 
@@ -51,13 +53,18 @@ class Wired:
 
     def movers(self) -> Movers:
         """Make the process that copies from the ledger to the topics."""
-        return MoverProcess(
-            MoverSettings(
-                queue_manager=self._name,
-                bootstrap_servers=self._settings.bootstrap_servers,
-                kafka_options=self._settings.options,
-                topics=self._topics,
-            )
+        return MoverProcess(self._mover_settings())
+
+    def mover_thread(self) -> Movers:
+        """Make movers in this process: for queue managers that live in a test's."""
+        return MoverThread(self._mover_settings())
+
+    def _mover_settings(self) -> MoverSettings:
+        return MoverSettings(
+            queue_manager=self._name,
+            bootstrap_servers=self._settings.bootstrap_servers,
+            kafka_options=self._settings.options,
+            topics=self._topics,
         )
 
 

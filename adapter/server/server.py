@@ -37,6 +37,10 @@ class Movers(Protocol):
         """Say how it ended, or None while it copies."""
         ...
 
+    def statistics(self) -> dict[str, dict[str, int]]:
+        """Return the figures of each mover, by its name; never waits."""
+        ...
+
 
 class NoMovers:
     """A queue manager without Kafka has no topics to copy to."""
@@ -50,6 +54,10 @@ class NoMovers:
     def ended(self) -> str | None:
         """It never ends."""
         return None
+
+    def statistics(self) -> dict[str, dict[str, int]]:
+        """There are no movers."""
+        return {}
 
 
 class Server:
@@ -75,7 +83,7 @@ class Server:
         """Open the port, take the ledger over, serve; returns the address in use."""
         address = await self.listener.listen(host, port)
         await self.owner.start()
-        self._movers.start()
+        await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
         self._watch = asyncio.create_task(self._watch_movers())
         self.listener.serve(self.owner, self._figures)
         return address
@@ -109,7 +117,7 @@ class Server:
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
 
     def _figures(self) -> dict[str, object]:
-        return {"mover_restarts": self._mover_failures}
+        return {"mover_restarts": self._mover_failures, "movers": self._movers.statistics()}
 
     async def _watch_movers(self) -> None:
         """Start the movers again when they end: what they have copied, they know."""

@@ -98,6 +98,11 @@ def units(
         until_s = time.monotonic() + wait_ms / 1000
 
 
+def _was_closed(queue: Queue) -> bool:
+    """Whether another thread has closed the queue or its connection meanwhile."""
+    return queue.is_closed
+
+
 def _get(queue: Queue, channel: Channel, handle: Handle, size: int, wait_ms: int) -> Work | None:
     work = Work(channel, queue.name)
     work.begin()

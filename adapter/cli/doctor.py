@@ -152,7 +152,7 @@ def kafka(servers: str, client: dict[str, str]) -> Iterator[Finding]:
 def queue_manager(address: str) -> Iterator[Finding]:
     """Whether a queue manager answers."""
     try:
-        with adapter.connect(address, connect_timeout=CONNECT_TIMEOUT_S) as qm:
+        with adapter.connect(address, connect_timeout_s=CONNECT_TIMEOUT_S) as qm:
             yield Finding("ok", "queue manager", f"{qm.name} at {address}")
     except Error as problem:
         yield Finding("problem", "queue manager", str(problem))

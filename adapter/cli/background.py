@@ -1,0 +1,113 @@
+"""A queue manager's server in a process of its own, and how it says that it serves.
+
+The server gets its settings on standard input (secrets do not belong on a command line), prints one
+line when it serves, and logs to a file.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import msgspec
+
+from adapter.cli import failures, output
+from adapter.server.main import Ready, ServerSettings
+
+START_TIMEOUT_S = 120.0
+"""Until it serves: it reads its whole ledger first, on a loaded machine."""
+LOOK_S = 0.2
+QUOTED_LINES_MAX = 8
+LINE_BYTES_MAX = 4096
+
+
+class ReadyLine(io.StringIO):
+    """Where a server prints that it serves: shown to people as a sentence."""
+
+    def __init__(self, as_json: bool) -> None:
+        super().__init__()
+        self._as_json = as_json
+
+    def write(self, text: str) -> int:
+        """Take the server's line."""
+        if text.strip():
+            self.show(msgspec.json.decode(text, type=Ready))
+        return len(text)
+
+    def show(self, ready: Ready) -> None:
+        """Show where it serves."""
+        if self._as_json:
+            output.emit(msgspec.structs.asdict(ready))
+        else:
+            click.echo(f"queue manager {ready.queue_manager} serves at {ready.host}:{ready.port}")
+        sys.stdout.flush()
+
+
+def log_file(name: str) -> Path:
+    """Where the log of a queue manager goes: mqk/log in XDG_STATE_HOME, else in ~/.local/state."""
+    base = os.environ.get("XDG_STATE_HOME")
+    folder = (Path(base) if base else Path.home() / ".local" / "state") / "mqk" / "log"
+    return folder / f"{name.replace('/', '%')}.log"
+
+
+def start(settings: ServerSettings, log: Path) -> Ready:
+    """Start a server that outlives us; return when it serves, Failed if it does not."""
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        begin = log.stat().st_size if log.exists() else 0
+        with log.open("ab") as errors:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "adapter.server.main"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                start_new_session=True,
+            )  # fmt: skip
+    except OSError as problem:
+        raise failures.Failed(f"{log} cannot be written: {problem.strerror}") from problem
+    assert process.stdin is not None, "a pipe was asked for"
+    process.stdin.write(msgspec.json.encode(settings))
+    process.stdin.close()
+    try:
+        return await_ready(process, settings.queue_manager, log, begin)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+
+
+def await_ready(process: subprocess.Popen[bytes], name: str, log: Path, begin: int) -> Ready:
+    """Read the line that it prints when it serves."""
+    assert process.stdout is not None, "a pipe was asked for"
+    deadline_s = time.monotonic() + START_TIMEOUT_S
+    line = b""
+    while not line.endswith(b"\n"):
+        if time.monotonic() > deadline_s:
+            raise failures.Failed(
+                f"queue manager {name} does not serve after {START_TIMEOUT_S:.0f} s; "
+                f"its log is {log}"
+            )
+        if not select.select([process.stdout], [], [], LOOK_S)[0]:
+            continue
+        piece = os.read(process.stdout.fileno(), LINE_BYTES_MAX)
+        if not piece:
+            process.wait()
+            raise failures.Failed(f"queue manager {name} did not start: {last_words(log, begin)}")
+        line += piece
+    process.stdout.close()
+    return msgspec.json.decode(line, type=Ready)
+
+
+def last_words(log: Path, begin: int) -> str:
+    """What the server said last: its own sentence if there is one."""
+    with log.open("rb") as file:
+        file.seek(begin)
+        lines = file.read().decode(errors="replace").strip().splitlines()
+    sentences = [line.removeprefix("mqk: ") for line in lines if line.startswith("mqk: ")]
+    if sentences:
+        return sentences[-1]
+    return "\n".join(lines[-QUOTED_LINES_MAX:]) or f"it said nothing; its log is {log}"

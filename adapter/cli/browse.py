@@ -1,0 +1,32 @@
+"""mqk browse: look at the messages of a queue without taking them."""
+
+from __future__ import annotations
+
+import itertools
+
+import click
+
+import adapter
+from adapter.cli import messages, options, output
+
+
+@click.command()
+@click.argument("queue")
+@click.option("--limit", type=click.IntRange(min=1), help="Show at most so many messages.")
+@messages.id_options
+@options.queue_manager
+@options.json_output
+def browse(queue: str, limit: int | None, qmgr: str, as_json: bool, **ids: bytes | None) -> None:
+    """Show the messages on QUEUE in the order of delivery; none is removed.
+
+    Each line is [priority], put time, message id and body. Messages in open units are left out.
+    """
+    with (
+        adapter.connect(qmgr, application="mqk browse") as qm,
+        qm.queue(queue, open_for="browse") as opened,
+    ):
+        for message in itertools.islice(opened.browse(**ids), limit):
+            if as_json:
+                output.emit(messages.as_json(message))
+            else:
+                click.echo(messages.as_line(message))

@@ -1,0 +1,90 @@
+"""mqk get: take messages off a queue and print them.
+
+Each message is got in a unit that is committed when it has been printed: if whoever reads the
+output goes away, the message stays on the queue.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+import adapter
+from adapter.cli import messages, options, output
+from adapter.errors import Error
+
+
+class NothingCame(Error):  # noqa: N818 -- it says what happened
+    """No message in time; as MQI programs know it."""
+
+    reason, reason_name = 2033, "MQRC_NO_MSG_AVAILABLE"
+
+
+@click.command()
+@click.argument("queue")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="S",
+    show_default=True,
+    help="Wait so many seconds for each message.",
+)
+@click.option("--wait", is_flag=True, help="Wait for ever.")
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Get so many messages; exit status 1 if fewer come.",
+)
+@click.option("--all", "everything", is_flag=True, help="Get messages until none comes in time.")
+@click.option("--raw", is_flag=True, help="Print bodies as they are, without a line's end.")
+@messages.id_options
+@options.queue_manager
+@options.json_output
+def get(
+    queue: str,
+    timeout_s: float,
+    wait: bool,
+    count: int,
+    everything: bool,
+    raw: bool,
+    qmgr: str,
+    as_json: bool,
+    message_id: bytes | None,
+    correlation_id: bytes | None,
+    group_id: bytes | None,
+) -> None:
+    """Get messages from QUEUE and print their bodies, a line each."""
+    timeout = None if wait else timeout_s
+    got = 0
+    with (
+        adapter.connect(qmgr, application="mqk get") as qm,
+        qm.queue(queue, open_for="input") as opened,
+    ):
+        while everything or got < count:
+            with qm.unit():
+                message = opened.get(
+                    timeout=timeout, message_id=message_id, correlation_id=correlation_id,
+                    group_id=group_id,
+                )  # fmt: skip
+                if message is None:
+                    break
+                show(message, as_json, raw)
+            got += 1
+    if got < count and not everything:
+        raise NothingCame(f"{got} of {count} messages came from {queue} in time", queue)
+
+
+def show(message: adapter.Message, as_json: bool, raw: bool) -> None:
+    """Print one message, and make sure that it has gone out."""
+    if as_json:
+        output.emit(messages.as_json(message))
+        return
+    out: Any = sys.stdout.buffer
+    out.write(message.body if raw else message.body + b"\n")
+    out.flush()

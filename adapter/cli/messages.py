@@ -1,0 +1,91 @@
+"""Messages on the command line: ids as people type them, bodies as people read them.
+
+Shared by put, get and browse; it must not know how messages move.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+import adapter
+
+ID_BYTES = 24
+TEXT_ID = "text:"
+
+
+def identifier(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> bytes | None:
+    """Read an id: up to 48 hexadecimal digits, or text:WORD; filled up with zeros."""
+    if value is None:
+        return None
+    try:
+        if value.startswith(TEXT_ID):
+            found = value.removeprefix(TEXT_ID).encode()
+        else:
+            found = bytes.fromhex(value)
+    except ValueError as problem:
+        raise click.BadParameter(
+            f"{value!r} is neither hexadecimal digits nor {TEXT_ID}WORD"
+        ) from problem
+    if not 0 < len(found) <= ID_BYTES:
+        raise click.BadParameter(f"{value!r} has {len(found)} bytes; an id has 1 to {ID_BYTES}")
+    return found.ljust(ID_BYTES, b"\0")
+
+
+def id_options(command: Any) -> Any:
+    """--message-id, --correlation-id and --group-id."""
+    for name in ("group-id", "correlation-id", "message-id"):
+        command = click.option(
+            f"--{name}", callback=identifier, metavar="HEX|text:WORD",
+            help=f"The {name.replace('-', ' ')}: up to {ID_BYTES} bytes.",
+        )(command)  # fmt: skip
+    return command
+
+
+def as_json(message: adapter.Message) -> dict[str, Any]:
+    """Everything there is to tell of a message; a body that is no text is in hexadecimal."""
+    try:
+        body: dict[str, Any] = {"body": message.body.decode()}
+    except UnicodeDecodeError:
+        body = {"body_hex": message.body}
+    return body | {
+        "message_id": message.message_id,
+        "correlation_id": message.correlation_id,
+        "group_id": message.group_id,
+        "group_seq": message.group_seq,
+        "last_in_group": message.last_in_group,
+        "priority": message.priority,
+        "persistent": message.persistent,
+        "backout_count": message.backout_count,
+        "put_time": time_of(message.put_time),
+        "expiry_s": message.expiry_s,
+        "format": message.format,
+        "message_type": message.message_type,
+        "reply_to": message.reply_to,
+        "reply_to_queue_manager": message.reply_to_queue_manager,
+        "properties": message.properties or {},
+        "unit_id": message.unit_id,
+        "unit_index": message.unit_index,
+        "unit_size": message.unit_size,
+    }
+
+
+def as_line(message: adapter.Message) -> str:
+    """A message on one line: priority, put time, the end of its id, its body made printable."""
+    body = message.body.decode(errors="backslashreplace")
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in body)
+    times = f" (backed out {message.backout_count}x)" if message.backout_count else ""
+    heading = f"[{message.priority}] {time_of(message.put_time)} {message.message_id.hex()}"
+    return f"{heading}{times}  {shown}"
+
+
+def time_of(when: datetime | None) -> str:
+    """A time as people write it, UTC."""
+    if when is None:
+        return ""
+    text = when.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")

@@ -1,0 +1,130 @@
+"""mqk qmgr start, stop and status: the process of a queue manager.
+
+In the foreground the server runs in this process; with --background in one of its own, which this
+one waits for until it serves.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+import adapter
+from adapter.cli import background, failures, options, output
+from adapter.cli.background import ReadyLine
+from adapter.errors import ConnectionBroken
+from adapter.server import main as server
+from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.main import ServerSettings
+
+STOP_TIMEOUT_S = 60.0
+"""For the last entries to become durable and the mover to end."""
+CONNECT_TIMEOUT_S = 5.0
+POLL_S = 0.05
+
+
+@click.group()
+def qmgr() -> None:
+    """Queue managers: start, stop, status."""
+
+
+@qmgr.command()
+@click.argument("name")
+@options.kafka_client
+@click.option(
+    "--listen",
+    callback=options.address,
+    default=options.DEFAULT_ADDRESS,
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where it listens; loopback only. Port 0: any free one.",
+)
+@click.option(
+    "--background", "in_background", is_flag=True, help="Return when it serves, and let it go on."
+)
+@click.option(
+    "--log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --background: where its log goes.",
+)
+@options.json_output
+def start(
+    name: str,
+    bootstrap_servers: str,
+    command_config: Path | None,
+    settings: dict[str, str],
+    listen: tuple[str, int],
+    in_background: bool,
+    log: Path | None,
+    as_json: bool,
+) -> None:
+    """Start the queue manager NAME on a Kafka.
+
+    One process at a time owns a queue manager: one that is started again takes it over.
+    """
+    client = options.kafka_options(command_config, settings)
+    wanted = ServerSettings(
+        queue_manager=name,
+        kafka=KafkaSettings(bootstrap_servers=bootstrap_servers, options=client),
+        host=listen[0],
+        port=listen[1],
+    )
+    if in_background:
+        log = log or background.log_file(name)
+        ReadyLine(as_json).show(background.start(wanted, log))
+        if not as_json:
+            click.echo(f"log: {log}")
+    elif log is not None:
+        raise click.UsageError("--log goes with --background; in the foreground use 2>FILE")
+    else:
+        server.configure_logging()
+        server.run(wanted, ReadyLine(as_json))
+
+
+@qmgr.command()
+@options.queue_manager
+@options.json_output
+def stop(qmgr: str, as_json: bool) -> None:
+    """Stop a queue manager; open units are backed out. Returns when it has stopped."""
+    with adapter.connect(
+        qmgr, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=0.0, application="mqk qmgr"
+    ) as qm:
+        name = qm.name
+        qm.stop_queue_manager()
+    deadline_s = time.monotonic() + STOP_TIMEOUT_S
+    while serves(qmgr):
+        if time.monotonic() > deadline_s:
+            raise failures.Failed(f"queue manager {name} still serves after {STOP_TIMEOUT_S:.0f} s")
+        time.sleep(POLL_S)
+    if as_json:
+        output.emit({"queue_manager": name, "stopped": True})
+    else:
+        click.echo(f"queue manager {name} has stopped")
+
+
+def serves(address: str) -> bool:
+    """Whether a queue manager still answers there."""
+    try:
+        adapter.connect(address, connect_timeout_s=POLL_S, reconnect_timeout_s=0.0).close()
+    except ConnectionBroken:
+        return False
+    return True
+
+
+@qmgr.command()
+@options.queue_manager
+@options.json_output
+def status(qmgr: str, as_json: bool) -> None:
+    """Show the figures of a running queue manager."""
+    with adapter.connect(
+        qmgr, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=0.0, application="mqk qmgr"
+    ) as qm:
+        figures: dict[str, Any] = qm.figures()
+    if as_json:
+        output.emit(figures)
+    else:
+        output.table(("figure", "value"), sorted(figures.items()))

@@ -1,0 +1,186 @@
+"""One run of the demo, from the first message to the verdict.
+
+It tells the story in order; the stage, the screen and the checker do the work.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from adapter.demo import checker, flights, queues
+from adapter.demo.copies import Copies
+from adapter.demo.errors import DemoError
+from adapter.demo.outcome import Outcome
+from adapter.demo.screen import Screen
+from adapter.demo.stage import Depths, Restart, Stage
+from adapter.localkafka import LocalKafka
+
+LOOK_S = 0.1
+LOOK_CLOSELY_S = 0.01
+"""A short run is over before anybody who looks rarely has seen half of it."""
+SHORT_RUN = 20_000
+STALL_S = 60.0
+"""Nothing moves for so long: it never will."""
+CHECK_TIMEOUT_S = 600.0
+
+FAULTS = ("lost", "duplicated", "out_of_order")
+OTHER_FAULTS = tuple(kind for kind in checker.KINDS if kind not in FAULTS)
+
+
+def run(count: int, screen: Screen) -> Outcome:
+    """Run the demo with the first so many flights; DemoError if it cannot be run to its end."""
+    began_s = time.monotonic()
+    archive = flights.fetch(screen.say)
+    lines = flights.load(archive, count)
+    with tempfile.TemporaryDirectory(prefix="mqk-demo-") as folder:
+        screen.say("starting Kafka")
+        with LocalKafka(say=screen.say) as kafka:
+            with Stage(kafka, Path(folder)) as stage:
+                played = play(stage, archive, len(lines), screen)
+                played["left"] = settle(stage, kafka.bootstrap_servers, len(lines), screen)
+            screen.say("checking the topics with a program that shares no code with us")
+            report = check(kafka.bootstrap_servers, archive, len(lines), screen)
+    elapsed_s = time.monotonic() - began_s
+    return judge(lines, report, played, elapsed_s)
+
+
+def play(stage: Stage, archive: Path, count: int, screen: Screen) -> dict[str, Any]:
+    """Put and handle all flights, with a kill in the middle."""
+    stage.open()
+    screen.say(f"queue manager {queues.QUEUE_MANAGER} serves at {stage.address}")
+    stage.begin(archive, count)
+    screen.say(f"a producer and two workers begin: {count:,} flights")
+    began_s = time.monotonic()
+    handle(stage, count, count // 2, screen)
+    screen.say("half way: holding replies and killing the queue manager (SIGKILL)")
+    restart = stage.kill_and_restart()
+    screen.say(told(restart))
+    handle(stage, count, count, screen)
+    handled_s = time.monotonic() - began_s
+    figures = stage.end()
+    return {
+        "restart": restart,
+        "units_lost": figures["lost"],
+        "units_failed": figures["failed"] - figures["lost"],
+        "put_per_s": count / max(figures["seconds"], 0.001),
+        "handled_per_s": count / handled_s,
+    }
+
+
+def told(restart: Restart) -> str:
+    """The kill in words."""
+    return (
+        f"it was killed with {restart.commits_held} commits done but unanswered, and serves again "
+        f"after {restart.seconds:.2f} s"
+    )
+
+
+def handle(stage: Stage, count: int, until: int, screen: Screen) -> None:
+    """Watch until so many flights are handled; all of them: until nothing is open either."""
+    look_s = LOOK_CLOSELY_S if count <= SHORT_RUN else LOOK_S
+    moved_s, before = time.monotonic(), None
+    while True:
+        depths = stage.depths()
+        show(depths, count, screen)
+        if depths.handled >= until and (until < count or is_over(stage, depths)):
+            return
+        if depths != before:
+            moved_s, before = time.monotonic(), depths
+        if time.monotonic() - moved_s > STALL_S:
+            raise DemoError(
+                f"nothing has moved for {STALL_S:.0f} s: {depths.waiting:,} flights wait, "
+                f"{depths.done:,} are done, {depths.backed_out:,} backed out"
+            )
+        time.sleep(look_s)
+
+
+def is_over(stage: Stage, depths: Depths) -> bool:
+    """Whether everything is put and no unit holds anything."""
+    return stage.is_all_put and not depths.open
+
+
+def show(depths: Depths, count: int, screen: Screen) -> None:
+    """Move the bars."""
+    screen.show("put", min(count, depths.waiting + depths.handled), count)
+    screen.show("done or backed out", min(count, depths.handled), count)
+
+
+def settle(stage: Stage, servers: str, count: int, screen: Screen) -> int:
+    """Wait until the mover has copied everything, stop the queue manager; what is left on IN."""
+    left = stage.depths().waiting
+    with Copies(servers, queues.QUEUE_MANAGER) as copies:
+        moved_s, before, copied = time.monotonic(), -1, 0
+        while copied < 2 * count and time.monotonic() - moved_s < STALL_S:
+            copied = copies.count(LOOK_S)
+            screen.show("copied to the topics", copied, 2 * count)
+            if copied != before:
+                moved_s, before = time.monotonic(), copied
+    stage.close_manager()
+    return left
+
+
+def check(servers: str, archive: Path, count: int, screen: Screen) -> dict[str, Any]:
+    """Run the checker and return its report."""
+    command = [
+        sys.executable, "-P", checker.__file__, "--bootstrap-server", servers,
+        "--archive", str(archive), "--flights", str(count),
+        "--queue-manager", queues.QUEUE_MANAGER, "--json",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            report = follow(process, count, screen)
+            _, said = process.communicate(timeout=CHECK_TIMEOUT_S)
+        except BaseException:
+            process.kill()
+            raise
+    if report is None:
+        raise DemoError(f"the checker ended with status {process.returncode}: {said.strip()}")
+    return report
+
+
+def follow(process: subprocess.Popen[str], count: int, screen: Screen) -> dict[str, Any] | None:
+    """Read what the checker tells while it works; its last word is the report."""
+    assert process.stdout is not None, "a pipe was asked for"
+    for line in process.stdout:
+        told: dict[str, Any] = msgspec.json.decode(line)
+        if "ok" in told:
+            screen.show("checked", 2 * count, 2 * count)
+            return told
+        screen.show("checked", told["read"], 2 * count)
+    return None
+
+
+def judge(
+    lines: list[str], report: dict[str, Any], played: dict[str, Any], elapsed_s: float
+) -> Outcome:
+    """Put the figures together."""
+    restart: Restart = played["restart"]
+    return Outcome(
+        flights=len(lines),
+        never_departed=sum(not flights.flight_of(line).departed for line in lines),
+        put=report["in"],
+        done=report["done"],
+        backed_out=report["backout"],
+        left=played["left"],
+        lost=report["lost"],
+        duplicated=report["duplicated"],
+        out_of_order=report["out_of_order"],
+        other_faults=sum(report[kind] for kind in OTHER_FAULTS),
+        commits_unanswered=restart.commits_held,
+        units_lost=int(played["units_lost"]),
+        units_failed=int(played["units_failed"]),
+        put_per_s=played["put_per_s"],
+        handled_per_s=played["handled_per_s"],
+        restart_s=restart.seconds,
+        elapsed_s=elapsed_s,
+        examples=report["examples"],
+    )

@@ -1,0 +1,187 @@
+"""The demo's stage: Kafka, a queue manager, a proxy before two workers, a producer.
+
+Everything runs in processes of its own, as it would in earnest. The queue manager is started by the
+command that users type, and killed without warning; whatever happens, nothing is left running.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from msgspec import Struct
+
+import adapter
+from adapter.demo import queues
+from adapter.demo.commits import CommitWatch
+from adapter.demo.errors import DemoError
+from adapter.demo.processes import Process
+from adapter.demo.proxy import HOST, Proxy
+from adapter.localkafka import LocalKafka, free_port
+
+WORKERS = 2
+START_TIMEOUT_S = 120.0
+"""For the queue manager to serve: it reads its whole ledger, on a loaded machine."""
+HELD_TIMEOUT_S = 20.0
+"""For a commit to be answered once replies are held: workers commit many times a second."""
+
+
+class Restart(Struct):
+    """How the queue manager was killed and came back. seconds: from the kill to the first answer.
+
+    commits_held: commits that were durable, and whose answer no worker had got.
+    """
+
+    commits_held: int
+    seconds: float
+
+
+class Depths(Struct):
+    """What is on the queues now. open: whether a unit holds anything."""
+
+    waiting: int
+    done: int
+    backed_out: int
+    open: bool
+
+    @property
+    def handled(self) -> int:
+        return self.done + self.backed_out
+
+
+class Stage:
+    """A context manager: leaving ends every process that it started."""
+
+    def __init__(self, kafka: LocalKafka, folder: Path) -> None:
+        self._servers = kafka.bootstrap_servers
+        self._folder = folder
+        self._ends = ExitStack()
+        self._port = free_port()
+        self._manager: Process | None = None
+        self._watch = CommitWatch()
+        self._proxy = self._ends.enter_context(Proxy(HOST, self._port, tap=self._watch))
+        self._cast: list[Process] = []
+        self._producer: Process | None = None
+        self._qm: adapter.Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._ends:
+            for process in [*self._cast, *([self._manager] if self._manager else [])]:
+                process.kill()
+
+    @property
+    def address(self) -> str:
+        """Where the queue manager listens."""
+        return f"{HOST}:{self._port}"
+
+    @property
+    def qm(self) -> adapter.Connection:
+        """The demo's own connection, which does not go through the proxy."""
+        assert self._qm is not None, "the queue manager was not started"
+        return self._qm
+
+    def open(self) -> None:
+        """Start the queue manager and define the queues."""
+        self._start_manager()
+        self._qm = adapter.connect(self.address, application="demo")
+        self._ends.callback(self._qm.close)
+        for name in (queues.DONE, queues.BACKOUT):
+            self._qm.define_queue(name)
+        self._qm.define_queue(
+            queues.IN,
+            backout_threshold=queues.BACKOUT_THRESHOLD,
+            backout_requeue_queue=queues.BACKOUT,
+        )
+
+    def begin(self, archive: Path, flights: int) -> None:
+        """Start the producer and the workers."""
+        put = ["--address", self.address, "--archive", str(archive), "--flights", str(flights)]
+        self._producer = self._run("producer", "adapter.demo.producer", put)
+        for number in range(1, WORKERS + 1):
+            address = ["--address", self._proxy.address]
+            self._run(f"worker {number}", "adapter.demo.worker", address)
+
+    def depths(self) -> Depths:
+        """Look at the queues, and whether everybody still works."""
+        for process in self._cast:
+            process.check()
+        status = {one.name: one for one in self.qm.queue_status("FLIGHTS.*")}
+        return Depths(
+            waiting=status[queues.IN].current_depth,
+            done=status[queues.DONE].current_depth,
+            backed_out=status[queues.BACKOUT].current_depth,
+            open=any(one.uncommitted for one in status.values()),
+        )
+
+    @property
+    def is_all_put(self) -> bool:
+        """Whether the producer has done its work."""
+        return self._producer is not None and not self._producer.is_running
+
+    def kill_and_restart(self) -> Restart:
+        """Hold the workers' replies, SIGKILL the queue manager, start it again.
+
+        The commits that were answered into the proxy are durable, and their workers do not know.
+        """
+        assert self._manager is not None, "the queue manager was not started"
+        self._proxy.hold_replies()
+        self._watch.hold()
+        held = self._watch.await_held(HELD_TIMEOUT_S)
+        self._manager.kill()
+        killed_s = time.monotonic()
+        held = self._watch.statistics()["held"]
+        self._proxy.cut()
+        self._proxy.release()
+        self._watch.deliver()
+        self._start_manager()
+        return Restart(held, time.monotonic() - killed_s)
+
+    def end(self) -> dict[str, int | float]:
+        """Stop the workers when all is done; the figures of workers and producer, added up."""
+        totals: dict[str, int | float] = {"lost": 0, "failed": 0, "seconds": 0.0}
+        for process in self._cast:
+            status = process.stop()
+            figures = process.figures()
+            if status != 0 or figures is None:
+                raise DemoError(
+                    f"the {process.name} ended with status {status}. It said:\n{process.said()}"
+                )
+            for name in totals:
+                totals[name] += figures.get(name, 0)
+        self._cast = []
+        return totals
+
+    def close_manager(self) -> None:
+        """Stop the queue manager as an operator does."""
+        assert self._manager is not None, "the queue manager was not started"
+        status = self._manager.stop()
+        if status != 0:
+            raise DemoError(
+                f"the queue manager ended with status {status}. It said:\n{self._manager.said()}"
+            )
+        self._manager = None
+
+    def _run(self, name: str, module: str, arguments: list[str]) -> Process:
+        process = Process(name, ["-m", module, *arguments], self._folder)
+        self._cast.append(process)
+        return process
+
+    def _start_manager(self) -> None:
+        """Start the server process, and wait until it answers."""
+        command = [
+            "-m", "adapter.cli", "qmgr", "start", queues.QUEUE_MANAGER,
+            "--bootstrap-server", self._servers, "--listen", self.address, "--json",
+        ]  # fmt: skip
+        self._manager = Process("queue manager", command, self._folder)
+        self._manager.await_line(START_TIMEOUT_S)

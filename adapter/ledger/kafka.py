@@ -35,16 +35,18 @@ poll serves all reports that wait, and on_durable is called once for them, with 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode, n_of
 from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_reader import (
+    NO_OFFSET,
     PARTITION,
     KafkaLedgerReader,
     Source,
+    offset_of,
     read_values,
     take_all,
     unavailable,
@@ -70,7 +72,8 @@ __all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
 POLL_S = 0.1
 """How long the poll thread may be deaf to a stop; it wakes at once for reports."""
 STOP_TIMEOUT_S = 10.0
-NO_OFFSET = -1
+ATTEMPTS_KEPT = 100
+"""Owner ids of ours whose OWNER_CHANGED may still land: a request does not live for hours."""
 
 Durable = Callable[[int], None]
 Doubt = Callable[[str], None]
@@ -79,11 +82,14 @@ Doubt = Callable[[str], None]
 class Writer:
     """One producer and the term it writes."""
 
-    def __init__(self, settings: LedgerSettings, owner: bytes) -> None:
+    def __init__(
+        self, settings: LedgerSettings, owner: bytes, earlier: Collection[bytes] = ()
+    ) -> None:
         self.promised_n = 0
         self.doubted = False
         self._settings = settings
         self._owner = owner
+        self._earlier = earlier
         self._last_error = ""
         self._failure = ""  # why the term is over
         self._ended = False
@@ -135,7 +141,7 @@ class Writer:
 
     def start(self, offset: int, on_durable: Durable, on_doubt: Doubt) -> None:
         """Begin the term behind our OWNER_CHANGED."""
-        self._term = Term(self._settings.topic, self._owner, offset)
+        self._term = Term(self._settings.topic, self._owner, offset, self._earlier)
         self._thread = threading.Thread(
             target=self._run,
             args=(self._producer, self._term, on_durable, on_doubt),
@@ -238,12 +244,6 @@ class Writer:
         self._last_error = describe(error)
 
 
-def offset_of(message: Message) -> int:
-    """The offset of a delivery report; NO_OFFSET if it has none."""
-    offset = message.offset()
-    return NO_OFFSET if offset is None or offset < 0 else offset
-
-
 class KafkaLedger:
     """The ledger of one queue manager on Kafka; see the module's text and the port.
 
@@ -256,6 +256,7 @@ class KafkaLedger:
         self._settings = settings
         self._writer: Writer | None = None
         self._last_owner = NOBODY
+        self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
         self._counts = dict.fromkeys(("takeovers", "replayed", "appends", "durable", "doubts"), 0)
 
     def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None]) -> Taken:
@@ -263,7 +264,8 @@ class KafkaLedger:
         self.close()
         with Source(self._settings) as source:
             source.check_topic()
-            writer = Writer(self._settings, owner)
+            writer = Writer(self._settings, owner, tuple(self._attempted))
+            self._attempted.append(owner)
             try:
                 offset = writer.change_owner(who)
                 taken = self._replay(source, owner, offset, replay)

@@ -6,17 +6,22 @@ to that. Nothing here decides which records count.
 """
 
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from msgspec import Struct
 
+from adapter.ledger.envelope import Envelope, NewerVersion
 from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_settings import LedgerSettings, consumer_settings
 from adapter.ledger.port import Entry, LedgerMismatch, LedgerUnavailable, Position
-from adapter.ledger.scan import Scan
+from adapter.ledger.scan import Scan, newer_record
+from adapter.ledger.validity import Validity, Verdict
 
 PARTITION = 0
+NO_OFFSET = -1
 BATCH_RECORDS_MAX = 10_000
 # How long one wait for records may be while there is more to do than to wait.
 POLL_S = 0.5
@@ -166,6 +171,33 @@ def read_values(settings: LedgerSettings, offsets: range) -> list[bytes | None]:
     return values
 
 
+class Judged(Struct, gc=False):
+    """Any record of a ledger with its verdict, for people; envelope: None if it is no record."""
+
+    offset: int
+    time_ms: int
+    verdict: Verdict
+    envelope: Envelope | None
+
+
+def inspect(settings: LedgerSettings) -> Iterator[Judged]:
+    """Every record from the first to the one that is last now, valid or not, in order."""
+    validity = Validity()
+    with Source(settings) as source:
+        source.check_topic()
+        first, end = source.bounds()
+        source.start(first)
+        while first < end:
+            for message in source.take_some():
+                offset = offset_of(message)
+                first = offset + 1
+                try:
+                    verdict, envelope = validity.judge_value(message.value())
+                except NewerVersion as newer:
+                    raise newer_record(settings.topic, offset, newer) from newer
+                yield Judged(offset, message.timestamp()[1], verdict, envelope)
+
+
 class KafkaLedgerReader:
     """Tails a ledger topic from its start, or from the position of the last entry that is done.
 
@@ -207,8 +239,14 @@ class KafkaLedgerReader:
         return source
 
 
+def offset_of(message: Message) -> int:
+    """The offset of a record or a delivery report; NO_OFFSET if it has none."""
+    offset = message.offset()
+    return NO_OFFSET if offset is None or offset < 0 else offset
+
+
 def take_all(scan: Scan, batch: list[Message]) -> list[Entry]:
     """Take a batch of records; the valid entries among them."""
     take = scan.take
-    taken = (take(one.offset(), one.timestamp()[1], one.value()) for one in batch)  # type: ignore[arg-type]  # records that came have an offset
+    taken = (take(offset_of(one), one.timestamp()[1], one.value()) for one in batch)
     return [entry for entry in taken if entry is not None]

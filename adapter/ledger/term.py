@@ -6,9 +6,9 @@ between and the entry is valid. A jump in offset is a gap that must be read: voi
 harmless, an OWNER_CHANGED deposes us. It does no reading itself, and must not know Kafka.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from adapter.ledger.envelope import NewerVersion
+from adapter.ledger.envelope import Envelope, NewerVersion
 from adapter.ledger.port import Deposed
 from adapter.ledger.validity import Validity, Verdict
 
@@ -16,12 +16,15 @@ from adapter.ledger.validity import Validity, Verdict
 class Term:
     """One owner's term. next_n: for the next append; durable_n: all up to it may be promised."""
 
-    __slots__ = ("durable_n", "next_n", "next_offset", "owner", "topic")
+    __slots__ = ("durable_n", "earlier", "next_n", "next_offset", "owner", "topic")
 
-    def __init__(self, topic: str, owner: bytes, offset: int) -> None:
-        """offset: of our OWNER_CHANGED."""
+    def __init__(
+        self, topic: str, owner: bytes, offset: int, earlier: Collection[bytes] = ()
+    ) -> None:
+        """offset: of our OWNER_CHANGED. earlier: owner ids that were ours and may land late."""
         self.topic = topic
         self.owner = owner
+        self.earlier = earlier
         self.next_n = 1
         self.durable_n = 0
         self.next_offset = offset + 1
@@ -47,7 +50,7 @@ class Term:
             except NewerVersion as newer:
                 return f"{self.topic} at offset {at}: {newer}"
             if verdict is Verdict.OWNER_CHANGED and envelope is not None:
-                return deposed(self.topic, at, envelope.owner, envelope.payload)
+                return self._ended_by(at, envelope)
         if offset < self.next_offset or validity.voided or validity.next_n <= n:
             return (
                 f"{self.topic}: entry n {n} was reported at offset {offset}, and it is not valid "
@@ -58,10 +61,13 @@ class Term:
         self.next_offset = offset + 1
         return ""
 
-
-def deposed(topic: str, offset: int, rival: bytes, who: bytes) -> Deposed:
-    """Say that another owner has taken the ledger."""
-    return Deposed(
-        f"{topic}: another owner took over at offset {offset}: "
-        f"{who.decode(errors='replace')} ({rival.hex()})"
-    )
+    def _ended_by(self, offset: int, change: Envelope) -> str:
+        """Say whose OWNER_CHANGED ended the term: a rival's, or an earlier attempt of our own."""
+        owner = change.owner.hex()
+        if change.owner in self.earlier:
+            return (
+                f"{self.topic}: an earlier attempt of ours to take over ({owner}), given up after "
+                f"a timeout, was written late, at offset {offset}"
+            )
+        who = change.payload.decode(errors="replace")
+        return Deposed(f"{self.topic}: another owner took over at offset {offset}: {who} ({owner})")

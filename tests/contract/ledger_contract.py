@@ -375,6 +375,31 @@ class LedgerContract:
         with pytest.raises(LedgerMismatch, match=r"created again.*saved position"):
             place.reader(position).read(WAIT_S)
 
+    def test_a_topic_created_again_under_its_owner_is_fatal(self, place: Place) -> None:
+        """Else the owner would take over the empty topic and forget everything."""
+        ledger = place.ledger()
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one", b"two"])
+        place.recreate()
+        ledger.append(b"three")
+        heard.wait_doubt()
+        assert heard.durable[-1] == 2
+        with pytest.raises(LedgerMismatch, match="has lost owner"):
+            take(ledger)
+
+    def test_a_topic_created_again_under_a_reader_is_fatal(self, place: Place) -> None:
+        ledger = place.ledger()
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one", b"two"])
+        reader = place.reader()
+        read_exactly(reader, 2)
+        ledger.close()
+        place.recreate()
+        with pytest.raises(LedgerMismatch, match="created again"):
+            read_exactly(reader, 1)
+
     def test_a_truncated_ledger_is_fatal(self, place: Place, ledger: Ledger) -> None:
         heard = Heard(ledger)
         take(ledger)

@@ -1,17 +1,119 @@
-"""The ledger contract, kept by the ledger on a real Kafka."""
+"""The ledger contract, kept by the ledger on a real Kafka; and what only it can meet."""
 
 from collections.abc import Callable, Iterator
 
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from adapter.localkafka import LocalKafka
+from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
+from adapter.ledger.kafka_reader import inspect
+from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.ledger.port import Deposed, LedgerMismatch, LedgerUnavailable
+from adapter.ledger.validity import Verdict
+from adapter.localkafka import LocalKafka, free_port
 from tests.contract.kafka_place import KafkaPlace
-from tests.contract.ledger_contract import LedgerContract
+from tests.contract.ledger_contract import (
+    WAIT_S,
+    Heard,
+    LedgerContract,
+    new_owner,
+    payloads_of,
+    take,
+    write_durably,
+)
+
+
+@pytest.fixture
+def kafka_place(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[KafkaPlace]:
+    place = KafkaPlace(kafka.bootstrap_servers, f"mq.{unique_name()}.ledger")
+    yield place
+    place.close()
 
 
 class TestKafkaLedger(LedgerContract):
     @pytest.fixture
-    def place(self, kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[KafkaPlace]:
-        place = KafkaPlace(kafka.bootstrap_servers, f"mq.{unique_name()}.ledger")
-        yield place
-        place.close()
+    def place(self, kafka_place: KafkaPlace) -> KafkaPlace:
+        return kafka_place
+
+
+def test_a_take_over_of_ours_that_lands_late_is_no_rival(kafka_place: KafkaPlace) -> None:
+    """Its owner doubts, but need not step down: nobody else is there."""
+    ledger = kafka_place.ledger()
+    given_up = new_owner()
+    ledger.take_over(given_up, "given up", lambda _entry: None)
+    heard = Heard(ledger)
+    take(ledger)
+    write_durably(ledger, heard, [b"one"])
+    kafka_place.write(encode(OWNER_CHANGED, given_up, 0, b"given up"))
+    ledger.append(b"void")
+    doubt = heard.wait_doubt()
+    assert "written late" in doubt
+    assert not isinstance(doubt, Deposed)
+    assert payloads_of(take(ledger)[1]) == [b"one"]
+
+
+def test_every_record_can_be_inspected(kafka_place: KafkaPlace) -> None:
+    owner = new_owner()
+    kafka_place.write(encode(OWNER_CHANGED, owner, 0, b"somebody"))
+    kafka_place.write(encode(ENTRY, owner, 1, b"one"))
+    kafka_place.write(encode(ENTRY, owner, 1, b"one"))
+    kafka_place.write(b"text")
+    kafka_place.write(encode(ENTRY, owner, 3, b"three"))
+    judged = list(inspect(kafka_place.settings))
+    assert [one.verdict for one in judged] == [
+        Verdict.OWNER_CHANGED,
+        Verdict.VALID,
+        Verdict.DUPLICATE,
+        Verdict.CORRUPT,
+        Verdict.VOID,
+    ]
+    assert [one.offset for one in judged] == [0, 1, 2, 3, 4]
+    assert judged[1].envelope is not None
+    assert judged[1].envelope.payload == b"one"
+    assert judged[3].envelope is None
+
+
+def test_inspecting_stops_at_a_newer_versions_record(kafka_place: KafkaPlace) -> None:
+    kafka_place.write(b"\x02" + encode(ENTRY, new_owner(), 1, b"")[1:])
+    with pytest.raises(LedgerMismatch, match=r"offset 0: .*newer mqk"):
+        list(inspect(kafka_place.settings))
+
+
+def test_an_unreachable_kafka() -> None:
+    address = f"127.0.0.1:{free_port()}"
+    settings = LedgerSettings(
+        bootstrap_servers=address, topic="mq.NOBODY.ledger", read_timeout_s=0.5
+    )
+    with pytest.raises(LedgerUnavailable, match=f"mq.NOBODY.ledger on {address}.*try again") as one:
+        take(KafkaLedger(settings))
+    assert one.value.retriable
+    with pytest.raises(LedgerUnavailable, match="try again"):
+        KafkaLedgerReader(settings).read(0.1)
+
+
+def test_a_topic_that_does_not_exist(kafka: LocalKafka) -> None:
+    settings = LedgerSettings(bootstrap_servers=kafka.bootstrap_servers, topic="mq.NOWHERE.ledger")
+    with pytest.raises(LedgerUnavailable, match=r"no topic mq\.NOWHERE\.ledger") as caught:
+        take(KafkaLedger(settings))
+    assert not caught.value.retriable
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    assert "mq.NOWHERE.ledger" not in admin.list_topics(timeout=WAIT_S).topics
+
+
+def test_a_topic_with_two_partitions(kafka: LocalKafka, unique_name: Callable[..., str]) -> None:
+    name = unique_name()
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    admin.create_topics([NewTopic(name, 2, 1)])[name].result(WAIT_S)
+    settings = LedgerSettings(bootstrap_servers=kafka.bootstrap_servers, topic=name)
+    with pytest.raises(LedgerMismatch, match="2 partitions and a ledger has one"):
+        take(KafkaLedger(settings))
+
+
+def test_a_setting_that_the_client_does_not_know() -> None:
+    settings = LedgerSettings(
+        bootstrap_servers="127.0.0.1:1", topic="mq.NOBODY.ledger", client={"no.such.setting": 1}
+    )
+    with pytest.raises(LedgerUnavailable, match=r"no\.such\.setting") as caught:
+        take(KafkaLedger(settings))
+    assert not caught.value.retriable

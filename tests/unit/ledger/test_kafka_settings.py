@@ -1,0 +1,49 @@
+"""What a caller may set of the clients, and what nobody may."""
+
+from typing import Any
+
+from confluent_kafka import KafkaError
+
+from adapter.ledger.kafka_settings import LedgerSettings, consumer_settings, producer_settings
+from adapter.ledger.port import RECORD_BYTES_MAX
+
+
+def ignore(_error: KafkaError) -> None: ...
+
+
+def settings(**client: Any) -> LedgerSettings:
+    return LedgerSettings(bootstrap_servers="a:1", topic="t", client=client)
+
+
+def test_safety_is_not_the_callers_to_change() -> None:
+    unsafe = {
+        "acks": 1,
+        "enable.idempotence": False,
+        "max.in.flight.requests.per.connection": 100,
+        "auto.offset.reset": "latest",
+        "isolation.level": "read_committed",
+        "bootstrap.servers": "b:2",
+    }
+    producer = producer_settings(settings(**unsafe), ignore)
+    assert producer["acks"] == "all"
+    assert producer["enable.idempotence"] is True
+    assert producer["max.in.flight.requests.per.connection"] == 5
+    assert producer["linger.ms"] == 0
+    assert producer["message.max.bytes"] == RECORD_BYTES_MAX
+    consumer = consumer_settings(settings(**unsafe), ignore)
+    assert consumer["auto.offset.reset"] == "error"
+    assert consumer["isolation.level"] == "read_uncommitted"
+    assert consumer["enable.auto.commit"] is False
+    assert producer["bootstrap.servers"] == consumer["bootstrap.servers"] == "a:1"
+
+
+def test_security_and_timings_are() -> None:
+    given = settings(**{"security.protocol": "SSL", "socket.timeout.ms": 1})
+    for found in (producer_settings(given, ignore), consumer_settings(given, ignore)):
+        assert found["security.protocol"] == "SSL"
+        assert found["socket.timeout.ms"] == 1
+
+
+def test_an_append_is_given_up_late() -> None:
+    """A slow append alone is no reason to step down."""
+    assert producer_settings(settings(), ignore)["message.timeout.ms"] >= 60_000

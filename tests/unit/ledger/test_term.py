@@ -1,0 +1,103 @@
+"""Which delivery reports may be promised, and what ends a term."""
+
+import pytest
+
+from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from adapter.ledger.port import Deposed
+from adapter.ledger.term import Term
+
+ME, RIVAL = b"m" * 16, b"r" * 16
+
+
+@pytest.fixture
+def term() -> Term:
+    """A term that began at offset 10 and whose n 1 lies at offset 11."""
+    term = Term("the ledger", ME, 10, earlier=[b"e" * 16])
+    assert term.follows(1, 11)
+    return term
+
+
+def mine(n: int) -> bytes:
+    return encode(ENTRY, ME, n, b"")
+
+
+def test_reports_that_follow_are_promised_without_reading(term: Term) -> None:
+    assert all(term.follows(n, 10 + n) for n in range(2, 50))
+    assert (term.durable_n, term.next_offset) == (49, 60)
+
+
+@pytest.mark.parametrize(("n", "offset"), [(2, 13), (3, 12), (1, 11), (2, 11), (3, 13)])
+def test_anything_else_must_be_judged(term: Term, n: int, offset: int) -> None:
+    assert not term.follows(n, offset)
+    assert term.durable_n == 1
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        [mine(1)],
+        [encode(ENTRY, RIVAL, 7, b"")],
+        [encode(OWNER_CHANGED, ME, 0, b"")],
+        [b"text", None],
+        [mine(2)],
+    ],
+    ids=[
+        "duplicate",
+        "a deposed owner's",
+        "our own change again",
+        "other programs'",
+        "written twice",
+    ],
+)
+def test_a_gap_of_void_records_is_passed(term: Term, between: list[bytes | None]) -> None:
+    offset = 12 + len(between)
+    assert not term.follows(2, offset)
+    assert term.gap(offset) == range(12, offset + 1)
+    assert term.judge_gap(2, offset, [*between, mine(2)]) == ""
+    assert term.follows(3, offset + 1)
+
+
+def test_a_rivals_change_deposes(term: Term) -> None:
+    change = encode(OWNER_CHANGED, RIVAL, 0, b"the rival")
+    doubt = term.judge_gap(2, 13, [change, mine(2)])
+    assert isinstance(doubt, Deposed)
+    assert "the rival" in doubt
+    assert "offset 12" in doubt
+    assert term.durable_n == 1
+
+
+def test_a_change_behind_ours_deposes_even_if_the_entry_lies_before_it(term: Term) -> None:
+    """The report is of a copy behind the change; the next term finds the first one valid."""
+    change = encode(OWNER_CHANGED, RIVAL, 0, b"the rival")
+    assert isinstance(term.judge_gap(2, 14, [mine(2), change, mine(2)]), Deposed)
+    assert term.durable_n == 1
+
+
+def test_a_late_attempt_of_our_own_is_a_doubt_but_no_rival(term: Term) -> None:
+    doubt = term.judge_gap(2, 13, [encode(OWNER_CHANGED, b"e" * 16, 0, b"me"), mine(2)])
+    assert "written late" in doubt
+    assert not isinstance(doubt, Deposed)
+
+
+@pytest.mark.parametrize(
+    ("n", "offset", "values"),
+    [
+        (3, 12, [mine(3)]),  # n 2 was rejected
+        (2, 13, [mine(3), mine(2)]),  # behind a hole
+        (2, 9, []),  # before our own change: another topic
+        (2, 13, [b"text"]),  # read less than was reported
+        (3, 13, [mine(3), mine(2)]),
+    ],
+)
+def test_a_hole_or_an_impossible_report_is_a_doubt(
+    term: Term, n: int, offset: int, values: list[bytes | None]
+) -> None:
+    doubt = term.judge_gap(n, offset, values)
+    assert f"entry n {n} was reported at offset {offset}" in doubt
+    assert term.durable_n == 1
+
+
+def test_a_newer_versions_record_is_a_doubt(term: Term) -> None:
+    doubt = term.judge_gap(2, 13, [b"\x02" + mine(5)[1:], mine(2)])
+    assert "offset 12" in doubt
+    assert "newer mqk" in doubt

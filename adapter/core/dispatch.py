@@ -218,7 +218,7 @@ def _serve(qm: QueueManager, executed: Executed, now_ms: int) -> None:
 
 
 def _serve_one(qm: QueueManager, executed: Executed, queue: Queue, now_ms: int) -> bool:
-    served = waiting.next_served(qm, queue, now_ms)
+    served = get.next_served(qm, queue, now_ms)
     if isinstance(served, list):
         _apply(qm, executed, served)
         return bool(served)

@@ -15,7 +15,9 @@ UnitState = Literal["committed", "backed out", "in flight", "unknown"]
 
 
 class Done(Struct, array_like=True, tag=1, gc=False):
-    """It is done; durable if the command is a durable one. count: messages it concerned."""
+    """It is done; durable if the command is a durable one. count: messages that
+    a commit put, or a purge or a deletion discarded.
+    """
 
     count: int = 0
 

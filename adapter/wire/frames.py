@@ -17,7 +17,7 @@ from adapter.core.results import Refused, Result
 
 PROTOCOL_VERSION = 1
 FRAME_BYTES_MAX = 16 * 1024 * 1024
-"""Twice the largest unit: a reply carries at most 4 MiB of bodies beyond one whole message."""
+"""Twice what is needed: a unit has at most 7 MiB, and a reply carries at most 8 MiB of messages."""
 OPERATIONS_MAX = 10_000
 LENGTH_BYTES = 4
 

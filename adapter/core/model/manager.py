@@ -17,6 +17,8 @@ from adapter.core.model.session import Session
 from adapter.core.model.waiter import Waiter
 from adapter.core.results import Result
 
+_SWEEP_AT = 1_024  # entries of a heap before it is looked through for what is over
+
 
 class Limits(Struct, frozen=True, kw_only=True):
     """The bounds of a queue manager, each with its reason."""
@@ -68,6 +70,7 @@ class QueueManager:
         """The entry that is being collected: what records applied now will be durable with."""
         self.expiries: list[tuple[int, str, int, Place]] = []
         self.deadlines: list[tuple[int, int, Waiter]] = []
+        self._sweep_expiries_at = self._sweep_deadlines_at = _SWEEP_AT
         self._id_prefix = b"MQK " + owner_id[:12]
         self._ids = 0
         self._order = 0
@@ -84,10 +87,14 @@ class QueueManager:
 
     def add_expiry(self, time_ms: int, queue: Queue, place: Place) -> None:
         """Remember to look at a message when it expires."""
+        if len(self.expiries) >= self._sweep_expiries_at:
+            self._sweep_expiries()
         heapq.heappush(self.expiries, (time_ms, queue.name, queue.incarnation, place))
 
     def add_deadline(self, time_ms: int, waiter: Waiter) -> None:
         """Remember to end a wait."""
+        if len(self.deadlines) >= self._sweep_deadlines_at:
+            self._sweep_deadlines()
         self._order += 1
         heapq.heappush(self.deadlines, (time_ms, self._order, waiter))
 
@@ -98,10 +105,32 @@ class QueueManager:
     def pop_expiry(self) -> tuple[Queue, Place] | None:
         """Remove the next expiry; return its queue and place if that queue still exists."""
         _, name, incarnation, place = heapq.heappop(self.expiries)
-        queue = self.queues.get(name)
-        return (queue, place) if queue and queue.incarnation == incarnation else None
+        queue = self._that_queue(name, incarnation)
+        return (queue, place) if queue else None
 
     def next_tick_ms(self) -> int | None:
         """Say when the next Tick has something to do, or None."""
         due = [heap[0][0] for heap in (self.expiries, self.deadlines) if heap]
         return min(due) if due else None
+
+    def _that_queue(self, name: str, incarnation: int) -> Queue | None:
+        queue = self.queues.get(name)
+        return queue if queue and queue.incarnation == incarnation else None
+
+    def _sweep_expiries(self) -> None:
+        """Forget the messages that are gone, so that a long life costs nothing after the get."""
+        kept = []
+        for expiry in self.expiries:
+            queue = self._that_queue(expiry[1], expiry[2])
+            if queue and expiry[3] in queue.stored:
+                kept.append(expiry)
+        heapq.heapify(kept)
+        self.expiries = kept
+        self._sweep_expiries_at = max(_SWEEP_AT, 2 * len(kept))
+
+    def _sweep_deadlines(self) -> None:
+        """Forget the waits that have ended, so that a long wait costs nothing once it is served."""
+        kept = [deadline for deadline in self.deadlines if not deadline[2].ended]
+        heapq.heapify(kept)
+        self.deadlines = kept
+        self._sweep_deadlines_at = max(_SWEEP_AT, 2 * len(kept))

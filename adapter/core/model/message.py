@@ -103,15 +103,15 @@ def delivered(stored: Stored) -> Delivered:
 
 
 def weight(message: Message) -> int:
-    """Bound from above the bytes this message takes in an entry of the ledger."""
-    texts = (
-        message.format,
-        message.reply_to,
-        message.reply_to_queue_manager,
-        message.user,
-        message.application,
+    """Bound from above the bytes this message takes in an entry of the ledger, or in a reply."""
+    letters = (
+        len(message.format)
+        + len(message.reply_to)
+        + len(message.reply_to_queue_manager)
+        + len(message.user)
+        + len(message.application)
     )
-    size = len(message.body) + 512 + 4 * sum(map(len, texts))
+    size = len(message.body) + 512 + 4 * letters
     if message.properties:
         for name, value in message.properties.items():
             size += 4 * len(name) + 24

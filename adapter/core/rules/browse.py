@@ -5,7 +5,7 @@ from __future__ import annotations
 from adapter.core.commands import BROWSE, Browse, Request
 from adapter.core.model.connection import START
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Stored, delivered
+from adapter.core.model.message import Stored, delivered, weight
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Messages
 from adapter.core.rules.decision import Decision, handle_of
@@ -33,7 +33,7 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     for stored in source:
         if stored.place <= cursor or 0 < stored.message.expires_at_ms <= request.now_ms:
             continue
-        size += len(stored.message.body)
+        size += weight(stored.message)
         if found and size > BYTES_PER_GET_MAX:
             break
         found.append(stored)

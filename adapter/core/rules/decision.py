@@ -15,6 +15,8 @@ from adapter.core.results import Result
 
 UNIT_ID_LENGTH = 24
 SESSION_ID_LENGTH = 16
+OWN_UNIT = 1 << 63
+"""Marks, in a unit id, the number of a command that is a unit by itself."""
 
 
 class Decision(Struct):
@@ -75,4 +77,4 @@ def queue_of(qm: QueueManager, name: str) -> Queue:
 
 def own_unit(request: Request, session: bytes) -> bytes:
     """Name the unit that a verb outside any unit is: unique, and never a client's own."""
-    return session + (1 << 63 | request.number).to_bytes(8, "big")
+    return session + (OWN_UNIT | request.number).to_bytes(8, "big")

@@ -1,7 +1,8 @@
 """Get: which message a get is given, and what happens when there is none yet.
 
 Order: priority descending, then commit order, as the places say. A get outside a unit is a unit of
-its own. This module does not know how a waiting get is told.
+its own. Gets that wait are served in the order of their arrival. This module does not know how a
+wait ends.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from collections.abc import Iterable
 from adapter.core.commands import INPUT, Browse, Get, Request
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import ID_LENGTH, Stored, delivered
+from adapter.core.model.message import ID_LENGTH, Stored, delivered, weight
 from adapter.core.model.queue import ID_FIELDS, Queue
 from adapter.core.model.unit import Unit
 from adapter.core.model.waiter import Waiter
 from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import MessagesDiscarded, Record
+from adapter.core.records import Record
 from adapter.core.results import Messages
 from adapter.core.rules.decision import (
     Decision,
@@ -26,12 +27,18 @@ from adapter.core.rules.decision import (
     own_unit,
     session_of,
 )
-from adapter.core.rules.unit import commit_records, taken_from, unit_of, unit_with_room
+from adapter.core.rules.unit import (
+    commit_records,
+    discard_records,
+    taken_from,
+    unit_of,
+    unit_with_room,
+)
 
 MESSAGES_PER_GET_MAX = 10_000
 WAIT_MAX_MS = 2**31 - 1  # MQGMO.WaitInterval is a 32-bit number
-BYTES_PER_GET_MAX = 4 * 1024 * 1024
-"""A batch ends after this many bytes of bodies, so that one reply stays a bounded frame."""
+BYTES_PER_GET_MAX = 8 * 1024 * 1024
+"""A batch ends before it passes this, descriptors and properties included: a reply is one frame."""
 
 
 def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
@@ -76,7 +83,8 @@ def give(
     queue = handle.queue
     unit = unit_of(qm, request, command.unit) if command.unit else None
     expired: list[Stored] = []
-    found = _select(queue, command, unit, request.now_ms, expired)
+    room = 1 if unit is None else _room(unit, command.alone, qm.limits.unit_messages)
+    found = _select(queue, command, min(command.limit, room), unit, request.now_ms, expired)
     records += discarded(queue, expired)
     if not found:
         return None
@@ -93,11 +101,7 @@ def give(
 
 def discarded(queue: Queue, expired: list[Stored]) -> list[Record]:
     """Say which messages are gone because their time is over."""
-    taken = [taken_from(queue, stored) for stored in expired]
-    logged = [t for t in taken if not t.n]
-    soft = [t for t in taken if t.n]
-    records: list[Record] = [MessagesDiscarded(logged, "expired")] if logged else []
-    return records + ([MessagesDiscarded(soft, "expired", logged=False)] if soft else [])
+    return discard_records([taken_from(queue, stored) for stored in expired], "expired")
 
 
 def candidates(queue: Queue, command: Get | Browse) -> Iterable[Stored]:
@@ -117,22 +121,26 @@ def candidates(queue: Queue, command: Get | Browse) -> Iterable[Stored]:
 
 
 def _select(
-    queue: Queue, command: Get, unit: Unit | None, now_ms: int, expired: list[Stored]
+    queue: Queue,
+    command: Get,
+    limit: int,
+    unit: Unit | None,
+    now_ms: int,
+    expired: list[Stored],
 ) -> list[Stored]:
     """Choose what to give; messages met whose time is over go to expired instead."""
+    if not limit:
+        return []
     if command.place is not None:
         return _at_place(queue, command.place, now_ms, expired)
-    limit = command.limit
-    if unit is not None:
-        limit = min(limit, _room_alone(unit, command.alone))
     found: list[Stored] = []
     size = 0
-    for stored in candidates(queue, command) if limit else ():
+    for stored in candidates(queue, command):
         message = stored.message
         if 0 < message.expires_at_ms <= now_ms:
             expired.append(stored)
             continue
-        size += len(message.body)
+        size += weight(message)
         if found and (size > BYTES_PER_GET_MAX or (command.alone and stored.backout_count)):
             break
         if command.alone and stored.backout_count and unit is not None and unit.gets:
@@ -143,11 +151,11 @@ def _select(
     return found
 
 
-def _room_alone(unit: Unit, alone: bool) -> int:
+def _room(unit: Unit, alone: bool, messages_max: int) -> int:
     """Say how many more messages a unit may be given; none beside one that came back before."""
     if alone and any(stored.backout_count for _, stored in unit.gets):
         return 0
-    return MESSAGES_PER_GET_MAX
+    return max(0, messages_max - len(unit))
 
 
 def _at_place(
@@ -163,6 +171,26 @@ def _at_place(
     return [stored]
 
 
+def next_served(
+    qm: QueueManager, queue: Queue, now_ms: int
+) -> tuple[Waiter, Decision] | list[Record]:
+    """Find the first waiter that can be given something; else what expired on the way.
+
+    One at a time: its records must be applied before the next waiter is looked at.
+    """
+    expired: list[Record] = []
+    for waiter in queue.waiters:
+        if not queue.available_count:
+            break
+        waiter.request.now_ms = now_ms
+        given = give(qm, waiter.request, waiter.command, waiter.handle, expired)
+        if given is not None:
+            return waiter, given
+        if expired:
+            return expired
+    return []
+
+
 def _park(qm: QueueManager, request: Request, command: Get, handle: Handle) -> None:
     """Let a get wait; it is served in the order of arrival."""
     queue = handle.queue
@@ -173,6 +201,9 @@ def _park(qm: QueueManager, request: Request, command: Get, handle: Handle) -> N
     if len(connection.waiters) >= qm.limits.waiters_per_connection:
         most = qm.limits.waiters_per_connection
         raise Refusal(Reason.LIMIT_REACHED, queue.name, f"{most} gets of this connection wait")
+    if request.request in connection.waiters:
+        text = f"request {request.request} of this connection waits already"
+        raise Refusal(Reason.OUT_OF_ORDER, queue.name, text)
     deadline = request.now_ms + command.wait_ms if command.wait_ms > 0 else 0
     waiter = Waiter(request, command, handle, deadline)
     queue.waiters.append(waiter)

@@ -41,9 +41,8 @@ from adapter.core.results import (
 )
 from adapter.core.rules import waiting
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, queue_of
-from adapter.core.rules.unit import taken_from
+from adapter.core.rules.unit import discard_records, taken_from
 
-PURGED_PER_RECORD = 20_000  # so that a record stays far below what the ledger takes
 NAME = re.compile(r"[A-Za-z0-9._/%]+")
 SET_ATTRIBUTES = ("inhibit_get", "inhibit_put")
 """What MQSET may change; the rest takes ALTER."""
@@ -105,15 +104,7 @@ def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Dec
     """CLEAR QLOCAL: discard every message that no unit holds; the answer says how many."""
     queue = queue_of(qm, command.name)
     taken = [taken_from(queue, stored) for stored in queue.in_order()]
-    logged = [t for t in taken if not t.n]
-    records: list[Record] = [
-        MessagesDiscarded(logged[at : at + PURGED_PER_RECORD], "purged")
-        for at in range(0, len(logged), PURGED_PER_RECORD)
-    ]
-    soft = [t for t in taken if t.n]
-    if soft:
-        records.append(MessagesDiscarded(soft, "purged", logged=False))
-    return _recorded(qm, request, records, len(taken))
+    return _recorded(qm, request, discard_records(taken, "purged"), len(taken))
 
 
 def decide_inquire(qm: QueueManager, request: Request, command: Inquire) -> Decision:

@@ -46,7 +46,7 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     for message in command.messages:
         check(queue, message)
     if queue.depth + len(command.messages) > queue.attributes.max_depth:
-        return _full(queue, request)
+        return _full(qm, queue, request)
     return (
         _put_in_unit(qm, request, command, queue)
         if command.unit
@@ -143,10 +143,10 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -
     return Decision(commit_records(ident, [(queue, message)], [], "put", outcome))
 
 
-def _full(queue: Queue, request: Request) -> Decision:
+def _full(qm: QueueManager, queue: Queue, request: Request) -> Decision:
     limit = queue.attributes.max_depth
     refused = Refused(Reason.QUEUE_FULL, queue.name, f"max_depth is {limit}")
     if queue.full_reported:
-        return Decision([], refused)
+        return Decision([], refused, qm.entry_n)
     event = EventRaised("queue_full", queue.name, request.now_ms, {"max_depth": str(limit)})
-    return Decision([event], refused)
+    return Decision([event], refused, qm.entry_n)

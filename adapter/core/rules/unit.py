@@ -11,11 +11,14 @@ from adapter.core.model.connection import Connection
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Message, Stored, delivered
 from adapter.core.model.queue import Queue
+from adapter.core.model.session import Session
 from adapter.core.model.unit import Unit
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import (
     BackoutCounted,
+    Cause,
     EventRaised,
+    MessagesDiscarded,
     OutcomeOf,
     Placed,
     Record,
@@ -23,8 +26,10 @@ from adapter.core.records import (
     UnitCommitted,
     Verb,
 )
-from adapter.core.results import Done, Messages, PutDone, Result, UnitOutcome
+from adapter.core.results import Done, Messages, PutDone, Result, UnitOutcome, UnitState
+from adapter.core.rules import waiting
 from adapter.core.rules.decision import (
+    OWN_UNIT,
     SESSION_ID_LENGTH,
     UNIT_ID_LENGTH,
     Decision,
@@ -32,6 +37,8 @@ from adapter.core.rules.decision import (
     outcome_of,
     session_of,
 )
+
+DISCARDED_PER_RECORD = 20_000  # so that a record stays far below what the ledger takes
 
 Puts = list[tuple[Queue, Message]]
 Gets = list[tuple[Queue, Stored]]
@@ -81,18 +88,19 @@ def unit_number(ident: bytes) -> int:
 def decide_commit(qm: QueueManager, request: Request, command: Commit) -> Decision:
     """MQCMIT: everything the unit put and got takes effect together, in put order."""
     unit = unit_of(qm, request, command.unit)
-    outcome = outcome_of(qm, request)
+    replies = waiting.unit_ended(qm, connection_of(qm, request), unit.ident)
     _end(qm, unit)
+    outcome = outcome_of(qm, request)
     records = commit_records(unit.ident, unit.puts, unit.gets, "commit", outcome)
-    return Decision(records, None if records else Done())
+    return Decision(records, replies=replies)
 
 
 def decide_backout(qm: QueueManager, request: Request, command: Backout) -> Decision:
     """MQBACK: puts vanish; gets return to their places, each count raised by one."""
     unit = unit_of(qm, request, command.unit)
-    outcome = outcome_of(qm, request)
-    records = backout_records(qm, unit, outcome, request.now_ms)
-    return Decision(records, Done())
+    replies = waiting.unit_ended(qm, connection_of(qm, request), unit.ident)
+    records = backout_records(qm, unit, outcome_of(qm, request), request.now_ms)
+    return Decision(records, Done(), replies=replies)
 
 
 def decide_ask_outcome(qm: QueueManager, request: Request, command: AskOutcome) -> Decision:
@@ -106,16 +114,36 @@ def _outcome(qm: QueueManager, ident: bytes) -> UnitOutcome:
     if any(ident in connection.units for connection in qm.connections.values()):
         return UnitOutcome("in flight")
     session = qm.sessions.get(ident[:SESSION_ID_LENGTH])
-    committed = session.is_committed(unit_number(ident)) if session else None
+    if session is None:
+        return UnitOutcome("unknown")
+    number = unit_number(ident)
+    if number >= OWN_UNIT:
+        return UnitOutcome(_own_outcome(session, number - OWN_UNIT))
+    committed = session.is_committed(number)
     if committed is None:
         return UnitOutcome("unknown")
     return UnitOutcome("committed" if committed else "backed out")
 
 
+def _own_outcome(session: Session, number: int) -> UnitState:
+    """Say what became of the unit that a put or get outside a unit is by itself."""
+    result = session.outcomes.get(number)
+    if isinstance(result, PutDone) or (isinstance(result, Messages) and result.messages):
+        return "committed"
+    if number in session.running:
+        return "in flight"
+    if result is not None or number > session.issued or number in session.expected:
+        return "backed out"
+    return "unknown"  # it has been seen, or was lost while it waited
+
+
 def commit_records(
     ident: bytes, puts: Puts, gets: Gets, verb: Verb, outcome: OutcomeOf | None
 ) -> list[Record]:
-    """Say what a unit's commit does: one logged record, and one for what is not persistent."""
+    """Say what a unit's commit does: one logged record, and one for what is not persistent.
+
+    The first carries the outcome; a unit without messages still is a record, so that it has one.
+    """
     placed = _place(puts)
     logged = [p for p in placed if not p.n]
     taken = [taken_from(queue, stored) for queue, stored in gets]
@@ -124,7 +152,7 @@ def commit_records(
     if logged or logged_gets:
         records.append(UnitCommitted(ident, len(puts), logged, logged_gets, verb, outcome))
         outcome = None
-    if len(logged) < len(placed) or len(logged_gets) < len(taken):
+    if not records or len(logged) < len(placed) or len(logged_gets) < len(taken):
         rest = [p for p in placed if p.n]
         rest_gets = [t for t in taken if t.n]
         records.append(
@@ -137,6 +165,17 @@ def taken_from(queue: Queue, stored: Stored) -> Taken:
     """Name the place of a stored message."""
     lane, seq, n = stored.place
     return Taken(queue.name, -lane, seq, n)
+
+
+def discard_records(places: list[Taken], cause: Cause) -> list[Record]:
+    """Say that messages are gone without having been got, in records of bounded size."""
+    logged = [taken for taken in places if not taken.n]
+    soft = [taken for taken in places if taken.n]
+    records: list[Record] = [
+        MessagesDiscarded(logged[at : at + DISCARDED_PER_RECORD], cause)
+        for at in range(0, len(logged), DISCARDED_PER_RECORD)
+    ]
+    return records + ([MessagesDiscarded(soft, cause, logged=False)] if soft else [])
 
 
 def _place(puts: Puts) -> list[Placed]:
@@ -192,6 +231,8 @@ def backout_records(
     for queue, stored in unit.gets:
         queue.unlock(stored)
         qm.wake(queue)
+        if 0 < stored.message.expires_at_ms <= now_ms:
+            qm.add_expiry(stored.message.expires_at_ms, queue, stored.place)
     taken = [taken_from(queue, stored) for queue, stored in unit.gets]
     logged = [t for t in taken if not t.n]
     soft = [t for t in taken if t.n]
@@ -279,7 +320,7 @@ def _result(record: UnitCommitted, got: list[Stored]) -> Result:
         return PutDone([message.message_id], message.put_time_ms)
     if record.verb == "get":
         return Messages([delivered(stored) for stored in got])
-    return Done(len(record.puts) + len(record.gets))
+    return Done(record.size)
 
 
 def apply_backout_counted(qm: QueueManager, record: BackoutCounted) -> None:
@@ -291,4 +332,4 @@ def apply_backout_counted(qm: QueueManager, record: BackoutCounted) -> None:
     if record.outcome is not None:
         session = qm.sessions[record.outcome.session]
         session.told(record.outcome.seen)
-        session.record(record.outcome.number, Done(len(record.gets)), written=True)
+        session.record(record.outcome.number, Done(), written=True)

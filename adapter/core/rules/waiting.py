@@ -1,7 +1,4 @@
-"""Waiting gets: served in the order of arrival as messages become available, ended in time.
-
-It does not know which message fits a get: that is core.rules.get.
-"""
+"""Waiting gets: how a wait ends. It does not know which message fits: that is core.rules.get."""
 
 from __future__ import annotations
 
@@ -10,30 +7,7 @@ from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.model.waiter import Waiter
 from adapter.core.reasons import Reason
-from adapter.core.records import Record
 from adapter.core.results import Messages, Refused, Result
-from adapter.core.rules.decision import Decision
-from adapter.core.rules.get import give
-
-
-def next_served(
-    qm: QueueManager, queue: Queue, now_ms: int
-) -> tuple[Waiter, Decision] | list[Record]:
-    """Find the first waiter that can be given something; else what expired on the way.
-
-    One at a time: its records must be applied before the next waiter is looked at.
-    """
-    expired: list[Record] = []
-    for waiter in queue.waiters:
-        if not queue.available_count:
-            break
-        waiter.request.now_ms = now_ms
-        given = give(qm, waiter.request, waiter.command, waiter.handle, expired)
-        if given is not None:
-            return waiter, given
-        if expired:
-            return expired
-    return []
 
 
 def end(qm: QueueManager, waiter: Waiter) -> None:
@@ -77,3 +51,9 @@ def inhibited(qm: QueueManager, queue: Queue) -> list[Reply]:
     """Refuse the waiting gets of a queue that is now inhibited (MQRC_GET_INHIBITED)."""
     refused = Refused(Reason.GET_INHIBITED, queue.name)
     return [answer(qm, waiter, refused) for waiter in list(queue.waiters)]
+
+
+def unit_ended(qm: QueueManager, connection: Connection, unit: bytes) -> list[Reply]:
+    """End the waits of a unit that has ended, with no message: nothing can be given to it."""
+    waiters = [waiter for waiter in connection.waiters.values() if waiter.command.unit == unit]
+    return [answer(qm, waiter, Messages([])) for waiter in waiters]

@@ -9,6 +9,7 @@ Replication 1 is allowed, and can lose what was acknowledged when that broker's 
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -31,6 +32,8 @@ TIMESTAMP_MS_MAX = 2**63 - 1
 OFF = "-1"
 DAY_MS = 24 * 60 * 60 * 1000
 POLL_S = 0.05
+SPARE_S = 5.0
+"""The client times its requests by itself, and somewhat late."""
 
 
 class TopicError(Exception):
@@ -198,7 +201,7 @@ class Topics:
         futures = self._admin.delete_topics(list(names), **self._timeouts())
         for name, future in futures.items():
             try:
-                future.result(self._settings.timeout_s)
+                self._result(future)
             except KafkaException as error:
                 if error_of(error).code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise self._failed(f"deleting {name}", error) from error
@@ -224,7 +227,7 @@ class Topics:
         created = []
         for name, future in self._admin.create_topics(new, **self._timeouts()).items():
             try:
-                future.result(self._settings.timeout_s)
+                self._result(future)
                 created.append(name)
             except KafkaException as error:
                 if error_of(error).code() != KafkaError.TOPIC_ALREADY_EXISTS:
@@ -277,11 +280,18 @@ class Topics:
             asked, request_timeout=self._settings.timeout_s
         ).items():
             try:
-                entries = future.result(self._settings.timeout_s)
+                entries = self._result(future)
             except KafkaException as error:
                 raise self._failed(f"asking for the settings of {resource.name}", error) from error
             found[resource.name] = {entry.name: str(entry.value) for entry in entries.values()}
         return found
+
+    def _result(self, future: Future[Any]) -> Any:
+        """Wait for an answer; KafkaException says why there is none, _TIMED_OUT for one."""
+        try:
+            return future.result(self._settings.timeout_s + SPARE_S)
+        except TimeoutError as error:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from error
 
     def _timeouts(self) -> dict[str, float]:
         return {

@@ -1,0 +1,141 @@
+"""Topics are created as they must be, once, and refused when they are not."""
+
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
+
+from adapter.localkafka import LocalKafka, free_port
+from adapter.topics import (
+    TopicError,
+    Topics,
+    TopicSettings,
+    TopicSpec,
+    events_spec,
+    ledger_spec,
+    progress_spec,
+    queue_spec,
+    settings_for,
+)
+
+WAIT_S = 20.0
+SETTINGS = TopicSettings.for_brokers(1)
+
+
+@pytest.fixture
+def admin(kafka: LocalKafka) -> AdminClient:
+    return AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+
+
+@pytest.fixture
+def topics(kafka: LocalKafka) -> Topics:
+    return Topics(kafka.bootstrap_servers, SETTINGS)
+
+
+def settings_of(admin: AdminClient, name: str) -> dict[str, str]:
+    asked = ConfigResource(ResourceType.TOPIC, name)
+    entries = admin.describe_configs([asked])[asked].result(WAIT_S)
+    return {entry.name: entry.value for entry in entries.values()}
+
+
+def alter(admin: AdminClient, name: str, setting: str, value: str) -> None:
+    resource = ConfigResource(ResourceType.TOPIC, name)
+    resource.add_incremental_config(
+        ConfigEntry(setting, value, incremental_operation=AlterConfigOpType.SET)
+    )
+    admin.incremental_alter_configs([resource])[resource].result(WAIT_S)
+
+
+def specs_of(stem: str) -> list[TopicSpec]:
+    return [
+        ledger_spec(f"{stem}.ledger"),
+        queue_spec(f"{stem}.q.A", 10),
+        events_spec(f"{stem}.events", SETTINGS),
+        progress_spec(f"{stem}.progress", 2),
+    ]
+
+
+def test_topics_are_created_once_with_explicit_settings(
+    topics: Topics, admin: AdminClient, unique_name: Callable[..., str]
+) -> None:
+    specs = specs_of(unique_name())
+    assert topics.ensure(specs) == [spec.name for spec in specs]
+    for spec in specs:
+        have = settings_of(admin, spec.name)
+        assert {name: have[name] for name in spec.settings} == dict(spec.settings)
+        assert have["min.insync.replicas"] == "1"
+        assert have["unclean.leader.election.enable"] == "false"
+        found = admin.list_topics(spec.name, WAIT_S).topics[spec.name]
+        assert len(found.partitions) == spec.partitions
+    assert topics.ensure(specs) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("retention.ms", "1000"), ("unclean.leader.election.enable", "true")],
+)
+def test_an_existing_topic_that_could_lose_is_refused(
+    topics: Topics, admin: AdminClient, unique_name: Callable[..., str], setting: str, value: str
+) -> None:
+    ledger = ledger_spec(unique_name())
+    topics.ensure([ledger])
+    alter(admin, ledger.name, setting, value)
+    with pytest.raises(TopicError, match=f"{ledger.name} has {setting}={value} and needs") as one:
+        topics.ensure([ledger])
+    assert not one.value.retriable
+
+
+def test_a_topic_with_other_partitions_is_refused(
+    topics: Topics, unique_name: Callable[..., str]
+) -> None:
+    name = unique_name()
+    topics.ensure([queue_spec(name, 3)])
+    with pytest.raises(TopicError, match=f"{name} has 3 partitions and needs 10"):
+        topics.ensure([queue_spec(name, 10)])
+
+
+def test_a_topic_with_too_few_copies_is_refused(
+    kafka: LocalKafka, admin: AdminClient, unique_name: Callable[..., str]
+) -> None:
+    name = unique_name()
+    admin.create_topics([NewTopic(name, 1, 1)])[name].result(WAIT_S)
+    with pytest.raises(TopicError, match=f"{name} has replication 1 and needs 3"):
+        Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(3)).check([ledger_spec(name)])
+
+
+def test_more_copies_than_brokers_cannot_be_had(
+    kafka: LocalKafka, unique_name: Callable[..., str]
+) -> None:
+    topics = Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(3))
+    with pytest.raises(TopicError, match=r"creating .*INVALID_REPLICATION_FACTOR") as caught:
+        topics.ensure([ledger_spec(unique_name())])
+    assert not caught.value.retriable
+
+
+def test_deleting_twice_is_no_error(
+    topics: Topics, admin: AdminClient, unique_name: Callable[..., str]
+) -> None:
+    ledger = ledger_spec(unique_name())
+    topics.ensure([ledger])
+    topics.delete([ledger.name])
+    topics.delete([ledger.name])
+    assert ledger.name not in admin.list_topics(timeout=WAIT_S).topics
+
+
+def test_an_unreachable_kafka_is_worth_another_try() -> None:
+    address = f"127.0.0.1:{free_port()}"
+    settings = TopicSettings(replication=1, min_insync_replicas=1, timeout_s=0.5)
+    with pytest.raises(TopicError, match=f"on {address} failed.*try again") as caught:
+        Topics(address, settings).ensure([ledger_spec("mq.NOBODY.ledger")])
+    assert caught.value.retriable
+
+
+def test_copies_are_chosen_by_the_cluster(kafka: LocalKafka) -> None:
+    assert settings_for(kafka.bootstrap_servers) == SETTINGS

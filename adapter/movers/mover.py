@@ -129,6 +129,7 @@ class Mover:
         self._written_s = 0.0
         self._began_s = 0.0
         self._holding = ""
+        self._ready = False
         self._counts = dict.fromkeys(("terms", "transactions", "doubtful_commits", "failures"), 0)
 
     def run(self) -> None:
@@ -174,6 +175,11 @@ class Mover:
         return self._cargo.name
 
     @property
+    def is_ready(self) -> bool:
+        """Whether it has found where to go on, and is not beginning again."""
+        return self._ready
+
+    @property
     def holding(self) -> str:
         """What the mover waits for to be mended, or nothing."""
         return self._holding
@@ -186,10 +192,12 @@ class Mover:
             self._turns.renew()
             reader = self._make_reader(self._resume())
             self._holding = ""
+            self._ready = True
             while not self._stopping.is_set():
                 self._take_all(reader.read(READ_S))
             self._write_idle_progress(0.0)
         finally:
+            self._ready = False
             if reader is not None:
                 reader.close()
             self._turns.close()
@@ -242,7 +250,7 @@ class Mover:
         try:
             cargo.send(record, self._producer, turns.report, self._load)
         except (KafkaException, BufferError) as error:
-            raise turns.look_at(error, f"copying {len(record)} records") from error
+            raise turns.meaning(error, f"copying {len(record)} records") from error
         self._at.copied += len(record)
 
     def _commit(self) -> None:
@@ -257,7 +265,7 @@ class Mover:
                 on_delivery=turns.report,
             )
         except (KafkaException, BufferError) as error:
-            raise turns.look_at(error, "writing the progress") from error
+            raise turns.meaning(error, "writing the progress") from error
         turns.commit()
         self._counts["transactions"] += 1
         self._load = Load()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka import KafkaError
 from msgspec import Struct
@@ -23,6 +23,18 @@ TRANSACTION_TIMEOUT_MS = 30_000
 it had written to wait, if no new mover comes. A new mover aborts it at once."""
 MISSING_TOPIC_MS = 5000
 """How long a topic may be unknown before its copies fail; a new one is known within a second."""
+
+
+class Watch(Protocol):
+    """Hears what librdkafka would write to stderr, and of errors that belong to no request."""
+
+    def log(self, level: int, text: str, *args: object) -> None:
+        """Take a line, as a logger does."""
+        ...
+
+    def error(self, error: KafkaError) -> None:
+        """Take an error."""
+        ...
 
 
 class MoverSettings(Struct, kw_only=True, frozen=True):
@@ -54,9 +66,9 @@ class MoverSettings(Struct, kw_only=True, frozen=True):
 
 
 def producer_settings(
-    settings: MoverSettings, transactional_id: str, watch: object
+    settings: MoverSettings, transactional_id: str, watch: Watch
 ) -> dict[str, Any]:
-    """For one of a mover's two producers; watch.log gets what the client would write to stderr."""
+    """For one of a mover's two producers, and who hears of its troubles."""
     return {
         **TIMINGS,
         "request.timeout.ms": 2500,
@@ -77,6 +89,7 @@ def producer_settings(
         "log_level": 6,
         "log.connection.close": True,
         "logger": watch,
+        "error_cb": watch.error,
     }
 
 

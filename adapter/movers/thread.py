@@ -59,6 +59,11 @@ class MoverThread:
         """Why the movers ended by themselves; None while they copy, or after a stop."""
         return self._failure or None
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether every mover has found where to go on."""
+        return bool(self._movers) and all(mover.is_ready for mover in self._movers)
+
     def wait(self, timeout_s: float) -> bool:
         """Wait until one of them has ended; False if not in time."""
         return self._ended.wait(timeout_s)

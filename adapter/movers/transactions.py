@@ -19,13 +19,22 @@ after the other has read the progress, in whatever order their steps mix.
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.ledger.failures import describe, error_of
 from adapter.movers.errors import Doubtful, Fenced
-from adapter.movers.settings import SOCKET_TIMEOUT_MS, MoverSettings, producer_settings
+from adapter.movers.settings import (
+    SOCKET_TIMEOUT_MS,
+    TRANSACTION_TIMEOUT_MS,
+    MoverSettings,
+    producer_settings,
+)
 
 INIT_TIMEOUT_S = 20.0
 """For ending the transaction that a dead mover left open, with brokers that are failing over."""
@@ -36,24 +45,31 @@ DOUBTFUL_AFTER_S = SOCKET_TIMEOUT_MS / 1000 * 0.6
 """A commit that took longer may have been sent twice."""
 
 FENCED_CODES = frozenset(
-    {
-        KafkaError._FENCED,
-        KafkaError.PRODUCER_FENCED,
-        KafkaError.INVALID_PRODUCER_EPOCH,
-        KafkaError.FENCED_INSTANCE_ID,
-    }
+    {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}
 )
+FENCED_MARK = "(_FENCED)"
+"""In what librdkafka logs of a fatal transaction error."""
+PURGED_CODES = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
+"""Of records that go down with another's failure: they say nothing about the cause."""
+
+T = TypeVar("T")
 
 
-class Watch:
-    """Hears what librdkafka logs: while requests are in flight, every line is a reason to doubt."""
+class Trouble:
+    """Hears what librdkafka says: while requests are in flight, every line is a reason to doubt."""
 
     def __init__(self) -> None:
-        self.trouble = ""
+        self.text = ""
+        self.is_fenced = False
 
     def log(self, _level: int, text: str, *args: object) -> None:
         """Take a line, as a logger does."""
-        self.trouble = text % args if args else text
+        self.text = text % args if args else text
+        self.is_fenced |= FENCED_MARK in self.text
+
+    def error(self, error: KafkaError) -> None:
+        """Take an error that belongs to no request."""
+        self.text = describe(error)
 
 
 class Turns:
@@ -61,10 +77,10 @@ class Turns:
 
     def __init__(self, settings: MoverSettings, mover: str) -> None:
         self._settings = settings
-        self._mover = f"{settings.queue_manager}'s {mover} mover"
+        self._mover = f"the {mover} mover of {settings.queue_manager}"
         base = settings.progress_topic.removesuffix(".progress")
         self._ids = [f"{base}.{mover}.{turn}" for turn in range(2)]
-        self._watches = [Watch(), Watch()]
+        self._troubles: list[Trouble] = []
         self._producers: list[Producer] = []
         self._turn = 0
         self._failed = ""
@@ -72,46 +88,35 @@ class Turns:
 
     def renew(self) -> None:
         """Replace both producers: what the old ones, or another mover's, have open is aborted."""
-        self._producers = []
+        self._producers, self._troubles = [], []
         self.open = False
+        for turn, transactional_id in enumerate(self._ids):
+            self._turn = turn
+            self._troubles.append(Trouble())
+            self._producers.append(self._make(transactional_id))
+            self._call("initialising", lambda one: one.init_transactions(INIT_TIMEOUT_S))
         self._turn = 0
-        for transactional_id, watch in zip(self._ids, self._watches, strict=True):
-            try:
-                producer = Producer(producer_settings(self._settings, transactional_id, watch))
-                producer.init_transactions(INIT_TIMEOUT_S)
-            except KafkaException as error:
-                raise self._look_at(error, f"initialising {transactional_id}") from error
-            self._producers.append(producer)
 
     def begin(self) -> Producer:
         """Open the next transaction, on the producer whose turn it is."""
         assert not self.open, "one transaction at a time"
-        producer = self._producers[self._turn]
-        producer.poll(0)
-        self._watches[self._turn].trouble = ""  # nothing of ours was in flight
+        self._call("polling", lambda one: one.poll(0))
+        self._troubles[self._turn].text = ""  # nothing of ours was in flight
         self._failed = ""
-        try:
-            producer.begin_transaction()
-        except KafkaException as error:
-            raise self._look_at(error, "beginning a transaction") from error
+        self._call("beginning a transaction", lambda one: one.begin_transaction())
         self.open = True
-        return producer
+        return self._producers[self._turn]
 
     def commit(self) -> None:
         """Commit the open transaction; returns only if that is definite."""
-        producer = self._producers[self._turn]
-        try:
-            left = producer.flush(FLUSH_TIMEOUT_S)
-            began_s = time.monotonic()
-            if left == 0:
-                producer.commit_transaction(COMMIT_TIMEOUT_S)
-            took_s = time.monotonic() - began_s
-            producer.poll(0)
-        except KafkaException as error:
-            raise self._look_at(error, "committing") from error
+        left = self._call("writing", lambda one: one.flush(FLUSH_TIMEOUT_S))
         if left:
-            raise Doubtful(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s", late=True)
-        trouble = self._watches[self._turn].trouble
+            raise Doubtful(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
+        began_s = time.monotonic()
+        self._call("committing", lambda one: one.commit_transaction(COMMIT_TIMEOUT_S))
+        took_s = time.monotonic() - began_s
+        self._call("polling", lambda one: one.poll(0))
+        trouble = self._troubles[self._turn].text
         if trouble or took_s >= DOUBTFUL_AFTER_S:
             raise Doubtful(f"a commit took {took_s:.3f} s: {trouble or 'slow'}", late=True)
         self.open = False
@@ -119,35 +124,50 @@ class Turns:
 
     def report(self, error: KafkaError | None, message: Message) -> None:
         """Take a delivery report: of a record that was not written."""
-        if error is not None and not self._failed:
+        if error is not None and error.code() not in PURGED_CODES and not self._failed:
             self._failed = f"{message.topic()}[{message.partition()}]: {describe(error)}"
 
-    def look_at(self, error: KafkaException | BufferError, doing: str) -> Fenced | Doubtful:
-        """Say what an error means that a produce raised."""
-        if isinstance(error, BufferError):
-            return Doubtful(f"{doing}: {error}")
-        return self._look_at(error, doing)
+    def meaning(self, failure: object, doing: str) -> Fenced | Doubtful:
+        """Say what it means that a call of the producer raised something."""
+        error = error_of(failure) if isinstance(failure, KafkaException | KafkaError) else None
+        trouble = self._troubles[self._turn]
+        if trouble.is_fenced or (error is not None and error.code() in FENCED_CODES):
+            return Fenced(
+                f"{self._mover} was fenced while {doing}: another mover of this queue manager has "
+                f"taken over, or this one stood still for over {TRANSACTION_TIMEOUT_MS // 1000} s. "
+                "Nothing is lost; start it again if no other runs"
+            )
+        said = describe(error) if error is not None else repr(failure)
+        why = self._failed or trouble.text
+        return Doubtful(f"{doing} failed: {said}{'; ' if why else ''}{why}", late=not self._failed)
 
     def close(self) -> None:
         """Abort what is open, as far as that goes, and let go of the connections."""
-        producers, self._producers = self._producers, []
-        if self.open and producers:
-            self.open = False
-            try:
-                producers[self._turn].abort_transaction(ABORT_TIMEOUT_S)
-            except KafkaException:
-                return  # the next mover, or Kafka's time limit, aborts it
+        if self.open:
+            with contextlib.suppress(Doubtful, Fenced):  # then Kafka's time limit aborts it
+                self._call("aborting", lambda one: one.abort_transaction(ABORT_TIMEOUT_S))
+        self.open = False
+        self._producers = []
 
-    def _look_at(self, error: KafkaException, doing: str) -> Fenced | Doubtful:
-        cause = error_of(error)
-        if cause.code() in FENCED_CODES:
-            return Fenced(
-                f"{self._mover} was fenced while {doing}: another mover of this queue manager has "
-                f"taken over, or this one stood still for {TRANSACTION_STALL}; nothing is lost, "
-                "start it again if no other runs"
-            )
-        why = self._failed or self._watches[min(self._turn, 1)].trouble
-        return Doubtful(f"{doing} failed: {describe(error)}{'; ' if why else ''}{why}", late=True)
+    def _make(self, transactional_id: str) -> Producer:
+        settings = producer_settings(self._settings, transactional_id, self._troubles[self._turn])
+        try:
+            return Producer(settings)
+        except KafkaException as error:
+            raise self.meaning(error, "making a producer") from error
 
+    def _call(self, doing: str, call: Callable[[Producer], T]) -> T:
+        """Call the producer whose turn it is, and give what it raises a meaning.
 
-TRANSACTION_STALL = "longer than a transaction may take"
+        After an error that is fatal to the producer, callbacks run while an exception is being
+        raised, and what arrives here may be anything: a SystemError, even an object that no class
+        in an except clause matches and that nothing may be raised from.
+        """
+        failure: object
+        try:
+            return call(self._producers[self._turn])
+        except:  # noqa: E722
+            failure = sys.exc_info()[1]
+        if isinstance(failure, KeyboardInterrupt | SystemExit):
+            raise failure
+        raise self.meaning(failure, doing)

@@ -25,6 +25,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 
 from adapter.demo.proxy import Proxy
+from adapter.ledger import kafka as ledger_on_kafka
+from adapter.ledger.kafka_reader import Source
 from adapter.ledger.port import Deposed, Entry, Ledger, LedgerClosed
 from adapter.localkafka import LocalKafka
 from tests.contract.audit import Account, raw_records
@@ -93,13 +95,13 @@ class Owner:
 class Stage:
     """A fresh ledger topic, and a proxy before the broker."""
 
-    def __init__(self, kafka: LocalKafka, topic: str) -> None:
-        self.kafka = kafka
-        self.place = KafkaPlace(kafka.bootstrap_servers, topic)
+    def __init__(self, broker: LocalKafka, topic: str) -> None:
+        self.kafka = broker
+        self.place = KafkaPlace(broker.bootstrap_servers, topic)
         self.watch = Watch()
         self.proxy = Proxy(
-            *kafka.behind_proxy(1),
-            listen_port=int(kafka.proxied_bootstrap_servers.split(":")[1]),
+            *broker.behind_proxy(1),
+            listen_port=int(broker.proxied_bootstrap_servers.split(":")[1]),
             tap=self.watch.tap,
         )
 
@@ -119,6 +121,13 @@ class Stage:
 
     def records(self) -> list[bytes]:
         return raw_records(self.kafka.bootstrap_servers, self.place.settings.topic)
+
+    def await_records(self, count: int) -> list[bytes]:
+        """Every record, once there are so many."""
+        with Source(self.place.settings) as source:
+            source.start(count - 1)
+            source.take_some()
+        return self.records()
 
     def replayed(self) -> list[bytes]:
         return [entry.payload for entry in take(self.place.ledger())[1]]
@@ -207,8 +216,13 @@ def limit_record_bytes(stage: Stage, limit: int) -> None:
     admin.incremental_alter_configs([resource])[resource].result(WAIT_S)
 
 
-def test_a_record_rejected_in_the_middle(stage: Stage) -> None:
+@pytest.mark.parametrize("purge", ["in time", "too late"])
+def test_a_record_rejected_in_the_middle(
+    stage: Stage, purge: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was sent behind it may be written behind a hole in n; nothing of that is promised."""
+    if purge == "too late":
+        monkeypatch.setattr(ledger_on_kafka.Writer, "_purge", lambda _writer: None)
     owner = stage.owner(ONE_BY_ONE)
     owner.append_durably(3)
     limit_record_bytes(stage, 10_000)
@@ -219,12 +233,12 @@ def test_a_record_rejected_in_the_middle(stage: Stage) -> None:
     owner.append(3)
     stage.proxy.release()
 
-    assert "doubtful" in owner.heard.wait_doubt()
+    assert "n 5 is doubtful" in owner.heard.wait_doubt()
 
-    assert owner.heard.last_n <= 4
+    assert owner.heard.last_n == 4
+    records = stage.await_records(5 if purge == "in time" else 8)
     limit_record_bytes(stage, 8 * 1024 * 1024)
-    replayed = stage.replayed()
-    assert owner.check(stage.records()) == len(replayed) == 4
+    assert owner.check(records) == len(stage.replayed()) == 4
 
 
 def test_a_rival_at_a_random_moment(stage: Stage) -> None:

@@ -18,6 +18,7 @@ class Session:
     """One client session."""
 
     __slots__ = (
+        "backed_out",
         "committed",
         "expected",
         "forgotten",
@@ -40,6 +41,7 @@ class Session:
         self.seen: list[int] = []  # of those, acknowledged, but the ledger does not say so yet
         self.last_seen_ms = time_ms
         self.committed = Ranges()
+        self.backed_out = Ranges()  # as far as this process knows
         self.forgotten = -1  # outcomes of units numbered up to this one are no longer known
 
     def record(self, number: int, result: Result, *, written: bool = False) -> None:
@@ -71,6 +73,12 @@ class Session:
         self.committed.add(number)
         if len(self.committed) > UNIT_RANGES_MAX:
             self.forgotten = max(self.forgotten, self.committed.pop_first()[1])
+
+    def unit_backed_out(self, number: int) -> None:
+        """Remember a unit that was backed out: soft, for those who ask while the session lives."""
+        self.backed_out.add(number)
+        if len(self.backed_out) > UNIT_RANGES_MAX:
+            self.backed_out.pop_first()
 
     def is_committed(self, number: int) -> bool | None:
         """Say whether a unit was committed; None if that is no longer known."""

@@ -104,36 +104,47 @@ def decide_backout(qm: QueueManager, request: Request, command: Backout) -> Deci
 
 
 def decide_ask_outcome(qm: QueueManager, request: Request, command: AskOutcome) -> Decision:
-    """Say what became of a unit, after an entry made now: a deposed owner cannot answer."""
+    """Say what became of a unit, after an entry made now: a deposed owner cannot answer.
+
+    A unit that is not known of a session that lives on another connection counts as in flight: its
+    commands may still be on their way.
+    """
     if len(command.unit) != UNIT_ID_LENGTH:
         raise Refusal(Reason.IDENTIFIER_ERROR, detail="a unit id is 24 bytes")
-    return Decision([], _outcome(qm, command.unit), barrier=True)
+    return Decision([], UnitOutcome(_outcome(qm, request, command.unit)), barrier=True)
 
 
-def _outcome(qm: QueueManager, ident: bytes) -> UnitOutcome:
+def _outcome(qm: QueueManager, request: Request, ident: bytes) -> UnitState:
     if any(ident in connection.units for connection in qm.connections.values()):
-        return UnitOutcome("in flight")
+        return "in flight"
     session = qm.sessions.get(ident[:SESSION_ID_LENGTH])
     if session is None:
-        return UnitOutcome("unknown")
+        return "unknown"
     number = unit_number(ident)
     if number >= OWN_UNIT:
-        return UnitOutcome(_own_outcome(session, number - OWN_UNIT))
-    committed = session.is_committed(number)
-    if committed is None:
-        return UnitOutcome("unknown")
-    return UnitOutcome("committed" if committed else "backed out")
+        state = _own_outcome(session, number - OWN_UNIT)
+    elif number in session.backed_out:
+        return "backed out"
+    else:
+        committed = session.is_committed(number)
+        state = "unknown" if committed is None else "committed" if committed else None
+    if state is None:
+        elsewhere = qm.attached.get(session.ident, request.connection) != request.connection
+        state = "in flight" if elsewhere else "backed out"
+    return state
 
 
-def _own_outcome(session: Session, number: int) -> UnitState:
-    """Say what became of the unit that a put or get outside a unit is by itself."""
+def _own_outcome(session: Session, number: int) -> UnitState | None:
+    """Say what became of the unit that a put or get outside a unit is; None: it was not met."""
     result = session.outcomes.get(number)
     if isinstance(result, PutDone) or (isinstance(result, Messages) and result.messages):
         return "committed"
+    if result is not None:
+        return "backed out"
     if number in session.running:
         return "in flight"
-    if result is not None or number > session.issued or number in session.expected:
-        return "backed out"
+    if number > session.issued or number in session.expected:
+        return None
     return "unknown"  # it has been seen, or was lost while it waited
 
 
@@ -228,6 +239,9 @@ def backout_records(
 ) -> list[Record]:
     """End a unit without effect: unlock what it got, and say which counts rose."""
     _end(qm, unit)
+    session = qm.sessions.get(unit.ident[:SESSION_ID_LENGTH])
+    if session is not None:
+        session.unit_backed_out(unit_number(unit.ident))
     for queue, stored in unit.gets:
         queue.unlock(stored)
         qm.wake(queue)

@@ -26,10 +26,10 @@ promised after it; the owner hears on_doubt once, and takes over again to read w
 still lands after the next OWNER_CHANGED is void; what landed before it is replayed. That is why
 "unknown" never has to be guessed.
 
-**Threads.** append runs on the owner's loop, take_over and close anywhere but at the same time as
-nothing else of theirs; the poll thread calls on_durable and on_doubt. It blocks in librdkafka
-without the GIL and wakes up by a condition variable, so an idle loop pays one thread switch; one
-poll serves all reports that wait, and on_durable is called once for them, with the highest n.
+**Threads.** append runs on the owner's loop; take_over and close on any thread, one at a time; the
+poll thread calls on_durable and on_doubt. It blocks in librdkafka without the GIL and is woken by a
+condition variable, so an append pays one thread switch more than produce and flush would; one poll
+serves all reports that wait, and on_durable is called once for them, with the highest n.
 """
 
 import threading
@@ -123,10 +123,14 @@ class Writer:
             within = f"{why} within {settings.take_over_timeout_s:g} s"
             raise unavailable(settings, "announcing the new owner", within, Failure.RETRY)
         error, message = reports[0]
+        offset = offset_of(message)
         if error is not None:
             why = f"{describe(error)} {self._last_error}".strip()
             raise unavailable(settings, "announcing the new owner", why, classify(error))
-        return offset_of(message)
+        if offset == NO_OFFSET:
+            why = "it was reported without its offset"
+            raise unavailable(settings, "announcing the new owner", why, Failure.RETRY)
+        return offset
 
     def _hasten(self, producer: Producer) -> None:
         """Ask for the topic first: that reply makes librdkafka ask for its producer id at once.
@@ -180,9 +184,8 @@ class Writer:
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(STOP_TIMEOUT_S)
-        self._producer = (
-            None  # destroyed here, and not by a garbage collection on the loop's thread
-        )
+        # Destroyed here, and not by a garbage collection on the loop's thread: it takes its time.
+        self._producer = None
 
     def _run(self, producer: Producer, term: Term, on_durable: Durable, on_doubt: Doubt) -> None:
         """Serve delivery reports until the term ends."""

@@ -87,6 +87,11 @@ class Source:
             raise self._too_slow("asking for its first and last offset")
         return found
 
+    def known_end(self) -> int:
+        """The offset after the last record, as the last answer from Kafka had it; 0 before one."""
+        place = TopicPartition(self._settings.topic, PARTITION)
+        return max(0, self._consumer.get_watermark_offsets(place, cached=True)[1])
+
     def start(self, offset: int) -> None:
         """Read from an offset."""
         self._consumer.assign([TopicPartition(self._settings.topic, PARTITION, offset)])
@@ -219,6 +224,11 @@ class KafkaLedgerReader:
                 return entries
             if time.monotonic() >= deadline_s:
                 return []
+
+    def reached(self) -> tuple[int, int]:
+        """See the port."""
+        at = self._scan.next_offset
+        return at, at if self._source is None else max(at, self._source.known_end())
 
     def close(self) -> None:
         """See the port."""

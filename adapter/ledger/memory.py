@@ -256,6 +256,10 @@ class MemoryLedgerReader:
                 return entries
         return []
 
+    def reached(self) -> tuple[int, int]:
+        """See the port."""
+        return self._scan.next_offset, self._log.end
+
     def close(self) -> None:
         """See the port."""
 

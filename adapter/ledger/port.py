@@ -139,6 +139,13 @@ class LedgerReader(Protocol):
         Raises LedgerUnavailable, or LedgerMismatch when the ledger is not the one of the position.
         """
 
+    def reached(self) -> tuple[int, int]:
+        """The offset that is read next, and the ledger's end as last heard of; never waits.
+
+        All valid entries before the first have been returned; of the ledger's records not all are
+        entries, so that this goes on where the last entry's offset does not.
+        """
+
     def close(self) -> None:
         """Free everything. May be called twice."""
 

@@ -46,6 +46,9 @@ class ScriptedProducer:
     def __len__(self) -> int:
         return len(self.values)
 
+    def list_topics(self, topic: str, timeout_s: float) -> None:
+        assert topic == "the ledger"
+
     def produce(self, topic: str, value: bytes, *, partition: int, on_delivery: Any) -> None:
         assert (topic, partition) == ("the ledger", 0)
         if self.refuse is not None:
@@ -79,6 +82,19 @@ class ScriptedProducer:
     def purge(self, *, blocking: bool) -> None:
         assert not blocking, "a callback must not wait"
         self.purges.append(self._in_poll)
+
+
+class Announcing(ScriptedProducer):
+    """Reports the first record as it is told to, at once; and the writer on it."""
+
+    answers = True
+    outcome: int | KafkaError | None = None
+    writer: kafka.Writer
+
+    def produce(self, topic: str, value: bytes, *, partition: int, on_delivery: Any) -> None:
+        super().produce(topic, value, partition=partition, on_delivery=on_delivery)
+        if self.answers:
+            self.play((1, self.outcome))
 
 
 class Stage:
@@ -130,6 +146,18 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
 
 
 @pytest.fixture
+def announcing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Announcing]:
+    producer = Announcing({})
+    monkeypatch.setattr(kafka, "Producer", lambda _settings: producer)
+    producer.writer = kafka.Writer(
+        LedgerSettings(bootstrap_servers="nowhere:1", topic="the ledger", take_over_timeout_s=0.2),
+        OWNER,
+    )
+    yield producer
+    producer.writer.stop()
+
+
+@pytest.fixture
 def gap(monkeypatch: pytest.MonkeyPatch) -> list[list[bytes | None] | Exception]:
     """What reading a gap gives, one gap after the other."""
     given: list[list[bytes | None] | Exception] = []
@@ -145,6 +173,34 @@ def gap(monkeypatch: pytest.MonkeyPatch) -> list[list[bytes | None] | Exception]
 
 
 TIMED_OUT = KafkaError(KafkaError._MSG_TIMED_OUT)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "why", "retriable"),
+    [
+        (TIMED_OUT, "_MSG_TIMED_OUT", True),
+        (None, "without its offset", True),
+        (KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "until what Kafka names", False),
+    ],
+)
+def test_a_take_over_that_is_not_confirmed(
+    announcing: Announcing, outcome: KafkaError | None, why: str, retriable: bool
+) -> None:
+    announcing.outcome = outcome
+    with pytest.raises(LedgerUnavailable, match=f"announcing the new owner.*{why}") as caught:
+        announcing.writer.change_owner("me")
+    assert caught.value.retriable is retriable
+
+
+def test_a_take_over_that_is_never_answered(announcing: Announcing) -> None:
+    announcing.answers = False
+    with pytest.raises(LedgerUnavailable, match=r"no answer within 0\.2 s.*try again"):
+        announcing.writer.change_owner("me")
+
+
+def test_a_take_over_that_is_confirmed(announcing: Announcing) -> None:
+    announcing.outcome = 42
+    assert announcing.writer.change_owner("me") == 42
 
 
 def test_one_call_for_all_reports_of_a_poll(stage: Stage) -> None:

@@ -37,7 +37,7 @@ class Core:
         self.qm = self._new()
 
     def _new(self) -> QueueManager:
-        qm = QueueManager("QM1", next(self._owners).to_bytes(16, "big"), self._limits)
+        qm = QueueManager("QM1", next(self._owners).to_bytes(4, "big") * 4, self._limits)
         qm.entry_n = 1
         return qm
 

@@ -1,0 +1,205 @@
+"""Objects: queues defined, altered, purged, deleted and looked at."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from adapter.core import commands as c
+from adapter.core.attributes import QueueAttributes
+from adapter.core.model.manager import Limits
+from adapter.core.reasons import Reason
+from adapter.core.results import Descriptions, Done, QueueStatus, Statuses
+from tests.support.core import Client, Core, client_on
+
+
+def status(client: Client, name: str = "Q") -> QueueStatus:
+    answer = client.do(c.AskStatus(name))
+    assert isinstance(answer, Statuses)
+    return answer.queues[0]
+
+
+def names(client: Client, pattern: str) -> list[str]:
+    answer = client.do(c.Inquire(pattern))
+    assert isinstance(answer, Descriptions)
+    return [queue.name for queue in answer.queues]
+
+
+def test_a_defined_queue_survives() -> None:
+    client = Core().connect()
+    client.define("A", max_depth=5, msg_delivery_sequence="FIFO", description="ü")
+    client.core.crash()
+    attributes = client.core.queue("A").attributes
+    assert attributes == QueueAttributes(max_depth=5, msg_delivery_sequence="FIFO", description="ü")
+
+
+def test_a_name_is_taken_once() -> None:
+    client = client_on(max_depth=5)
+    assert client.refused(c.DefineQueue("Q")) is Reason.QUEUE_EXISTS
+    client.put("a")
+    assert client.do(c.DefineQueue("Q", {"def_priority": 3}, replace=True)) == Done()
+    attributes = client.core.queue().attributes
+    assert (attributes.max_depth, attributes.def_priority) == (5, 3)
+    assert client.get() == ["a"]
+
+
+@pytest.mark.parametrize("name", ["", "A B", "ä", "A-B", "A\n", "x" * 49])
+def test_names_that_no_queue_has(name: str) -> None:
+    assert Core().connect().refused(c.DefineQueue(name)) is Reason.NAME_ERROR
+
+
+@pytest.mark.parametrize("name", ["A", "a.b_c/d%e", "x" * 48, ".", "0"])
+def test_names_that_a_queue_may_have(name: str) -> None:
+    client = Core().connect()
+    assert client.define(name) == Done()
+    assert names(client, "*") == [name]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"no_such": 1},
+        {"max_depth": "5"},
+        {"max_depth": True},
+        {"max_depth": -1},
+        {"inhibit_get": 1},
+        {"msg_delivery_sequence": "LIFO"},
+        {"description": "x" * 65},
+        {"def_priority": 10},
+    ],
+)
+def test_attributes_that_no_queue_takes(attributes: dict[str, Any]) -> None:
+    client = client_on()
+    assert client.refused(c.DefineQueue("NEW", attributes)) is Reason.ATTRIBUTE_ERROR
+    assert client.refused(c.AlterQueue("Q", attributes)) is Reason.ATTRIBUTE_ERROR
+    assert client.refused(c.SetAttributes(1, attributes)) is Reason.ATTRIBUTE_ERROR
+    assert names(client, "*") == ["Q"]
+    assert client.core.queue().attributes == QueueAttributes()
+
+
+def test_one_wrong_attribute_changes_none() -> None:
+    client = client_on()
+    command = c.AlterQueue("Q", {"max_depth": 5, "def_priority": 10})
+    assert client.refused(command) is Reason.ATTRIBUTE_ERROR
+    assert client.core.queue().attributes == QueueAttributes()
+
+
+def test_set_changes_what_mqset_may() -> None:
+    client = client_on()
+    client.do(c.SetAttributes(1, {"inhibit_put": True}))
+    assert client.core.replayed().queues["Q"].attributes.inhibit_put
+    assert client.refused(c.SetAttributes(1, {"max_depth": 5})) is Reason.ATTRIBUTE_ERROR
+    client.open(modes=c.INPUT, handle=2)
+    assert client.refused(c.SetAttributes(2, {"inhibit_put": False})) is Reason.NOT_OPEN_FOR_SET
+    assert client.refused(c.SetAttributes(9, {})) is Reason.HANDLE_NOT_OPEN
+
+
+def test_the_number_of_queues_is_bounded() -> None:
+    client = client_on("A", "B", limits=Limits(queues=2))
+    assert client.refused(c.DefineQueue("C")) is Reason.LIMIT_REACHED
+
+
+def test_a_purge_discards_what_no_unit_holds() -> None:
+    client = client_on()
+    for body in ("held", "a", "b"):
+        client.put(body)
+    client.put("soft", persistence=0)
+    unit = client.begin()
+    client.get(unit)
+    client.put("uncommitted", unit=unit)
+    assert client.do(c.PurgeQueue("Q")) == Done(3)
+    assert client.do(c.PurgeQueue("Q")) == Done(0)
+    client.do(c.Backout(unit))
+    assert client.get() == ["held"]
+    assert client.get() == []
+
+
+def test_a_purge_is_durable_and_done_once() -> None:
+    client = client_on()
+    client.put("a")
+    first = client.do(c.PurgeQueue("Q"), number=3)
+    client.put("b")
+    assert client.do(c.PurgeQueue("Q"), number=3) == first == Done(1)
+    assert client.core.replayed().queues["Q"].depth == 1
+
+
+def test_a_queue_in_use_is_not_deleted() -> None:
+    client = client_on()
+    unit = client.begin()
+    client.put("a", unit=unit)
+    assert client.refused(c.DeleteQueue("Q")) is Reason.QUEUE_IN_USE
+    client.do(c.Close(1))
+    assert client.refused(c.DeleteQueue("Q", purge=True)) is Reason.QUEUE_IN_USE
+    client.do(c.Commit(unit))
+    client.open()
+    got = client.begin()
+    client.get(got)
+    client.do(c.Close(1))
+    assert client.refused(c.DeleteQueue("Q")) is Reason.QUEUE_IN_USE
+    client.do(c.Backout(got))
+    assert client.refused(c.DeleteQueue("Q")) is Reason.QUEUE_NOT_EMPTY
+    assert client.do(c.DeleteQueue("Q", purge=True)) == Done(1)
+    assert client.core.replayed().queues == {}
+
+
+def test_a_queue_of_the_same_name_is_another_queue() -> None:
+    client = client_on()
+    client.put("old", expiry_ms=1000)
+    client.do(c.Close(1))
+    client.do(c.DeleteQueue("Q", purge=True))
+    client.define()
+    client.open()
+    assert client.core.queue().incarnation == 1
+    assert client.core.replayed().queues["Q"].incarnation == 1
+    client.put("new")
+    client.core.advance(2.0)
+    assert client.get() == ["new"]
+    assert client.get() == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [c.AlterQueue("NONE", {}), c.DeleteQueue("NONE"), c.PurgeQueue("NONE")],
+)
+def test_a_queue_that_is_not_there(command: c.Command) -> None:
+    assert client_on().refused(command) is Reason.QUEUE_NOT_FOUND
+
+
+def test_patterns_choose_queues() -> None:
+    client = client_on("A.1", "A.2", "B.1")
+    assert names(client, "*") == ["A.1", "A.2", "B.1"]
+    assert names(client, "A.*") == ["A.1", "A.2"]
+    assert names(client, "?.1") == ["A.1", "B.1"]
+    assert names(client, "A.1") == ["A.1"]
+    assert names(client, "NONE") == []
+
+
+def test_inquire_tells_every_attribute() -> None:
+    client = client_on(max_depth=5)
+    answer = client.do(c.Inquire("Q"))
+    assert isinstance(answer, Descriptions)
+    expected = msgspec.structs.asdict(QueueAttributes(max_depth=5))
+    assert answer.queues[0].attributes == expected
+
+
+def test_status_counts() -> None:
+    client = client_on()
+    client.put("a", priority=3)
+    client.core.advance(2.5)
+    client.put("b", priority=9)
+    client.put("c", priority=3)
+    unit = client.begin()
+    client.get(unit)
+    client.put("d", unit=unit, priority=0)
+    other = client.core.connect()
+    other.open(modes=c.INPUT)
+    other.send(c.Get(1, wait_ms=-1, correlation_id=b"c" * 24))
+    by_priority = [1, 0, 0, 2, 0, 0, 0, 0, 0, 0]
+    assert status(client) == QueueStatus("Q", 3, 2, 1, 2, 1, 1, 1, 2.5, by_priority)
+    client.do(c.Backout(unit))
+    assert status(client).current_depth == 3
+    assert status(client).uncommitted == 0
+
+
+def test_an_empty_queue_has_no_oldest_message() -> None:
+    assert status(client_on()).oldest_message_age_s == 0.0

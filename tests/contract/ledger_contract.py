@@ -349,6 +349,18 @@ class LedgerContract:
             write_durably(ledger, heard, [b"%d" % n])
             assert payloads_of(reader.read(WAIT_S)) == [b"%d" % n]
 
+    def test_a_reader_knows_how_far_it_has_come(self, place: Place) -> None:
+        """Past records that are no entries too: its caller must know that nothing is left."""
+        ledger = place.ledger()
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one", b"two"])
+        end = place.write(b"void") + 1
+        reader = place.reader()
+        assert reader.reached()[0] == 0
+        read_exactly(reader, 2)
+        assert reader.reached() == (end, end)
+
     @pytest.mark.parametrize("change", ["another owner", "another n", "after the end"])
     def test_a_position_of_another_ledger_is_fatal(self, place: Place, change: str) -> None:
         ledger = place.ledger()

@@ -12,7 +12,8 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -25,7 +26,7 @@ from adapter.client.requests import Handle, Operations, Pending
 from adapter.client.tcp import Link, LinkLost
 from adapter.core.reasons import Reason
 from adapter.core.results import Refused
-from adapter.errors import ConnectionClosed, Error, UnexpectedAnswer, refusal
+from adapter.errors import ConnectionClosed, Error, LimitReached, UnexpectedAnswer, refusal
 from adapter.wire.frames import AnyReplies, AskServer, Goodbye, ProtocolError, decode_server_frame
 
 LOOK_UP_S = 1.0
@@ -38,7 +39,7 @@ BACK_OFF_FIRST_S = 0.02
 BACK_OFF_MAX_S = 1.0
 RESENT_MAX = 5
 """A command that the queue manager refuses on connection after connection is not sent again."""
-TRY_AGAIN = (Reason.QUEUE_MANAGER_STOPPING, Reason.QUEUE_MANAGER_NOT_AVAILABLE, Reason.OUT_OF_ORDER)
+NOT_NOW = (Reason.QUEUE_MANAGER_STOPPING, Reason.QUEUE_MANAGER_NOT_AVAILABLE)
 """Refusals that say nothing about the command itself: it is sent again on a new connection."""
 
 ResultT = TypeVar("ResultT")
@@ -65,9 +66,9 @@ class Channel:
         self._followers: dict[int, Pending] = {}
         self._buffer = bytearray()
         self._dead: list[Link] = []
-        self._lost_s = 0.0
+        self._lost_s = 0.0  # when, or 0.0
         self._why_lost = ""
-        self._gave_up = False
+        self._attempts = 0  # to connect again, since something was last answered
         self._silent_looks = 0
         self._look_up_s = min(LOOK_UP_S, patience.silence_s / 4)
         self._counts = dict.fromkeys(
@@ -121,7 +122,7 @@ class Channel:
 
     def keep_handle(self, handle: Handle) -> None:
         """Open this handle again whenever the TCP connection was lost, until it is dropped."""
-        handle.is_open = True
+        handle.is_open, handle.refused = True, None
         self._outstanding.handles[handle.number] = handle
 
     def drop_handle(self, handle: Handle) -> None:
@@ -181,32 +182,36 @@ class Channel:
     def close(self, abrupt: bool = False) -> None:
         """End the connection; every thread that waits gets ConnectionClosed.
 
-        Open units are backed out and handles closed before it returns, if the queue manager is
-        there. abrupt: without a word, as when the program died.
+        Open units are backed out and handles closed before it returns, and what is durable is
+        answered, if the queue manager is there. abrupt: without a word, as when a program dies.
         """
-        farewell: list[Pending] = []
+        last: list[Pending] = []
         with self._lock:
             if self._closing.is_set():
                 return
             self._closing.set()
-            self._outstanding.settle_all(_closed_meanwhile)
+            self._outstanding.leave(abrupt)
             if self._link is not None and not abrupt:
                 farewell = self._outstanding.farewell()
-            if farewell:
-                self._send(farewell, None)
+                with suppress(LimitReached):
+                    if farewell:
+                        self._send(farewell, None)
+                last = list(self._outstanding.pending.values())
         self._greeting.interrupt()
-        self._await_farewell(farewell)
+        self._await_last(last)
         link = self._link
         if link is not None:
             self._lose(link, "closed")
+        with self._lock:
+            self._outstanding.give_up("it was closed meanwhile", ConnectionClosed)
         if self._reading.acquire(timeout=CLOSE_S):
             self._close_dead()
             self._reading.release()
 
-    def _await_farewell(self, farewell: list[Pending]) -> None:
-        """Wait for the last answers, within bounds; another thread may still be leading."""
+    def _await_last(self, last: list[Pending]) -> None:
+        """Wait for the last answers, within bounds; another thread may be leading."""
         deadline_s = time.monotonic() + CLOSE_S
-        while any(request.answer is None for request in farewell):
+        while any(request.answer is None for request in last):
             if time.monotonic() > deadline_s:
                 return
             if self._reading.acquire(timeout=0.05):
@@ -349,11 +354,17 @@ class Channel:
             if type(result) is Refused:
                 self._check_refusal(request, result)
             outstanding.answered(request, result)
+            self._attempts = 0
 
     def _check_refusal(self, request: Pending, refused: Refused) -> None:
         """LinkLost if the command is to be sent again on another connection."""
         reason = refused.reason
-        if reason in TRY_AGAIN and request.resent < RESENT_MAX and not self._session_problem():
+        out_of_order = (
+            reason == Reason.OUT_OF_ORDER
+            and request.resent < RESENT_MAX
+            and not self._session_problem()
+        )
+        if reason in NOT_NOW or out_of_order:
             raise LinkLost(refused.detail or Reason(reason).name)
         if reason == Reason.MALFORMED_REQUEST and request.number:
             # It was refused before its number was counted; only a resumption gets past that.
@@ -388,7 +399,9 @@ class Channel:
                 f"{type(answer).__name__} came in answer to a {type(request.command).__name__}"
             )
         cause = answer
-        if answer.reason == Reason.OUT_OF_ORDER:
+        if answer.reason == Reason.HANDLE_NOT_OPEN and request.handle is not None:
+            cause = request.handle.refused or answer
+        elif answer.reason == Reason.OUT_OF_ORDER:
             cause = self._session_problem() or answer
         elif (
             answer.reason == Reason.BACKED_OUT
@@ -418,8 +431,9 @@ class Channel:
             self._link = None
             self._dead.append(link)
             self._why_lost = why
-            self._lost_s = time.monotonic()
             self._silent_looks = 0
+            if not self._attempts:
+                self._lost_s = time.monotonic()
             self._outstanding.lost(why)
 
     def _close_dead(self) -> None:
@@ -429,29 +443,26 @@ class Channel:
             link.close()
 
     def _reconnect(self) -> None:
-        """Connect again and send again, or settle everything when the time for that is over."""
+        """Connect again and send again; settle everything when the time for that is over."""
         self._close_dead()
-        if self._gave_up:
-            self._gave_up, self._lost_s = False, time.monotonic()
-        deadline_s = self._lost_s + self._patience.reconnect_timeout_s
-        for delay_s in _back_off():
-            if self._closing.is_set():
-                break
-            left_s = max(deadline_s - time.monotonic(), 0.1)
+        self._lost_s = self._lost_s or time.monotonic()
+        timeout_s = self._patience.reconnect_timeout_s
+        while not self._closing.is_set():
+            left_s = self._lost_s + timeout_s - time.monotonic()
+            if self._attempts and left_s <= 0:
+                with self._lock:
+                    self._outstanding.give_up(self._why_lost)
+                self._attempts, self._lost_s = 0, 0.0  # who asks again, waits as long again
+                return
+            self._closing.wait(min(_back_off_s(self._attempts), max(left_s, 0.0)))
+            self._attempts += 1
             try:
-                self._take_up(left_s)
+                self._take_up(max(left_s, 0.1))
                 return
             except LinkLost as lost:
                 self._why_lost = str(lost)
-            if time.monotonic() + delay_s > deadline_s:
-                self._gave_up = True
-                break
-            self._closing.wait(delay_s)
         with self._lock:
-            if self._closing.is_set():
-                self._outstanding.settle_all(_closed_meanwhile)
-            else:
-                self._outstanding.give_up(self._why_lost)
+            self._outstanding.give_up("it was closed meanwhile", ConnectionClosed)
 
     def _take_up(self, left_s: float) -> None:
         """Make a new TCP connection and put it into the state of the lost one."""
@@ -482,7 +493,7 @@ class Channel:
         refused = refusal_among(requests)
         if refused is None:
             self._outstanding.resumed(requests)
-        elif refused.reason in TRY_AGAIN:
+        elif refused.reason in NOT_NOW:
             raise LinkLost(refused.detail)
         else:
             error = refusal(refused.reason, refused.name, refused.detail)
@@ -495,19 +506,19 @@ class Channel:
         exchange(link, requests, left_s)
         for request in requests:
             refused = refusal_among([request])
-            if refused is not None and refused.reason in TRY_AGAIN:
+            if refused is not None and refused.reason in NOT_NOW:
                 raise LinkLost(refused.detail)
             if refused is not None and request.handle is not None:
+                request.handle.refused = refused
                 request.handle.is_open = False  # its next verb opens it anew, and hears why not
 
 
-def _back_off() -> Iterator[float]:
-    """Return longer and longer delays, each cut by chance, so that clients come one by one."""
-    delay_s = BACK_OFF_FIRST_S
-    while True:
-        yield delay_s * random.uniform(0.5, 1.0)
-        delay_s = min(delay_s * 2, BACK_OFF_MAX_S)
+def _back_off_s(attempts: int) -> float:
+    """Say how long to wait before another attempt: longer each time, and cut by chance.
 
-
-def _closed_meanwhile(_: Pending) -> Error:
-    return ConnectionClosed("the connection was closed meanwhile: connect again")
+    Chance keeps the clients of a queue manager that comes back from all coming at once.
+    """
+    if not attempts:
+        return 0.0
+    longest_s = min(BACK_OFF_FIRST_S * float(1 << min(attempts - 1, 20)), BACK_OFF_MAX_S)
+    return longest_s * random.uniform(0.5, 1.0)

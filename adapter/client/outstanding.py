@@ -6,7 +6,7 @@ but for answered(), which only the thread that reads calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -15,7 +15,14 @@ from adapter.client.numbering import UNANSWERED_MAX, Session
 from adapter.client.requests import Handle, Operations, Pending, StartOver
 from adapter.core import commands as c
 from adapter.core.results import Done, Refused
-from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt, LimitReached
+from adapter.errors import (
+    BackedOut,
+    ConnectionBroken,
+    ConnectionClosed,
+    Error,
+    InDoubt,
+    LimitReached,
+)
 
 RESEND_BYTES = 4 * 1024 * 1024
 """What goes out again is cut into frames of about this size."""
@@ -145,7 +152,7 @@ class Outstanding:
         self.units.clear()
         for request in list(self.pending.values()):
             if request.when_lost != rq.AGAIN and request.sent:
-                del self.pending[request.request]
+                self.pending.pop(request.request, None)
                 request.settle(_gone(request, why))
 
     def farewell(self) -> list[Pending]:
@@ -153,31 +160,43 @@ class Outstanding:
         requests = [Pending(c.Backout(ident), durable=True) for ident in self.units]
         return requests + [Pending(c.Close(number)) for number in self.handles]
 
-    def settle_all(self, answer: Callable[[Pending], rq.Answer]) -> None:
-        """Wait for nothing any more."""
-        for request in list(self.pending.values()):
-            del self.pending[request.request]
-            if request.number:
-                self.session.give_up(request.number)
-            request.settle(answer(request))
+    def leave(self, abrupt: bool) -> None:
+        """The program closes the connection: nobody waits any more for what is not durable.
 
-    def give_up(self, why: str) -> None:
-        """No connection could be made in time: say of each request what is known of it."""
-        self.settle_all(lambda request: self._without_answer(request, why))
+        What is durable is still waited for, unless abrupt, so that its outcome gets known.
+        """
+        for request in list(self.pending.values()):
+            if abrupt or not request.number:
+                self._settle(request, "it was closed meanwhile", ConnectionClosed)
+
+    def give_up(self, why: str, error: type[ConnectionBroken] = ConnectionBroken) -> None:
+        """There is no connection to be had: say of each request what is known of it."""
+        self.units.clear()
+        for request in list(self.pending.values()):
+            self._settle(request, why, error)
+
+    def _settle(self, request: Pending, why: str, error: type[ConnectionBroken]) -> None:
+        if self.pending.pop(request.request, None) is None:
+            return  # the thread that reads has just brought the answer
+        if request.number:
+            self.session.give_up(request.number)
+        request.settle(self._without_answer(request, why, error))
 
     def session_lost(self, why: str) -> None:
         """The queue manager does not know the session any more: start another."""
         for request in list(self.pending.values()):
-            if request.number or request.when_lost == rq.WITH_UNIT:
-                del self.pending[request.request]
-                request.settle(self._without_answer(request, why))
+            if request.when_lost == rq.WITH_UNIT:
+                self.pending.pop(request.request, None)
+                request.settle(_gone(request, why))
+            elif request.number:
+                self._settle(request, why, ConnectionBroken)
         self.session = Session()
 
-    def _without_answer(self, request: Pending, why: str) -> rq.Answer:
+    def _without_answer(
+        self, request: Pending, why: str, error: type[ConnectionBroken]
+    ) -> rq.Answer:
         """Say what is known of a request whose answer is not to be had."""
         command = request.command
-        if request.when_lost == rq.WITH_UNIT:
-            return _gone(request, why)
         if isinstance(command, c.Backout):
             return Done()  # a unit that is not committed is gone with its connection
         if request.sent and isinstance(command, c.Commit):
@@ -188,11 +207,11 @@ class Outstanding:
             ident = self.session.own_unit_id(request.number)
             return _in_doubt(ident, f"whether {verb} ({why})", name)
         if request.sent and request.number:
-            return ConnectionBroken(
+            return error(
                 f"the connection is broken ({why}), and it is not known "
                 "whether this was done: connect again and inquire"
             )
-        return ConnectionBroken(
+        return error(
             f"the connection is broken ({why}); nothing was done: "
             "check the queue manager, and try again"
         )

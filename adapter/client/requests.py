@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core.commands import Command
-from adapter.core.results import Result
+from adapter.core.results import Refused, Result
 from adapter.errors import Error, InvalidValue, MessageTooLong
 from adapter.wire.frames import FRAME_BYTES_MAX, LENGTH_BYTES, Figures, ServerCommand
 
@@ -32,12 +32,16 @@ FRAME_OPERATIONS_MAX = 5_000
 
 
 class Handle(Struct, eq=False):
-    """A handle as the client keeps it. is_open: the queue manager has said so, on this link."""
+    """A handle as the client keeps it. is_open: it is open, or opened again on every connection.
+
+    refused: why it could not be opened again on a new connection.
+    """
 
     number: int
     queue: str
     modes: int
     is_open: bool = False
+    refused: Refused | None = None
 
 
 class StartOver(Struct):

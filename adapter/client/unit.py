@@ -75,8 +75,9 @@ class AnyUnit:
         """Begin it, outside a with statement. Inside one this is accepted once and does nothing."""
         if self._state is State.NEW:
             self._state = State.ACTIVE
-        elif self._state is not State.ACTIVE or self._begun_by_hand:
-            raise UnitInProgress(f"begin: unit {self.id.hex()} {self._state.value}", self.id.hex())
+        self.check_open()
+        if self._begun_by_hand:
+            raise UnitInProgress(f"unit {self.id.hex()} has begun already", self.id.hex())
         self._begun_by_hand = True
 
     def commit(self) -> None:

@@ -1,0 +1,301 @@
+"""A queue manager without a ledger: core behind a loopback port, every entry durable at once.
+
+For tests of clients: what a client is answered, when, and how its connection breaks is scripted
+here. `python -m tests.support.loopback` runs one in a process of its own and prints its address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+import uvloop
+from msgspec import Struct
+
+from adapter.core import commands as c
+from adapter.core import dispatch
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.reasons import Reason
+from adapter.core.records import Record
+from adapter.core.results import Done, Refused
+from adapter.wire import frames
+from adapter.wire.session import Incoming, ServerSession
+
+CALL_TIMEOUT_S = 10.0
+Outcome = TypeVar("Outcome")
+Command = c.Command | frames.ServerCommand
+Before = Callable[[int, Command], Refused | None]
+
+
+class Budget(Struct):
+    """How many more bytes a connection takes and gives before it breaks."""
+
+    received: int = 1 << 60
+    sent: int = 1 << 60
+
+
+class Client(asyncio.Protocol):
+    """One connection to a client."""
+
+    def __init__(self, server: Loopback, number: int) -> None:
+        self.number = number
+        self.budget = Budget()
+        self._server = server
+        self._session = ServerSession(server.qm.name)
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._server.clients[self.number] = self
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._session.close()
+        self._server.gone(self.number)
+
+    def data_received(self, data: bytes) -> None:
+        received = self._session.receive(data[: self.budget.received])
+        self.budget.received -= len(data)
+        if received.hello is not None:
+            self._server.welcome(self)
+        self._server.operations(self.number, received.seen, received.operations)
+        if received.goodbye is not None:
+            self.say_goodbye(received.goodbye)
+        if self.budget.received <= 0:
+            self.cut()
+
+    def send(self, frame: bytes) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        self._transport.write(frame[: max(self.budget.sent, 0)])
+        self.budget.sent -= len(frame)
+        if self.budget.sent <= 0:
+            self.cut()
+
+    def say_goodbye(self, reason: Refused) -> None:
+        self.send(frames.encode(frames.Goodbye(reason)))
+        self.cut()
+
+    def cut(self) -> None:
+        """End the connection behind what has been sent."""
+        self._session.close()
+        if self._transport is not None:
+            self._transport.close()
+
+
+class Loopback:
+    """The server, on an event loop in a thread of its own.
+
+    before: called with each command before core sees it; what it returns is the answer instead.
+    executed: the commands core has seen, in order. Everything else goes through call().
+    """
+
+    def __init__(self, name: str = "QM1") -> None:
+        self.qm = QueueManager(name, b"loopback-qm1")
+        self.clients: dict[int, Client] = {}
+        self.executed: list[Command] = []
+        self.frames_received = 0
+        self.before: Before = lambda _number, _command: None
+        self.holds: Callable[[Reply], bool] = lambda _reply: False
+        self.held: list[Reply] = []
+        self.refuses: Refused | None = None
+        self.welcomes = True
+        self._records: list[Record] = []
+        self._numbers = 0
+        self._server: asyncio.AbstractServer | None = None
+        self._loop = uvloop.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self.port = self._run(self._listen(0))
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    # -- what tests do to it
+
+    def call(self, work: Callable[[], Outcome]) -> Outcome:
+        """Do something on the server's thread."""
+        return cast("Outcome", self._run(_async(work)))
+
+    def cut_all(self) -> None:
+        """Break every connection."""
+
+        def cut() -> None:
+            for client in list(self.clients.values()):
+                client.cut()
+
+        self.call(cut)
+
+    def cut_after(self, received: int = 1 << 60, sent: int = 1 << 60) -> None:
+        """Break the present connections after so many more bytes in one direction."""
+
+        def arm() -> None:
+            for client in self.clients.values():
+                client.budget = Budget(received, sent)
+                if not received or not sent:
+                    client.cut()
+
+        self.call(arm)
+
+    def crash(self) -> None:
+        """Break every connection and close the port; only what was logged is left."""
+
+        def die() -> None:
+            assert self._server is not None
+            self._server.close()
+            for client in list(self.clients.values()):
+                client.cut()
+            self.clients.clear()
+            self.held.clear()
+            self.qm = QueueManager(self.qm.name, b"loopback-qm2")
+            for record in self._records:
+                dispatch.replay(self.qm, record)
+
+        self.call(die)
+
+    def start(self) -> None:
+        """Open the port again."""
+        self._run(self._listen(self.port))
+
+    def release(self) -> None:
+        """Send what was held back, and hold nothing more."""
+
+        def go() -> None:
+            self.holds = lambda _reply: False
+            held, self.held = self.held, []
+            self._send(held)
+
+        self.call(go)
+
+    def close(self) -> None:
+        """End it, with every connection."""
+
+        async def end() -> None:
+            assert self._server is not None
+            self._server.close()
+            for client in list(self.clients.values()):
+                client.cut()
+
+        self._run(end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(CALL_TIMEOUT_S)
+        self._loop.close()
+
+    # -- what clients do to it
+
+    def welcome(self, client: Client) -> None:
+        if self.refuses is not None:
+            client.say_goodbye(self.refuses)
+            return
+        if not self.welcomes:
+            return
+        dispatch.connect(self.qm, client.number)
+        welcome = frames.Welcome(
+            version=frames.PROTOCOL_VERSION, queue_manager=self.qm.name, connection=client.number
+        )
+        client.send(frames.encode(welcome))
+
+    def operations(self, number: int, seen: list[int], operations: list[Incoming]) -> None:
+        self.frames_received += bool(operations)
+        dispatch.acknowledge(self.qm, number, seen)
+        replies: list[Reply] = []
+        for operation in operations:
+            replies += self._operation(number, operation)
+        self._send(replies)
+
+    def _operation(self, number: int, incoming: Incoming) -> list[Reply]:
+        command = incoming.command
+        if isinstance(command, Refused):
+            return [Reply(number, incoming.request, command)]
+        refused = self.before(number, command)
+        if refused is not None:
+            return [Reply(number, incoming.request, refused)]
+        if isinstance(command, frames.AskServer):
+            answer = frames.AnyAnswer(incoming.request, frames.Figures({"name": self.qm.name}))
+            self.clients[number].send(frames.encode(frames.AnyReplies([answer])))
+            return []
+        if isinstance(command, frames.Stop):
+            return [Reply(number, incoming.request, Done())]
+        self.executed.append(command)
+        request = c.Request(number, incoming.request, incoming.number, _now_ms(), command)
+        return self._done(dispatch.execute(self.qm, request))
+
+    def gone(self, number: int) -> None:
+        self.clients.pop(number, None)
+        self._send(self._done(dispatch.disconnect(self.qm, number, _now_ms())))
+
+    def _done(self, executed: dispatch.Executed) -> list[Reply]:
+        self._records += [record for record in executed.records if record.logged]
+        for number in executed.closed:
+            client = self.clients.pop(number, None)
+            if client is not None:
+                client.say_goodbye(Refused(Reason.OUT_OF_ORDER, "", "taken over"))
+        due_ms = self.qm.next_tick_ms()
+        if due_ms is not None:
+            self._loop.call_later(max(due_ms - _now_ms(), 1) / 1000, self._tick)
+        return executed.replies
+
+    def _tick(self) -> None:
+        executed = dispatch.pass_time(self.qm, _now_ms())
+        self._records += [record for record in executed.records if record.logged]
+        self._send(executed.replies)
+
+    def _send(self, replies: list[Reply]) -> None:
+        by_client: dict[int, list[frames.Answer]] = {}
+        for reply in replies:
+            if self.holds(reply):
+                self.held.append(reply)
+            else:
+                answer = frames.Answer(reply.request, reply.result)
+                by_client.setdefault(reply.connection, []).append(answer)
+        for number, answers in by_client.items():
+            client = self.clients.get(number)
+            if client is not None:
+                client.send(frames.encode(frames.Replies(answers)))
+
+    async def _listen(self, port: int) -> int:
+        def accept() -> Client:
+            self._numbers += 1
+            return Client(self, self._numbers)
+
+        server = await self._loop.create_server(accept, "127.0.0.1", port)
+        self._server = server
+        return int(cast("asyncio.Server", server).sockets[0].getsockname()[1])
+
+    def _run(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(CALL_TIMEOUT_S)
+
+
+async def _async(work: Callable[[], Outcome]) -> Outcome:
+    return work()
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@contextmanager
+def loopback(name: str = "QM1") -> Iterator[Loopback]:
+    """Run one for a with statement."""
+    server = Loopback(name)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    with loopback() as server:
+        print(server.address, flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Places against a sorted list."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapter.core.model.message import Message, Place, Stored
+from adapter.core.model.places import _COMPACT_AT, Places
+
+PLACES = st.tuples(st.integers(-2, 0), st.integers(1, 12), st.integers(0, 2))
+
+
+def at(place: Place) -> Stored:
+    return Stored(
+        message=Message(),
+        place=place,
+        unit=b"",
+        unit_index=0,
+        unit_size=1,
+        queue_unit_index=0,
+        queue_unit_size=1,
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["add", "remove", "first"]), PLACES), max_size=60))
+def test_it_is_a_sorted_list(steps: list[tuple[str, Place]]) -> None:
+    places = Places()
+    model: dict[Place, Stored] = {}
+    for step, place in steps:
+        if step == "add" and place not in model:
+            model[place] = at(place)
+            places.add(model[place])
+        elif step == "remove" and place in model:
+            places.remove(model.pop(place))
+        elif step == "first" and model:
+            first = places.first()
+            assert first is model.pop(min(model))
+            places.remove(first)
+        in_order = [model[key] for key in sorted(model)]
+        assert list(places) == in_order
+        assert len(places) == len(model)
+        assert places.first() is (in_order[0] if in_order else None)
+        assert list(places.after(place)) == [each for each in in_order if each.place > place]
+
+
+def test_a_long_queue_is_compacted_and_stays_in_order() -> None:
+    places = Places()
+    stored = [at((0, seq, 0)) for seq in range(3 * _COMPACT_AT)]
+    for each in stored:
+        places.add(each)
+    for each in stored[: 2 * _COMPACT_AT]:
+        places.remove(each)
+    assert list(places) == stored[2 * _COMPACT_AT :]
+    places.add(stored[0])
+    assert places.first() is stored[0]
+    assert len(places) == _COMPACT_AT + 1
+    assert len(places._items) < 2 * _COMPACT_AT + 2, "taken slots do not pile up"
+
+
+def test_what_is_not_there_cannot_be_removed() -> None:
+    places = Places()
+    places.add(at((0, 1, 0)))
+    for place in ((0, 0, 0), (0, 1, 0), (0, 2, 0)):
+        with pytest.raises(ValueError, match="no message at"):
+            places.remove(at(place))
+    assert len(places) == 1

@@ -1,0 +1,98 @@
+"""Queue: lanes number what is stored, depth counts it, indexes find it."""
+
+from typing import Any
+
+from adapter.core.attributes import QueueAttributes
+from adapter.core.model.message import Message, Place, Stored
+from adapter.core.model.queue import Queue
+
+
+def stored(place: Place, **fields: Any) -> Stored:
+    return Stored(
+        message=Message(priority=-place[0], **fields),
+        place=place,
+        unit=b"",
+        unit_index=0,
+        unit_size=1,
+        queue_unit_index=0,
+        queue_unit_size=1,
+    )
+
+
+def queue(**attributes: Any) -> Queue:
+    return Queue("Q", 0, QueueAttributes(**attributes))
+
+
+def test_a_lane_numbers_persistent_messages_densely() -> None:
+    q = queue()
+    q.add(stored((-3, 1, 0)))
+    assert (q.lanes[3].next_seq, q.lanes[3].next_n) == (2, 1)
+    q.add(stored((-3, 1, 1)))
+    q.add(stored((-3, 1, 2)))
+    assert (q.lanes[3].next_seq, q.lanes[3].next_n) == (2, 3)
+    q.add(stored((-3, 2, 0)))
+    assert (q.lanes[3].next_seq, q.lanes[3].next_n) == (3, 1)
+    assert q.lanes[0].next_seq == 1
+
+
+def test_a_late_non_persistent_message_numbers_nothing() -> None:
+    q = queue()
+    q.add(stored((0, 1, 0)))
+    q.add(stored((0, 2, 0)))
+    q.add(stored((0, 1, 7)))
+    assert (q.lanes[0].next_seq, q.lanes[0].next_n) == (3, 1)
+
+
+def test_depth_is_available_messages_and_uncommitted_puts() -> None:
+    q = queue()
+    first, second = stored((-5, 1, 0)), stored((-2, 1, 0))
+    q.add(first)
+    q.add(second)
+    q.hold_put(Message(priority=7))
+    assert (q.depth, q.depth_by_priority) == (3, [0, 0, 1, 0, 0, 1, 0, 1, 0, 0])
+    q.lock(first)
+    assert (q.depth, q.locked_count) == (2, 1)
+    assert list(q.in_order()) == [second]
+    q.unlock(first)
+    assert list(q.in_order()) == [first, second]
+    q.lock(first)
+    assert q.take(first.place) is first
+    assert q.take(second.place) is second
+    q.drop_put(Message(priority=7))
+    assert (q.depth, q.locked_count, q.available_count) == (0, 0, 0)
+    assert q.depth_by_priority == [0] * 10
+    assert not q.stored
+
+
+def test_in_order_after_a_place() -> None:
+    q = queue()
+    places: list[Place] = [(-9, 1, 0), (-5, 1, 0), (-5, 1, 1), (-5, 2, 0), (0, 1, 0)]
+    for place in reversed(places):
+        q.add(stored(place))
+    assert [each.place for each in q.in_order_after((-99, 0, 0))] == places
+    assert [each.place for each in q.in_order_after((-5, 1, 0))] == places[2:]
+    assert [each.place for each in q.in_order_after((-7, 4, 0))] == places[1:]
+    assert list(q.in_order_after((0, 1, 0))) == []
+
+
+def test_indexes_are_built_on_first_use_and_kept() -> None:
+    q = queue()
+    first, second = (
+        stored((-1, 1, 0), group_id=b"g" * 24),
+        stored((-9, 1, 0), group_id=b"g" * 24),
+    )
+    q.add(first)
+    assert list(q.with_id("group_id", b"g" * 24)) == [first]
+    q.add(second)
+    assert list(q.with_id("group_id", b"g" * 24)) == [second, first]
+    q.lock(second)
+    assert list(q.with_id("group_id", b"g" * 24)) == [first]
+    q.take(first.place)
+    assert list(q.with_id("group_id", b"g" * 24)) == []
+    assert q._index["group_id"] == {}, "ids that are gone leave nothing behind"
+
+
+def test_fifo_delivery_uses_one_lane() -> None:
+    assert [queue().lane_of(priority) for priority in (0, 9)] == [0, 9]
+    fifo = queue(msg_delivery_sequence="FIFO", def_priority=4)
+    assert [fifo.lane_of(priority) for priority in (0, 9)] == [4, 4]

@@ -1,0 +1,35 @@
+"""Ranges against a set."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapter.core.model.ranges import Ranges
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.integers(0, 20), max_size=30))
+def test_it_is_a_set(numbers: list[int]) -> None:
+    ranges = Ranges()
+    model: set[int] = set()
+    for number in numbers:
+        ranges.add(number)
+        model.add(number)
+        spans = ranges.spans()
+        assert {each for low, high in spans for each in range(low, high + 1)} == model
+        assert all(before[1] + 1 < after[0] for before, after in itertools.pairwise(spans)), spans
+        assert [each in ranges for each in range(22)] == [each in model for each in range(22)]
+        assert len(ranges) == len(spans)
+
+
+def test_the_lowest_range_can_be_taken_out() -> None:
+    ranges = Ranges()
+    for number in (7, 1, 2, 9, 8):
+        ranges.add(number)
+    assert ranges.pop_first() == (1, 2)
+    assert ranges.spans() == [(7, 9)]
+    assert ranges.pop_first() == (7, 9)
+    with pytest.raises(IndexError):
+        ranges.pop_first()

@@ -15,8 +15,8 @@ TOPIC_LENGTH_MAX = 249  # Kafka's own limit
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.")
 _ESCAPES = {"_": "-u", "-": "-d", "/": "-s", "%": "-p"}
 _UNESCAPES = {escape: character for character, escape in _ESCAPES.items()} | {"-o": "."}
-_QUEUE_TOPIC = re.compile(r"(?P<prefix>.+)\.(?P<manager>[^.]+)\.q\.(?P<queue>.+)", re.DOTALL)
-_INCARNATION = re.compile(r"-(\d+)$")
+_QUEUE_TOPIC = re.compile(r"(?P<manager>[^.]+)\.q\.(?P<queue>.+)", re.DOTALL)
+_INCARNATION = re.compile(r"-([1-9][0-9]*)\Z")
 _HEX_ESCAPE = re.compile(r"(?:-x[0-9a-f]{2})+")
 
 
@@ -40,11 +40,11 @@ def _escaped(character: str, dots: bool) -> str:
 
 def unescape(text: str) -> str:
     """Undo escape; ValueError for what escape never writes."""
-    text = _HEX_ESCAPE.sub(_unhex, text)
-    parts = re.split(r"(-.)", text)
-    if any(part.startswith("-") and part not in _UNESCAPES for part in parts):
-        raise ValueError(f"{text!r} holds an escape that is none of ours")
-    return "".join(_UNESCAPES.get(part, part) for part in parts)
+    parts = re.split(r"(-.)", _HEX_ESCAPE.sub(_unhex, text))
+    name = "".join(_UNESCAPES.get(part, part) for part in parts)
+    if text not in (escape(name), escape(name, dots=True)):
+        raise ValueError(f"{text!r} is not how any name is written")
+    return name
 
 
 def _unhex(match: re.Match[str]) -> str:
@@ -73,10 +73,11 @@ def progress_topic(queue_manager: str, prefix: str = PREFIX) -> str:
     return f"{prefix}.{escape(queue_manager, dots=True)}.progress"
 
 
-def parse_queue_topic(topic: str) -> tuple[str, str, int]:
+def parse_queue_topic(topic: str, prefix: str = PREFIX) -> tuple[str, str, int]:
     """Return (queue manager, queue, incarnation) of a queue's topic; NotAQueueTopic otherwise."""
-    match = _QUEUE_TOPIC.fullmatch(topic)
-    if match is None:
+    rest = topic.removeprefix(f"{prefix}.")
+    match = _QUEUE_TOPIC.fullmatch(rest)
+    if match is None or rest == topic:
         raise NotAQueueTopic(f"{topic!r} is not the topic of a queue")
     queue, mark = match["queue"], _INCARNATION.search(match["queue"])
     if mark:

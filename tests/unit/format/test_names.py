@@ -1,0 +1,99 @@
+"""Names on Kafka: legal, reversible, and never two for one nor one for two."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapter.format import names
+
+LEGAL = re.compile(r"[A-Za-z0-9._-]+")
+ANY_NAME = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+MQ_NAME = st.text(st.sampled_from("ABab09._/%"), min_size=1, max_size=48)
+NAME = st.one_of(ANY_NAME, MQ_NAME, st.sampled_from(["A.q.B", "-1", "A-1", "-x41", "-d", "q", "."]))
+FAST = settings(max_examples=300, deadline=None)
+
+
+@FAST
+@given(NAME)
+def test_escaping_is_reversible_and_legal(name: str) -> None:
+    for dots in (False, True):
+        text = names.escape(name, dots=dots)
+        assert names.unescape(text) == name
+        assert LEGAL.fullmatch(text)
+        assert "_" not in text, "Kafka takes A_B for A.B"
+        assert "." not in text or not dots
+
+
+@FAST
+@given(NAME, NAME, st.integers(0, 10**6))
+def test_a_queue_topic_tells_whose_it_is(manager: str, queue: str, incarnation: int) -> None:
+    topic = names.queue_topic(manager, queue, incarnation)
+    assert names.parse_queue_topic(topic) == (manager, queue, incarnation)
+    assert LEGAL.fullmatch(topic)
+
+
+@FAST
+@given(st.lists(st.tuples(NAME, NAME, st.integers(0, 3)), min_size=2, max_size=2, unique=True))
+def test_two_queues_never_share_a_topic(queues: list[tuple[str, str, int]]) -> None:
+    first, second = (names.queue_topic(*queue) for queue in queues)
+    assert first != second
+    assert first.replace(".", "_") != second.replace(".", "_"), "nor do their metrics in Kafka"
+
+
+@FAST
+@given(st.lists(ANY_NAME, min_size=2, max_size=2, unique=True))
+def test_topics_of_two_queue_managers_differ(managers: list[str]) -> None:
+    kinds = (names.ledger_topic, names.events_topic, names.progress_topic)
+    topics = {kind(manager) for kind in kinds for manager in managers}
+    topics |= {names.queue_topic(manager, "ledger") for manager in managers}
+    assert len(topics) == 8
+
+
+def test_names_as_they_look() -> None:
+    assert names.ledger_topic("QM1") == "mq.QM1.ledger"
+    assert names.events_topic("QM1") == "mq.QM1.events"
+    assert names.progress_topic("QM1") == "mq.QM1.progress"
+    assert names.queue_topic("QM1", "ORDERS.IN") == "mq.QM1.q.ORDERS.IN"
+    assert names.queue_topic("QM1", "A_B") == "mq.QM1.q.A-uB"
+    assert names.queue_topic("QM1", "A", 2) == "mq.QM1.q.A-2"
+    assert names.queue_topic("A.B", "Q") == "mq.A-oB.q.Q"
+    assert names.queue_topic("QM1", "Q", prefix="site.mq") == "site.mq.QM1.q.Q"
+
+
+def test_a_queue_whose_name_looks_like_a_topic() -> None:
+    topic = names.queue_topic("QM1", "A.q.B")
+    assert names.parse_queue_topic(topic) == ("QM1", "A.q.B", 0)
+
+
+def test_a_prefix_may_hold_dots() -> None:
+    topic = names.queue_topic("QM1", "Q", 3, prefix="a.q.b")
+    assert names.parse_queue_topic(topic, prefix="a.q.b") == ("QM1", "Q", 3)
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "mq.QM1.ledger",
+        "mq.QM1.q.",
+        "mq.QM1.Q",
+        "other.QM1.q.A",
+        "QM1.q.A",
+        "mq.QM1.q.A_B",
+        "mq.QM1.q.A-0",
+        "mq.QM1.q.A-z",
+        "mq.QM1.q.A-x41",
+        "mq.QM1.q.A-xff",
+        "mq.QM1.q.A-",
+        "mq.QM1.q.A-1\n",
+    ],
+)
+def test_topics_that_are_no_queue(topic: str) -> None:
+    with pytest.raises(names.NotAQueueTopic, match="is not the topic of a queue"):
+        names.parse_queue_topic(topic)
+
+
+def test_the_longest_names_fit() -> None:
+    longest = names.queue_topic("." * 48, "%" * 48, 10**9)
+    assert len(longest) <= names.TOPIC_LENGTH_MAX

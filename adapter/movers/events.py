@@ -37,6 +37,10 @@ class Events:
         """See Cargo."""
         self._topics.ensure(self._specs)
 
+    def topics(self) -> list[str]:
+        """See Cargo."""
+        return [self._topic]
+
     def read(self, payload: bytes) -> list[list[Movable]]:
         """See Cargo."""
         return [
@@ -50,6 +54,9 @@ class Events:
 
     def take_in(self, record: list[Movable]) -> None:
         """See Cargo: nothing shapes how events are copied."""
+
+    def settle(self) -> None:
+        """See Cargo."""
 
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:  # noqa: ARG002
         """See Cargo."""

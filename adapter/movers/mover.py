@@ -13,6 +13,7 @@ What is copied, and to where, is its cargo's business; it must not know queues o
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from adapter.format.progress import NOWHERE, Progress
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Entry, LedgerMismatch, LedgerReader, LedgerUnavailable, Position
 from adapter.movers.errors import Doubtful, MoverError
-from adapter.movers.progress import read_last
+from adapter.movers.progress import read_last, with_records
 from adapter.movers.settings import MoverSettings
 from adapter.movers.transactions import Turns
 from adapter.topics import TopicError
@@ -65,6 +66,10 @@ class Cargo(Protocol):
         """Create the topics that must be there before anything is read."""
         ...
 
+    def topics(self) -> list[str]:
+        """List the topics that are there and hold copies, if there are any."""
+        ...
+
     def read(self, payload: bytes) -> list[list[Movable]]:
         """Read an entry, a list for each of its records; empty for one that is not its business."""
         ...
@@ -74,7 +79,11 @@ class Cargo(Protocol):
         ...
 
     def take_in(self, record: list[Movable]) -> None:
-        """Do what a record asks for that is not produced. May be slow, may be done twice."""
+        """Take in a record that is not produced."""
+        ...
+
+    def settle(self) -> None:
+        """Do what taken-in records ask for. May be slow, may be done twice."""
         ...
 
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
@@ -123,17 +132,31 @@ class Mover:
         self._producer: Producer
         self._at = Progress()
         """Up to where everything was taken; the open transaction included."""
+        self._reader: LedgerReader
         self._done = NOWHERE
+        """Up to where everything was copied for good; the rest are figures for statistics()."""
+        self._end = 0
         self._copied = 0
+        self._entries = 0
+        self._bytes = 0
         self._written_offset = NOWHERE
         self._written_s = 0.0
         self._began_s = 0.0
         self._holding = ""
         self._ready = False
+        self._over = False
         self._counts = dict.fromkeys(("terms", "transactions", "doubtful_commits", "failures"), 0)
 
     def run(self) -> None:
         """Copy until stop(); raises MoverError when that is impossible."""
+        try:
+            self._run_terms()
+        finally:
+            with self._moved:
+                self._over = True
+                self._moved.notify_all()
+
+    def _run_terms(self) -> None:
         backoff_s = BACKOFF_S
         while not self._stopping.is_set():
             transactions = self._counts["transactions"]
@@ -158,16 +181,27 @@ class Mover:
         self._stopping.set()
 
     def caught_up(self, offset: int, timeout_s: float) -> bool:
-        """Wait until everything up to a ledger offset has been copied; False if not in time.
-
-        The offset must be that of a valid entry: of a take-over nothing is read here.
-        """
+        """Wait until everything up to a ledger offset has been copied; False if not in time."""
         with self._moved:
-            return self._moved.wait_for(lambda: self._done >= offset, timeout_s)
+            self._moved.wait_for(lambda: self._done >= offset or self._over, timeout_s)
+            return self._done >= offset
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the start; position: the ledger offset up to which all is copied."""
-        return {**self._counts, "copied": self._copied, "position": self._done}
+        """Figures since the start.
+
+        position: the ledger offset up to which all is copied; lag_records, lag_bytes: how much of
+        the ledger lies behind it, the bytes estimated from those read so far; copied: copies since
+        the queue manager exists; holding: 1 while something must be mended before it goes on.
+        """
+        lag = max(0, self._end - 1 - self._done)
+        return {
+            **self._counts,
+            "copied": self._copied,
+            "position": self._done,
+            "lag_records": lag,
+            "lag_bytes": lag * self._bytes // max(1, self._entries),
+            "holding": int(bool(self._holding)),
+        }
 
     @property
     def name(self) -> str:
@@ -185,27 +219,30 @@ class Mover:
         return self._holding
 
     def _term(self) -> None:
-        reader: LedgerReader | None = None
-        try:
-            self._counts["terms"] += 1
+        self._counts["terms"] += 1
+        with contextlib.closing(self._turns):
             self._cargo.open()
             self._turns.renew()
-            reader = self._make_reader(self._resume())
-            self._holding = ""
-            self._ready = True
+            self._reader = self._make_reader(self._resume())
+            with contextlib.closing(self._reader):
+                self._copy_on()
+
+    def _copy_on(self) -> None:
+        self._holding = ""
+        self._ready = True
+        try:
             while not self._stopping.is_set():
-                self._take_all(reader.read(READ_S))
+                self._take_all(self._reader.read(READ_S))
             self._write_idle_progress(0.0)
         finally:
             self._ready = False
-            if reader is not None:
-                reader.close()
-            self._turns.close()
 
     def _resume(self) -> Position | None:
         """Go back to the committed progress; the position where reading goes on."""
-        at = read_last(self._settings, self._cargo.partition) or Progress()
-        self._at = at
+        found = read_last(self._settings, self._cargo.partition)
+        if found is None:
+            self._check_that_nothing_was_copied()
+        at = self._at = found or Progress()
         self._load = Load()
         self._cargo.incarnations = at.incarnations
         self._is_written()
@@ -214,21 +251,27 @@ class Mover:
     def _take_all(self, entries: list[Entry]) -> None:
         """Copy entries that were read together: in one transaction, unless it gets too large."""
         for entry in entries:
+            if self._stopping.is_set():
+                break
             self._take(entry)
+        messages = self._load.messages
         if self._turns.open:
-            small = self._load.messages < SMALL_MESSAGES
             self._commit()
-            if small:
-                pause_s = self._settings.interval_ms / 1000 + self._began_s - time.monotonic()
-                self._stopping.wait(max(0.0, pause_s))
-        elif entries:
-            self._is_done()
+        self._cargo.settle()
+        if not self._stopping.is_set():
+            reached, self._end = self._reader.reached()
+            self._is_done(reached - 1)
         self._write_idle_progress(IDLE_PROGRESS_S)
+        if 0 < messages < SMALL_MESSAGES:
+            pause_s = self._settings.interval_ms / 1000 + self._began_s - time.monotonic()
+            self._stopping.wait(max(0.0, pause_s))
 
     def _take(self, entry: Entry) -> None:
         """Copy an entry's records, but for those that were copied before."""
         at = self._at
         records = self._cargo.read(entry.payload)
+        self._entries += 1
+        self._bytes += len(entry.payload)
         for number in range(at.records, len(records)):
             record = records[number]
             if record:
@@ -245,6 +288,7 @@ class Mover:
             cargo.take_in(record)
             return
         if not turns.open:
+            cargo.settle()
             self._began_s = time.monotonic()
             self._producer = turns.begin()
         try:
@@ -281,13 +325,28 @@ class Mover:
     def _is_written(self) -> None:
         self._written_offset = self._at.offset
         self._written_s = time.monotonic()
-        self._is_done()
+        self._copied = self._at.copied
+        self._is_done(self._at.offset)
 
-    def _is_done(self) -> None:
+    def _is_done(self, offset: int) -> None:
         with self._moved:
-            self._done = self._at.offset
-            self._copied = self._at.copied
+            self._done = max(offset, self._at.offset)
             self._moved.notify_all()
+
+    def _check_that_nothing_was_copied(self) -> None:
+        """Refuse to copy everything once more because the progress was lost."""
+        settings = self._settings
+        full = with_records(settings, self._cargo.topics())
+        if full:
+            raise MoverError(
+                f"the {self.name} mover finds no progress in {self._place}, and there are copies "
+                f"in {', '.join(full)}: the topic of the progress was deleted. Restore it from a "
+                "copy; or delete the topics that hold copies, to have them all written again"
+            )
+
+    @property
+    def _place(self) -> str:
+        return f"{self._settings.progress_topic}[{self._cargo.partition}]"
 
     def _note(self, trouble: Exception) -> None:
         self._counts["failures"] += 1
@@ -297,8 +356,9 @@ class Mover:
         log.warning("begins again from its progress", mover=self._cargo.name, reason=self._holding)
 
     def _mismatch(self, mismatch: LedgerMismatch) -> MoverError:
-        place = f"{self._settings.progress_topic}[{self._cargo.partition}]"
         return MoverError(
-            f"the {self.name} mover cannot go on from its progress in {place} (ledger offset "
-            f"{self._at.offset}, owner {self._at.owner.hex()}, n {self._at.n}): {mismatch}"
+            f"the {self.name} mover cannot go on from its progress in {self._place} (ledger offset "
+            f"{self._at.offset}, owner {self._at.owner.hex()}, n {self._at.n}): {mismatch}. The "
+            f"saved position is the topic {self._settings.progress_topic}: with it go the copies "
+            "of the old ledger, the topics of the queues and of the events"
         )

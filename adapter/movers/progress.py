@@ -1,8 +1,12 @@
-"""Reading back how far a mover has come: the last committed record of its partition."""
+"""Reading back what is committed: how far a mover has come, and whether topics hold records."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -24,54 +28,100 @@ def read_last(settings: MoverSettings, partition: int) -> Progress | None:
 
     To be called when no transaction of this mover is open: then all it ever committed is visible.
     """
-    place = TopicPartition(settings.progress_topic, partition)
-    errors: list[str] = []
-    deadline_s = time.monotonic() + READ_TIMEOUT_S
-    consumer = Consumer(consumer_settings(settings, lambda error: errors.append(describe(error))))
-    try:
-        bounds = consumer.get_watermark_offsets(place, READ_TIMEOUT_S)
-        if bounds is None:
-            raise _unread(place, errors)
-        first, end = bounds
+    topic = settings.progress_topic
+    with Committed(settings) as committed:
+        last = committed.last(topic, partition)
+    return None if last is None else progress_format.decode(last.value() or b"")
+
+
+def with_records(settings: MoverSettings, topics: list[str]) -> list[str]:
+    """Say which of these topics hold committed records."""
+    with Committed(settings) as committed:
+        return [topic for topic in topics if committed.is_any(topic)]
+
+
+def topics_like(settings: MoverSettings, beginning: str) -> list[str]:
+    """List the topics that are there and whose names begin like this."""
+    with Committed(settings) as committed:
+        return [topic for topic in committed.topics() if topic.startswith(beginning)]
+
+
+class Committed:
+    """Reads what is committed, once; a context manager. Raises Doubtful if it cannot."""
+
+    def __init__(self, settings: MoverSettings) -> None:
+        self._deadline_s = time.monotonic() + READ_TIMEOUT_S
+        self._what = f"Kafka at {settings.bootstrap_servers}"
+        self._error = ""
+        self._consumer = Consumer(consumer_settings(settings, self._on_error))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._consumer.close()
+        if isinstance(problem, KafkaException):
+            raise Doubtful(f"reading {self._what} failed: {describe(problem)}") from problem
+
+    def last(self, topic: str, partition: int) -> Message | None:
+        """Return the last record of a partition, or None."""
+        first, end = self._bounds(topic, partition)
         back = TAIL_RECORDS
-        while first < end:
+        start = end
+        while start > first:
             start = max(first, end - back)
-            place.offset = start
-            consumer.assign([place])
-            last = _last_before(consumer, end, deadline_s)
-            if last is not None:
-                return progress_format.decode(last.value() or b"")
-            if start == first:
-                break
+            tail = deque(self._records(topic, partition, start, end), maxlen=1)
+            if tail:
+                return tail[0]
             back *= TAIL_RECORDS
         return None
-    except KafkaException as error:
-        raise Doubtful(f"reading {place.topic}[{place.partition}]: {describe(error)}") from error
-    except TimeoutError:
-        raise _unread(place, errors) from None
-    finally:
-        consumer.close()
 
+    def is_any(self, topic: str) -> bool:
+        """Whether a topic holds a record; one that does not exist holds none."""
+        found = self._consumer.list_topics(topic, READ_TIMEOUT_S).topics[topic]
+        for partition in found.partitions:
+            for _ in self._records(topic, partition, *self._bounds(topic, partition)):
+                return True
+        return False
 
-def _last_before(consumer: Consumer, end: int, deadline_s: float) -> Message | None:
-    """Read up to an offset, and return the last record on the way."""
-    last = None
-    while time.monotonic() < deadline_s:
-        message = consumer.poll(POLL_S)
-        if message is None:
-            continue
-        error = message.error()
-        if error is None:
-            last = message
-        elif error.code() != KafkaError._PARTITION_EOF:
-            raise KafkaException(error)
-        elif (message.offset() or 0) >= end:
-            return last
-    raise TimeoutError
+    def topics(self) -> list[str]:
+        """List all topics."""
+        return sorted(self._consumer.list_topics(timeout=READ_TIMEOUT_S).topics)
 
+    def _bounds(self, topic: str, partition: int) -> tuple[int, int]:
+        self._what = f"{topic}[{partition}]"
+        place = TopicPartition(topic, partition)
+        bounds = self._consumer.get_watermark_offsets(place, READ_TIMEOUT_S)
+        if bounds is None:
+            raise self._unread()
+        return bounds
 
-def _unread(place: TopicPartition, errors: list[str]) -> Doubtful:
-    why = errors[-1] if errors else "no answer"
-    return Doubtful(
-        f"{place.topic}[{place.partition}] was not read within {READ_TIMEOUT_S:g} s: {why}"
-    )
+    def _records(self, topic: str, partition: int, start: int, end: int) -> Iterator[Message]:
+        """Read the records from start to before end; of what is read_committed, end is stable."""
+        if start >= end:
+            return
+        self._consumer.assign([TopicPartition(topic, partition, start)])
+        while time.monotonic() < self._deadline_s:
+            message = self._consumer.poll(POLL_S)
+            error = None if message is None else message.error()
+            if message is None:
+                continue
+            elif error is None:
+                yield message
+            elif error.code() != KafkaError._PARTITION_EOF:
+                raise KafkaException(error)
+            elif (message.offset() or 0) >= end:
+                return
+        raise self._unread()
+
+    def _unread(self) -> Doubtful:
+        why = self._error or "no answer"
+        return Doubtful(f"{self._what} was not read within {READ_TIMEOUT_S:g} s: {why}")
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._error = describe(error)

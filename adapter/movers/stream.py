@@ -16,8 +16,9 @@ from adapter.format import names
 from adapter.format.descriptor import HEADER
 from adapter.format.movable import Copy, Movable, decode_copies
 from adapter.movers.mover import Load, Report
+from adapter.movers.progress import topics_like
 from adapter.movers.settings import MOVERS, MoverSettings
-from adapter.topics import LANES_MAX, Topics, progress_spec, queue_spec
+from adapter.topics import LANES_MAX, Topics, TopicSpec, progress_spec, queue_spec
 
 Headers = list[tuple[str, str | bytes | None]]
 
@@ -29,11 +30,13 @@ class Stream:
     partition = 0
 
     def __init__(self, settings: MoverSettings) -> None:
+        self._settings = settings
         self._queue_manager = settings.queue_manager
         self._progress = progress_spec(settings.progress_topic, MOVERS)
         self._topics = Topics(settings.bootstrap_servers, settings.topics, settings.kafka_options)
         self._incarnations: dict[str, int] = {}
         self._names: dict[str, str] = {}
+        self._missing: list[TopicSpec] = []
 
     @property
     def incarnations(self) -> dict[str, int]:
@@ -44,10 +47,16 @@ class Stream:
     def incarnations(self, incarnations: dict[str, int]) -> None:
         self._incarnations = incarnations
         self._names.clear()
+        self._missing.clear()
 
     def open(self) -> None:
         """See Cargo."""
         self._topics.ensure([self._progress])
+
+    def topics(self) -> list[str]:
+        """See Cargo."""
+        beginning = names.queue_topic(self._queue_manager, "")
+        return topics_like(self._settings, beginning)
 
     def read(self, payload: bytes) -> list[list[Movable]]:
         """See Cargo."""
@@ -66,7 +75,13 @@ class Stream:
         if isinstance(change, QueueDefined):
             if change.incarnation:
                 self._incarnations[change.name] = change.incarnation
-            self._topics.ensure([queue_spec(self._topic(change.name), LANES_MAX)])
+            self._missing.append(queue_spec(self._topic(change.name), LANES_MAX))
+
+    def settle(self) -> None:
+        """See Cargo: the topics of queues that were defined together are created together."""
+        if self._missing:
+            self._topics.ensure(self._missing)
+            self._missing = []
 
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
         """See Cargo."""

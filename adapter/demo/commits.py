@@ -7,6 +7,7 @@ was killed while commits were unanswered. It must not change or keep what it rea
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -24,17 +25,18 @@ class _Connection(Struct):
     sent: frames.FrameBuffer
     received: frames.FrameBuffer
     asked: dict[int, bytes]
+    holding: bool = False
 
 
 class CommitWatch:
-    """A tap for a Proxy. hold() is called together with the proxy's hold_replies()."""
+    """A tap for a Proxy."""
 
     def __init__(self) -> None:
         self._lock = threading.Condition()
         self._connections: dict[int, _Connection] = {}
-        self._holding = False
+        self._hold: Callable[[int], None] | None = None
         self._held: set[bytes] = set()
-        self.answered = 0
+        self._answered = 0
 
     def __call__(self, connection: int, from_client: bool, data: bytes) -> None:
         """Read bytes on their way."""
@@ -46,38 +48,40 @@ class CommitWatch:
             if told is None:
                 told = _Connection(frames.FrameBuffer(), frames.FrameBuffer(), {})
                 self._connections[connection] = told
-            if from_client:
-                self._sent(told, data)
-            else:
+            if not from_client:
                 self._received(told, data)
+            elif self._sent(told, data) and self._hold is not None:
+                told.holding = True
+                self._hold(connection)
 
-    def hold(self) -> None:
-        """From now on answers are held: none is delivered."""
-        with self._lock:
-            self._holding = True
-            self._held.clear()
+    def hold_commits(self, hold: Callable[[int], None]) -> None:
+        """From now on a connection that asks for a commit gets no more replies.
 
-    def deliver(self) -> None:
-        """From now on answers are delivered again; what was held is lost, and stays counted."""
-        with self._lock:
-            self._holding = False
-
-    def await_held(self, timeout_s: float) -> int:
-        """Wait until the queue manager has answered a commit whose answer is held.
-
-        Returns how many were; 0 if none was in time.
+        hold is called with its number, in the tap: before the queue manager has heard of it.
         """
         with self._lock:
-            self._lock.wait_for(lambda: bool(self._held), timeout_s)
+            self._hold = hold
+
+    def deliver(self) -> None:
+        """Hold no more; what was held is lost, and stays counted."""
+        with self._lock:
+            self._hold = None
+
+    def await_held(self, count: int, timeout_s: float) -> int:
+        """Wait until so many commits are done and their answers held; how many are, in time."""
+        with self._lock:
+            self._lock.wait_for(lambda: len(self._held) >= count, timeout_s)
             return len(self._held)
 
     def statistics(self) -> dict[str, int]:
         """Commits: answered to the client, answered but held, and not answered yet."""
         with self._lock:
             waiting = sum(len(told.asked) for told in self._connections.values())
-            return {"answered": self.answered, "held": len(self._held), "unanswered": waiting}
+            return {"answered": self._answered, "held": len(self._held), "unanswered": waiting}
 
-    def _sent(self, told: _Connection, data: bytes) -> None:
+    def _sent(self, told: _Connection, data: bytes) -> bool:
+        """Note what is asked for; whether a commit is among it."""
+        before = len(told.asked)
         for payload in told.sent.feed(data):
             frame = frames.decode_client_frame(payload)
             if isinstance(frame, frames.Requests):
@@ -86,6 +90,7 @@ class CommitWatch:
                         command = frames.decode_command(operation.command)
                         if isinstance(command, Commit):
                             told.asked[operation.request] = command.unit
+        return len(told.asked) > before
 
     def _received(self, told: _Connection, data: bytes) -> None:
         for payload in told.received.feed(data):
@@ -100,8 +105,8 @@ class CommitWatch:
         unit = told.asked.pop(answer.request, None)
         if unit is None or not isinstance(answer.result, Done):
             return
-        if self._holding:
+        if told.holding:
             self._held.add(unit)
             self._lock.notify_all()
         else:
-            self.answered += 1
+            self._answered += 1

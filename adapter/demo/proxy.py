@@ -51,6 +51,7 @@ class _End(asyncio.Protocol):
 
     def __init__(self, proxy: Proxy, number: int, flow: Flow, from_client: bool) -> None:
         self.other: _End | None = None
+        self.holds = False
         self.transport: asyncio.Transport | None = None
         self._proxy = proxy
         self._number = number
@@ -71,11 +72,11 @@ class _End(asyncio.Protocol):
             return
         self._kept.append(data)
         flow.held_bytes += len(data)
-        if flow.mode is Mode.PASS:
-            self._later(flow.delay_s)
+        self._later(flow.delay_s)
 
     def release(self) -> None:
         """Let everything go on that was held or came before there was another end."""
+        self.holds = False
         for _ in range(len(self._kept)):
             self._pass_one()
 
@@ -93,7 +94,7 @@ class _End(asyncio.Protocol):
         self._proxy.tapped(self._number, self._from_client, b"")
         if self._from_client:
             self._proxy.gone(self._number)
-        if self._kept and self._flow.mode is Mode.PASS:
+        if self._kept and self._flow.mode is Mode.PASS and not self.holds:
             asyncio.get_running_loop().call_later(self._flow.delay_s, self._end_other)
         else:
             self._forget()
@@ -114,7 +115,7 @@ class _End(asyncio.Protocol):
     def _pass_one(self) -> None:
         """Pass the oldest on: bytes keep their order whatever the delay was when they came."""
         there = self.other.transport if self.other is not None else None
-        if there is None or not self._kept or self._flow.mode is Mode.HOLD:
+        if there is None or not self._kept or self.holds or self._flow.mode is Mode.HOLD:
             return
         data = self._kept.popleft()
         self._flow.held_bytes -= len(data)
@@ -186,6 +187,10 @@ class Proxy:
     def hold_replies(self) -> None:
         """From now on keep what the server sends."""
         self._call(lambda: self._set(self.replies, Mode.HOLD))
+
+    def hold_replies_of(self, connection: int) -> None:
+        """The same for one connection only; a tap may call this, before its bytes go on."""
+        self._call(lambda: self._hold_replies_of(connection))
 
     def hold_requests(self) -> None:
         """From now on keep what clients send."""
@@ -279,6 +284,11 @@ class Proxy:
     def _set(self, flow: Flow, mode: Mode) -> None:
         flow.mode = mode
 
+    def _hold_replies_of(self, connection: int) -> None:
+        client = self._clients.get(connection)
+        if client is not None and client.other is not None:
+            client.other.holds = True
+
     def _release(self) -> None:
         self.requests.mode = self.replies.mode = Mode.PASS
         for client in self._clients.values():
@@ -294,6 +304,8 @@ class Proxy:
 
     def _call(self, do: Callable[[], T]) -> T:
         """Do something on the proxy's thread, and wait until it is done."""
+        if threading.current_thread() is self._thread:
+            return do()
 
         async def run() -> T:
             return do()

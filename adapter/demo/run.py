@@ -59,7 +59,7 @@ def play(stage: Stage, archive: Path, count: int, screen: Screen) -> dict[str, A
     screen.say(f"a producer and two workers begin: {count:,} flights")
     began_s = time.monotonic()
     handle(stage, count, count // 2, screen)
-    screen.say("half way: holding replies and killing the queue manager (SIGKILL)")
+    screen.say("half way: holding the answers to commits, then SIGKILL to the queue manager")
     restart = stage.kill_and_restart()
     screen.say(told(restart))
     handle(stage, count, count, screen)
@@ -88,7 +88,9 @@ def handle(stage: Stage, count: int, until: int, screen: Screen) -> None:
     moved_s, before = time.monotonic(), None
     while True:
         depths = stage.depths()
-        show(depths, count, screen)
+        put = count if stage.is_all_put else min(count, depths.waiting + depths.handled)
+        screen.show("put", put, count)
+        screen.show("done or backed out", min(count, depths.handled), count)
         if depths.handled >= until and (until < count or is_over(stage, depths)):
             return
         if depths != before:
@@ -104,12 +106,6 @@ def handle(stage: Stage, count: int, until: int, screen: Screen) -> None:
 def is_over(stage: Stage, depths: Depths) -> bool:
     """Whether everything is put and no unit holds anything."""
     return stage.is_all_put and not depths.open
-
-
-def show(depths: Depths, count: int, screen: Screen) -> None:
-    """Move the bars."""
-    screen.show("put", min(count, depths.waiting + depths.handled), count)
-    screen.show("done or backed out", min(count, depths.handled), count)
 
 
 def settle(stage: Stage, servers: str, count: int, screen: Screen) -> int:

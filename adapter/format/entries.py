@@ -90,15 +90,19 @@ def _encode_outcome(outcome: r.OutcomeOf | None, parts: list[bytes]) -> None:
 def weight(record: r.Record) -> int:
     """Bound from above the bytes a record takes in an entry."""
     if isinstance(record, r.UnitCommitted):
-        size = 256 + 96 * len(record.gets) + 10 * len(record.outcome.seen if record.outcome else ())
+        size = 256 + 96 * len(record.gets) + _seen_weight(record.outcome)
         for placed in record.puts:
             size += 256 + message_weight(placed.message)
         return size
     if isinstance(record, r.BackoutCounted):
-        return 256 + 96 * len(record.gets)
+        return 256 + 96 * len(record.gets) + _seen_weight(record.outcome)
     if isinstance(record, r.MessagesDiscarded):
         return 256 + 96 * len(record.places)
     return 16 * 1024
+
+
+def _seen_weight(outcome: r.OutcomeOf | None) -> int:
+    return 10 * len(outcome.seen) if outcome else 0
 
 
 def _written(record: r.Record) -> tuple[str, dict[str, Any]]:

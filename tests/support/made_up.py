@@ -1,0 +1,128 @@
+"""Made-up messages and records, for hypothesis: everything that core may let through."""
+
+from hypothesis import strategies as st
+
+from adapter.core import records as r
+from adapter.core.attributes import DEPTH_MAX, QUEUE_ATTRIBUTES, Row
+from adapter.core.model.message import ID_LENGTH, Message
+from adapter.core.rules.put import EXPIRY_MAX_MS, GROUP_SEQ_MAX
+from adapter.core.rules.session import NUMBER_MAX
+
+TIME_MAX_MS = 2**53
+LONG_MAX = 2**63 - 1
+
+
+def texts(length: int) -> st.SearchStrategy[str]:
+    """Texts of at most so many characters, as UTF-8 can carry them."""
+    return st.text(st.characters(exclude_categories=["Cs"]), max_size=length)
+
+
+IDS = st.binary(min_size=ID_LENGTH, max_size=ID_LENGTH)
+SESSIONS = st.binary(min_size=16, max_size=16)
+QUEUES = st.text(st.sampled_from("ABQ019._/%"), min_size=1, max_size=48)
+NUMBERS = st.integers(-(2**31), 2**31 - 1)
+PROPERTY_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    texts(40),
+    st.binary(max_size=40),
+)
+PROPERTIES = st.none() | st.dictionaries(
+    texts(20).filter(bool), PROPERTY_VALUES, min_size=1, max_size=5
+)
+
+MESSAGES = st.builds(
+    Message,
+    body=st.binary(max_size=300),
+    message_id=IDS,
+    correlation_id=IDS,
+    group_id=IDS,
+    group_seq=st.integers(1, GROUP_SEQ_MAX),
+    last_in_group=st.booleans(),
+    priority=st.integers(0, 9),
+    persistence=st.just(1),
+    expiry_ms=st.just(-1) | st.integers(1, EXPIRY_MAX_MS),
+    format=texts(8),
+    message_type=st.sampled_from([1, 2, 4, 8]) | st.integers(65_536, 999_999_999),
+    report=NUMBERS,
+    feedback=NUMBERS,
+    encoding=NUMBERS,
+    ccsid=NUMBERS,
+    reply_to=texts(48),
+    reply_to_queue_manager=texts(48),
+    user=texts(64),
+    application=texts(64),
+    properties=PROPERTIES,
+    put_time_ms=st.integers(0, TIME_MAX_MS),
+    expires_at_ms=st.integers(0, TIME_MAX_MS),
+)
+COUNTS = st.integers(0, 10_000)
+SEQS = st.integers(1, LONG_MAX)
+PLACED = st.builds(
+    r.Placed,
+    queue=QUEUES,
+    lane=st.integers(0, 9),
+    seq=SEQS,
+    n=st.just(0),
+    index=COUNTS,
+    queue_index=COUNTS,
+    queue_size=COUNTS,
+    message=MESSAGES,
+)
+TAKEN = st.builds(r.Taken, queue=QUEUES, lane=st.integers(0, 9), seq=SEQS)
+OUTCOMES = st.builds(
+    r.OutcomeOf,
+    session=SESSIONS,
+    number=st.integers(1, NUMBER_MAX),
+    seen=st.lists(st.integers(1, NUMBER_MAX), max_size=8),
+)
+UNITS = st.builds(
+    r.UnitCommitted,
+    unit=IDS,
+    size=COUNTS,
+    puts=st.lists(PLACED, max_size=4),
+    gets=st.lists(TAKEN, max_size=4),
+    verb=st.sampled_from(["commit", "put", "get"]),
+    outcome=st.none() | OUTCOMES,
+)
+
+
+def _value_of(row: Row) -> st.SearchStrategy[object]:
+    if row.choices:
+        return st.sampled_from(row.choices)
+    if row.type is bool:
+        return st.booleans()
+    if row.type is int:
+        return st.integers(row.attribute.low, row.attribute.high)
+    return texts(row.attribute.length or 0)
+
+
+ATTRIBUTES = st.fixed_dictionaries(
+    {}, optional={name: _value_of(row) for name, row in QUEUE_ATTRIBUTES.items()}
+)
+OTHERS = st.one_of(
+    st.builds(r.BackoutCounted, gets=st.lists(TAKEN, max_size=4), outcome=st.none() | OUTCOMES),
+    st.builds(
+        r.MessagesDiscarded,
+        places=st.lists(TAKEN, max_size=4),
+        cause=st.sampled_from(["expired", "purged"]),
+    ),
+    st.builds(
+        r.QueueDefined, name=QUEUES, incarnation=st.integers(0, 2**31 - 1), attributes=ATTRIBUTES
+    ),
+    st.builds(r.QueueAltered, name=QUEUES, attributes=ATTRIBUTES),
+    st.builds(r.QueueDeleted, name=QUEUES),
+    st.builds(r.SessionOpened, session=SESSIONS, time_ms=st.integers(0, TIME_MAX_MS)),
+    st.builds(r.SessionExpired, session=SESSIONS),
+    st.builds(r.OutcomeRecorded, outcome=OUTCOMES, count=st.integers(0, DEPTH_MAX)),
+    st.builds(
+        r.EventRaised,
+        kind=texts(30),
+        name=QUEUES,
+        time_ms=st.integers(0, TIME_MAX_MS),
+        details=st.dictionaries(texts(20), texts(50), max_size=3),
+    ),
+)
+RECORDS = UNITS | OTHERS

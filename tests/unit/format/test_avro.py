@@ -1,0 +1,48 @@
+"""The hand-written encoding against fastavro's."""
+
+import io
+
+import fastavro
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from adapter.format import avro
+from tests.support.made_up import texts
+
+
+def by_fastavro(kind: str, value: object) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema({"type": kind}), value)
+    return out.getvalue()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(-(2**63), 2**63 - 1))
+@example(0)
+@example(-1)
+@example((1 << 13) - 1)
+@example(1 << 13)
+@example(2**63 - 1)
+@example(-(2**63))
+def test_numbers(number: int) -> None:
+    encoded = avro.long(number)
+    assert encoded == by_fastavro("long", number)
+    assert avro.read_long(b"?" + encoded + b"?", 1) == (number, 1 + len(encoded))
+
+
+@settings(deadline=None)
+@given(texts(100))
+def test_texts(text: str) -> None:
+    assert avro.text(text) == by_fastavro("string", text)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=300))
+def test_bytes(value: bytes) -> None:
+    assert avro.data(value) == by_fastavro("bytes", value)
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_truth_values(value: bool) -> None:
+    assert (avro.TRUE if value else avro.FALSE) == by_fastavro("boolean", value)

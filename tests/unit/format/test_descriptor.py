@@ -1,0 +1,94 @@
+"""Descriptors: read as they were written, and written as their schema says."""
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapter.core.model.message import Message, weight
+from adapter.core.records import Placed
+from adapter.format import descriptor
+from adapter.format.descriptor import Position
+from adapter.format.schemas import Codec, UnreadableError
+from tests.support.made_up import COUNTS, IDS, PLACED
+
+FAST = settings(max_examples=100, deadline=None)
+
+
+def position(placed: Placed, unit: bytes, unit_size: int) -> Position:
+    return Position(
+        placed.seq, unit, placed.index, unit_size, placed.queue_index, placed.queue_size
+    )
+
+
+@FAST
+@given(PLACED, IDS, COUNTS)
+def test_what_is_written_is_read(placed: Placed, unit: bytes, unit_size: int) -> None:
+    data = descriptor.encode(placed, unit, unit_size)
+    read = descriptor.decode(data, placed.message.body)
+    assert read == (placed.message, position(placed, unit, unit_size))
+
+
+@FAST
+@given(PLACED, IDS, COUNTS)
+def test_it_is_written_and_read_as_the_schema_says(
+    placed: Placed, unit: bytes, unit_size: int
+) -> None:
+    by_schema = Codec("descriptor").encode(descriptor.value_of(placed, unit, unit_size))
+    assert descriptor.encode(placed, unit, unit_size) == by_schema
+    body = placed.message.body
+    assert descriptor.decode_by_schema(by_schema, body) == descriptor.decode(by_schema, body)
+
+
+@FAST
+@given(st.lists(PLACED, min_size=2, max_size=4), IDS)
+def test_one_reader_reads_many(many: list[Placed], unit: bytes) -> None:
+    """It remembers what recurs, and must not mistake one for another."""
+    reader = descriptor.Reader()
+    for placed in [*many, *many]:
+        data = descriptor.encode(placed, unit, 1)
+        assert reader.read(data, placed.message.body) == (
+            placed.message,
+            position(placed, unit, 1),
+        )
+
+
+@FAST
+@given(PLACED, IDS, COUNTS)
+def test_its_size_is_bounded(placed: Placed, unit: bytes, unit_size: int) -> None:
+    data = descriptor.encode(placed, unit, unit_size)
+    assert len(data) + len(placed.message.body) <= weight(placed.message)
+
+
+@FAST
+@given(PLACED, IDS, st.data())
+def test_damaged_bytes_are_told(placed: Placed, unit: bytes, data: st.DataObject) -> None:
+    """Cut off anywhere, or with more behind: never taken for a message."""
+    whole = descriptor.encode(placed, unit, 1)
+    cut = data.draw(st.integers(0, len(whole) - 1))
+    with pytest.raises(UnreadableError):
+        descriptor.decode(whole[:cut], b"")
+
+
+@FAST
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_told(data: bytes) -> None:
+    with contextlib.suppress(UnreadableError):
+        descriptor.decode(b"\x01" + data, b"")
+
+
+def test_a_newer_version_is_told() -> None:
+    whole = descriptor.encode(Placed("Q", 0, 1, 0, 0, 0, 1, admitted()), bytes(24), 1)
+    with pytest.raises(UnreadableError, match="schema version 2, this release reads version 1"):
+        descriptor.decode(b"\x02" + whole[1:], b"")
+
+
+def admitted() -> Message:
+    return Message(
+        message_id=bytes(24),
+        correlation_id=bytes(24),
+        group_id=bytes(24),
+        priority=0,
+        persistence=1,
+    )

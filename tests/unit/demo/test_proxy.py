@@ -205,3 +205,27 @@ def test_tap_sees_both_directions_and_the_end(echo: Echo) -> None:
         assert receive(client, 1) == b"q"
     assert seen[:2] == [(1, True, b"q"), (1, False, b"q")]
     assert (1, True, b"") in seen
+
+
+def test_one_connection_is_held_and_the_others_are_not(echo: Echo) -> None:
+    """A tap decides, before the bytes that it sees go on: the reply to them is held too."""
+
+    def hold_secrets(connection: int, from_client: bool, data: bytes) -> None:
+        if from_client and data == b"secret":
+            running.hold_replies_of(connection)
+
+    with (
+        Proxy(HOST, echo.port, tap=hold_secrets) as running,
+        client_of(running) as one,
+        client_of(running) as other,
+    ):
+        one.sendall(b"secret")
+        echo.await_bytes(b"secret")
+        other.sendall(b"open")
+        assert receive(other, 4) == b"open"
+        one.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            one.recv(1)
+        one.settimeout(TIMEOUT_S)
+        running.release()
+        assert receive(one, 6) == b"secret"

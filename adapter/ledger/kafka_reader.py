@@ -6,19 +6,15 @@ to that. Nothing here decides which records count.
 """
 
 import time
-from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
-from msgspec import Struct
 
-from adapter.ledger.envelope import Envelope, NewerVersion
 from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_settings import LedgerSettings, consumer_settings
 from adapter.ledger.port import Entry, LedgerMismatch, LedgerUnavailable, Position
-from adapter.ledger.scan import Scan, newer_record
-from adapter.ledger.validity import Validity, Verdict
+from adapter.ledger.scan import Scan
 
 PARTITION = 0
 NO_OFFSET = -1
@@ -174,33 +170,6 @@ def read_values(settings: LedgerSettings, offsets: range) -> list[bytes | None]:
             batch = source.take_some()
             values += [message.value() for message in batch if message.offset() in offsets]
     return values
-
-
-class Judged(Struct, gc=False):
-    """Any record of a ledger with its verdict, for people; envelope: None if it is no record."""
-
-    offset: int
-    time_ms: int
-    verdict: Verdict
-    envelope: Envelope | None
-
-
-def inspect(settings: LedgerSettings) -> Iterator[Judged]:
-    """Every record from the first to the one that is last now, valid or not, in order."""
-    validity = Validity()
-    with Source(settings) as source:
-        source.check_topic()
-        first, end = source.bounds()
-        source.start(first)
-        while first < end:
-            for message in source.take_some():
-                offset = offset_of(message)
-                first = offset + 1
-                try:
-                    verdict, envelope = validity.judge_value(message.value())
-                except NewerVersion as newer:
-                    raise newer_record(settings.topic, offset, newer) from newer
-                yield Judged(offset, message.timestamp()[1], verdict, envelope)
 
 
 class KafkaLedgerReader:

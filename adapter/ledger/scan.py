@@ -30,7 +30,7 @@ class Scan:
         try:
             verdict, envelope = self.validity.judge_value(value)
         except NewerVersion as newer:
-            raise newer_record(self._topic, offset, newer) from newer
+            raise LedgerMismatch(f"{self._topic} at offset {offset}: {newer}") from newer
         self.met[verdict] += 1
         if verdict is Verdict.OWNER_CHANGED:
             self._owners.add(self.validity.owner)
@@ -107,8 +107,3 @@ class Scan:
             "Records were deleted or the topic was created again: restore it from a copy, and "
             "check that its retention is off and nothing but mqk deletes from it"
         )
-
-
-def newer_record(topic: str, offset: int, newer: NewerVersion) -> LedgerMismatch:
-    """Say that a newer mqk has written here."""
-    return LedgerMismatch(f"{topic} at offset {offset}: {newer}")

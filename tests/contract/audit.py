@@ -4,7 +4,7 @@ It shares no code with the ledger: the envelope and the rule of validity are wri
 time here, as plainly as can be.
 """
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 WAIT_S = 20.0
 
@@ -27,8 +27,9 @@ def raw_records(bootstrap_servers: str, topic: str) -> list[bytes]:
         while True:
             message = consumer.poll(WAIT_S)
             assert message is not None, f"{topic} cannot be read"
-            if message.error() is not None:
-                assert message.error().name() == "_PARTITION_EOF", message.error()  # type: ignore[union-attr]
+            error = message.error()
+            if error is not None:
+                assert error.code() == KafkaError._PARTITION_EOF, error
                 return values
             value = message.value()
             assert isinstance(value, bytes)

@@ -5,12 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from adapter.ledger.envelope import OWNER_CHANGED, encode
 from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
-from adapter.ledger.kafka_reader import inspect
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import Deposed, LedgerMismatch, LedgerUnavailable
-from adapter.ledger.validity import Verdict
 from adapter.localkafka import LocalKafka, free_port
 from tests.contract.kafka_place import KafkaPlace
 from tests.contract.ledger_contract import (
@@ -51,33 +49,6 @@ def test_a_take_over_of_ours_that_lands_late_is_no_rival(kafka_place: KafkaPlace
     assert "written late" in doubt
     assert not isinstance(doubt, Deposed)
     assert payloads_of(take(ledger)[1]) == [b"one"]
-
-
-def test_every_record_can_be_inspected(kafka_place: KafkaPlace) -> None:
-    owner = new_owner()
-    kafka_place.write(encode(OWNER_CHANGED, owner, 0, b"somebody"))
-    kafka_place.write(encode(ENTRY, owner, 1, b"one"))
-    kafka_place.write(encode(ENTRY, owner, 1, b"one"))
-    kafka_place.write(b"text")
-    kafka_place.write(encode(ENTRY, owner, 3, b"three"))
-    judged = list(inspect(kafka_place.settings))
-    assert [one.verdict for one in judged] == [
-        Verdict.OWNER_CHANGED,
-        Verdict.VALID,
-        Verdict.DUPLICATE,
-        Verdict.CORRUPT,
-        Verdict.VOID,
-    ]
-    assert [one.offset for one in judged] == [0, 1, 2, 3, 4]
-    assert judged[1].envelope is not None
-    assert judged[1].envelope.payload == b"one"
-    assert judged[3].envelope is None
-
-
-def test_inspecting_stops_at_a_newer_versions_record(kafka_place: KafkaPlace) -> None:
-    kafka_place.write(b"\x02" + encode(ENTRY, new_owner(), 1, b"")[1:])
-    with pytest.raises(LedgerMismatch, match=r"offset 0: .*newer mqk"):
-        list(inspect(kafka_place.settings))
 
 
 def test_an_unreachable_kafka() -> None:

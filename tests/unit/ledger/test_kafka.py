@@ -60,9 +60,9 @@ class ScriptedProducer:
         """Report appends in one poll: (n, offset) or (n, error)."""
         batch: list[tuple[KafkaError | None, Report]] = []
         for n, outcome in reports:
-            failed = isinstance(outcome, KafkaError)
-            report = Report(self.values[n - 1], None if failed else outcome)  # type: ignore[arg-type]
-            batch.append((outcome if failed else None, report))  # type: ignore[arg-type]
+            error = outcome if isinstance(outcome, KafkaError) else None
+            offset = outcome if isinstance(outcome, int) else None
+            batch.append((error, Report(self.values[n - 1], offset)))
         with self._played:
             self._batches.append(batch)
             self._played.notify()

@@ -30,7 +30,7 @@ def qm() -> Iterator[adapter.Connection]:
 
 
 def bodies(qm: adapter.Connection, queue: str) -> list[str]:
-    return [str(message) for message in qm.queue(queue).browse()]
+    return [message.body.decode() for message in qm.queue(queue).browse()]
 
 
 def work_until_empty(qm: adapter.Connection) -> worker.Tally:
@@ -72,7 +72,7 @@ def test_a_result_is_as_urgent_as_its_flight(qm: adapter.Connection) -> None:
     producer.produce(qm.queue(queues.IN), LINES)
     work_until_empty(qm)
     for result in qm.queue(queues.DONE).browse():
-        flight = flight_of(str(result).rpartition(",")[0])
+        flight = flight_of(result.body.decode().rpartition(",")[0])
         assert result.priority == flight.priority
         assert result.correlation_id == flight.correlation_id
         assert result.persistent
@@ -83,6 +83,6 @@ def test_the_producer_puts_every_line_in_order(qm: adapter.Connection) -> None:
     assert tally.put == len(LINES)
     expected = sorted(LINES, key=lambda line: -flight_of(line).priority)
     found = list(qm.queue(queues.IN).browse())
-    assert [str(message) for message in found] == expected
+    assert [message.body.decode() for message in found] == expected
     assert {message.unit_size for message in found} == {100, 20}
     assert [m.correlation_id for m in found] == [flight_of(x).correlation_id for x in expected]

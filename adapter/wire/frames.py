@@ -6,6 +6,7 @@ operation answers for itself. Every length is bounded before anything is allocat
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -163,16 +164,26 @@ class FrameBuffer:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Take what arrived; return the payloads that are now complete."""
-        if not self._pending:
-            payloads, rest = _cut(data)
-            self._pending += rest
-            return payloads
-        self._pending += data
-        if len(self._pending) < LENGTH_BYTES + _length(self._pending):
-            return []
-        payloads, rest = _cut(bytes(self._pending))
-        self._pending = bytearray(rest)
-        return payloads
+        return list(self.cut(data))
+
+    def cut(self, data: bytes) -> Iterator[bytes]:
+        """Take what arrived; give the payloads that are now complete, also those before an error.
+
+        To be iterated to its end, once.
+        """
+        if self._pending:
+            self._pending += data
+            if len(self._pending) < LENGTH_BYTES + _length(self._pending):
+                return
+            data, self._pending = bytes(self._pending), bytearray()
+        at = 0
+        while len(data) - at >= LENGTH_BYTES:
+            end = at + LENGTH_BYTES + _length(data[at : at + LENGTH_BYTES])
+            if end > len(data):
+                break
+            yield data[at + LENGTH_BYTES : end]
+            at = end
+        self._pending += data[at:]
 
 
 def _length(data: bytes | bytearray) -> int:
@@ -185,16 +196,3 @@ def _length(data: bytes | bytearray) -> int:
             "most (is this a client of this protocol?)"
         )
     return length
-
-
-def _cut(data: bytes) -> tuple[list[bytes], bytes]:
-    payloads = []
-    at = 0
-    while len(data) - at >= LENGTH_BYTES:
-        length = _length(data[at : at + LENGTH_BYTES])
-        end = at + LENGTH_BYTES + length
-        if end > len(data):
-            break
-        payloads.append(data[at + LENGTH_BYTES : end])
-        at = end
-    return payloads, data[at:]

@@ -55,7 +55,7 @@ class ServerSession:
         if self.state is State.CLOSED:
             return received
         try:
-            for payload in self._buffer.feed(data):
+            for payload in self._buffer.cut(data):
                 self._frame(frames.decode_client_frame(payload), received)
                 if received.goodbye is not None:
                     break

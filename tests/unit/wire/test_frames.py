@@ -1,0 +1,157 @@
+"""Frames: any bytes are a frame or a ProtocolError, however they arrive."""
+
+import contextlib
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from adapter.core import commands as c
+from adapter.core.model.message import Message
+from adapter.core.reasons import Reason
+from adapter.core.results import Done, Messages, Refused
+from adapter.wire import frames
+
+FAST = settings(max_examples=300, deadline=None)
+HELLO = frames.Hello(version=1, queue_manager="QM1", application="a", user="u")
+REQUESTS = frames.Requests(
+    [
+        frames.Operation(1, 0, frames.raw(c.Open(1, "Q", c.INPUT))),
+        frames.Operation(2, 1, frames.raw(c.Put(1, [Message(body=b"x", properties={"a": 1.5})]))),
+        frames.Operation(3, 0, frames.raw(c.Get(1, wait_ms=-1, place=(1, 2, 3)))),
+    ],
+    [1, 2],
+)
+REPLIES = frames.Replies([frames.Answer(1, Done(3)), frames.Answer(2, Messages([]))])
+FULL_FRAME = frames.FRAME_BYTES_MAX.to_bytes(4, "big")
+
+
+def test_what_is_written_is_read() -> None:
+    (payload,) = frames.FrameBuffer().feed(frames.encode(HELLO))
+    assert frames.decode_client_frame(payload) == HELLO
+    (payload,) = frames.FrameBuffer().feed(frames.encode(REPLIES))
+    read = frames.decode_server_frame(payload)
+    assert isinstance(read, frames.AnyReplies)
+    assert [answer.result for answer in read.answers] == [Done(3), Messages([])]
+
+
+def test_commands_are_read_one_by_one() -> None:
+    (payload,) = frames.FrameBuffer().feed(frames.encode(REQUESTS))
+    read = frames.decode_client_frame(payload)
+    assert isinstance(read, frames.Requests)
+    assert (len(read.operations), read.seen) == (3, [1, 2])
+    commands = [frames.decode_command(each.command) for each in read.operations]
+    assert commands[0] == c.Open(1, "Q", c.INPUT)
+    assert commands[2] == c.Get(1, wait_ms=-1, place=(1, 2, 3))
+
+
+def test_every_command_has_a_tag_of_its_own() -> None:
+    kinds = c.Command.__args__ + frames.ServerCommand.__args__
+    tags = [kind.__struct_config__.tag for kind in kinds]
+    assert len(set(tags)) == len(tags)
+
+
+@FAST
+@given(st.lists(st.integers(1, 40)), st.integers(1, 5))
+def test_cuts_do_not_matter(cuts: list[int], copies: int) -> None:
+    stream = frames.encode(REQUESTS) * copies
+    buffer = frames.FrameBuffer()
+    payloads: list[bytes] = []
+    for cut in cuts:
+        payloads += buffer.feed(stream[:cut])
+        stream = stream[cut:]
+    payloads += buffer.feed(stream)
+    assert payloads == [frames.encode(REQUESTS)[4:]] * copies
+    assert len(buffer) == 0
+
+
+DECODERS: list[Callable[[bytes], object]] = [
+    frames.decode_client_frame,
+    frames.decode_server_frame,
+    lambda payload: frames.decode_command(msgspec.Raw(payload)),
+]
+
+
+@FAST
+@given(st.binary(max_size=100))
+@example(b"")
+@example(b"\x93\x03\xdd\xff\xff\xff\xff\x90")
+@example(b"\xdd\xff\xff\xff\xff\x03")
+@example(b"\x92\x01\xdb\xff\xff\xff\xff")
+@example(b"\x91" * 100)
+@example(b"\x91" * 5000)
+@example(b"\x93\x0b\xa1Q\x81\xa1a" + b"\x91" * 5000 + b"\x00")
+@example(b"\x93\x05\x01\x91\x91\xc7\x0c\xff" + b"\xff" * 12)
+@example(b"\x92\x03\xa1\xff")
+def test_any_payload_is_a_frame_or_an_error(payload: bytes) -> None:
+    for decode in DECODERS:
+        with contextlib.suppress(frames.ProtocolError):
+            decode(payload)
+
+
+@FAST
+@given(st.data())
+def test_a_damaged_frame_is_a_frame_or_an_error(data: st.DataObject) -> None:
+    payload = bytearray(frames.encode(REQUESTS)[4:])
+    for _ in range(data.draw(st.integers(1, 4))):
+        payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(frames.ProtocolError):
+        read = frames.decode_client_frame(bytes(payload))
+        if isinstance(read, frames.Requests):
+            for operation in read.operations:
+                with contextlib.suppress(frames.ProtocolError):
+                    frames.decode_command(operation.command)
+
+
+@FAST
+@given(st.data())
+def test_a_truncated_frame_is_an_error(data: st.DataObject) -> None:
+    payload = frames.encode(REQUESTS)[4:]
+    cut = payload[: data.draw(st.integers(0, len(payload) - 1))]
+    with pytest.raises(frames.ProtocolError, match="malformed"):
+        frames.decode_client_frame(cut)
+
+
+@pytest.mark.parametrize("before", [b"", frames.encode(HELLO)])
+@pytest.mark.parametrize("cut", [0, 1, 3])
+def test_an_announced_length_is_bounded_before_it_is_waited_for(before: bytes, cut: int) -> None:
+    buffer = frames.FrameBuffer()
+    announced = (frames.FRAME_BYTES_MAX + 1).to_bytes(4, "big")
+    buffer.feed(before + announced[:cut])
+    with pytest.raises(frames.ProtocolError, match="was announced"):
+        buffer.feed(announced[cut:])
+
+
+def test_frames_before_one_that_is_too_long_are_given() -> None:
+    given = frames.FrameBuffer().cut(frames.encode(HELLO) + b"\xff" * 4)
+    assert frames.decode_client_frame(next(given)) == HELLO
+    with pytest.raises(frames.ProtocolError):
+        next(given)
+
+
+def test_the_largest_frame_is_taken() -> None:
+    buffer = frames.FrameBuffer()
+    assert buffer.feed(FULL_FRAME) == []
+    body = bytes(frames.FRAME_BYTES_MAX)
+    assert buffer.feed(body[:-1]) == []
+    (payload,) = buffer.feed(b"\0")
+    assert len(payload) == frames.FRAME_BYTES_MAX
+
+
+def test_a_frame_that_nobody_would_take_is_not_sent() -> None:
+    body = bytes(frames.FRAME_BYTES_MAX)
+    with pytest.raises(frames.ProtocolError, match="is the most"):
+        frames.encode(frames.Requests([frames.Operation(1, 0, frames.raw(put(body)))]))
+
+
+def put(body: bytes) -> c.Put:
+    return c.Put(1, [Message(body=body)])
+
+
+def test_a_refusal_travels_as_its_number() -> None:
+    goodbye = frames.Goodbye(Refused(Reason.QUEUE_FULL, "Q", "text"))
+    read = frames.decode_server_frame(frames.encode(goodbye)[4:])
+    assert isinstance(read, frames.Goodbye)
+    assert Reason(read.reason.reason) is Reason.QUEUE_FULL

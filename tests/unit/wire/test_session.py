@@ -1,0 +1,140 @@
+"""The server's end of a connection: which frame is legal when, and what one bad frame costs."""
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from adapter.core import commands as c
+from adapter.core.reasons import Reason
+from adapter.core.results import Refused
+from adapter.wire import frames
+from adapter.wire.session import Received, ServerSession, State
+
+HELLO = frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION))
+INQUIRE = frames.Operation(1, 0, frames.raw(c.Inquire("*")))
+REQUESTS = frames.encode(frames.Requests([INQUIRE], [5]))
+
+
+def opened() -> ServerSession:
+    session = ServerSession("QM1")
+    session.receive(HELLO)
+    assert session.state is State.OPEN
+    return session
+
+
+def reason(received: Received) -> Reason | None:
+    return None if received.goodbye is None else Reason(received.goodbye.reason)
+
+
+def test_hello_then_requests_also_in_one_piece() -> None:
+    session = ServerSession("QM1")
+    received = session.receive(HELLO + REQUESTS + REQUESTS)
+    assert received.hello is not None
+    assert [each.command for each in received.operations] == [c.Inquire("*")] * 2
+    assert received.seen == [5, 5]
+    assert received.goodbye is None
+
+
+@pytest.mark.parametrize("name", ["", "QM1"])
+def test_the_queue_manager_may_be_named(name: str) -> None:
+    session = ServerSession("QM1")
+    received = session.receive(frames.encode(frames.Hello(version=1, queue_manager=name)))
+    assert received.goodbye is None
+
+
+def test_another_queue_manager_was_meant() -> None:
+    session = ServerSession("QM1")
+    received = session.receive(frames.encode(frames.Hello(version=1, queue_manager="QM2")))
+    assert received.goodbye == Refused(Reason.QUEUE_MANAGER_NAME_ERROR, "QM2", "this is QM1")
+    assert session.state is State.CLOSED
+    assert received.hello is None
+
+
+@pytest.mark.parametrize("version", [0, 2, 99])
+def test_another_version_of_the_protocol(version: int) -> None:
+    session = ServerSession("QM1")
+    received = session.receive(frames.encode(frames.Hello(version=version)) + REQUESTS)
+    assert reason(received) is Reason.PROTOCOL_VERSION_ERROR
+    assert received.goodbye is not None
+    assert f"version {version}" in received.goodbye.detail
+    assert received.operations == []
+
+
+def test_requests_before_hello() -> None:
+    session = ServerSession("QM1")
+    received = session.receive(REQUESTS)
+    assert reason(received) is Reason.MALFORMED_REQUEST
+    assert received.operations == []
+
+
+def test_hello_twice() -> None:
+    session = opened()
+    assert reason(session.receive(HELLO)) is Reason.MALFORMED_REQUEST
+    assert session.state is State.CLOSED
+
+
+def test_a_closed_connection_takes_nothing() -> None:
+    session = opened()
+    session.close()
+    assert session.receive(REQUESTS) == Received()
+
+
+def test_one_bad_operation_answers_for_itself() -> None:
+    bad = frames.Operation(2, 0, Raw(b"\x92\x05\xa1x"))
+    unknown = frames.Operation(3, 0, Raw(b"\x91\xcd\x27\x0f"))
+    frame = frames.encode(frames.Requests([INQUIRE, bad, unknown, INQUIRE]))
+    received = opened().receive(frame)
+    kinds = [type(each.command) for each in received.operations]
+    assert kinds == [c.Inquire, Refused, Refused, c.Inquire]
+    refused = [each.command for each in received.operations if isinstance(each.command, Refused)]
+    assert {each.reason for each in refused} == {Reason.MALFORMED_REQUEST}
+    assert received.goodbye is None
+
+
+def test_too_many_operations_in_a_frame() -> None:
+    frame = frames.encode(frames.Requests([INQUIRE] * (frames.OPERATIONS_MAX + 1)))
+    received = opened().receive(frame)
+    assert reason(received) is Reason.MALFORMED_REQUEST
+    assert received.operations == []
+    most = frames.encode(frames.Requests([INQUIRE] * frames.OPERATIONS_MAX))
+    assert len(opened().receive(most).operations) == frames.OPERATIONS_MAX
+
+
+def test_what_came_whole_before_a_bad_frame_counts() -> None:
+    session = opened()
+    received = session.receive(REQUESTS + frames.encode(frames.Hello(version=1)) + REQUESTS)
+    assert len(received.operations) == 1
+    assert reason(received) is Reason.MALFORMED_REQUEST
+
+
+def test_what_came_whole_before_an_oversized_frame_counts() -> None:
+    """Whether it came in one piece or in two must not matter."""
+    received = opened().receive(REQUESTS + b"\xff\xff\xff\xff")
+    assert len(received.operations) == 1
+    assert reason(received) is Reason.MALFORMED_REQUEST
+
+
+@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01"])
+def test_other_protocols_are_told(data: bytes) -> None:
+    received = ServerSession("QM1").receive(data)
+    assert reason(received) is Reason.MALFORMED_REQUEST
+    assert received.goodbye is not None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.binary(max_size=60), max_size=6), st.booleans())
+def test_any_bytes_are_answered_with_a_goodbye_or_taken(chunks: list[bytes], hello: bool) -> None:
+    session = ServerSession("QM1")
+    if hello:
+        session.receive(HELLO)
+    closed = False
+    for chunk in chunks:
+        received = session.receive(chunk)
+        assert not closed or received == Received()
+        closed = closed or received.goodbye is not None
+        assert (session.state is State.CLOSED) == closed
+        with contextlib.suppress(frames.ProtocolError):
+            frames.encode(frames.Goodbye(received.goodbye or Refused(1)))

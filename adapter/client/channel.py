@@ -29,8 +29,8 @@ from adapter.core.results import Refused
 from adapter.errors import ConnectionClosed, Error, LimitReached, UnexpectedAnswer, refusal
 from adapter.wire.frames import AnyReplies, AskServer, Goodbye, ProtocolError, decode_server_frame
 
-LOOK_UP_S = 1.0
-"""A thread that reads looks up this often: has the other end been silent for too long?"""
+SILENT_LOOKS_MAX = 30
+"""A thread that reads looks up so often while nothing comes, before it takes the link for lost."""
 FOLLOW_S = 2.0
 """A follower looks up this often, in case the thread that was handed the lead died of it."""
 CLOSE_S = 5.0
@@ -70,7 +70,7 @@ class Channel:
         self._why_lost = ""
         self._attempts = 0  # to connect again, since something was last answered
         self._silent_looks = 0
-        self._look_up_s = min(LOOK_UP_S, patience.silence_s / 4)
+        self._look_up_s = patience.silence_s / SILENT_LOOKS_MAX
         self._counts = dict.fromkeys(
             (
                 "frames_sent",
@@ -328,9 +328,12 @@ class Channel:
     def _receive(self, link: Link) -> bool:
         """Read once and give the answers to those who wait; return whether there were any bytes."""
         payloads = link.receive()
+        if payloads is None:
+            return False
+        self._silent_looks = 0
         for payload in payloads:
             self._dispatch(payload)
-        return bool(payloads)
+        return True
 
     def _dispatch(self, payload: bytes) -> None:
         try:
@@ -343,7 +346,6 @@ class Channel:
         if not isinstance(frame, AnyReplies):
             raise LinkLost(f"a {type(frame).__name__} was not expected")
         self._counts["frames_received"] += 1
-        self._silent_looks = 0
         outstanding = self._outstanding
         pending = outstanding.pending
         for answer in frame.answers:
@@ -379,11 +381,9 @@ class Channel:
     def _mind_silence(self, link: Link) -> None:
         """Ask for a sign of life when nothing has come for long; take none for a lost link."""
         self._silent_looks += 1
-        silent_s = self._silent_looks * self._look_up_s
-        if silent_s > self._patience.silence_s:
-            raise LinkLost(f"{link.address}: nothing came for {silent_s:.0f} s")
-        before_s = silent_s - self._look_up_s
-        if before_s <= self._patience.silence_s / 2 < silent_s and self._lock.acquire(False):
+        if self._silent_looks >= SILENT_LOOKS_MAX:
+            raise LinkLost(f"{link.address}: nothing came for {self._patience.silence_s:.0f} s")
+        if self._silent_looks == SILENT_LOOKS_MAX // 2 and self._lock.acquire(blocking=False):
             try:
                 self._send([Pending(AskServer(), rq.FORGOTTEN)], None, leading=True)
             finally:
@@ -457,7 +457,7 @@ class Channel:
             self._closing.wait(min(_back_off_s(self._attempts), max(left_s, 0.0)))
             self._attempts += 1
             try:
-                self._take_up(max(left_s, 0.1))
+                self._take_up(max(min(left_s, self._patience.silence_s), 0.1))
                 return
             except LinkLost as lost:
                 self._why_lost = str(lost)

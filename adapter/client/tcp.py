@@ -116,7 +116,6 @@ class Link:
 
     def __init__(self, sock: socket.socket, address: Address) -> None:
         self.address = address
-        self.received_s = time.monotonic()
         self.bytes_sent = 0
         self.bytes_received = 0
         self._sock = sock
@@ -130,20 +129,19 @@ class Link:
         timeval = struct.pack("@ll", whole, int((seconds - whole) * 1_000_000))
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval)
 
-    def receive(self) -> list[bytes]:
-        """Wait for bytes; return the frames that are complete now, [] also when looking up.
+    def receive(self) -> list[bytes] | None:
+        """Wait for bytes; return the frames that are complete now, or None when looking up.
 
         Raises LinkLost.
         """
         try:
             data = self._sock.recv(RECEIVE_BYTES)
         except BlockingIOError:
-            return []
+            return None
         except OSError as error:
             raise LinkLost(f"{self.address}: {error}") from error
         if not data:
             raise LinkLost(f"{self.address}: the queue manager closed the connection")
-        self.received_s = time.monotonic()
         self.bytes_received += len(data)
         try:
             return self._buffer.feed(data)

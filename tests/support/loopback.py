@@ -92,6 +92,7 @@ class Loopback:
     """The server, on an event loop in a thread of its own.
 
     before: called with each command before core sees it; what it returns is the answer instead.
+    holds: kinds of command whose answers are held back until release().
     executed: the commands core has seen, in order. Everything else goes through call().
     """
 
@@ -101,12 +102,13 @@ class Loopback:
         self.executed: list[Command] = []
         self.frames_received = 0
         self.before: Before = lambda _number, _command: None
-        self.holds: Callable[[Reply], bool] = lambda _reply: False
+        self.holds: tuple[type, ...] = ()
         self.held: list[Reply] = []
         self.refuses: Refused | None = None
         self.welcomes = True
         self._records: list[Record] = []
         self._numbers = 0
+        self._hold: set[tuple[int, int]] = set()
         self._server: asyncio.AbstractServer | None = None
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -167,7 +169,8 @@ class Loopback:
         """Send what was held back, and hold nothing more."""
 
         def go() -> None:
-            self.holds = lambda _reply: False
+            self.holds = ()
+            self._hold.clear()
             held, self.held = self.held, []
             self._send(held)
 
@@ -211,20 +214,26 @@ class Loopback:
 
     def _operation(self, number: int, incoming: Incoming) -> list[Reply]:
         command = incoming.command
+        if isinstance(command, self.holds):
+            self._hold.add((number, incoming.request))
         if isinstance(command, Refused):
             return [Reply(number, incoming.request, command)]
         refused = self.before(number, command)
         if refused is not None:
             return [Reply(number, incoming.request, refused)]
         if isinstance(command, frames.AskServer):
-            answer = frames.AnyAnswer(incoming.request, frames.Figures({"name": self.qm.name}))
-            self.clients[number].send(frames.encode(frames.AnyReplies([answer])))
+            self._send_figures(number, incoming.request)
             return []
         if isinstance(command, frames.Stop):
             return [Reply(number, incoming.request, Done())]
         self.executed.append(command)
         request = c.Request(number, incoming.request, incoming.number, _now_ms(), command)
         return self._done(dispatch.execute(self.qm, request))
+
+    def _send_figures(self, number: int, request: int) -> None:
+        if not isinstance(frames.AskServer(), self.holds):
+            answer = frames.AnyAnswer(request, frames.Figures({"name": self.qm.name}))
+            self.clients[number].send(frames.encode(frames.AnyReplies([answer])))
 
     def gone(self, number: int) -> None:
         self.clients.pop(number, None)
@@ -249,7 +258,7 @@ class Loopback:
     def _send(self, replies: list[Reply]) -> None:
         by_client: dict[int, list[frames.Answer]] = {}
         for reply in replies:
-            if self.holds(reply):
+            if (reply.connection, reply.request) in self._hold:
                 self.held.append(reply)
             else:
                 answer = frames.Answer(reply.request, reply.result)

@@ -1,0 +1,126 @@
+"""The error tree: total over core's reasons, numbered as IBM MQ numbers, and drawn as it is."""
+
+import copy
+import inspect
+import pickle
+import re
+
+import pytest
+
+import adapter
+from adapter import errors
+from adapter.core.reasons import Reason
+
+CLASSES = [c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, errors.Error)]
+
+# As CMQC has them.
+NUMBERS = {
+    "MQRC_BACKED_OUT": 2003,
+    "MQRC_CONNECTION_BROKEN": 2009,
+    "MQRC_EXPIRY_ERROR": 2013,
+    "MQRC_GET_INHIBITED": 2016,
+    "MQRC_HCONN_ERROR": 2018,
+    "MQRC_HOBJ_ERROR": 2019,
+    "MQRC_SYNCPOINT_LIMIT_REACHED": 2024,
+    "MQRC_MSG_TYPE_ERROR": 2029,
+    "MQRC_MSG_TOO_BIG_FOR_Q": 2030,
+    "MQRC_NO_MSG_AVAILABLE": 2033,
+    "MQRC_NOT_AUTHORIZED": 2035,
+    "MQRC_NOT_OPEN_FOR_BROWSE": 2036,
+    "MQRC_NOT_OPEN_FOR_INPUT": 2037,
+    "MQRC_NOT_OPEN_FOR_INQUIRE": 2038,
+    "MQRC_NOT_OPEN_FOR_OUTPUT": 2039,
+    "MQRC_NOT_OPEN_FOR_SET": 2040,
+    "MQRC_OBJECT_IN_USE": 2042,
+    "MQRC_OPTIONS_ERROR": 2046,
+    "MQRC_PERSISTENCE_ERROR": 2047,
+    "MQRC_PRIORITY_ERROR": 2050,
+    "MQRC_PUT_INHIBITED": 2051,
+    "MQRC_Q_FULL": 2053,
+    "MQRC_Q_NOT_EMPTY": 2055,
+    "MQRC_Q_MGR_NAME_ERROR": 2058,
+    "MQRC_Q_MGR_NOT_AVAILABLE": 2059,
+    "MQRC_UNKNOWN_OBJECT_NAME": 2085,
+    "MQRC_WAIT_INTERVAL_ERROR": 2090,
+    "MQRC_OBJECT_ALREADY_EXISTS": 2100,
+    "MQRC_RESOURCE_PROBLEM": 2102,
+    "MQRC_UOW_IN_PROGRESS": 2128,
+    "MQRC_OBJECT_NAME_ERROR": 2152,
+    "MQRC_Q_MGR_STOPPING": 2162,
+    "MQRC_UNEXPECTED_ERROR": 2195,
+    "MQRC_MSG_ID_ERROR": 2206,
+    "MQRC_UOW_NOT_AVAILABLE": 2255,
+    "MQRC_CONNECTION_ERROR": 2273,
+    "MQRC_BACKOUT_THRESHOLD_REACHED": 2362,
+    "MQRC_PROPERTY_TYPE_ERROR": 2473,
+    "MQRC_CALL_INTERRUPTED": 2549,
+    "MQRCCF_ATTR_VALUE_ERROR": 4005,
+}
+
+
+def test_every_reason_of_core_has_an_error() -> None:
+    assert set(errors.REFUSALS) == set(Reason)
+
+
+@pytest.mark.parametrize("reason", list(Reason), ids=lambda reason: reason.name)
+def test_a_refusal_says_what_happened_to_what_and_what_to_do(reason: Reason) -> None:
+    error = errors.refusal(reason, "SOME.QUEUE", "the detail")
+    assert type(error) is errors.REFUSALS[reason].error
+    assert error.object_name == "SOME.QUEUE"
+    assert "the detail" in error.text
+    assert errors.REFUSALS[reason].remedy in error.text
+    assert error.comp == 2
+    assert str(error).endswith(f"[{error.reason_name}]")
+
+
+@pytest.mark.parametrize("error", CLASSES, ids=lambda error: error.__name__)
+def test_numbers_are_those_of_mq(error: type[errors.Error]) -> None:
+    assert NUMBERS[error.reason_name] == error.reason
+
+
+def test_a_reason_of_a_newer_queue_manager_is_told_as_such() -> None:
+    error = errors.refusal(9999, "Q", "something new")
+    assert type(error) is errors.UnexpectedAnswer
+    assert "9999" in error.text
+    assert "something new" in error.text
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    drawn = re.findall(r"\b[A-Z]\w+\b", (errors.__doc__ or "").split("An error's text")[0])
+    assert set(drawn) >= {error.__name__ for error in CLASSES}
+
+
+def test_errors_are_of_pythons_kinds_where_python_has_one() -> None:
+    assert issubclass(errors.InvalidPriority, ValueError)
+    assert issubclass(errors.InvalidType, TypeError)
+    assert issubclass(errors.NoReply, TimeoutError)
+    assert issubclass(errors.QueueManagerNotAvailable, ConnectionError)
+    assert not issubclass(errors.InDoubt, errors.ConnectionBroken)  # nobody shall just try again
+
+
+@pytest.mark.parametrize("error", CLASSES, ids=lambda error: error.__name__)
+def test_errors_can_be_pickled_and_copied(error: type[errors.Error]) -> None:
+    for twin in (pickle.loads(pickle.dumps(error("text", "Q"))), copy.copy(error("text", "Q"))):
+        assert (type(twin), twin.text, twin.object_name) == (error, "text", "Q")
+
+
+def test_a_doubt_keeps_its_unit_id_in_a_pickle() -> None:
+    twin = pickle.loads(pickle.dumps(errors.InDoubt("text", "Q", b"unit")))
+    assert twin.unit_id == b"unit"
+
+
+def test_the_front_door_is_small_and_known() -> None:
+    assert adapter.__all__ == [
+        "NO_UNIT",
+        "Connection",
+        "Error",
+        "Message",
+        "PutResult",
+        "Queue",
+        "Unit",
+        "__version__",
+        "connect",
+        "errors",
+    ]
+    assert all(hasattr(adapter, name) for name in adapter.__all__)
+    assert adapter.Error is errors.Error

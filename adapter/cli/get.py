@@ -28,18 +28,14 @@ class NothingCame(Error):  # noqa: N818 -- it says what happened
     "--timeout",
     "timeout_s",
     type=click.FloatRange(min=0),
-    default=0.0,
     metavar="S",
-    show_default=True,
-    help="Wait so many seconds for each message.",
+    help="Wait so many seconds for each message; not at all if not given.",
 )
 @click.option("--wait", is_flag=True, help="Wait for ever.")
 @click.option(
     "--count",
     type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Get so many messages; exit status 1 if fewer come.",
+    help="Get so many messages, not just one; exit status 1 if fewer come.",
 )
 @click.option("--all", "everything", is_flag=True, help="Get messages until none comes in time.")
 @click.option("--raw", is_flag=True, help="Print bodies as they are, without a line's end.")
@@ -48,9 +44,9 @@ class NothingCame(Error):  # noqa: N818 -- it says what happened
 @options.json_output
 def get(
     queue: str,
-    timeout_s: float,
+    timeout_s: float | None,
     wait: bool,
-    count: int,
+    count: int | None,
     everything: bool,
     raw: bool,
     qmgr: str,
@@ -60,13 +56,17 @@ def get(
     group_id: bytes | None,
 ) -> None:
     """Get messages from QUEUE and print their bodies, a line each."""
-    timeout = None if wait else timeout_s
+    options.not_both("--timeout", timeout_s, "--wait", wait)
+    options.not_both("--count", count, "--all", everything)
+    options.not_both("--json", as_json, "--raw", raw)
+    timeout = None if wait else timeout_s or 0.0
+    wanted = count or 1
     got = 0
     with (
         adapter.connect(qmgr, application="mqk get") as qm,
         qm.queue(queue, open_for="input") as opened,
     ):
-        while everything or got < count:
+        while everything or got < wanted:
             with qm.unit():
                 message = opened.get(
                     timeout=timeout, message_id=message_id, correlation_id=correlation_id,
@@ -76,8 +76,8 @@ def get(
                     break
                 show(message, as_json, raw)
             got += 1
-    if got < count and not everything:
-        raise NothingCame(f"{got} of {count} messages came from {queue} in time", queue)
+    if got < wanted and not everything:
+        raise NothingCame(f"{got} of {wanted} messages came from {queue} in time", queue)
 
 
 def show(message: adapter.Message, as_json: bool, raw: bool) -> None:

@@ -87,6 +87,12 @@ def _kafka_client(command: Command, required: bool) -> Command:
     return command
 
 
+def not_both(name: str, value: object, other: str, other_value: object) -> None:
+    """Refuse two options that contradict each other; None and False mean not given."""
+    if value not in (None, False) and other_value not in (None, False):
+        raise click.UsageError(f"{name} and {other} exclude each other: give one of them")
+
+
 def kafka_options(command_config: Path | None, given: dict[str, str]) -> dict[str, str]:
     """The settings of the Kafka client, from the file and from -X."""
     return ({} if command_config is None else read_properties(command_config)) | given

@@ -1,0 +1,127 @@
+"""The command's front: whatever happens ends in a status and at most a sentence."""
+
+import os
+import sys
+from importlib import metadata
+
+import click
+import pytest
+
+from adapter.cli import main
+from adapter.cli.main import COMMANDS, mqk, run
+from adapter.errors import QueueFull
+from tests.unit.cli.conftest import Mqk
+
+
+def all_commands() -> list[list[str]]:
+    """Every command and subcommand."""
+    found: list[list[str]] = [[], *([name] for name in COMMANDS)]
+    context = click.Context(mqk)
+    for name in COMMANDS:
+        command = mqk.get_command(context, name)
+        if isinstance(command, click.Group):
+            found += [[name, sub] for sub in command.list_commands(context)]
+    return found
+
+
+@pytest.mark.parametrize("path", all_commands(), ids=" ".join)
+def test_every_command_explains_itself(path: list[str], mqk: Mqk) -> None:
+    said = mqk(*path, "--help")
+    assert said.status == 0
+    assert said.out.startswith("Usage: mqk")
+    assert said.err == ""
+    body = said.out.split("\n", 2)[2].strip()
+    assert len(body.splitlines()[0]) > 10, "it says what it does"
+
+
+def test_version(mqk: Mqk) -> None:
+    said = mqk("--version")
+    assert (said.status, said.out) == (0, f"mqk {metadata.version('mqk')}\n")
+
+
+def test_no_arguments_show_the_help(mqk: Mqk) -> None:
+    said = mqk()
+    assert said.status == 2
+    assert "Usage: mqk" in said.out + said.err
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["--nonsense"], ["kafka", "nonsense"]])
+def test_wrong_use_is_status_two_and_a_sentence(arguments: list[str], mqk: Mqk) -> None:
+    said = mqk(*arguments)
+    assert said.status == 2
+    assert "nonsense" in said.err
+    assert "Traceback" not in said.err
+
+
+class Broken:
+    """A command that ends in some way."""
+
+    def __init__(self, how: BaseException) -> None:
+        self.how = how
+
+    def command(self) -> click.Command:
+        def fail() -> None:
+            raise self.how
+
+        return click.Command("demo", callback=fail)
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> "type[Broken]":
+    def install(how: BaseException) -> None:
+        command = Broken(how).command()
+        monkeypatch.setattr(main.Commands, "get_command", lambda *_: command)
+
+    return install  # type: ignore[return-value]
+
+
+def test_a_bug_is_one_sentence_that_says_where_to_report(mqk: Mqk, broken: type[Broken]) -> None:
+    broken(ZeroDivisionError("division\nby zero"))
+    said = mqk("demo")
+    assert said.status == 1
+    assert said.err.count("\n") == 1
+    assert "ZeroDivisionError: division by zero" in said.err
+    assert "CONTRIBUTING.md" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_mqk_debug_shows_the_traceback(
+    mqk: Mqk, broken: type[Broken], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(ZeroDivisionError("by zero"))
+    monkeypatch.setenv("MQK_DEBUG", "1")
+    assert "Traceback" in mqk("demo").err
+    broken(QueueFull("queue Q is full", "Q"))
+    assert "Traceback" in mqk("demo").err
+
+
+def test_our_errors_name_the_reason(mqk: Mqk, broken: type[Broken]) -> None:
+    broken(QueueFull("queue Q is full: get messages from it", "Q"))
+    said = mqk("demo")
+    assert said.status == 1
+    assert said.err == "mqk: queue Q is full: get messages from it [MQRC_Q_FULL]\n"
+
+
+def test_an_interruption_is_status_130_and_silent(mqk: Mqk, broken: type[Broken]) -> None:
+    broken(KeyboardInterrupt())
+    said = mqk("demo")
+    assert said.status == 130
+    assert said.err.strip() == ""
+
+
+def test_a_reader_that_went_away_is_status_one_and_silent(
+    broken: type[Broken], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        broken(BrokenPipeError(32, "Broken pipe"))
+        assert run(["demo"]) == 1
+
+
+def test_a_command_may_say_its_own_status(mqk: Mqk, broken: type[Broken]) -> None:
+    broken(SystemExit(3))
+    assert mqk("demo").status == 3
+    broken(SystemExit("words"))
+    assert mqk("demo").status == 1

@@ -1,0 +1,65 @@
+"""How shared options are written on the command line."""
+
+from pathlib import Path
+
+import click
+import pytest
+
+from adapter.cli import options
+
+CONTEXT = click.Context(click.Command("x"))
+OPTION = click.Option(["--x"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("127.0.0.1:1414", ("127.0.0.1", 1414)),
+        ("localhost", ("localhost", 1414)),
+        ("[::1]:0", ("::1", 0)),
+    ],
+)
+def test_an_address_is_host_and_port(text: str, expected: tuple[str, int]) -> None:
+    assert options.address(CONTEXT, OPTION, text) == expected
+
+
+@pytest.mark.parametrize("text", ["host:", ":1", "host:x", "host:65536", "host:-1", ""])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not HOST:PORT"):
+        options.address(CONTEXT, OPTION, text)
+
+
+def test_settings_are_key_and_value() -> None:
+    given = ("security.protocol=SSL", " a = b=c ", "empty=")
+    found = options.settings(CONTEXT, OPTION, given)
+    assert found == {"security.protocol": "SSL", "a": "b=c", "empty": ""}
+
+
+@pytest.mark.parametrize("text", ["a", "=b", " =b"])
+def test_what_is_no_setting_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not key=value"):
+        options.settings(CONTEXT, OPTION, (text,))
+
+
+def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("# for SSL\n! also a comment\n\nsecurity.protocol=SSL\nclient.id = me \n")
+    found = options.kafka_options(path, {"client.id": "you"})
+    assert found == {"security.protocol": "SSL", "client.id": "you"}
+    assert options.kafka_options(None, {}) == {}
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(click.UsageError, match=r"no\.properties cannot be read: No such file"):
+        options.read_properties(tmp_path / "no.properties")
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(click.UsageError, match="it is not text"):
+        options.read_properties(binary)
+
+
+def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("a=b\nnonsense\n")
+    with pytest.raises(click.UsageError, match="line 2: not key=value"):
+        options.read_properties(path)

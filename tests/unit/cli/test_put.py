@@ -1,0 +1,125 @@
+"""mqk put: a line a message, and what is told when one is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import adapter.testing
+from adapter.testing import TestQueueManager
+from tests.unit.cli.conftest import Mqk
+
+
+def on(manager: TestQueueManager, queue: str = "Q") -> list[adapter.Message]:
+    with manager.connect() as qm:
+        return list(qm.queue(queue).browse())
+
+
+def bodies(manager: TestQueueManager) -> list[bytes]:
+    return [message.body for message in on(manager)]
+
+
+def test_a_line_is_a_message(at: Mqk, manager: TestQueueManager) -> None:
+    said = at("put", "Q", stdin=b"one\n\ntwo\r\nlast")
+    assert (said.status, said.out, said.err) == (0, "4 messages put on Q\n", "")
+    assert bodies(manager) == [b"one", b"", b"two", b"last"]
+
+
+def test_no_line_is_no_message(at: Mqk, manager: TestQueueManager) -> None:
+    assert at("put", "Q").out == "0 messages put on Q\n"
+    assert bodies(manager) == []
+
+
+def test_lines_in_units(at: Mqk, manager: TestQueueManager) -> None:
+    said = at("put", "Q", "--unit-size", 2, stdin=b"1\n2\n3\n")
+    assert said.status == 0
+    assert [(m.body, m.unit_size) for m in on(manager)] == [(b"1", 2), (b"2", 2), (b"3", 1)]
+
+
+def test_bodies_and_files(at: Mqk, manager: TestQueueManager, tmp_path: Path) -> None:
+    path = tmp_path / "body"
+    path.write_bytes(b"\x00\xffline\nline")
+    said = at("put", "Q", "--body", "é", "--file", path, stdin=b"not read")
+    assert (said.status, said.out) == (0, "2 messages put on Q\n")
+    assert bodies(manager) == ["é".encode(), b"\x00\xffline\nline"]
+
+
+def test_fields(at: Mqk, manager: TestQueueManager) -> None:
+    said = at(
+        "put", "Q", "--body", "x", "--priority", 7, "--non-persistent", "--expiry", 60,
+        "--format", "MQSTR", "--reply-to", "R", "--correlation-id", "text:N123",
+        "--message-id", "0a" * 24, "--group-id", "ff",
+    )  # fmt: skip
+    assert said.status == 0, said.err
+    (message,) = on(manager)
+    assert (message.priority, message.persistent) == (7, False)
+    assert (message.format, message.reply_to) == ("MQSTR", "R")
+    assert message.expiry_s == 60
+    assert message.message_id == b"\n" * 24
+    assert message.correlation_id == b"N123".ljust(24, b"\0")
+    assert message.group_id == b"\xff".ljust(24, b"\0")
+
+
+def test_json_tells_the_ids(at: Mqk, manager: TestQueueManager) -> None:
+    said = at("put", "Q", "--json", stdin=b"1\n2\n")
+    told = [json.loads(line) for line in said.out.splitlines()]
+    assert [one["message_id"] for one in told] == [m.message_id.hex() for m in on(manager)]
+    assert told[0]["put_time"].endswith("Z")
+
+
+def test_what_was_put_before_a_refusal_is_told(at: Mqk, manager: TestQueueManager) -> None:
+    with manager.connect() as qm:
+        qm.alter_queue("Q", max_depth=2)
+    said = at("put", "Q", stdin=b"1\n2\n3\n")
+    assert said.status == 1
+    assert "queue Q is full" in said.err
+    assert "[MQRC_Q_FULL]; the 2 messages before are put" in said.err
+    assert bodies(manager) == [b"1", b"2"]
+
+
+def test_a_unit_that_is_refused_is_not_put_at_all(at: Mqk, manager: TestQueueManager) -> None:
+    with manager.connect() as qm:
+        qm.alter_queue("Q", max_depth=3)
+    said = at("put", "Q", "--unit-size", 2, stdin=b"1\n2\n3\n4\n")
+    assert said.status == 1
+    assert "the 2 messages before are put" in said.err
+    assert bodies(manager) == [b"1", b"2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["put"], "Missing argument 'QUEUE'"),
+        (["put", "Q", "R"], "unexpected extra argument"),
+        (["put", "Q", "--priority", "10"], "10 is not in the range 0<=x<=9"),
+        (["put", "Q", "--priority", "high"], "'high' is not a valid integer"),
+        (["put", "Q", "--expiry", "0"], "0.0 is not in the range x>0"),
+        (["put", "Q", "--expiry", "soon"], "'soon' is not a valid float"),
+        (["put", "Q", "--unit-size", "0"], "0 is not in the range"),
+        (["put", "Q", "--message-id", "xyz"], "neither hexadecimal digits nor text:WORD"),
+        (["put", "Q", "--message-id", ""], "has 0 bytes"),
+        (["put", "Q", "--group-id", "00" * 25], "has 25 bytes"),
+        (["put", "Q", "--file", "no/such/file"], "no/such/file cannot be read: No such file"),
+    ],
+)
+def test_wrong_use(arguments: list[str], words: str, at: Mqk) -> None:
+    said = at(*arguments)
+    assert said.status == 2
+    assert words in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["put", "NO.SUCH", "--body", "x"], "MQRC_UNKNOWN_OBJECT_NAME"),
+        (["put", "Q", "--body", "x", "--qmgr", "127.0.0.1:1"], "MQRC_Q_MGR_NOT_AVAILABLE"),
+        (["put", "", "--body", "x"], "MQRC_OBJECT_NAME_ERROR"),
+    ],
+)
+def test_a_failure_names_its_reason(arguments: list[str], reason: str, at: Mqk) -> None:
+    said = at(*arguments)
+    assert said.status == 1
+    assert f"[{reason}]" in said.err
+    assert said.err.startswith("mqk: ")
+    assert said.out == ""

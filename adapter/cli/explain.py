@@ -65,13 +65,13 @@ def explain(
 def _explain_payload(envelope: Envelope, shown: Shown) -> None:
     if envelope.kind == OWNER_CHANGED:
         who = envelope.payload.decode(errors="replace")
-        shown.records.append({"kind": "OwnerChanged", "who": who})
+        shown.records.append({"record": "OwnerChanged", "who": who})
         shown.lines.append(f"from here on the ledger is owned by {who}")
         return
     try:
         found = entries.decode(envelope.payload)
     except UnreadableError as problem:
-        shown.records.append({"kind": "Unreadable", "reason": str(problem)})
+        shown.records.append({"record": "Unreadable", "reason": str(problem)})
         shown.lines.append(f"unreadable: {problem}")
         return
     if not found:
@@ -91,7 +91,7 @@ def time_of(time_ms: int) -> str:
 
 def as_data(record: r.Record) -> dict[str, Any]:
     """A record as plain data; bodies are left out, their length is told."""
-    found: dict[str, Any] = {"kind": type(record).__name__}
+    found: dict[str, Any] = {"record": type(record).__name__}
     for name in record.__struct_fields__:
         if name not in ("logged", "taken"):
             found[name] = _plain(getattr(record, name))

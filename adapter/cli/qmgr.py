@@ -18,6 +18,7 @@ from adapter.cli.background import ReadyLine
 from adapter.errors import ConnectionBroken
 from adapter.server import main as server
 from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.listener import NotLoopbackError, check_loopback
 from adapter.server.main import ServerSettings
 
 STOP_TIMEOUT_S = 60.0
@@ -66,6 +67,10 @@ def start(
 
     One process at a time owns a queue manager: one that is started again takes it over.
     """
+    try:
+        check_loopback(listen[0])
+    except NotLoopbackError as problem:
+        raise failures.Failed(str(problem)) from problem
     client = options.kafka_options(command_config, settings)
     wanted = ServerSettings(
         queue_manager=name,

@@ -1,0 +1,138 @@
+"""Every kind of ledger record is explained, in words and as data; also those that do not count."""
+
+import json
+
+import pytest
+
+from adapter.cli import explain, output
+from adapter.cli.explain import in_words, ranges
+from adapter.core import records as r
+from adapter.core.model.message import Message
+from adapter.format import entries
+from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, Envelope
+from adapter.ledger.validity import Verdict
+
+OWNER = bytes(range(16))
+UNIT = bytes(23) + b"\x05"
+OUTCOME = r.OutcomeOf(bytes(15) + b"\x09", 3, [1])
+OF_COMMAND = " [command 3 of session 000000000009]"
+PUT_ON_A = "put 3 on A (lane 5: seq 7; lane 0: seq 1-2)"
+
+
+def placed(queue: str, lane: int, seq: int) -> r.Placed:
+    message = Message(
+        body=b"secret", message_id=b"m" * 24, correlation_id=bytes(24), group_id=bytes(24),
+        priority=lane, persistence=1, put_time_ms=1_700_000_000_000,
+    )  # fmt: skip
+    return r.Placed(queue, lane, seq, 0, 0, 0, 1, message)
+
+
+RECORDS: list[tuple[r.Record, str]] = [
+    (
+        r.UnitCommitted(
+            UNIT, 3, [placed("A", 0, 1), placed("A", 0, 2), placed("A", 5, 7)],
+            [r.Taken("B", 9, 4)], "commit", OUTCOME,
+        ),
+        f"unit 000000000005 committed: {PUT_ON_A}; got 1 on B (lane 9: seq 4){OF_COMMAND}",
+    ),
+    (
+        r.UnitCommitted(UNIT, 1, [], [r.Taken("B", 0, 4)], "get", None),
+        "unit 000000000005 committed (a get outside a unit): got 1 on B (lane 0: seq 4)",
+    ),
+    (
+        r.BackoutCounted([r.Taken("B", 0, 4)], None),
+        "backed out, and counted once more: 1 on B (lane 0: seq 4)",
+    ),
+    (
+        r.MessagesDiscarded([r.Taken("B", 0, 4), r.Taken("B", 0, 6)], "expired"),
+        "expired, and gone: 2 on B (lane 0: seq 4, 6)",
+    ),
+    (
+        r.QueueDefined("Q", 2, {"max_depth": 5}),
+        "queue Q defined (defined 2 times before): max_depth=5",
+    ),
+    (r.QueueAltered("Q", {"inhibit_get": True}), "queue Q altered: inhibit_get=True"),
+    (r.QueueDeleted("Q"), "queue Q deleted, with what was on it"),
+    (
+        r.SessionOpened(OUTCOME.session, 1_700_000_000_123),
+        "session 000000000009 opened at 2023-11-14T22:13:20.123Z",
+    ),
+    (r.SessionExpired(OUTCOME.session), "session 000000000009 forgotten"),
+    (
+        r.OutcomeRecorded(OUTCOME, 4),
+        "done, 4 messages concerned [command 3 of session 000000000009]",
+    ),
+    (
+        r.EventRaised("queue full", "Q", 1_700_000_000_000, {"depth": "5"}),
+        "event queue full of Q at 2023-11-14T22:13:20.000Z, depth=5",
+    ),
+]  # fmt: skip
+
+
+NAMES = [f"{number}-{type(record).__name__}" for number, (record, _) in enumerate(RECORDS)]
+
+
+@pytest.mark.parametrize(("record", "words"), RECORDS, ids=NAMES)
+def test_every_record_is_explained(record: r.Record, words: str) -> None:
+    assert in_words(record) == words
+
+
+def test_every_kind_of_record_is_here() -> None:
+    kinds = {type(record) for record, _ in RECORDS}
+    assert kinds == set(r.Record.__args__)
+
+
+@pytest.mark.parametrize(("record", "words"), RECORDS, ids=NAMES)
+def test_every_record_is_data_too(
+    record: r.Record, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    payload = entries.encode([record])
+    envelope = Envelope(ENTRY, OWNER, 1, payload)
+    shown = explain.explain(7, 1_700_000_000_000, len(payload), Verdict.VALID, envelope)
+    assert shown.lines == [words]
+    output.emit(shown.records)
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["record"] == type(record).__name__
+    assert "secret" not in str(told), "bodies are not shown"
+
+
+def test_a_change_of_owner_says_who() -> None:
+    envelope = Envelope(OWNER_CHANGED, OWNER, 0, b"QM1 (process 7)")
+    shown = explain.explain(0, -1, 30, Verdict.OWNER_CHANGED, envelope)
+    assert shown.lines == ["from here on the ledger is owned by QM1 (process 7)"]
+    assert (shown.verdict, shown.owner, shown.n, shown.time) == (
+        "owner_changed", OWNER.hex(), 0, "",
+    )  # fmt: skip
+
+
+def test_a_heartbeat_is_called_one() -> None:
+    envelope = Envelope(ENTRY, OWNER, 1, entries.encode([]))
+    shown = explain.explain(3, 0, 30, Verdict.VALID, envelope)
+    assert "heartbeat" in shown.lines[0]
+
+
+def test_what_does_not_count_is_explained_all_the_same() -> None:
+    envelope = Envelope(ENTRY, OWNER, 9, entries.encode([r.QueueDeleted("Q")]))
+    for verdict in (Verdict.VOID, Verdict.DUPLICATE):
+        shown = explain.explain(3, 0, 30, verdict, envelope)
+        assert shown.verdict == verdict.name.lower()
+        assert shown.lines == ["queue Q deleted, with what was on it"]
+
+
+def test_what_cannot_be_read_is_no_failure() -> None:
+    shown = explain.explain(3, 0, 5, Verdict.CORRUPT, None)
+    assert (shown.verdict, shown.owner, shown.n, shown.lines) == ("corrupt", None, None, [])
+    shown = explain.explain(3, 0, 5, Verdict.VALID, Envelope(ENTRY, OWNER, 1, b"\x01\xff"))
+    assert shown.lines[0].startswith("unreadable: ")
+
+
+def test_every_verdict_has_a_meaning() -> None:
+    assert set(explain.MEANING) == set(Verdict)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [([], ""), ([5], "5"), ([3, 1, 2], "1-3"), ([1, 3, 4, 7], "1, 3-4, 7")],
+)
+def test_ranges(numbers: list[int], text: str) -> None:
+    assert ranges(numbers) == text

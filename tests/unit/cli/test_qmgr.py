@@ -1,0 +1,69 @@
+"""mqk qmgr: status and stop of one that runs, and starts that cannot succeed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adapter.testing import TestQueueManager
+from tests.unit.cli.conftest import Mqk
+
+
+def test_status_shows_the_figures(at: Mqk) -> None:
+    said = at("qmgr", "status")
+    assert said.status == 0
+    assert ["queue_manager", "QM1"] in [line.split() for line in said.out.splitlines()]
+    told = json.loads(at("qmgr", "status", "--json").out)
+    assert told["queue_manager"] == "QM1"
+    assert told["state"] == "running"
+
+
+def test_the_address_may_be_told(mqk: Mqk, manager: TestQueueManager) -> None:
+    assert mqk("qmgr", "status", "--qmgr", manager.address).status == 0
+
+
+@pytest.mark.parametrize("verb", ["status", "stop"])
+def test_none_that_answers_is_a_failure(verb: str, mqk: Mqk) -> None:
+    said = mqk("qmgr", verb, "--qmgr", "127.0.0.1:1")
+    assert said.status == 1
+    assert "127.0.0.1:1" in said.err
+    assert "[MQRC_Q_MGR_NOT_AVAILABLE]" in said.err
+
+
+START = ["qmgr", "start", "QM", "--bootstrap-server", "127.0.0.1:1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["qmgr", "start"], "Missing argument 'NAME'"),
+        (["qmgr", "start", "QM"], "Missing option '--bootstrap-server'"),
+        ([*START, "--listen", "127.0.0.1:x"], "is not HOST:PORT"),
+        ([*START, "-X", "nonsense"], "is not key=value"),
+        ([*START, "--command-config", "no/such"], "no/such cannot be read"),
+        ([*START, "--log", "x"], "--log goes with --background"),
+        (["qmgr", "status", "--qmgr"], "requires an argument"),
+    ],
+)
+def test_wrong_use(arguments: list[str], words: str, mqk: Mqk) -> None:
+    said = mqk(*arguments)
+    assert said.status == 2
+    assert words in said.err
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "192.0.2.1:1414"])
+def test_only_loopback_is_listened_on(address: str, mqk: Mqk, tmp_path: Path) -> None:
+    """Refused before anything is started or Kafka is asked."""
+    for more in ([], ["--background", "--log", tmp_path / "log"]):
+        said = mqk(*START, "--listen", address, *more)
+        assert said.status == 1
+        assert "loopback" in said.err
+        assert said.err.count("\n") == 1
+        assert not (tmp_path / "log").exists()
+
+
+def test_a_log_that_cannot_be_written_is_named(mqk: Mqk, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    said = mqk(*START, "--background", "--log", tmp_path / "file" / "log")
+    assert said.status == 1
+    assert "cannot be written: " in said.err

@@ -39,7 +39,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "testing": "adapter client config core errors format ledger localkafka owner server topics "
         "wire",
         "localkafka": "launch errors",
-        "demo": "adapter client core.commands errors format launch localkafka server topics wire",
+        "demo": "adapter client core.commands core.results errors format launch localkafka server "
+        "topics wire",
         "cli": "*",
         "adapter": "client errors",
     }.items()
@@ -47,7 +48,10 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
 # adapter/demo/check.py is the demo's independent judge: nothing of ours may vouch for itself.
 STANDS_ALONE = frozenset({"adapter.demo.check", "adapter.demo.checker"})
 MAY_USE_KAFKA = frozenset({"ledger", "movers", "registry", "localkafka", "topics", "kafka", "demo"})
-MAY_USE_KAFKA_MODULES = frozenset({"adapter.owner.pages", "adapter.owner.inbound"})
+MAY_USE_KAFKA_MODULES = frozenset(
+    # The last one asks a cluster for settings that can lose messages (mqk doctor).
+    {"adapter.owner.pages", "adapter.owner.inbound", "adapter.cli.cluster"}
+)
 
 # core and wire compute: what they may use of the world is listed, all else is refused.
 PURE_LIBRARIES = frozenset(

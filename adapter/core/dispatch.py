@@ -161,6 +161,21 @@ def replay(qm: QueueManager, record: r.Record) -> None:
     APPLY[type(record)](qm, record)
 
 
+def written_later(qm: QueueManager, record: r.Record) -> None:
+    """A record that was applied became part of a later entry: what it did waits for that one."""
+    if isinstance(record, r.UnitCommitted):
+        places = [(put.queue, (-put.lane, put.seq, put.n)) for put in record.puts]
+    elif isinstance(record, r.BackoutCounted):
+        places = [(taken.queue, (-taken.lane, taken.seq, taken.n)) for taken in record.gets]
+    else:
+        return
+    for name, place in places:
+        queue = qm.queues.get(name)
+        stored = queue.stored.get(place) if queue else None
+        if stored is not None:
+            stored.entry_n = qm.entry_n
+
+
 def _kept_answer(qm: QueueManager, request: c.Request) -> Result | None:
     """Answer a numbered command that came before, or whose number has no business here."""
     durable = is_durable(request.command)

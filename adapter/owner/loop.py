@@ -135,6 +135,8 @@ class OwnerLoop:
         first_n = self.qm.entry_n
         for record in executed.records:
             self._collect(record)
+            if self.qm.entry_n > first_n:
+                dispatch.written_later(self.qm, record)
         self._barrier = self._barrier or executed.barrier
         for reply in executed.replies:
             after = self.qm.entry_n if reply.after >= first_n else reply.after
@@ -168,13 +170,12 @@ class OwnerLoop:
 
     def _flush(self) -> None:
         """Append what there is, as far as entries may be in flight, and send what is ready."""
-        if self._weight or self._barrier:
-            if not self._sealed and self._room():
-                self._seal()
-        else:
+        self._append_sealed()
+        if not self._weight and not self._barrier:
             self._close_unwritten()
-        while self._sealed and self._room():
-            self._append(self._sealed.popleft())
+        elif not self._sealed and self._room():
+            self._seal()
+            self._append_sealed()
         ready, self._ready = self._ready, {}
         for connection, replies in ready.items():
             self._outlet.send(connection, replies)
@@ -205,6 +206,10 @@ class OwnerLoop:
         self._weight = 0
         self._barrier = False
         self.qm.entry_n += 1
+
+    def _append_sealed(self) -> None:
+        while self._sealed and self._room():
+            self._append(self._sealed.popleft())
 
     def _append(self, payload: bytes) -> None:
         try:

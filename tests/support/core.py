@@ -177,6 +177,13 @@ class Client:
         self.do(c.Begin(unit))
         return unit
 
+    def begin_held(self) -> bytes:
+        """Begin a unit whose answer may come later; the session is open."""
+        self._units += 1
+        unit = self.session + self._units.to_bytes(8, "big")
+        self.send(c.Begin(unit))
+        return unit
+
     def put(self, *bodies: str, unit: bytes = b"", handle: int = 1, **fields: Any) -> list[bytes]:
         """Put messages and return their ids."""
         messages = [Message(body=body.encode(), **fields) for body in bodies]

@@ -1,0 +1,144 @@
+"""An owner on a ledger in memory, driven by hand: turns and durability come when they are told to.
+
+It does what adapter.owner.owner does around its loop, without an event loop: take over, replay,
+carry over. With ``held=False`` (the start) everything is settled after each request.
+"""
+
+import itertools
+from collections.abc import Callable
+
+import msgspec
+
+from adapter.core import commands as c
+from adapter.core import dispatch
+from adapter.core.model.manager import Limits, QueueManager, Reply
+from adapter.core.records import Record
+from adapter.ledger.memory import MemoryLedger, MemoryLog
+from adapter.ledger.port import LedgerUnavailable
+from adapter.owner.loop import OwnerLoop
+from adapter.owner.replay import carry_over, take_over
+from tests.support.core import Core
+
+
+class ClockOf:
+    """The clock of a core that is told the time."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def now_ms(self) -> int:
+        """Return what it was told."""
+        return self._core.now_ms
+
+
+class ByHand(Core):
+    """A queue manager on a ledger. One object through crashes and doubts."""
+
+    loop: OwnerLoop
+
+    def __init__(self, limits: Limits | None = None, log: MemoryLog | None = None) -> None:
+        self.log = log or MemoryLog(clock_ms=lambda: self.now_ms)
+        self.held = False
+        self.doubts: list[str] = []
+        self.sent: list[tuple[int, list[Reply]]] = []
+        self.void: list[Record] = []
+        self._turns: list[Callable[[], None]] = []
+        self._owner_ids = itertools.count(1)
+        self.owner_id = b""
+        super().__init__(limits)
+        self.take_over()
+
+    def _new(self) -> QueueManager:
+        """Make nothing: the core comes from the ledger."""
+        return QueueManager("QM1", bytes(16), self._limits)
+
+    def take_over(self, old: QueueManager | None = None) -> None:
+        """Become the owner, and go on from what the ledger says. old: a core that lives on."""
+        owner_id = next(self._owner_ids).to_bytes(4, "big") * 4
+        self.ledger = MemoryLedger(self.log, pumped=True)
+        self.ledger.on_durable = lambda n: self.loop.durable(n)
+        self.ledger.on_doubt = self._doubt
+        replayed = take_over("QM1", owner_id, "by hand", self.ledger, self._limits)
+        if old is not None:
+            last_n = replayed.last_n_of.get(self.owner_id, 0)
+            self.void = self.loop.end(last_n)
+            carry_over(old, replayed.qm, self.void)
+        self.qm, self.owner_id = replayed.qm, owner_id
+        dispatch.restarted(self.qm, self.now_ms)
+        self._turns.clear()
+        self.loop = OwnerLoop(self.qm, self.ledger, ClockOf(self), self)
+
+    def crash(self) -> None:
+        """End without a word, and start again."""
+        self.loop.end(-1)
+        self.ledger.close()
+        self.answers.clear()
+        self.take_over()
+
+    def recover(self) -> None:
+        """Take over again after a doubt; the process, and what is not persistent, lives on."""
+        assert self.doubts, "there was no doubt"
+        self.doubts.clear()
+        try:
+            self.take_over(self.qm)
+        except LedgerUnavailable as error:
+            self.doubts.append(str(error))
+
+    def execute(self, request: c.Request) -> dispatch.Executed:
+        """Execute one request; what it caused shows in answers."""
+        command = msgspec.msgpack.decode(
+            msgspec.msgpack.encode(request.command), type=type(request.command)
+        )
+        self.loop.request(msgspec.structs.replace(request, command=command, now_ms=self.now_ms))
+        return self._then()
+
+    def advance(self, seconds: float) -> dispatch.Executed:
+        """Let time pass."""
+        self.now_ms += round(seconds * 1000)
+        self.loop.tick()
+        return self._then()
+
+    def disconnect(self, connection: int) -> dispatch.Executed:
+        """Let a connection end."""
+        self.loop.disconnect(connection)
+        return self._then()
+
+    def _then(self) -> dispatch.Executed:
+        if not self.held:
+            self.settle()
+        return dispatch.Executed()
+
+    def turn(self) -> None:
+        """Let the loop have its turn: it appends what there is."""
+        while self._turns:
+            self._turns.pop(0)()
+
+    def settle(self) -> None:
+        """Turn and report until nothing moves any more."""
+        for _ in range(100):
+            self.turn()
+            self.ledger.pump()
+            if not self._turns and (self.loop.idle or self.doubts):
+                return
+        raise AssertionError("the loop does not come to rest")
+
+    def _doubt(self, text: str) -> None:
+        self.doubts.append(text)
+
+    # What the loop asks of its surroundings.
+
+    def send(self, connection: int, replies: list[Reply]) -> None:
+        """Keep the answers."""
+        self.sent.append((connection, list(replies)))
+        for reply in replies:
+            key = (connection, reply.request)
+            assert key not in self.answers, f"request {key} was answered twice"
+            self.answers[key] = reply.result
+
+    def close(self, connection: int) -> None:
+        """Keep which connection was closed."""
+        self.closed.append(connection)
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Keep the turn."""
+        self._turns.append(call)

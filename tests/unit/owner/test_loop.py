@@ -1,0 +1,314 @@
+"""The owner's loop: a reply is a promise, group commit falls out, entries stay within bounds."""
+
+import pytest
+
+from adapter.core import commands as c
+from adapter.core.model.message import Message
+from adapter.core.results import Messages, PutDone
+from adapter.format import entries
+from adapter.ledger.memory import MemoryLedgerReader, MemoryLog
+from adapter.owner import loop as owner_loop
+from tests.support.by_hand import ByHand
+from tests.support.core import Client
+
+MANY = owner_loop.ENTRIES_IN_FLIGHT_MAX
+
+
+def held() -> Client:
+    """A client with an open queue, on an owner whose turns and reports come by hand."""
+    owner = ByHand()
+    client = owner.connect()
+    client.define()
+    client.open()
+    owner.held = True
+    return client
+
+
+def owner_of(client: Client) -> ByHand:
+    assert isinstance(client.core, ByHand)
+    return client.core
+
+
+def put(client: Client, body: str = "a", unit: bytes = b"", persistence: int = 1) -> int:
+    return client.send(c.Put(1, [Message(body=body.encode(), persistence=persistence)], unit))
+
+
+def written(log: MemoryLog) -> list[int]:
+    """How many records each entry of the ledger holds."""
+    reader = MemoryLedgerReader(log)
+    return [len(entries.decode(entry.payload)) for entry in reader.read(0)]
+
+
+def bodies(client: Client, request: int) -> list[bytes] | None:
+    answer = client.answer(request)
+    if answer is None:
+        return None
+    assert isinstance(answer, Messages), answer
+    return [each.message.body for each in answer.messages]
+
+
+def test_no_reply_before_its_entry_is_durable() -> None:
+    client = held()
+    owner = owner_of(client)
+    request = put(client)
+    assert client.answer(request) is None
+    owner.turn()
+    assert client.answer(request) is None, "appended is not durable"
+    owner.ledger.pump()
+    assert isinstance(client.answer(request), PutDone)
+
+
+def test_one_turn_makes_one_entry() -> None:
+    client = held()
+    owner = owner_of(client)
+    before = len(written(owner.log))
+    requests = [put(client) for _ in range(5)]
+    owner.turn()
+    assert written(owner.log)[before:] == [5]
+    owner.ledger.pump()
+    assert all(client.answer(each) for each in requests)
+
+
+def test_group_commit_while_entries_are_in_flight() -> None:
+    client = held()
+    owner = owner_of(client)
+    before = len(written(owner.log))
+    for _ in range(MANY):
+        put(client)
+        owner.turn()
+    late = [put(client) for _ in range(3)]
+    owner.turn()
+    put(client)
+    owner.turn()
+    assert written(owner.log)[before:] == [1] * MANY, "no more are in flight than may be"
+    owner.ledger.pump()
+    assert written(owner.log)[before:] == [*([1] * MANY), 4], "the next one has all that waited"
+    assert client.answer(late[0]) is None
+    owner.ledger.pump()
+    assert all(client.answer(each) for each in late)
+
+
+def test_a_question_waits_for_what_it_saw() -> None:
+    client = held()
+    owner = owner_of(client)
+    put(client)
+    other = owner.connect()
+    asked = other.send(c.AskStatus("Q"))
+    owner.turn()
+    assert other.answer(asked) is None
+    owner.ledger.pump()
+    assert other.answer(asked) is not None
+
+
+def test_a_question_that_saw_nothing_new_waits_for_nothing() -> None:
+    client = held()
+    owner = owner_of(client)
+    before = len(written(owner.log))
+    asked = client.send(c.AskStatus("Q"))
+    owner.turn()
+    assert client.answer(asked) is not None
+    assert len(written(owner.log)) == before
+
+
+def test_a_message_is_shown_when_its_put_is_durable() -> None:
+    client = held()
+    owner = owner_of(client)
+    unit = client.begin_held()
+    put(client)
+    owner.turn()
+    got = client.send(c.Get(1, unit))
+    owner.turn()
+    assert bodies(client, got) is None
+    owner.ledger.pump()
+    assert bodies(client, got) == [b"a"]
+
+
+def test_work_in_a_unit_is_answered_at_once() -> None:
+    client = held()
+    owner = owner_of(client)
+    unit = client.begin_held()
+    request = put(client, unit=unit)
+    owner.turn()
+    assert isinstance(client.answer(request), PutDone)
+
+
+def test_a_reply_for_an_old_entry_holds_no_later_one_up() -> None:
+    """A get of an undurable message and a question parked together, and then nothing is written."""
+    client = held()
+    owner = owner_of(client)
+    unit = client.begin_held()
+    put(client)
+    owner.turn()
+    put(client)
+    owner.turn()
+    asked = client.send(c.AskStatus("Q"))
+    got = client.send(c.Get(1, unit))
+    owner.turn()
+    owner.ledger.pump()
+    assert bodies(client, got) == [b"a"]
+    assert client.answer(asked) is not None
+
+
+def test_what_is_not_persistent_waits_for_no_entry_of_its_own() -> None:
+    client = held()
+    owner = owner_of(client)
+    before = len(written(owner.log))
+    request = put(client, persistence=0)
+    got = client.send(c.Get(1))
+    owner.turn()
+    assert client.answer(request) is not None
+    assert bodies(client, got) == [b"a"]
+    assert len(written(owner.log)) == before
+
+
+def test_what_is_not_persistent_waits_for_what_it_saw() -> None:
+    client = held()
+    owner = owner_of(client)
+    put(client)
+    request = put(client, persistence=0)
+    owner.turn()
+    assert client.answer(request) is None
+    owner.ledger.pump()
+    assert client.answer(request) is not None
+
+
+@pytest.mark.parametrize("what", ["open", "resume", "unknown", "outcome"])
+def test_some_answers_take_an_entry_made_after_the_request(what: str) -> None:
+    """A deposed owner, whose entries count for nobody, cannot give them."""
+    client = held()
+    owner = owner_of(client)
+    other = owner.connect()
+    commands: dict[str, c.Command] = {
+        "open": c.SessionOpen(client.session),
+        "resume": c.SessionResume(client.session, [], client.issued),
+        "unknown": c.SessionResume(b"?" * 16, [], 0),
+        "outcome": c.AskOutcome(bytes(24)),
+    }
+    before = len(written(owner.log))
+    asked = other.send(commands[what])
+    owner.turn()
+    assert other.answer(asked) is None
+    assert written(owner.log)[before:] == [0]
+    owner.ledger.pump()
+    assert other.answer(asked) is not None
+
+
+def test_a_deposed_owner_answers_nothing_more() -> None:
+    client = held()
+    owner = owner_of(client)
+    before = len(owner.answers)
+    owner.log.arm("rival owner")
+    request = client.send(c.AskOutcome(bytes(24)))
+    owner.turn()
+    owner.ledger.pump()
+    assert client.answer(request) is None
+    assert len(owner.doubts) == 1
+    put(client)
+    owner.turn()
+    assert len(owner.answers) == before
+
+
+def test_a_heartbeat_is_an_empty_entry_of_an_idle_owner() -> None:
+    client = held()
+    owner = owner_of(client)
+    before = len(written(owner.log))
+    owner.loop.heartbeat()
+    owner.turn()
+    assert written(owner.log)[before:] == [0]
+    put(client)
+    owner.loop.heartbeat()
+    owner.turn()
+    assert written(owner.log)[before:] == [0, 1], "an entry on its way is sign enough"
+    assert not owner.loop.idle
+    owner.ledger.pump()
+    assert owner.loop.idle
+
+
+def test_entries_are_closed_when_they_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(owner_loop, "ENTRY_BYTES", 2_000)
+    client = held()
+    owner = owner_of(client)
+    before = len(written(owner.log))
+    requests = [put(client, "x" * 500) for _ in range(4)]
+    owner.turn()
+    assert written(owner.log)[before:] == [2, 2]
+    owner.ledger.pump()
+    assert all(client.answer(each) for each in requests)
+
+
+def test_no_entry_passes_what_the_ledger_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "ENTRY_BYTES_MAX", 3_000)
+    client = held()
+    owner = owner_of(client)
+    before = len(written(owner.log))
+    unit = client.begin_held()
+    put(client, "a")
+    for _ in range(3):
+        put(client, "x" * 200, unit=unit)
+    commit = client.send(c.Commit(unit))
+    owner.turn()
+    assert written(owner.log)[before:] == [1, 1]
+    owner.ledger.pump()
+    assert client.answer(commit) is not None
+
+
+def test_what_goes_to_a_later_entry_is_shown_with_that_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry was closed between a command's decision and its record."""
+    monkeypatch.setattr(entries, "ENTRY_BYTES_MAX", 3_000)
+    client = held()
+    owner = owner_of(client)
+    reading, unit = client.begin_held(), client.begin_held()
+    put(client, "first")
+    for _ in range(3):
+        put(client, "x" * 200, unit=unit)
+    client.send(c.Commit(unit))
+    owner.log.arm("lost before durable", at=2)
+    owner.turn()
+    got = client.send(c.Get(1, reading, limit=10))
+    owner.turn()
+    owner.ledger.pump()
+    assert owner.doubts, "the second entry was lost"
+    assert bodies(client, got) is None, "a message was shown that was never put"
+
+
+def test_a_waiting_get_is_answered_with_the_put_that_serves_it() -> None:
+    client = held()
+    owner = owner_of(client)
+    other = owner.connect()
+    owner.held = False
+    other.open()
+    waiting = other.send(c.Get(1, wait_ms=-1))
+    owner.held = True
+    request = put(client)
+    owner.turn()
+    assert (client.answer(request), bodies(other, waiting)) == (None, None)
+    owner.ledger.pump()
+    assert bodies(other, waiting) == [b"a"]
+
+
+def test_replies_go_out_in_one_piece_for_each_connection() -> None:
+    client = held()
+    owner = owner_of(client)
+    owner.sent.clear()
+    for _ in range(3):
+        put(client)
+    owner.turn()
+    owner.ledger.pump()
+    assert [(connection, len(replies)) for connection, replies in owner.sent] == [
+        (client.number, 3)
+    ]
+
+
+def test_a_session_that_moved_closes_its_old_connection() -> None:
+    client = held()
+    owner = owner_of(client)
+    request = put(client)
+    owner.held = False
+    back = owner.connect()
+    back.resume(client.session, [client.issued], client.issued)
+    assert owner.closed == [client.number]
+    back.open()
+    again = back.send(c.Put(1, [Message(body=b"a")]), number=client.issued)
+    assert isinstance(back.answer(again), PutDone)
+    assert client.answer(request) in (None, back.answer(again))
+    assert owner.queue().depth == 1

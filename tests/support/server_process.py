@@ -1,0 +1,176 @@
+"""A queue manager's server as a process: started, killed as crashes do, looked at from outside.
+
+It does not know what a queue manager does; it reads what the process prints and what the system
+says of it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from adapter import launch
+from adapter.localkafka import free_port
+from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.main import Ready, ServerSettings
+
+HOST = "127.0.0.1"
+START_S = 60.0
+STOP_S = 20.0
+POLL_S = 0.01
+CODE = 'exec "$0" -m adapter.server.main <"$1"'
+LIMITED = 'ulimit -Sn "$2"; ' + CODE
+
+
+class ServerProcess:
+    """One queue manager on a Kafka; a context manager that leaves no process behind.
+
+    port: 0 for a free one, which is kept across restarts. files: its limit of open files.
+    """
+
+    def __init__(
+        self,
+        queue_manager: str,
+        bootstrap_servers: str,
+        folder: Path,
+        *,
+        host: str = HOST,
+        port: int = 0,
+        files: int = 0,
+    ) -> None:
+        self.queue_manager = queue_manager
+        self.port = port or free_port()
+        self._output = folder / f"{queue_manager}.{self.port}.log"
+        self._command = self._write_command(
+            ServerSettings(
+                queue_manager=queue_manager,
+                kafka=KafkaSettings(bootstrap_servers=bootstrap_servers),
+                host=host,
+                port=self.port,
+            ),
+            files,
+        )
+        self._lives: list[launch.Child] = []
+        self._begin = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for life in self._lives:
+            life.kill()
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return f"{HOST}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The process id of its present life."""
+        return self._lives[-1].pid
+
+    def launch(self) -> None:
+        """Start it; does not wait until it serves."""
+        self._begin = self._output.stat().st_size if self._output.exists() else 0
+        self._lives.append(launch.start(self._command, output=self._output))
+
+    def start(self) -> None:
+        """Start it, and wait until it serves."""
+        self.launch()
+        self.await_ready()
+
+    def await_ready(self) -> Ready:
+        """Wait for the line that says that it serves."""
+        deadline_s = time.monotonic() + START_S
+        while time.monotonic() < deadline_s:
+            for line in self.said().splitlines():
+                if line.startswith("{") and line.endswith("}"):
+                    return msgspec.json.decode(line, type=Ready)
+            assert self._lives[-1].exit_status() is None, f"it ended:\n{self.said()}"
+            time.sleep(POLL_S)
+        raise AssertionError(f"it does not serve:\n{self.said()}")
+
+    def kill(self) -> None:
+        """SIGKILL, to it alone: its movers' process notices by itself, as after a crash."""
+        os.kill(self.pid, signal.SIGKILL)
+        assert self.await_end() == -signal.SIGKILL, self.said()
+
+    def ask_to_end(self) -> None:
+        """SIGTERM, as an operator or a service manager does."""
+        os.kill(self.pid, signal.SIGTERM)
+
+    def await_end(self, timeout_s: float = STOP_S) -> int:
+        """Wait until it has ended; its exit status."""
+        status = self._lives[-1].wait(timeout_s)
+        assert status is not None, f"it did not end in {timeout_s} s:\n{self.said()}"
+        return status
+
+    def said(self) -> str:
+        """What it printed and logged in its present life."""
+        with self._output.open("rb") as file:
+            file.seek(self._begin)
+            return file.read().decode(errors="replace")
+
+    def sentence(self) -> str:
+        """Its last sentence for people."""
+        sentences = [line for line in self.said().splitlines() if line.startswith("mqk: ")]
+        assert sentences, f"it said no sentence:\n{self.said()}"
+        return sentences[-1].removeprefix("mqk: ")
+
+    def movers_pid(self) -> int:
+        """The process id of its movers; fails if they do not run."""
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit() and _parent_and_command(folder) == (self.pid, "movers"):
+                return int(folder.name)
+        raise AssertionError(f"no movers run:\n{self.said()}")
+
+    def rss_bytes(self) -> int:
+        """Memory that it has in use."""
+        return self._memory("VmRSS")
+
+    def peak_rss_bytes(self) -> int:
+        """The most memory that it had in use since forget_peak()."""
+        return self._memory("VmHWM")
+
+    def forget_peak(self) -> None:
+        """Count the peak from now on."""
+        Path(f"/proc/{self.pid}/clear_refs").write_text("5")
+
+    def open_files(self) -> int:
+        """How many files and sockets it has open."""
+        return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
+
+    def _memory(self, name: str) -> int:
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1]) * 1024
+        raise AssertionError(f"{name} is not told of process {self.pid}")
+
+    def _write_command(self, settings: ServerSettings, files: int) -> list[str | Path]:
+        told = self._output.with_suffix(".json")
+        told.write_bytes(msgspec.json.encode(settings))
+        code = LIMITED if files else CODE
+        return ["/bin/sh", "-c", code, sys.executable, told, str(files)]
+
+
+def _parent_and_command(folder: Path) -> tuple[int, str]:
+    """The parent of a process, and "movers" if it is one of movers."""
+    try:
+        words = (folder / "cmdline").read_bytes().split(b"\0")
+        parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+    except OSError:
+        return 0, ""  # it has ended meanwhile
+    return int(parent), "movers" if b"adapter.movers.process" in words else ""

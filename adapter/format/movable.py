@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from adapter.core import records as r
 from adapter.format import entries
+from adapter.format.avro import read_long
 from adapter.format.schemas import VERSION, UnreadableError
 
 
@@ -70,10 +71,10 @@ def _units(payload: bytes, keep: bool) -> list[list[Movable]] | None:
         count, _, at = _block(payload, 1)
         while count:
             for _ in range(count):
-                branch, at = _long(payload, at)
+                branch, at = read_long(payload, at)
                 if branch != UNIT_BRANCH:
                     return None
-                _, at = _long(payload, at + UNIT_BYTES)
+                _, at = read_long(payload, at + UNIT_BYTES)
                 copies: list[Movable] = []
                 at = _puts(payload, at, copies) if keep else _skip_puts(payload, at)
                 at = _skip_rest(payload, at)
@@ -115,7 +116,7 @@ def _puts(data: bytes, at: int, found: list[Movable]) -> int:
                 at += len(time_bytes)
             else:
                 start = at
-                time_ms, at = _long(data, at)
+                time_ms, at = read_long(data, at)
                 time_bytes = data[start:at]
             low, high = data[at], data[at + 1]
             if low >= 0x80 > high:
@@ -170,7 +171,7 @@ def _skip_puts(data: bytes, at: int) -> int:
 def _skip_rest(data: bytes, at: int) -> int:
     """Skip what follows a unit's puts: gets, verb, outcome."""
     at = _skip_long(data, _skip_gets(data, at))
-    has_outcome, at = _long(data, at)
+    has_outcome, at = read_long(data, at)
     if has_outcome:
         at = _skip_long(data, at + SESSION_BYTES)
         count, size, at = _block(data, at)
@@ -214,7 +215,7 @@ def _skip_long(data: bytes, at: int) -> int:
 
 def _block(data: bytes, at: int) -> tuple[int, int, int]:
     """Read the head of an array's block: how many items, their bytes (0 if it does not say)."""
-    count, at = _long(data, at)
+    count, at = read_long(data, at)
     if count >= 0:
         return count, 0, at
     size, at = _length(data, at)
@@ -223,20 +224,7 @@ def _block(data: bytes, at: int) -> tuple[int, int, int]:
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
     """Read what cannot be negative; so that no damaged byte leads backwards."""
-    value, at = _long(data, at)
+    value, at = read_long(data, at)
     if value < 0:
         raise IndexError(f"a length of {value} at byte {at}")
     return value, at
-
-
-def _long(data: bytes, at: int) -> tuple[int, int]:
-    """Read a variable-length zigzag integer, and say where the next thing begins."""
-    byte = data[at]
-    value = byte & 0x7F
-    shift = 7
-    while byte >= 0x80:
-        at += 1
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        shift += 7
-    return value >> 1 ^ -(value & 1), at + 1

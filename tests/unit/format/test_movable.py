@@ -12,17 +12,19 @@ from hypothesis import strategies as st
 from adapter.core import records as r
 from adapter.core.model.message import Message
 from adapter.format import entries, movable
+from adapter.format.avro import long
 from adapter.format.schemas import VERSION, UnreadableError, schema_text
 
+IDS: Any = dict.fromkeys(("message_id", "correlation_id", "group_id"), bytes(24))
 NAMES = st.sampled_from(["Q", "FLIGHTS.IN", "Ä", "N" * 48, ""])
-LONGS = st.integers(-(2**63), 2**63 - 1)
+LONGS = st.integers(-(2**63), 2**63 - 1) | st.sampled_from([-(2**40), -(2**63)])  # all ones
 SIZES = st.one_of(
     st.integers(0, 70), st.sampled_from([63, 64, 8191, 8192, 20_000])
 )  # around the lengths that take one, two and three bytes
 
 PLACED = st.builds(
     lambda queue, lane, time_ms, size: r.Placed(
-        queue, lane, 1, 0, 0, 0, 1, Message(body=bytes(size), put_time_ms=time_ms)
+        queue, lane, 1, 0, 0, 0, 1, Message(**IDS, body=bytes(size), put_time_ms=time_ms)
     ),
     NAMES,
     st.integers(0, 200),
@@ -116,12 +118,6 @@ def sized_blocks(records: list[r.Record]) -> bytes:
     return bytes((VERSION,)) + body + long(0)
 
 
-def long(value: int) -> bytes:
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, "long", value)
-    return out.getvalue()
-
-
 def blocks(values: list[Any], schema: Any) -> bytes:
     found = b""
     for value in values:
@@ -154,7 +150,12 @@ def test_arrays_in_sized_blocks_are_read_too(units: list[r.Record]) -> None:
 @pytest.mark.parametrize("read", [movable.decode_copies, movable.decode_events])
 def test_damaged_bytes_are_refused(read: Any) -> None:
     unit = r.UnitCommitted(
-        b"u" * 24, 1, [r.Placed("Q", 1, 1, 0, 0, 0, 1, Message(body=b"x" * 9000))], [], "put", None
+        b"u" * 24,
+        1,
+        [r.Placed("Q", 1, 1, 0, 0, 0, 1, Message(**IDS, body=b"x" * 9000))],
+        [],
+        "put",
+        None,
     )
     payload = entries.encode([unit])
     read(payload)

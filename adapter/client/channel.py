@@ -211,14 +211,14 @@ class Channel:
     def _await_last(self, last: list[Pending]) -> None:
         """Wait for the last answers, within bounds; another thread may be leading."""
         deadline_s = time.monotonic() + CLOSE_S
-        while any(request.answer is None for request in last):
-            if time.monotonic() > deadline_s:
-                return
-            if self._reading.acquire(timeout=0.05):
-                try:
+        while time.monotonic() < deadline_s and any(r.answer is None for r in last):
+            if not self._reading.acquire(timeout=0.05):
+                continue
+            try:
+                if any(request.answer is None for request in last):
                     self._read()
-                finally:
-                    self._reading.release()
+            finally:
+                self._reading.release()
 
     def statistics(self) -> dict[str, Any]:
         """Figures of this connection since it was made."""

@@ -107,7 +107,12 @@ def _get(queue: Queue, channel: Channel, handle: Handle, size: int, wait_ms: int
     work = Work(channel, queue.name)
     work.begin()
     request = get_request(handle, c.Get(0, wait_ms=wait_ms, limit=size, alone=True), work)
-    found = work.perform([request], request, Messages).messages
+    try:
+        found = work.perform([request], request, Messages).messages
+    except Error:
+        if work.is_open:
+            work.backout()
+        raise
     if not found:
         work.backout()
         return None

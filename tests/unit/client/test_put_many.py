@@ -1,0 +1,212 @@
+"""put_many: in order, once, and always the beginning of what was given."""
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import adapter
+from adapter import errors as e
+from adapter.client import put_many
+from adapter.core import commands as c
+from adapter.core.results import Refused
+from tests.support.loopback import Command, Loopback
+
+Connect = Callable[..., adapter.Connection]
+
+
+def bodies(server: Loopback) -> list[bytes]:
+    return server.call(lambda: [s.message.body for s in server.qm.queues["Q"].in_order()])
+
+
+def numbered(count: int) -> list[bytes]:
+    return [b"%d" % number for number in range(count)]
+
+
+def when(event: threading.Event, act: Callable[[], None]) -> None:
+    assert event.wait(10)
+    act()
+
+
+def commits(server: Loopback) -> int:
+    return sum(isinstance(command, c.Commit) for command in server.executed)
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "units"), [(0, 10, 0), (1, 10, 1), (10, 10, 1), (95, 10, 10)]
+)
+def test_everything_is_put_in_order_in_units(
+    server: Loopback, qm: adapter.Connection, count: int, size: int, units: int
+) -> None:
+    assert qm.queue("Q").put_many(iter(numbered(count)), unit_size=size) == count
+    assert bodies(server) == numbered(count)
+    assert commits(server) == units
+
+
+def test_messages_and_text_may_be_mixed(qm: adapter.Connection) -> None:
+    queue = qm.queue("Q")
+    assert queue.put_many([b"1", "2", adapter.Message(b"3", priority=9)]) == 3
+    assert [m.body for m in queue.browse()] == [b"3", b"1", b"2"]
+
+
+def test_a_unit_ends_before_it_is_too_large(server: Loopback, qm: adapter.Connection) -> None:
+    body = bytes(1_500_000)
+    assert qm.queue("Q").put_many([body] * 5, unit_size=1000) == 5
+    assert commits(server) == 3
+
+
+def test_several_commits_are_in_flight(server: Loopback, qm: adapter.Connection) -> None:
+    server.holds = (c.Commit,)
+    flying = threading.Event()
+
+    def see(_number: int, command: Command) -> None:
+        if commits(server) == put_many.IN_FLIGHT_MAX - 1 and isinstance(command, c.Commit):
+            flying.set()
+
+    server.before = see
+    releasing = threading.Thread(target=when, args=(flying, server.release))
+    releasing.start()
+    assert qm.queue("Q").put_many(numbered(100), unit_size=10) == 100
+    releasing.join()
+    assert flying.is_set()
+    assert bodies(server) == numbered(100)
+
+
+def test_a_unit_refused_in_the_middle_ends_it_there(
+    server: Loopback, qm: adapter.Connection
+) -> None:
+    qm.alter_queue("Q", max_depth=45)
+    with pytest.raises(e.QueueFull) as caught:
+        qm.queue("Q").put_many(numbered(100), unit_size=10)
+    assert caught.value.messages_put == 40
+    assert "40 messages were put before" in caught.value.__notes__
+    assert bodies(server) == numbered(40)
+    figures = qm.statistics()
+    assert (figures["units"], figures["unanswered"]) == (0, 0)
+    assert server.call(lambda: server.qm.queues["Q"].uncommitted_puts) == 0
+
+
+def test_a_message_refused_in_the_middle_takes_only_its_unit(
+    server: Loopback, qm: adapter.Connection
+) -> None:
+    qm.alter_queue("Q", max_message_length=10)
+    given = [*numbered(34), b"x" * 11, *numbered(30)]
+    with pytest.raises(e.MessageTooLong) as caught:
+        qm.queue("Q").put_many(given, unit_size=10)
+    assert caught.value.messages_put == 30
+    assert bodies(server) == numbered(30)
+
+
+def test_an_iterable_that_fails_leaves_whole_units(
+    server: Loopback, qm: adapter.Connection
+) -> None:
+    def failing() -> Iterator[bytes]:
+        yield from numbered(25)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        qm.queue("Q").put_many(failing(), unit_size=10)
+    assert caught.value.__notes__ == ["20 messages were put before"]
+    assert bodies(server) == numbered(20)
+
+
+def test_inside_a_unit_everything_belongs_to_it(server: Loopback, qm: adapter.Connection) -> None:
+    queue = qm.queue("Q")
+    with qm.unit() as unit:
+        assert queue.put_many(numbered(25), unit_size=10) == 25
+        assert bodies(server) == []
+    assert bodies(server) == numbered(25)
+    assert commits(server) == 1
+    with qm.unit() as unit:
+        queue.put_many(numbered(5))
+        unit.backout()
+    assert queue.depth() == 25
+
+
+@pytest.mark.parametrize("kind", [c.Put, c.Commit], ids=["put", "commit"])
+@pytest.mark.parametrize("direction", ["received", "sent"])
+def test_lost_connections_neither_lose_nor_double_nor_reorder(
+    server: Loopback, connect: Connect, direction: str, kind: type
+) -> None:
+    qm = connect()
+    qm.define_queue("Q")
+    seen = 0
+
+    def cut_now_and_then(number: int, command: Command) -> Refused | None:
+        nonlocal seen
+        seen += isinstance(command, kind)
+        if isinstance(command, kind) and seen % 3 == 0:
+            client = server.clients[number]
+            setattr(client.budget, direction, seen % 40)
+        return None
+
+    server.before = cut_now_and_then
+    assert qm.queue("Q").put_many(numbered(300), unit_size=10) == 300
+    assert qm.statistics()["connections_lost"] >= 10
+    assert bodies(server) == numbered(300)
+
+
+def test_crashes_in_the_middle_are_survived(server: Loopback, qm: adapter.Connection) -> None:
+    put = threading.Thread(target=lambda: qm.queue("Q").put_many(numbered(500), unit_size=10))
+    reached = [threading.Event() for _ in range(3)]
+
+    def see(_number: int, command: Command) -> None:
+        done = commits(server) // 12
+        if isinstance(command, c.Commit) and 0 < done <= 3:
+            reached[done - 1].set()
+
+    server.before = see
+    put.start()
+    for event in reached:
+        assert event.wait(10)
+        server.crash()
+        server.start()
+    put.join(20)
+    assert bodies(server) == numbered(500)
+
+
+def test_a_queue_manager_that_never_lets_a_unit_through_is_given_up(
+    server: Loopback, qm: adapter.Connection
+) -> None:
+    def cut(number: int, command: Command) -> Refused | None:
+        if isinstance(command, c.Put):
+            server.clients[number].cut()
+        return None
+
+    server.before = cut
+    with pytest.raises(e.BackedOut):
+        qm.queue("Q").put_many(numbered(10))
+    assert bodies(server) == []
+
+
+def test_a_doubt_is_passed_on_with_what_is_certain(server: Loopback, connect: Connect) -> None:
+    qm = connect(reconnect_timeout_s=0.2)
+    qm.define_queue("Q")
+    crashed = threading.Event()
+
+    def see(_number: int, command: Command) -> Refused | None:
+        if isinstance(command, c.Commit) and commits(server) == 5:
+            server.holds = (c.Commit,)
+            crashed.set()
+        return None
+
+    server.before = see
+    ending = threading.Thread(target=when, args=(crashed, server.crash))
+    ending.start()
+    with pytest.raises((e.InDoubt, e.ConnectionBroken)) as caught:
+        qm.queue("Q").put_many(numbered(100), unit_size=10)
+    ending.join()
+    assert caught.value.messages_put == 60
+    server.start()
+    assert bodies(server)[: caught.value.messages_put] == numbered(caught.value.messages_put)
+
+
+def test_an_interruption_leaves_no_request_behind(server: Loopback, qm: adapter.Connection) -> None:
+    def interrupted() -> Iterator[bytes]:
+        yield from numbered(25)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        qm.queue("Q").put_many(interrupted(), unit_size=10)
+    assert qm.statistics()["unanswered"] == 0
+    assert qm.put("Q", b"on it goes").message_id

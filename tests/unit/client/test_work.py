@@ -1,0 +1,277 @@
+"""queue.units(): the worker loop, its retries, and what becomes of poison messages."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+import pytest
+
+import adapter
+from adapter import errors as e
+from adapter.client.work import Work
+from adapter.core import commands as c
+from adapter.core.reasons import Reason
+from adapter.core.results import Refused
+from tests.support.loopback import Command, Loopback
+
+Connect = Callable[..., adapter.Connection]
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "adapter.client")
+
+
+@pytest.fixture
+def queue(qm: adapter.Connection) -> adapter.Queue:
+    return qm.queue("Q")
+
+
+def all_bodies(queue: adapter.Queue) -> list[bytes]:
+    return [message.body for message in queue.browse()]
+
+
+def work(
+    queue: adapter.Queue, act: Callable[[Work], object], timeout: float = 0, size: int = 1
+) -> None:
+    """The worker loop as programs write it."""
+    for unit in queue.units(size=size, timeout=timeout):
+        with unit:
+            act(unit)
+
+
+def fail(_unit: Work) -> None:
+    raise ZeroDivisionError
+
+
+def crash_when(server: Loopback, event: threading.Event) -> None:
+    assert event.wait(10)
+    server.crash()
+
+
+def interrupt(_unit: Work) -> None:
+    raise KeyboardInterrupt
+
+
+def commit_and_fail(unit: Work) -> None:
+    unit.commit()
+    raise ZeroDivisionError  # there is nothing left to back out
+
+
+def test_messages_come_in_units_and_are_gone_after_them(queue: adapter.Queue) -> None:
+    queue.put_many(b"%d" % number for number in range(25))
+    sizes, bodies = [], []
+    for unit in queue.units(size=10, timeout=0):
+        with unit:
+            sizes.append(len(unit.messages))
+            bodies += [message.body for message in unit.messages]
+            assert {message.unit_size for message in unit.messages} == {25}
+    assert sizes == [10, 10, 5]
+    assert bodies == [b"%d" % number for number in range(25)]
+    assert queue.depth() == 0
+
+
+def test_the_body_of_the_loop_joins_the_unit(qm: adapter.Connection, queue: adapter.Queue) -> None:
+    qm.define_queue("OUT")
+    queue.put(b"x")
+    for unit in queue.units(timeout=0):
+        with unit:
+            qm.put("OUT", b"result")
+            unit.backout()
+        assert not unit.failed
+        break
+    assert (queue.depth(), qm.queue("OUT").depth()) == (1, 0)
+
+
+def test_an_exception_backs_out_and_the_loop_goes_on(
+    queue: adapter.Queue, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue.put_many([b"1", b"2", b"3"])
+    seen: list[list[tuple[bytes, int]]] = []
+    for unit in queue.units(size=3, timeout=0):
+        with unit:
+            seen.append([(m.body, m.backout_count) for m in unit.messages])
+            if len(seen) == 1:
+                raise ZeroDivisionError("no work")
+        assert unit.failed == (len(seen) == 1)
+    # Who was backed out before comes alone, so that no neighbour shares its fate.
+    assert seen == [
+        [(b"1", 0), (b"2", 0), (b"3", 0)], [(b"1", 1)], [(b"2", 1)], [(b"3", 1)],
+    ]  # fmt: skip
+    assert "3 messages from queue Q was backed out" in caplog.text
+    assert "ZeroDivisionError: no work" in caplog.text
+
+
+def test_only_exceptions_of_programs_are_outlived(queue: adapter.Queue) -> None:
+    queue.put(b"x")
+    with pytest.raises(KeyboardInterrupt):
+        work(queue, interrupt)
+    assert queue.depth() == 1
+    with pytest.raises(ZeroDivisionError):
+        work(queue, commit_and_fail)
+    assert queue.depth() == 0
+
+
+def test_break_commits_as_leaving_does(queue: adapter.Queue) -> None:
+    queue.put_many([b"1", b"2"])
+    for unit in queue.units(timeout=0):
+        with unit:
+            break
+    assert all_bodies(queue) == [b"2"]
+
+
+def test_a_unit_that_nobody_ended_is_an_error(queue: adapter.Queue) -> None:
+    queue.put(b"x")
+    with pytest.raises(e.UnitInProgress, match="use `with u:`"):
+        for _ in queue.units(timeout=0):
+            pass
+    assert queue.depth() == 1
+
+
+def test_poison_is_set_aside_in_the_unit_that_gets_it(
+    qm: adapter.Connection, queue: adapter.Queue, caplog: pytest.LogCaptureFixture
+) -> None:
+    qm.define_queue("ASIDE")
+    qm.alter_queue("Q", backout_threshold=2, backout_requeue_queue="ASIDE")
+    queue.put(b"poison", priority=3, correlation_id=b"c" * 24)
+    queue.put_many([b"good", b"bad"])
+    handled = []
+    for unit in queue.units(size=2, timeout=0):
+        with unit:
+            for message in unit.messages:
+                handled.append(message.body)
+                if message.body != b"good":
+                    raise ValueError(message.body)
+    aside = list(qm.queue("ASIDE").browse())
+    assert [message.body for message in aside] == [b"poison", b"bad"]
+    assert (aside[0].priority, aside[0].correlation_id) == (3, b"c" * 24)
+    assert handled.count(b"poison") == handled.count(b"bad") == 2
+    assert queue.depth() == 0
+    assert "moved to queue ASIDE" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("attributes", "says"),
+    [
+        ({}, "there is no backout_requeue_queue"),
+        ({"backout_requeue_queue": "NONE"}, "there is no queue NONE"),
+        ({"backout_requeue_queue": "FULL"}, "queue FULL is full"),
+        ({"backout_requeue_queue": "SHUT"}, "puts are inhibited on queue SHUT"),
+    ],
+)
+def test_poison_that_cannot_be_set_aside_stays_and_is_told(
+    qm: adapter.Connection, queue: adapter.Queue, attributes: dict[str, str], says: str
+) -> None:
+    qm.define_queue("FULL", max_depth=0)
+    qm.define_queue("SHUT", inhibit_put=True)
+    qm.alter_queue("Q", backout_threshold=1, **attributes)
+    queue.put(b"poison")
+    with pytest.raises(e.BackoutThresholdReached, match=says) as caught:
+        work(queue, fail)
+    assert caught.value.object_name == "Q"
+    assert "backout_threshold is 1" in caught.value.text
+    assert all_bodies(queue) == [b"poison"]
+    assert qm.statistics()["units"] == 0
+
+
+def test_without_a_threshold_a_message_comes_again_and_again(queue: adapter.Queue) -> None:
+    queue.put(b"x")
+    counts = []
+    for unit in queue.units(timeout=0):
+        with unit:
+            counts.append(unit.messages[0].backout_count)
+            if len(counts) < 6:
+                raise ZeroDivisionError
+    assert counts == [0, 1, 2, 3, 4, 5]
+
+
+def test_waiting_for_ever_ends_when_the_queue_is_closed(
+    server: Loopback, queue: adapter.Queue
+) -> None:
+    waiting = threading.Event()
+    server.before = lambda _n, command: waiting.set() if isinstance(command, c.Get) else None
+    ended: list[list[object]] = []
+    worker = threading.Thread(target=lambda: ended.append(list(queue.units())))
+    worker.start()
+    assert waiting.wait(10)
+    queue.close()
+    worker.join(10)
+    assert ended == [[]]
+
+
+def test_closing_ends_a_retry_delay(queue: adapter.Queue) -> None:
+    queue.put(b"x")
+    units = queue.units(retry_delay_s=3600)
+    with next(units):
+        raise ZeroDivisionError
+    closing = threading.Timer(0.05, queue.close)
+    closing.start()
+    assert next(units, None) is None
+    closing.join()
+
+
+def test_a_lost_connection_is_outlived(
+    server: Loopback, qm: adapter.Connection, queue: adapter.Queue
+) -> None:
+    queue.put_many(b"%d" % number for number in range(20))
+    done: list[bytes] = []
+    for turn, unit in enumerate(queue.units(size=4, timeout=0.2)):
+        with unit:
+            if not turn % 2:
+                server.cut_all()
+            queue.depth()
+            done += [m.body for m in unit.messages] if turn % 2 else []
+    assert sorted(done, key=int) == [b"%d" % number for number in range(20)]
+    assert queue.depth() == 0
+
+
+def test_a_get_that_waits_in_the_loop_outlives_a_lost_connection(
+    server: Loopback, qm: adapter.Connection, queue: adapter.Queue, connect: Connect
+) -> None:
+    cuts = iter(range(3))
+
+    def cut(number: int, command: Command) -> Refused | None:
+        if isinstance(command, c.Get) and next(cuts, None) is not None:
+            server.clients[number].cut()
+        return None
+
+    server.before = cut
+    connect().put("Q", b"x")
+    server.cut_all()
+    for unit in queue.units(timeout=5):
+        with unit:
+            assert unit.messages[0].body == b"x"
+            break
+    assert qm.statistics()["connections_lost"] >= 3
+
+
+def test_a_commit_in_doubt_is_not_swallowed(server: Loopback, connect: Connect) -> None:
+    qm = connect(reconnect_timeout_s=0.2)
+    qm.define_queue("Q")
+    queue = qm.queue("Q")
+    queue.put(b"x")
+    server.holds = (c.Commit,)
+    arrived = threading.Event()
+    server.before = lambda _n, command: arrived.set() if isinstance(command, c.Commit) else None
+    ending = threading.Thread(target=crash_when, args=(server, arrived))
+    ending.start()
+    with pytest.raises(e.InDoubt):
+        work(queue, lambda _unit: None)
+    ending.join()
+    server.start()
+
+
+def test_other_refusals_end_the_loop(
+    server: Loopback, qm: adapter.Connection, queue: adapter.Queue
+) -> None:
+    queue.put(b"x")
+    queue.set(inhibit_get=True)
+    with pytest.raises(e.GetInhibited):
+        next(queue.units())
+    assert server.call(lambda: [known.units for known in server.qm.connections.values()]) == [{}]
+    queue.set(inhibit_get=False)
+    server.before = lambda _n, command: (
+        Refused(Reason.LIMIT_REACHED, "", "256 units") if isinstance(command, c.Begin) else None
+    )
+    with pytest.raises(e.LimitReached, match="256 units"):
+        next(queue.units())

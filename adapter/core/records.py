@@ -78,6 +78,8 @@ class MessagesDiscarded(Struct):
     places: list[Taken]
     cause: Cause
     logged: bool = True
+    taken: list[Stored] = []
+    """What apply removed; see UnitCommitted."""
 
 
 class QueueDefined(Struct):

@@ -144,7 +144,7 @@ def _outcome_value(outcome: r.OutcomeOf | None) -> dict[str, Any] | None:
 def _plain_value(record: r.Record) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for name in record.__struct_fields__:
-        if name != "logged":
+        if name not in ("logged", "taken"):
             value[name] = _field_value(getattr(record, name))
     return value
 

@@ -11,10 +11,14 @@ from adapter.core import dispatch
 from adapter.core.model.manager import Limits, QueueManager
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
-from adapter.core.records import Record, UnitCommitted
+from adapter.core.records import MessagesDiscarded, Record, UnitCommitted
+from adapter.core.results import Messages, Refused, Result
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Entry, Ledger, Taken
+
+UNFIT = (UnreadableError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
+"""What reading or applying an entry raises that was written by another release, or by a bug."""
 
 
 class LedgerUnreadableError(Exception):
@@ -40,7 +44,7 @@ def take_over(name: str, owner: bytes, who: str, ledger: Ledger, limits: Limits 
         try:
             for record in entries.decode(entry.payload, reader):
                 dispatch.replay(qm, record)
-        except (UnreadableError, KeyError, ValueError, AssertionError) as error:
+        except UNFIT as error:
             raise LedgerUnreadableError(
                 f"the ledger of {name} cannot be replayed: offset {entry.offset}, owner "
                 f"{entry.owner.hex()}, n {entry.n}: {error!r}. Run `mqk ledger show --from "
@@ -57,12 +61,7 @@ def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
     void: what the old core did that did not happen; its effects on them are undone first. Units
     that held them are gone, so their backout counts rise. Returns how many messages were brought.
     """
-    undone = [record for record in void if isinstance(record, UnitCommitted) and not record.logged]
-    never_put = {(p.queue, -p.lane, p.seq, p.n) for record in undone for p in record.puts}
-    got_back: dict[str, list[Stored]] = {}
-    for record in undone:
-        for taken, stored in zip(record.gets, record.taken, strict=True):
-            got_back.setdefault(taken.queue, []).append(stored)
+    never_put, got_back = _undone(void)
     brought = 0
     for queue in old.queues.values():
         target = new.queues.get(queue.name)
@@ -76,6 +75,23 @@ def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
                 brought += 1
     _bring_outcomes(old, new, void)
     return brought
+
+
+def _undone(void: list[Record]) -> tuple[set[tuple[str, int, int, int]], dict[str, list[Stored]]]:
+    """Return where non-persistent messages were never put, and by queue those never taken."""
+    never_put: set[tuple[str, int, int, int]] = set()
+    got_back: dict[str, list[Stored]] = {}
+    for record in void:
+        if record.logged or not isinstance(record, (UnitCommitted, MessagesDiscarded)):
+            continue
+        if isinstance(record, UnitCommitted):
+            never_put |= {(put.queue, -put.lane, put.seq, put.n) for put in record.puts}
+            places = record.gets
+        else:
+            places = record.places
+        for taken, stored in zip(places, record.taken, strict=True):
+            got_back.setdefault(taken.queue, []).append(stored)
+    return never_put, got_back
 
 
 def _bring(new: QueueManager, queue: Queue, stored: Stored) -> None:
@@ -97,7 +113,10 @@ def _bring(new: QueueManager, queue: Queue, stored: Stored) -> None:
 
 
 def _bring_outcomes(old: QueueManager, new: QueueManager, void: list[Record]) -> None:
-    """Keep the recorded outcomes of commands that the ledger need not know."""
+    """Keep the outcomes of commands that moved messages and that the ledger need not know.
+
+    Other outcomes may rest on what did not happen, and nothing is lost by deciding them again.
+    """
     never = {
         (outcome.session, outcome.number)
         for record in void
@@ -109,5 +128,9 @@ def _bring_outcomes(old: QueueManager, new: QueueManager, void: list[Record]) ->
             continue
         kept.issued = max(kept.issued, session.issued)
         for number, result in session.outcomes.items():
-            if number not in kept.outcomes and (ident, number) not in never:
+            if number not in kept.outcomes and (ident, number) not in never and _moved(result):
                 kept.outcomes[number] = result
+
+
+def _moved(result: Result) -> bool:
+    return bool(result.messages) if isinstance(result, Messages) else type(result) is not Refused

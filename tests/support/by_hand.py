@@ -56,7 +56,7 @@ class ByHand(Core):
         """Become the owner, and go on from what the ledger says. old: a core that lives on."""
         owner_id = next(self._owner_ids).to_bytes(4, "big") * 4
         self.ledger = MemoryLedger(self.log, pumped=True)
-        self.ledger.on_durable = lambda n: self.loop.durable(n)
+        self.ledger.on_durable = self._durable
         self.ledger.on_doubt = self._doubt
         replayed = take_over("QM1", owner_id, "by hand", self.ledger, self._limits)
         if old is not None:
@@ -121,6 +121,9 @@ class ByHand(Core):
             if not self._turns and (self.loop.idle or self.doubts):
                 return
         raise AssertionError("the loop does not come to rest")
+
+    def _durable(self, n: int) -> None:
+        self.loop.durable(n)
 
     def _doubt(self, text: str) -> None:
         self.doubts.append(text)

@@ -190,8 +190,9 @@ def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> None:
 
 def apply_messages_discarded(qm: QueueManager, record: MessagesDiscarded) -> None:
     """Remove messages that nobody got."""
-    for t in record.places:
-        qm.queues[t.queue].take((-t.lane, t.seq, t.n))
+    gone = [qm.queues[t.queue].take((-t.lane, t.seq, t.n)) for t in record.places]
+    if not record.logged:
+        record.taken = gone
 
 
 def apply_outcome_recorded(qm: QueueManager, record: OutcomeRecorded) -> None:

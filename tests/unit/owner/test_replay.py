@@ -1,0 +1,310 @@
+"""Replay, and what is carried over a doubt: non-persistent messages, outcomes told to nobody."""
+
+import pytest
+
+from adapter.core import commands as c
+from adapter.core import records as r
+from adapter.core.model.message import Message
+from adapter.core.reasons import Reason
+from adapter.core.results import Messages, PutDone, Refused, Resumed
+from adapter.format import entries
+from adapter.ledger.memory import MemoryLedger, MemoryLog
+from adapter.owner.replay import LedgerUnreadableError, take_over
+from tests.support.by_hand import ByHand
+from tests.support.core import Client
+
+
+def client_by_hand(*names: str) -> Client:
+    owner = ByHand()
+    client = owner.connect()
+    for handle, name in enumerate(names or ("Q",), 1):
+        client.define(name)
+        client.open(name, handle=handle)
+    return client
+
+
+def owner_of(client: Client) -> ByHand:
+    assert isinstance(client.core, ByHand)
+    return client.core
+
+
+def doubt(client: Client, *, happened: bool = False) -> Client:
+    """Let the next append be doubtful, recover, and come back on a new connection."""
+    owner = owner_of(client)
+    owner.held = False
+    if not owner.doubts:
+        owner.log.arm("lost after durable" if happened else "lost before durable")
+        owner.loop.heartbeat()
+        owner.settle()
+    owner.recover()
+    owner.answers.clear()
+    back = owner.connect()
+    back.session, back.issued = client.session, client.issued
+    back.open()
+    return back
+
+
+def resume(back: Client, *unanswered: int) -> None:
+    assert isinstance(back.resume(back.session, list(unanswered), back.issued), Resumed)
+
+
+def test_replay_makes_the_same_queue_manager() -> None:
+    client = client_by_hand("A", "B")
+    client.put("a", priority=3)
+    unit = client.begin()
+    client.put("b", unit=unit, handle=2)
+    client.get(unit)
+    client.do(c.Commit(unit))
+    owner = owner_of(client)
+    owner.crash()
+    assert {name: queue.depth for name, queue in owner.qm.queues.items()} == {"A": 0, "B": 1}
+    assert owner.qm.sessions[client.session].issued == client.issued
+
+
+def test_a_crash_takes_what_is_not_persistent() -> None:
+    client = client_by_hand()
+    client.put("hard")
+    client.put("soft", persistence=0)
+    owner_of(client).crash()
+    assert client.core.queue().depth == 1
+
+
+def test_a_doubt_leaves_what_is_not_persistent() -> None:
+    client = client_by_hand()
+    for body, persistence in (("a", 1), ("b", 0), ("c", 0), ("d", 1), ("e", 0)):
+        client.put(body, persistence=persistence)
+    back = doubt(client)
+    assert [stored.message.body for stored in back.core.queue().in_order()] == [
+        *(b"a", b"b", b"c", b"d", b"e")
+    ]
+    assert back.core.queue().depth == 5
+
+
+def test_expiry_is_carried_over() -> None:
+    client = client_by_hand()
+    client.put("a", persistence=0, expiry_ms=1000)
+    back = doubt(client)
+    back.core.advance(1.0)
+    assert back.core.queue().depth == 0
+
+
+def test_a_unit_in_flight_is_backed_out_with_a_count() -> None:
+    client = client_by_hand()
+    client.put("soft", persistence=0)
+    unit = client.begin()
+    assert client.get(unit) == ["soft"]
+    client.put("never", unit=unit, persistence=0)
+    back = doubt(client)
+    resume(back)
+    assert back.refused(c.Commit(unit)) is Reason.BACKED_OUT
+    (message,) = back.take()
+    assert (message.message.body, message.backout_count) == (b"soft", 1)
+    assert back.get() == []
+
+
+def test_a_put_that_did_not_happen_is_not_carried_over() -> None:
+    """It went with a persistent one in a unit whose entry was lost."""
+    client = client_by_hand()
+    client.put("before", persistence=0)
+    unit = client.begin()
+    client.put("soft", unit=unit, persistence=0)
+    client.put("hard", unit=unit)
+    owner = owner_of(client)
+    owner.log.arm("lost before durable")
+    owner.held = True
+    client.send(c.Commit(unit))
+    owner.turn()
+    owner.ledger.pump()
+    back = doubt(client)
+    bodies = [stored.message.body for stored in owner.queue().in_order()]
+    assert bodies == [b"before"]
+    resume(back)
+    assert back.refused(c.Commit(unit)) is Reason.BACKED_OUT
+
+
+def test_a_put_that_happened_is_carried_over() -> None:
+    client = client_by_hand()
+    unit = client.begin()
+    client.put("soft", unit=unit, persistence=0)
+    client.put("hard", unit=unit)
+    owner = owner_of(client)
+    owner.log.arm("lost after durable")
+    owner.held = True
+    client.send(c.Commit(unit))
+    owner.turn()
+    owner.ledger.pump()
+    back = doubt(client)
+    assert [stored.message.body for stored in back.core.queue().in_order()] == [b"soft", b"hard"]
+
+
+def test_a_get_that_did_not_happen_is_undone() -> None:
+    client = client_by_hand()
+    for body, persistence in (("a", 0), ("b", 1), ("c", 0)):
+        client.put(body, persistence=persistence)
+    unit = client.begin()
+    assert client.get(unit, limit=3) == ["a", "b", "c"]
+    owner = owner_of(client)
+    owner.log.arm("lost before durable")
+    owner.held = True
+    client.send(c.Commit(unit))
+    owner.turn()
+    owner.ledger.pump()
+    doubt(client)
+    bodies = [stored.message.body for stored in owner.queue().in_order()]
+    assert bodies == [b"a", b"b", b"c"]
+
+
+def test_a_purge_that_did_not_happen_is_undone() -> None:
+    client = client_by_hand()
+    client.put("soft", persistence=0)
+    client.put("hard")
+    owner = owner_of(client)
+    owner.log.arm("lost before durable")
+    owner.held = True
+    purge = client.send(c.PurgeQueue("Q"))
+    owner.turn()
+    owner.ledger.pump()
+    assert client.answer(purge) is None
+    doubt(client)
+    assert [stored.message.body for stored in owner.queue().in_order()] == [b"soft", b"hard"]
+
+
+def test_a_message_whose_neighbour_did_not_happen_keeps_its_order() -> None:
+    """Its place names a seq that the ledger does not have: it moves up, and stays behind others."""
+    client = client_by_hand()
+    client.put("a")
+    owner = owner_of(client)
+    owner.log.arm("lost before durable")
+    owner.held = True
+    client.send(c.Put(1, [Message(body=b"lost")]))
+    client.send(c.Put(1, [Message(body=b"x", persistence=0)]))
+    client.send(c.Put(1, [Message(body=b"y", persistence=0)]))
+    owner.turn()
+    owner.ledger.pump()
+    back = doubt(client)
+    resume(back, 3, 4, 5)
+    bodies = [stored.message.body for stored in owner.queue().in_order()]
+    assert bodies == [b"a"], "all three were in the entry that was lost"
+    assert isinstance(back.do(c.Put(1, [Message(body=b"lost")]), number=3), PutDone)
+
+
+def test_soft_messages_behind_a_lost_put_move_up() -> None:
+    client = client_by_hand()
+    client.put("a")
+    client.put("x", persistence=0)
+    owner = owner_of(client)
+    owner.held = True
+    owner.log.arm("lost before durable")
+    client.send(c.Put(1, [Message(body=b"lost")]))
+    owner.turn()
+    client.send(c.Put(1, [Message(body=b"y", persistence=0)]))
+    owner.turn()
+    owner.ledger.pump()
+    doubt(client)
+    stored = list(owner.queue().in_order())
+    assert [each.message.body for each in stored][:2] == [b"a", b"x"]
+    assert len({each.place for each in stored}) == len(stored)
+
+
+def test_an_outcome_that_only_the_process_knows_is_kept() -> None:
+    client = client_by_hand()
+    done = client.do(c.Put(1, [Message(body=b"soft", persistence=0)]), number=2)
+    back = doubt(client)
+    resume(back, 2)
+    assert back.do(c.Put(1, [Message(body=b"soft", persistence=0)]), number=2) == done
+    assert back.core.queue().depth == 1
+
+
+def test_an_outcome_that_did_not_happen_is_not_kept() -> None:
+    client = client_by_hand()
+    owner = owner_of(client)
+    owner.log.arm("lost before durable")
+    owner.held = True
+    client.send(c.Put(1, [Message(body=b"a")]))
+    owner.turn()
+    owner.ledger.pump()
+    back = doubt(client)
+    resume(back, 2)
+    assert back.core.queue().depth == 0
+    assert isinstance(back.do(c.Put(1, [Message(body=b"a")]), number=2), PutDone)
+    assert back.core.queue().depth == 1
+
+
+@pytest.mark.parametrize("happened", [False, True])
+def test_an_answer_built_on_what_did_not_happen_is_not_kept(happened: bool) -> None:
+    """It was never given: the command is decided again, on what did happen."""
+    client = client_by_hand()
+    client.do(c.AlterQueue("Q", {"max_depth": 1}))
+    owner = owner_of(client)
+    owner.log.arm("lost after durable" if happened else "lost before durable")
+    owner.held = True
+    client.send(c.Put(1, [Message(body=b"fills it")]))
+    full = client.send(c.Put(1, [Message(body=b"too many")]))
+    owner.turn()
+    owner.ledger.pump()
+    assert client.answer(full) is None
+    back = doubt(client)
+    resume(back, 3, 4)
+    answer = back.do(c.Put(1, [Message(body=b"too many")]), number=4)
+    assert isinstance(answer, Refused if happened else PutDone), answer
+
+
+def test_a_get_that_found_nothing_because_of_what_did_not_happen() -> None:
+    client = client_by_hand()
+    client.put("only")
+    owner = owner_of(client)
+    owner.log.arm("lost before durable")
+    owner.held = True
+    client.send(c.Get(1))
+    client.send(c.Get(1))
+    owner.turn()
+    owner.ledger.pump()
+    back = doubt(client)
+    resume(back, 3, 4)
+    answer = back.do(c.Get(1), number=4)
+    assert isinstance(answer, Messages)
+    assert [each.message.body for each in answer.messages] == [b"only"]
+
+
+def test_a_queue_that_was_deleted_meanwhile_takes_its_messages_along() -> None:
+    client = client_by_hand("A", "B")
+    client.put("gone", persistence=0)
+    client.put("stays", persistence=0, handle=2)
+    client.do(c.Close(1))
+    owner = owner_of(client)
+    owner.log.arm("lost after durable")
+    owner.held = True
+    client.send(c.DeleteQueue("A", purge=True))
+    owner.turn()
+    owner.ledger.pump()
+    owner.recover()
+    assert {name: queue.depth for name, queue in owner.qm.queues.items()} == {"B": 1}
+
+
+def test_an_entry_that_cannot_be_read_is_named() -> None:
+    log = MemoryLog()
+    ledger = MemoryLedger(log)
+    ledger.take_over(b"1" * 16, "first", lambda entry: None)
+    ledger.append(b"\x01 no entry")
+    with pytest.raises(LedgerUnreadableError, match=r"of QM1 cannot be replayed: offset 1, .* n 1"):
+        take_over("QM1", b"2" * 16, "second", MemoryLedger(log), None)
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_an_entry_that_fits_no_state_is_named(number: int) -> None:
+    """A record about what is not there: another release wrote it, or this one has a bug."""
+
+    unfit: list[r.Record] = [
+        r.QueueDeleted("NONE"),
+        r.QueueAltered("Q", {"no_such": 1}),
+        r.QueueDefined("R", 0, {"no_such": 1}),
+        r.MessagesDiscarded([r.Taken("Q", 0, 7)], "purged"),
+        r.MessagesDiscarded([r.Taken("Q", 77, 7)], "purged"),
+    ]
+    log = MemoryLog()
+    ledger = MemoryLedger(log)
+    ledger.take_over(b"1" * 16, "first", lambda entry: None)
+    ledger.append(entries.encode([r.QueueDefined("Q", 0, {})]))
+    ledger.append(entries.encode([unfit[number]]))
+    with pytest.raises(LedgerUnreadableError, match="offset 2"):
+        take_over("QM1", b"2" * 16, "second", MemoryLedger(log), None)

@@ -125,14 +125,22 @@ class Loopback:
         """Do something on the server's thread."""
         return cast("Outcome", self._run(_async(work)))
 
+    def bodies(self, queue: str) -> list[bytes]:
+        """Return what is available on a queue."""
+        return self.call(lambda: [s.message.body for s in self.qm.queues[queue].in_order()])
+
+    def count(self, kind: type) -> int:
+        """Return how many commands of a kind core has seen."""
+        return sum(isinstance(command, kind) for command in self.executed)
+
+    def cut_here(self) -> None:
+        """Break every connection, from a hook that runs on the server's thread."""
+        for client in list(self.clients.values()):
+            client.cut()
+
     def cut_all(self) -> None:
         """Break every connection."""
-
-        def cut() -> None:
-            for client in list(self.clients.values()):
-                client.cut()
-
-        self.call(cut)
+        self.call(self.cut_here)
 
     def cut_after(self, received: int = 1 << 60, sent: int = 1 << 60) -> None:
         """Break the present connections after so many more bytes in one direction."""
@@ -279,6 +287,23 @@ class Loopback:
 
     def _run(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(CALL_TIMEOUT_S)
+
+
+class OnCommand:
+    """Notes when the first command of a kind arrives, and may act on it, on the server's thread."""
+
+    def __init__(self, server: Loopback, kind: type, act: Callable[[], None] | None = None) -> None:
+        self.arrived = threading.Event()
+        self._kind = kind
+        self._act = act
+        server.before = self
+
+    def __call__(self, _number: int, command: Command) -> Refused | None:
+        if isinstance(command, self._kind) and not self.arrived.is_set():
+            self.arrived.set()
+            if self._act is not None:
+                self._act()
+        return None
 
 
 async def _async(work: Callable[[], Outcome]) -> Outcome:

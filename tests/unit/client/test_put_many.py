@@ -15,10 +15,6 @@ from tests.support.loopback import Command, Loopback
 Connect = Callable[..., adapter.Connection]
 
 
-def bodies(server: Loopback) -> list[bytes]:
-    return server.call(lambda: [s.message.body for s in server.qm.queues["Q"].in_order()])
-
-
 def numbered(count: int) -> list[bytes]:
     return [b"%d" % number for number in range(count)]
 
@@ -28,10 +24,6 @@ def when(event: threading.Event, act: Callable[[], None]) -> None:
     act()
 
 
-def commits(server: Loopback) -> int:
-    return sum(isinstance(command, c.Commit) for command in server.executed)
-
-
 @pytest.mark.parametrize(
     ("count", "size", "units"), [(0, 10, 0), (1, 10, 1), (10, 10, 1), (95, 10, 10)]
 )
@@ -39,8 +31,8 @@ def test_everything_is_put_in_order_in_units(
     server: Loopback, qm: adapter.Connection, count: int, size: int, units: int
 ) -> None:
     assert qm.queue("Q").put_many(iter(numbered(count)), unit_size=size) == count
-    assert bodies(server) == numbered(count)
-    assert commits(server) == units
+    assert server.bodies("Q") == numbered(count)
+    assert server.count(c.Commit) == units
 
 
 def test_messages_and_text_may_be_mixed(qm: adapter.Connection) -> None:
@@ -52,7 +44,7 @@ def test_messages_and_text_may_be_mixed(qm: adapter.Connection) -> None:
 def test_a_unit_ends_before_it_is_too_large(server: Loopback, qm: adapter.Connection) -> None:
     body = bytes(1_500_000)
     assert qm.queue("Q").put_many([body] * 5, unit_size=1000) == 5
-    assert commits(server) == 3
+    assert server.count(c.Commit) == 3
 
 
 def test_several_commits_are_in_flight(server: Loopback, qm: adapter.Connection) -> None:
@@ -60,7 +52,7 @@ def test_several_commits_are_in_flight(server: Loopback, qm: adapter.Connection)
     flying = threading.Event()
 
     def see(_number: int, command: Command) -> None:
-        if commits(server) == put_many.IN_FLIGHT_MAX - 1 and isinstance(command, c.Commit):
+        if server.count(c.Commit) == put_many.IN_FLIGHT_MAX - 1 and isinstance(command, c.Commit):
             flying.set()
 
     server.before = see
@@ -69,7 +61,7 @@ def test_several_commits_are_in_flight(server: Loopback, qm: adapter.Connection)
     assert qm.queue("Q").put_many(numbered(100), unit_size=10) == 100
     releasing.join()
     assert flying.is_set()
-    assert bodies(server) == numbered(100)
+    assert server.bodies("Q") == numbered(100)
 
 
 def test_a_unit_refused_in_the_middle_ends_it_there(
@@ -80,7 +72,7 @@ def test_a_unit_refused_in_the_middle_ends_it_there(
         qm.queue("Q").put_many(numbered(100), unit_size=10)
     assert caught.value.messages_put == 40
     assert "40 messages were put before" in caught.value.__notes__
-    assert bodies(server) == numbered(40)
+    assert server.bodies("Q") == numbered(40)
     figures = qm.statistics()
     assert (figures["units"], figures["unanswered"]) == (0, 0)
     assert server.call(lambda: server.qm.queues["Q"].uncommitted_puts) == 0
@@ -94,7 +86,7 @@ def test_a_message_refused_in_the_middle_takes_only_its_unit(
     with pytest.raises(e.MessageTooLong) as caught:
         qm.queue("Q").put_many(given, unit_size=10)
     assert caught.value.messages_put == 30
-    assert bodies(server) == numbered(30)
+    assert server.bodies("Q") == numbered(30)
 
 
 def test_an_iterable_that_fails_leaves_whole_units(
@@ -107,16 +99,16 @@ def test_an_iterable_that_fails_leaves_whole_units(
     with pytest.raises(ZeroDivisionError) as caught:
         qm.queue("Q").put_many(failing(), unit_size=10)
     assert caught.value.__notes__ == ["20 messages were put before"]
-    assert bodies(server) == numbered(20)
+    assert server.bodies("Q") == numbered(20)
 
 
 def test_inside_a_unit_everything_belongs_to_it(server: Loopback, qm: adapter.Connection) -> None:
     queue = qm.queue("Q")
     with qm.unit() as unit:
         assert queue.put_many(numbered(25), unit_size=10) == 25
-        assert bodies(server) == []
-    assert bodies(server) == numbered(25)
-    assert commits(server) == 1
+        assert server.bodies("Q") == []
+    assert server.bodies("Q") == numbered(25)
+    assert server.count(c.Commit) == 1
     with qm.unit() as unit:
         queue.put_many(numbered(5))
         unit.backout()
@@ -143,7 +135,7 @@ def test_lost_connections_neither_lose_nor_double_nor_reorder(
     server.before = cut_now_and_then
     assert qm.queue("Q").put_many(numbered(300), unit_size=10) == 300
     assert qm.statistics()["connections_lost"] >= 10
-    assert bodies(server) == numbered(300)
+    assert server.bodies("Q") == numbered(300)
 
 
 def test_crashes_in_the_middle_are_survived(server: Loopback, qm: adapter.Connection) -> None:
@@ -151,7 +143,7 @@ def test_crashes_in_the_middle_are_survived(server: Loopback, qm: adapter.Connec
     reached = [threading.Event() for _ in range(3)]
 
     def see(_number: int, command: Command) -> None:
-        done = commits(server) // 12
+        done = server.count(c.Commit) // 12
         if isinstance(command, c.Commit) and 0 < done <= 3:
             reached[done - 1].set()
 
@@ -162,7 +154,7 @@ def test_crashes_in_the_middle_are_survived(server: Loopback, qm: adapter.Connec
         server.crash()
         server.start()
     put.join(20)
-    assert bodies(server) == numbered(500)
+    assert server.bodies("Q") == numbered(500)
 
 
 def test_a_queue_manager_that_never_lets_a_unit_through_is_given_up(
@@ -176,7 +168,7 @@ def test_a_queue_manager_that_never_lets_a_unit_through_is_given_up(
     server.before = cut
     with pytest.raises(e.BackedOut):
         qm.queue("Q").put_many(numbered(10))
-    assert bodies(server) == []
+    assert server.bodies("Q") == []
 
 
 def test_a_doubt_is_passed_on_with_what_is_certain(server: Loopback, connect: Connect) -> None:
@@ -185,7 +177,7 @@ def test_a_doubt_is_passed_on_with_what_is_certain(server: Loopback, connect: Co
     crashed = threading.Event()
 
     def see(_number: int, command: Command) -> Refused | None:
-        if isinstance(command, c.Commit) and commits(server) == 5:
+        if isinstance(command, c.Commit) and server.count(c.Commit) == 5:
             server.holds = (c.Commit,)
             crashed.set()
         return None
@@ -198,7 +190,7 @@ def test_a_doubt_is_passed_on_with_what_is_certain(server: Loopback, connect: Co
     ending.join()
     assert caught.value.messages_put == 60
     server.start()
-    assert bodies(server)[: caught.value.messages_put] == numbered(caught.value.messages_put)
+    assert server.bodies("Q")[: caught.value.messages_put] == numbered(caught.value.messages_put)
 
 
 def test_an_interruption_leaves_no_request_behind(server: Loopback, qm: adapter.Connection) -> None:

@@ -1,9 +1,5 @@
-"""Lost connections: what was asked is done once, answered truly, and said to be in doubt if it is.
+"""Lost connections: what is sent again, what is gone, what is in doubt, and for how long."""
 
-The server breaks connections at chosen bytes; what the ledger would hold decides what is true.
-"""
-
-import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -21,134 +17,9 @@ from adapter.core import commands as c
 from adapter.core.reasons import Reason
 from adapter.core.results import Done, Refused
 from adapter.wire import frames
-from tests.support.loopback import Command, Loopback
+from tests.support.loopback import Command, Loopback, OnCommand
 
 Connect = Callable[..., adapter.Connection]
-CUTS = 160  # more bytes than any of the exchanges below has; asserted where it matters
-
-
-def bodies(server: Loopback, queue: str = "Q") -> list[bytes]:
-    return server.call(lambda: [s.message.body for s in server.qm.queues[queue].in_order()])
-
-
-def count(server: Loopback, kind: type) -> int:
-    return sum(isinstance(command, kind) for command in server.executed)
-
-
-class OnCommand:
-    """Lets a test wait until a command has arrived; it may break connections then."""
-
-    def __init__(self, server: Loopback, kind: type, act: Callable[[], None] | None = None) -> None:
-        self.arrived = threading.Event()
-        self._kind = kind
-        self._act = act
-        server.before = self
-
-    def __call__(self, _number: int, command: Command) -> Refused | None:
-        if isinstance(command, self._kind) and not self.arrived.is_set():
-            self.arrived.set()
-            if self._act is not None:
-                self._act()
-        return None
-
-
-@pytest.mark.parametrize("direction", ["received", "sent"])
-def test_a_commit_cut_at_every_byte_is_true(
-    server: Loopback, connect: Connect, direction: str
-) -> None:
-    qm = connect()
-    qm.define_queue("Q")
-    queue = qm.queue("Q", open_for="output")
-    committed, backed_out = 0, 0
-    for at in range(direction == "sent", CUTS):
-        unit = qm.unit()
-        unit.begin()
-        queue.put(b"%d" % at, unit=unit)
-        queue.put(b"%d again" % at, unit=unit)
-        lost = qm.statistics()["connections_lost"]
-        server.cut_after(**{direction: at})
-        try:
-            unit.commit()
-            true = [b"%d" % at, b"%d again" % at]
-            committed += 1
-        except e.BackedOut:
-            true = []
-            backed_out += 1
-        assert bodies(server) == true
-        assert qm.outcome(unit.id) == ("committed" if true else "backed out")
-        qm.queue("Q").purge()
-        if qm.statistics()["connections_lost"] == lost:
-            break  # the whole exchange fits into so many bytes
-    else:
-        pytest.fail("the exchange has more bytes than were tried")
-    assert committed > 1
-    assert backed_out > 1 if direction == "received" else backed_out == 0
-
-
-@pytest.mark.parametrize("direction", ["received", "sent"])
-def test_a_put_cut_at_every_byte_is_put_once(
-    server: Loopback, connect: Connect, direction: str
-) -> None:
-    qm = connect()
-    qm.define_queue("Q")
-    for at in itertools.count():
-        lost = qm.statistics()["connections_lost"]
-        server.cut_after(**{direction: at})
-        result = qm.put("Q", b"%d" % at)
-        if qm.statistics()["connections_lost"] == lost:
-            break
-        assert result.message_id
-    assert 30 < at < 500
-    assert bodies(server) == [b"%d" % n for n in range(at + 1)]
-
-
-@pytest.mark.parametrize("direction", ["received", "sent"])
-def test_a_get_cut_at_every_byte_loses_nothing(
-    server: Loopback, connect: Connect, direction: str
-) -> None:
-    qm = connect()
-    qm.define_queue("Q")
-    queue = qm.queue("Q")
-    for at in range(500):
-        qm.put("Q", b"%d" % at)
-        lost = qm.statistics()["connections_lost"]
-        server.cut_after(**{direction: at})
-        message = queue.get(timeout=5)
-        assert message is not None
-        assert message.body == b"%d" % at
-        assert bodies(server) == []
-        if qm.statistics()["connections_lost"] == lost:
-            break
-    else:
-        pytest.fail("the exchange has more bytes than were tried")
-    assert at > 25
-
-
-def test_a_definition_whose_answer_is_lost_is_done_once(server: Loopback, connect: Connect) -> None:
-    qm = connect()
-    qm.define_queue("Q")
-    for at in range(20):
-        server.cut_after(sent=at)
-        qm.define_queue(f"R{at}")
-    assert [queue.name for queue in qm.queues("R*")] == sorted(f"R{at}" for at in range(20))
-    # Definitions that had been done came again and were answered from what was recorded.
-    assert 10 < qm.statistics()["connections_lost"] < 20
-
-
-def test_the_first_of_all_commands_may_be_lost_with_its_session(
-    server: Loopback, connect: Connect
-) -> None:
-    for at in range(60):
-        qm = connect()
-        server.cut_after(received=at)
-        qm.define_queue(f"A{at}")
-        qm.close()
-    for at in range(40):
-        qm = connect()
-        server.cut_after(sent=at)
-        qm.define_queue(f"B{at}")
-        qm.close()
-    assert len(server.qm.queues) == 100
 
 
 def test_a_waiting_get_whose_session_was_not_yet_answered_goes_on(
@@ -157,7 +28,7 @@ def test_a_waiting_get_whose_session_was_not_yet_answered_goes_on(
     connect().define_queue("Q")
     server.holds = (c.SessionOpen,)
     getter = connect()
-    arrived = OnCommand(server, c.Get, server_cut(server))
+    arrived = OnCommand(server, c.Get, server.cut_here)
     got: list[adapter.Message | None] = []
     thread = threading.Thread(target=lambda: got.append(getter.get("Q", timeout=20)))
     thread.start()
@@ -166,16 +37,6 @@ def test_a_waiting_get_whose_session_was_not_yet_answered_goes_on(
     connect().put("Q", b"at last")
     thread.join(10)
     assert [message.body for message in got if message] == [b"at last"]
-
-
-def server_cut(server: Loopback) -> Callable[[], None]:
-    """Break every connection, from the server's own thread."""
-
-    def cut() -> None:
-        for client in list(server.clients.values()):
-            client.cut()
-
-    return cut
 
 
 def test_a_crash_behind_a_commit_that_was_logged_is_answered_from_the_log(
@@ -190,8 +51,8 @@ def test_a_crash_behind_a_commit_that_was_logged_is_answered_from_the_log(
     restart.start()
     unit.commit()
     restart.join()
-    assert bodies(server) == [b"once"]
-    assert count(server, c.Commit) == 2  # it came again, and was not done again
+    assert server.bodies("Q") == [b"once"]
+    assert server.count(c.Commit) == 2  # it came again, and was not done again
 
 
 def crash(server: Loopback, on: OnCommand) -> None:
@@ -215,7 +76,7 @@ def test_a_crash_in_front_of_a_commit_backs_out(server: Loopback, qm: adapter.Co
     with pytest.raises(e.BackedOut, match="in a new unit"):
         unit.commit()
     unit.backout()  # which is no error: it is what has happened
-    assert bodies(server) == []
+    assert server.bodies("Q") == []
 
 
 def test_verbs_of_a_lost_unit_say_so_until_it_is_ended(
@@ -224,10 +85,10 @@ def test_verbs_of_a_lost_unit_say_so_until_it_is_ended(
     queue = qm.queue("Q")
     with pytest.raises(e.BackedOut), qm.unit():
         lose_unit(server, queue)
-    assert bodies(server) == []
+    assert server.bodies("Q") == []
     with qm.unit():
         queue.put(b"new")
-    assert bodies(server) == [b"new"]
+    assert server.bodies("Q") == [b"new"]
 
 
 def lose_unit(server: Loopback, queue: adapter.Queue) -> None:
@@ -242,7 +103,7 @@ def lose_unit(server: Loopback, queue: adapter.Queue) -> None:
 def test_a_get_that_waits_in_a_unit_hears_that_the_unit_is_gone(
     server: Loopback, qm: adapter.Connection
 ) -> None:
-    OnCommand(server, c.Get, server_cut(server))
+    OnCommand(server, c.Get, server.cut_here)
     with pytest.raises(e.BackedOut, match="lost"), qm.unit():
         qm.get("Q", timeout=None)
 
@@ -262,7 +123,7 @@ def test_a_waiting_get_is_asked_again_and_still_ends_in_time(
     server: Loopback, qm: adapter.Connection
 ) -> None:
     queue = qm.queue("Q", open_for="input")
-    OnCommand(server, c.Get, server_cut(server))
+    OnCommand(server, c.Get, server.cut_here)
     began = time.monotonic()
     assert queue.get(timeout=0.6) is None
     assert 0.5 < time.monotonic() - began < 3
@@ -274,7 +135,7 @@ def test_a_waiting_get_is_asked_again_and_still_ends_in_time(
 def test_a_waiting_get_for_ever_goes_on_for_ever(
     server: Loopback, qm: adapter.Connection, connect: Connect
 ) -> None:
-    waiting = OnCommand(server, c.Get, server_cut(server))
+    waiting = OnCommand(server, c.Get, server.cut_here)
     got: list[adapter.Message | None] = []
     thread = threading.Thread(target=lambda: got.append(qm.get("Q", timeout=None)))
     thread.start()
@@ -328,7 +189,7 @@ def test_a_put_whose_handle_was_closed_behind_it_is_done_again(
     restart.start()
     qm.put("Q", b"again")
     restart.join()
-    assert bodies(server) == [b"again"]
+    assert server.bodies("Q") == [b"again"]
     assert server.call(lambda: handles(server)) == [{}]
 
 
@@ -341,7 +202,7 @@ def test_while_the_queue_manager_stops_it_is_asked_again(
     refusals = iter([Refused(reason)] * 4)
     server.before = lambda _n, command: next(refusals, None) if isinstance(command, c.Put) else None
     assert qm.put("Q", b"x").message_id
-    assert bodies(server) == [b"x"]
+    assert server.bodies("Q") == [b"x"]
     assert qm.statistics()["connections_lost"] == 4
 
 
@@ -394,7 +255,7 @@ def test_a_put_without_an_answer_is_in_doubt_and_can_be_asked_for(
     server.start()
     qm.put("Q", b"y")  # resumes the session, and keeps the doubtful outcome
     assert qm.outcome(caught.value.unit_id) == "committed"
-    assert bodies(server) == [b"x", b"y"]
+    assert server.bodies("Q") == [b"x", b"y"]
 
 
 def test_what_was_never_sent_is_not_in_doubt(server: Loopback, connect: Connect) -> None:
@@ -406,9 +267,9 @@ def test_what_was_never_sent_is_not_in_doubt(server: Loopback, connect: Connect)
     with pytest.raises(e.ConnectionBroken, match="nothing was done"):
         qm.put("Q", b"x")
     server.start()
-    assert bodies(server) == []
+    assert server.bodies("Q") == []
     qm.put("Q", b"y")
-    assert bodies(server) == [b"y"]
+    assert server.bodies("Q") == [b"y"]
 
 
 def test_a_session_that_is_forgotten_is_a_doubt_and_another_begins(
@@ -416,7 +277,7 @@ def test_a_session_that_is_forgotten_is_a_doubt_and_another_begins(
 ) -> None:
     def forget() -> None:
         server.qm.sessions.clear()
-        server_cut(server)()
+        server.cut_here()
 
     server.holds = (c.Put,)
     OnCommand(server, c.Close, forget)
@@ -427,7 +288,7 @@ def test_a_session_that_is_forgotten_is_a_doubt_and_another_begins(
     qm.put("Q", b"y")
     with qm.unit():
         qm.put("Q", b"z")
-    assert bodies(server)[-2:] == [b"y", b"z"]
+    assert server.bodies("Q")[-2:] == [b"y", b"z"]
 
 
 def test_a_unit_of_a_forgotten_session_is_backed_out(
@@ -455,7 +316,7 @@ def test_a_session_that_is_refused_is_told_and_tried_anew(
     with pytest.raises(e.LimitReached, match="100000 sessions"):
         qm.put("Q", b"x")
     qm.put("Q", b"y")
-    assert bodies(server) == [b"y"]
+    assert server.bodies("Q") == [b"y"]
 
 
 def test_a_unit_that_may_not_begin_says_why(server: Loopback, qm: adapter.Connection) -> None:
@@ -475,7 +336,7 @@ def test_a_command_out_of_order_resumes_and_goes_again(
 
     server.call(fall_behind)
     qm.put("Q", b"x")
-    assert bodies(server) == [b"x"]
+    assert server.bodies("Q") == [b"x"]
     assert qm.statistics()["connections_lost"] == 1
 
 
@@ -487,7 +348,7 @@ def test_a_malformed_command_does_not_put_the_numbers_out_of_step(
     with pytest.raises(e.UnexpectedAnswer, match="a strange field"):
         qm.put("Q", b"x")
     qm.put("Q", b"y")
-    assert bodies(server) == [b"y"]
+    assert server.bodies("Q") == [b"y"]
 
 
 def test_bytes_that_are_no_frames_end_the_connection_not_the_program(
@@ -499,7 +360,7 @@ def test_bytes_that_are_no_frames_end_the_connection_not_the_program(
 
     OnCommand(server, c.Put, babble)
     qm.put("Q", b"x")
-    assert bodies(server) == [b"x"]
+    assert server.bodies("Q") == [b"x"]
     assert qm.statistics()["connections_lost"] == 1
 
 
@@ -507,9 +368,14 @@ def test_answers_to_nothing_that_was_asked_are_passed_over(
     server: Loopback, qm: adapter.Connection
 ) -> None:
     answer = frames.encode(frames.Replies([frames.Answer(999_999, Done())]))
-    server.call(lambda: [client.send(answer) for client in server.clients.values()])  # type: ignore[func-returns-value]
+
+    def answer_out_of_the_blue() -> None:
+        for client in server.clients.values():
+            client.send(answer)
+
+    server.call(answer_out_of_the_blue)
     qm.put("Q", b"x")
-    assert bodies(server) == [b"x"]
+    assert server.bodies("Q") == [b"x"]
 
 
 def test_silence_is_broken_by_a_question_and_ended_by_another_connection(
@@ -544,45 +410,6 @@ def count_asked(server: Loopback) -> list[Command]:
 
     server.before = note
     return asked
-
-
-def test_several_addresses_are_tried_and_the_living_one_is_kept(server: Loopback) -> None:
-    with adapter.connect(f"127.0.0.1:1,{server.address}") as qm:
-        qm.define_queue("Q")
-        server.cut_all()
-        assert qm.queues()
-
-
-def test_connecting_says_what_is_wrong(server: Loopback, connect: Connect) -> None:
-    with pytest.raises(e.WrongQueueManager, match="QM2"):
-        connect(queue_manager="QM2")
-    assert connect(queue_manager="QM1").name == "QM1"
-    server.refuses = Refused(Reason.QUEUE_MANAGER_STOPPING)
-    with pytest.raises(e.QueueManagerStopping):
-        connect()
-    server.refuses = Refused(Reason.PROTOCOL_VERSION_ERROR, "", "version 2")
-    with pytest.raises(e.WrongVersion, match="version 2"):
-        connect()
-    server.refuses = None
-    server.welcomes = False
-    with pytest.raises(e.QueueManagerNotAvailable, match="does not answer"):
-        connect(connect_timeout_s=0.2)
-    server.crash()
-    with pytest.raises(e.QueueManagerNotAvailable, match="is it running"):
-        connect()
-    server.start()
-
-
-def test_after_the_first_welcome_only_that_queue_manager_will_do(
-    server: Loopback, connect: Connect
-) -> None:
-    qm = connect(reconnect_timeout_s=0.2)
-    qm.define_queue("Q")
-    server.crash()
-    server.qm.name = "QM2"
-    server.start()
-    with pytest.raises(e.ConnectionBroken, match="QM1 is not at this address"):
-        qm.queues()
 
 
 def test_outcomes_that_were_seen_are_forgotten_by_the_queue_manager(

@@ -1,11 +1,15 @@
-"""A small table of flights for the demo's unit tests, shaped like the real one."""
+"""A small table of flights for the demo's tests, shaped like the real one."""
 
+import io
+import tarfile
+import zipfile
 from collections.abc import Iterable
+from pathlib import Path
 
 from adapter.core.model.message import Message
 from adapter.core.records import Placed
 from adapter.demo import checker
-from adapter.demo.flights import Flight, flight_of, result_of
+from adapter.demo.flights import COLUMNS, TABLE, TABLE_ZIP, Flight, flight_of, result_of
 from adapter.format import descriptor
 
 UNIT_SIZE = 100
@@ -29,6 +33,18 @@ def line(number: int) -> str:
 def table(count: int) -> list[str]:
     """The first lines of the table."""
     return [line(number) for number in range(count)]
+
+
+def make_archive(path: Path, lines: list[str]) -> Path:
+    """An archive like the package's, with another table."""
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as table_zip:
+        table_zip.writestr(TABLE, "\n".join([COLUMNS, *lines, ""]))
+    with tarfile.open(path, "w:gz") as package:
+        member = tarfile.TarInfo(TABLE_ZIP)
+        member.size = len(inner.getvalue())
+        package.addfile(member, io.BytesIO(inner.getvalue()))
+    return path
 
 
 class Topics:

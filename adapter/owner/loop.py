@@ -106,6 +106,15 @@ class OwnerLoop:
         self._release(n)
         self._flush()
 
+    def halt(self) -> None:
+        """Decide what comes, but write and promise nothing more."""
+        self._ended = True
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is written and promised."""
+        return self._ended
+
     def end(self, last_n: int) -> list[Record]:
         """Stop for good. Returns what was done in entries behind last_n: it did not happen."""
         self._ended = True

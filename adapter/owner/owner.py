@@ -19,11 +19,11 @@ from adapter.core.dispatch import restarted
 from adapter.core.model.manager import Limits, QueueManager, Reply
 from adapter.core.reasons import Reason
 from adapter.core.results import Refused
-from adapter.ledger.port import Deposed, Ledger, LedgerUnavailable
+from adapter.ledger.port import Deposed, Ledger, LedgerError, LedgerUnavailable
 from adapter.owner.clock import Clock, ManualClock
 from adapter.owner.lifecycle import Lifecycle, State
 from adapter.owner.loop import OwnerLoop
-from adapter.owner.replay import LedgerUnreadableError, carry_over, take_over
+from adapter.owner.replay import LedgerUnreadableError, Replayed, carry_over, take_over
 
 HEARTBEAT_S = 10.0
 """An idle owner writes a sign of life this often."""
@@ -73,6 +73,7 @@ class Owner:
         self._timer_ms: int | None = None
         self._heartbeat: asyncio.TimerHandle | None = None
         self._recovery: asyncio.Task[None] | None = None
+        self._replaying: asyncio.Future[Replayed] | None = None
         self._terms = 0
         self.replay_s = 0.0
 
@@ -105,12 +106,7 @@ class Owner:
         self.lifecycle.to(State.STOPPING)
         if was_running:
             await self._drain()
-        for timer in (self._timer, self._heartbeat):
-            if timer is not None:
-                timer.cancel()
-        await self._asyncio.run_in_executor(None, self._ledger.close)
-        self.lifecycle.to(State.STOPPED)
-        self.ended.set()
+        await self._end()
 
     async def abandon(self) -> None:
         """End as a crash would: nothing more is decided, written or answered. For tests."""
@@ -118,11 +114,16 @@ class Owner:
             self._recovery.cancel()
         self._terms += 1
         if self._loop is not None:
-            self._loop.end(-1)
+            self._loop.halt()
+        self.lifecycle.to(State.STOPPING)
+        await self._end()
+
+    async def _end(self) -> None:
         for timer in (self._timer, self._heartbeat):
             if timer is not None:
                 timer.cancel()
-        self.lifecycle.to(State.STOPPING)
+        if self._replaying is not None:
+            await asyncio.wait({self._replaying})  # nobody closes a ledger while it is taken over
         await self._asyncio.run_in_executor(None, self._ledger.close)
         self.lifecycle.to(State.STOPPED)
         self.ended.set()
@@ -136,7 +137,13 @@ class Owner:
         self._timer_ms = None
         if self.running:
             self.loop.tick()
+            while isinstance(self._clock, ManualClock) and self._due():
+                self.loop.tick()
             self._arm()
+
+    def _due(self) -> bool:
+        due_ms = self.loop.qm.next_tick_ms()
+        return due_ms is not None and due_ms <= self._clock.now_ms()
 
     def statistics(self) -> dict[str, object]:
         """Return figures of this owner."""
@@ -201,9 +208,10 @@ class Owner:
         self._ledger.on_durable = partial(self._from_ledger, self._durable, term)
         self._ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
         who = f"{self.name} (process {os.getpid()})"
-        replayed = await self._asyncio.run_in_executor(
+        self._replaying = self._asyncio.run_in_executor(
             None, take_over, self.name, owner_id, who, self._ledger, self._limits
         )
+        replayed = await asyncio.shield(self._replaying)
         qm = replayed.qm
         self._terms = term
         if old is not None:
@@ -238,11 +246,16 @@ class Owner:
         log.warning("ledger in doubt", queue_manager=self.name, reason=doubt)
         text = "an append is in doubt; reconnect and ask for the outcomes"
         self._front.close_all(Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, text))
+        self.loop.halt()
+        self._moved.set()
         if isinstance(doubt, Deposed):
             self.failure = doubt
+        if self.lifecycle.state is State.STOPPING:
+            return  # what was not durable by now, the next owner finds in the ledger or not
+        if isinstance(doubt, Deposed):
             self.lifecycle.to(State.DEPOSED)
             self.ended.set()
-        elif self.lifecycle.state in (State.RUNNING, State.STOPPING):
+        else:
             self.lifecycle.to(State.DOUBTFUL)
             self._recovery = self._asyncio.create_task(self._recover())
 
@@ -256,16 +269,15 @@ class Owner:
             try:
                 self.lifecycle.to(State.TAKING_OVER)
                 await self._take_over(old)
-            except LedgerUnavailable as error:
+                return
+            except (LedgerError, LedgerUnreadableError) as error:
+                if not isinstance(error, LedgerUnavailable) or not error.retriable:
+                    self.failure = str(error)
+                    self.lifecycle.to(State.FAILED)
+                    self.ended.set()
+                    return
                 log.warning("ledger not available", queue_manager=self.name, reason=str(error))
                 self.lifecycle.to(State.DOUBTFUL)
-            except LedgerUnreadableError as error:
-                self.failure = str(error)
-                self.lifecycle.to(State.FAILED)
-                self.ended.set()
-                return
-            else:
-                return
 
     async def _drain(self) -> None:
         """Back out what connections hold, and wait until everything is durable."""
@@ -274,7 +286,7 @@ class Owner:
             loop.disconnect(connection)
         try:
             async with asyncio.timeout(DRAIN_S):
-                while not loop.idle:
+                while not loop.idle and not loop.ended:
                     self._moved.clear()
                     await self._moved.wait()
         except TimeoutError:

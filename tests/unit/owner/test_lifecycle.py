@@ -1,0 +1,37 @@
+"""The owner's states: what is not in the table cannot happen."""
+
+import itertools
+
+import pytest
+
+from adapter.owner import lifecycle
+from adapter.owner.lifecycle import NEXT, IllegalTransition, Lifecycle, State
+
+
+def test_every_state_is_in_the_table_and_in_the_text() -> None:
+    assert set(NEXT) == set(State)
+    assert lifecycle.__doc__ is not None
+    for state in State:
+        assert f"\n{state.name} " in lifecycle.__doc__
+
+
+@pytest.mark.parametrize(("before", "after"), list(itertools.product(State, State)))
+def test_only_what_is_in_the_table(before: State, after: State) -> None:
+    life = Lifecycle()
+    life.state = before
+    if after in NEXT[before]:
+        life.to(after)
+        assert life.state is after
+    else:
+        with pytest.raises(IllegalTransition, match=before.value):
+            life.to(after)
+        assert life.state is before
+
+
+def test_every_state_can_be_reached_and_every_life_can_end() -> None:
+    reached = {State.TAKING_OVER}
+    while more := {after for state in reached for after in NEXT[state]} - reached:
+        reached |= more
+    assert reached == set(State)
+    for state in State:
+        assert state is State.STOPPED or State.STOPPING in NEXT[state] | {state}

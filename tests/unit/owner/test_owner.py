@@ -1,0 +1,367 @@
+"""The owner through its terms: start, doubt, recovery, a rival, stop and crash."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+
+import msgspec
+import pytest
+
+from adapter.core import commands as c
+from adapter.core.model.manager import Reply
+from adapter.core.model.message import Message
+from adapter.core.reasons import Reason
+from adapter.core.results import Messages, PutDone, Refused, Result
+from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.ledger.port import Entry, LedgerUnavailable, Taken
+from adapter.owner import owner as owner_module
+from adapter.owner.clock import Clock, ManualClock, SystemClock
+from adapter.owner.lifecycle import State
+from adapter.owner.owner import Owner
+
+WAIT_S = 20.0
+SESSION = b"s" * 16
+
+
+class Front:
+    """The connections, as the owner has them."""
+
+    def __init__(self) -> None:
+        self.answers: dict[int, Result] = {}
+        self.closed: list[tuple[int, int]] = []  # connection (0: all), reason
+
+    def send(self, connection: int, replies: list[Reply]) -> None:
+        self.answers |= {reply.request: reply.result for reply in replies}
+
+    def close(self, connection: int, reason: Refused | None) -> None:
+        self.closed.append((connection, reason.reason if reason else 0))
+
+    def close_all(self, reason: Refused) -> None:
+        self.closed.append((0, reason.reason))
+
+
+class Bench:
+    """An owner on a log, with one client."""
+
+    def __init__(self, log: MemoryLog, clock: Clock | None = None) -> None:
+        self.log = log
+        self.ledger = MemoryLedger(log)
+        self.front = Front()
+        self.clock = clock or SystemClock()
+        self.owner = Owner("QM1", self.ledger, self.clock, self.front)
+        self.requests = 0
+        self.number = 0
+
+    def send(self, command: c.Command, durable: bool = False, connection: int = 1) -> int:
+        self.requests += 1
+        self.number += durable
+        number = self.number if durable else 0
+        copied = msgspec.msgpack.decode(msgspec.msgpack.encode(command), type=type(command))
+        now_ms = self.clock.now_ms()
+        self.owner.request(c.Request(connection, self.requests, number, now_ms, copied))
+        return self.requests
+
+    async def ask(self, command: c.Command, durable: bool = False, connection: int = 1) -> Result:
+        request = self.send(command, durable, connection)
+        await until(lambda: request in self.front.answers)
+        return self.front.answers[request]
+
+    async def begin(self) -> None:
+        """Start, and open a queue for a client."""
+        await self.owner.start()
+        self.owner.loop.connect(1)
+        self.send(c.SessionOpen(SESSION))
+        self.send(c.DefineQueue("Q"), durable=True)
+        await self.ask(c.Open(1, "Q", c.INPUT | c.OUTPUT))
+
+    async def come_back(self, connection: int, *unanswered: int) -> None:
+        """Attach a new connection to the session."""
+        self.owner.loop.connect(connection)
+        await self.ask(c.SessionResume(SESSION, list(unanswered), self.number), False, connection)
+        await self.ask(c.Open(1, "Q", c.INPUT | c.OUTPUT), False, connection)
+
+
+def put(body: bytes = b"a", persistence: int = 1, expiry_ms: int = -1) -> c.Put:
+    return c.Put(1, [Message(body=body, persistence=persistence, expiry_ms=expiry_ms)])
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the event loop go on until something holds."""
+    async with asyncio.timeout(WAIT_S):
+        while not condition():
+            await asyncio.sleep(0)
+
+
+def run(test: Callable[[Bench], Awaitable[None]], clock: Clock | None = None) -> Bench:
+    """Run a test on an event loop; the owner is stopped afterwards."""
+
+    async def main() -> Bench:
+        bench = Bench(MemoryLog(), clock)
+        try:
+            await test(bench)
+        finally:
+            if bench.owner.lifecycle.state is not State.STOPPED:
+                await bench.owner.stop()
+        return bench
+
+    return asyncio.run(main())
+
+
+def depth(bench: Bench) -> int:
+    return bench.owner.loop.qm.queues["Q"].depth
+
+
+def test_a_put_is_answered_and_found_by_the_next_owner() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        assert isinstance(await bench.ask(put(), durable=True), PutDone)
+        await bench.owner.stop()
+        second = Bench(bench.log)
+        await second.owner.start()
+        assert depth(second) == 1
+        assert second.owner.statistics()["state"] == "running"
+        await second.owner.stop()
+
+    run(test)
+
+
+def test_a_stop_backs_units_out_and_waits_until_that_is_durable() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        await bench.ask(put(), durable=True)
+        unit = SESSION + bytes(8)
+        bench.send(c.Begin(unit))
+        await bench.ask(c.Get(1, unit))
+        bench.send(put(), durable=True)
+        await bench.owner.stop()
+        assert bench.owner.lifecycle.state is State.STOPPED
+        second = Bench(bench.log)
+        await second.owner.start()
+        counts = [s.backout_count for s in second.owner.loop.qm.queues["Q"].in_order()]
+        assert counts == [1, 0]
+        await second.owner.stop()
+
+    run(test)
+
+
+def test_a_crash_writes_nothing_more() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        await bench.ask(put(), durable=True)
+        unit = SESSION + bytes(8)
+        bench.send(c.Begin(unit))
+        await bench.ask(c.Get(1, unit))
+        end = bench.log.end
+        await bench.owner.abandon()
+        assert bench.log.end == end
+        assert bench.owner.ended.is_set()
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"), [("lost before durable", 0), ("lost after durable", 1), ("hole", 0)]
+)
+def test_a_doubt_ends_the_connections_and_the_owner_goes_on(fault: str, found: int) -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        await bench.ask(put(b"soft", persistence=0), durable=True)
+        bench.log.arm(fault)
+        request = bench.send(put(b"hard"), durable=True)
+        await asyncio.sleep(0)
+        bench.send(c.AskOutcome(bytes(24)))
+        await until(lambda: bool(bench.front.closed))
+        assert bench.front.closed == [(0, Reason.QUEUE_MANAGER_NOT_AVAILABLE)]
+        await until(lambda: bench.owner.running)
+        assert request not in bench.front.answers
+        assert depth(bench) == 1 + found
+        await bench.come_back(2, bench.number)
+        number = bench.number
+        bench.number -= 1
+        assert isinstance(await bench.ask(put(b"hard"), True, 2), PutDone)
+        assert bench.number == number
+        assert depth(bench) == 2, "once, whether it had happened or not"
+
+    run(test)
+
+
+def test_a_rival_makes_the_owner_step_down() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.arm("rival owner")
+        request = bench.send(put(), durable=True)
+        await until(bench.owner.ended.is_set)
+        assert bench.owner.lifecycle.state is State.DEPOSED
+        assert "another owner took over" in bench.owner.failure
+        assert request not in bench.front.answers
+        assert bench.owner.statistics()["terms"] == 1, "it does not take the ledger back"
+        assert not bench.owner.running
+
+    run(test)
+
+
+def test_a_ledger_that_is_away_is_tried_again() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.arm("lost before durable")
+        bench.log.unavailable = "the network is down"
+        bench.send(put(), durable=True)
+        await until(lambda: bench.owner.lifecycle.state is State.DOUBTFUL)
+        await until(lambda: bench.owner.lifecycle.state is State.TAKING_OVER)
+        await until(lambda: bench.owner.lifecycle.state is State.DOUBTFUL)
+        bench.log.unavailable = ""
+        await until(lambda: bench.owner.running)
+
+    run(test)
+
+
+def test_a_stop_while_the_ledger_is_away() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.arm("lost before durable")
+        bench.log.unavailable = "the network is down"
+        bench.send(put(), durable=True)
+        await until(lambda: bench.owner.lifecycle.state is State.DOUBTFUL)
+        await bench.owner.stop()
+        assert bench.owner.lifecycle.state is State.STOPPED
+
+    run(test)
+
+
+def test_a_doubt_while_stopping_ends_the_stop() -> None:
+    """There is nothing to wait for any more, and nothing to take over for."""
+
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.arm("lost before durable")
+        bench.send(put(), durable=True)
+        await bench.owner.stop()
+        assert bench.owner.lifecycle.state is State.STOPPED
+        assert bench.owner.statistics()["terms"] == 1
+
+    run(test)
+
+
+def test_a_rival_while_stopping_ends_the_stop() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.arm("rival owner")
+        bench.send(put(), durable=True)
+        await bench.owner.stop()
+        assert bench.owner.lifecycle.state is State.STOPPED
+
+    run(test)
+
+
+class Slow(MemoryLedger):
+    """A ledger whose take-over waits to be let go, and which notices being closed meanwhile."""
+
+    def __init__(self, log: MemoryLog) -> None:
+        super().__init__(log)
+        self.go = threading.Event()
+        self.taking = self.closed_meanwhile = False
+
+    def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None]) -> Taken:
+        self.taking = True
+        self.go.wait(WAIT_S)
+        self.taking = False
+        return super().take_over(owner, who, replay)
+
+    def close(self) -> None:
+        self.closed_meanwhile = self.closed_meanwhile or self.taking
+        super().close()
+
+
+def test_a_stop_waits_for_a_take_over() -> None:
+    async def main() -> None:
+        ledger = Slow(MemoryLog())
+        owner = Owner("QM1", ledger, SystemClock(), Front())
+        starting = asyncio.create_task(owner.start())
+        await until(lambda: ledger.taking)
+        starting.cancel()
+        stopping = asyncio.create_task(owner.stop())
+        done, _ = await asyncio.wait({stopping}, timeout=0.05)
+        assert not done
+        ledger.go.set()
+        await stopping
+        assert not ledger.closed_meanwhile
+        assert owner.lifecycle.state is State.STOPPED
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("what", ["trim", "for good"])
+def test_a_ledger_that_is_lost_ends_the_owner(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.arm("lost before durable")
+        if what == "trim":
+            bench.log.trim(2)
+        else:
+            error = LedgerUnavailable("no authority", retriable=False)
+            monkeypatch.setattr(bench.ledger, "take_over", raiser(error))
+        bench.send(put(), durable=True)
+        await until(bench.owner.ended.is_set)
+        assert bench.owner.lifecycle.state is State.FAILED
+        assert bench.owner.failure
+
+    run(test)
+
+
+def raiser(error: Exception) -> Callable[..., Taken]:
+    def fail(*_: object) -> Taken:
+        raise error
+
+    return fail
+
+
+def test_a_start_without_a_ledger_says_why() -> None:
+    async def test(bench: Bench) -> None:
+        bench.log.unavailable = "the network is down"
+        with pytest.raises(LedgerUnavailable, match="the network is down"):
+            await bench.owner.start()
+        assert bench.owner.lifecycle.state is State.FAILED
+        assert "the network is down" in bench.owner.failure
+
+    run(test)
+
+
+def test_time_passes_by_itself() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        await bench.ask(put(expiry_ms=20), durable=True)
+        await until(lambda: depth(bench) == 0)
+        assert await bench.ask(c.Get(1, wait_ms=20), durable=True) == Messages([])
+
+    run(test)
+
+
+def test_a_manual_clock_does_all_that_is_due() -> None:
+    clock = ManualClock()
+
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        unit = SESSION + bytes(8)
+        bench.send(c.Begin(unit))
+        messages = [Message(expiry_ms=10) for _ in range(2500)]
+        bench.send(c.Put(1, messages, unit))
+        await bench.ask(c.Commit(unit), durable=True)
+        assert depth(bench) == 2500
+        clock.advance(1)
+        bench.owner.tick()
+        assert depth(bench) == 0
+
+    run(test, clock)
+
+
+def test_an_idle_owner_shows_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(owner_module, "HEARTBEAT_S", 0.01)
+
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        end = bench.log.end
+        await until(lambda: bench.log.end >= end + 3)
+
+    bench = run(test)
+    entries = MemoryLedgerReader(bench.log).read(0)
+    assert len(entries) == bench.log.end - 1, "heartbeats are valid entries"

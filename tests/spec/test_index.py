@@ -1,0 +1,69 @@
+"""Every requirement has a test that is named by its number, or stands in pending.txt; never both.
+
+A test is named `test_s<seed>_<number>_...`, or marked by `test_s2_01_s2_03_...` for several.
+"""
+
+import ast
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+HERE = Path(__file__).parent
+TOTALS = {0: 27, 1: 24, 2: 15, 3: 39, 4: 67}
+NUMBER = re.compile(r"s([0-4])_(\d+)(?=_)")
+
+
+def required() -> set[str]:
+    """All numbers of the requirements."""
+    return {f"S{seed}.{n}" for seed, total in TOTALS.items() for n in range(1, total + 1)}
+
+
+def numbers_in(name: str) -> set[str]:
+    """The requirements that a test's name names."""
+    if not name.startswith("test_s"):
+        return set()
+    return {f"S{seed}.{int(number)}" for seed, number in NUMBER.findall(name.lower() + "_")}
+
+
+def covered(files: Iterable[Path]) -> set[str]:
+    """The requirements that the tests of some files name."""
+    names = (
+        node.name
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    )
+    return {number for name in names for number in numbers_in(name)}
+
+
+def problems(have: set[str], pending: list[str]) -> list[str]:
+    """What is wrong with the index."""
+    waiting = set(pending)
+    return [
+        *(f"{number}: neither tested nor pending" for number in required() - have - waiting),
+        *(f"{number}: tested and pending" for number in have & waiting),
+        *(f"{number}: no such requirement" for number in (have | waiting) - required()),
+        *(f"{number}: pending twice" for number in waiting if pending.count(number) > 1),
+    ]
+
+
+def pending_numbers() -> list[str]:
+    """The lines of pending.txt."""
+    return (HERE / "pending.txt").read_text().split()
+
+
+def test_there_are_172() -> None:
+    assert len(required()) == 172
+
+
+def test_every_requirement_is_tested_or_pending() -> None:
+    assert problems(covered(HERE.glob("test_seed*.py")), pending_numbers()) == []
+
+
+def test_the_index_notices_what_is_wrong() -> None:
+    pending = pending_numbers()
+    have = covered(HERE.glob("test_seed*.py"))
+    assert problems(have, pending[1:]) == [f"{pending[0]}: neither tested nor pending"]
+    assert problems(have | {pending[0]}, pending) == [f"{pending[0]}: tested and pending"]
+    assert problems(have, [*pending, "S2.99"]) == ["S2.99: no such requirement"]
+    assert problems(have, [*pending, pending[0]]) == [f"{pending[0]}: pending twice"]

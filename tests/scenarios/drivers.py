@@ -1,0 +1,222 @@
+"""What a transcript runs on: a bare core, or a queue manager behind its TCP port.
+
+A driver moves commands and answers; it knows neither the language nor what a command means. After
+each step it says which answers had become due: those that are not among them wait.
+"""
+
+from __future__ import annotations
+
+import socket
+from abc import abstractmethod
+from typing import Protocol
+
+from msgspec import Struct
+
+from adapter.core import commands as c
+from adapter.core.model.manager import Limits
+from adapter.core.results import Refused, Result
+from adapter.testing import TestQueueManager
+from adapter.wire import frames
+from tests.support.core import Client, Core
+
+WAIT_S = 30.0
+FENCE = 2**40  # request number of the question that is answered after all that came before
+
+
+class Answered(Struct):
+    """An answer to a client's request; request 0: its connection was closed, for this reason."""
+
+    client: str
+    request: int
+    result: Result
+
+
+class Driver(Protocol):
+    """What a transcript runs on."""
+
+    @abstractmethod
+    def connect(self, client: str) -> None:
+        """Connect a client that is not connected."""
+
+    @abstractmethod
+    def send(self, client: str, request: int, number: int, command: c.Command) -> None:
+        """Send one request."""
+
+    @abstractmethod
+    def seen(self, client: str, number: int) -> None:
+        """Say, with the client's next request, that it has seen an outcome."""
+
+    @abstractmethod
+    def settle(self, client: str) -> list[Answered]:
+        """Return the answers that are due after this client's request, by client."""
+
+    @abstractmethod
+    def disconnect(self, client: str) -> None:
+        """Lose a client's connection; returns when the queue manager knows."""
+
+    @abstractmethod
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+
+    @abstractmethod
+    def restart(self, clean: bool) -> None:
+        """Stop, or crash, and start again; every connection is lost."""
+
+
+class OnCore:
+    """A bare core: everything is durable at once."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._core = Core(limits)
+        self._clients: dict[str, Client] = {}
+        self._seen: dict[str, list[int]] = {}
+        self._given: set[tuple[int, int]] = set()
+
+    def connect(self, client: str) -> None:
+        self._clients[client] = self._core.connect()
+
+    def send(self, client: str, request: int, number: int, command: c.Command) -> None:
+        connection = self._clients[client]
+        connection.seen(*self._seen.pop(client, []))
+        self._core.execute(c.Request(connection.number, request, number, 0, command))
+
+    def seen(self, client: str, number: int) -> None:
+        self._seen.setdefault(client, []).append(number)
+
+    def settle(self, client: str) -> list[Answered]:
+        due = []
+        for name in by_turn(client, self._clients):
+            number = self._clients[name].number
+            for key, result in sorted(self._core.answers.items(), key=lambda item: item[0]):
+                if key[0] == number and key not in self._given:
+                    self._given.add(key)
+                    due.append(Answered(name, key[1], result))
+            if number in self._core.closed:
+                del self._clients[name]
+                due.append(Answered(name, 0, moved()))
+        return due
+
+    def disconnect(self, client: str) -> None:
+        self._seen.pop(client, None)
+        self._clients.pop(client).lose()
+
+    def advance(self, seconds: float) -> None:
+        self._core.advance(seconds)
+
+    def restart(self, clean: bool) -> None:
+        for client in list(self._clients.values()) if clean else []:
+            client.lose()
+        self._clients.clear()
+        self._seen.clear()
+        self._core.crash()
+
+
+def moved() -> Refused:
+    """What a connection is told whose session another one has taken over."""
+    return Refused(28, "", "another connection has taken this session over")
+
+
+def by_turn(client: str, clients: dict[str, Client] | dict[str, Line]) -> list[str]:
+    """The client that asked first, then the others by name."""
+    return sorted(clients, key=lambda name: (name != client, name))
+
+
+class Line:
+    """One TCP connection, read without the SDK."""
+
+    def __init__(self, address: str) -> None:
+        host, port = address.split(":")
+        self._socket = socket.create_connection((host, int(port)), WAIT_S)
+        self._buffer = frames.FrameBuffer()
+        self._frames: list[frames.ServerFrame] = []
+        self.numbers: list[int] = []
+        self._socket.sendall(frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
+        assert isinstance(self._frame(), frames.Welcome)
+
+    def send(self, request: int, number: int, command: c.Command) -> None:
+        """Send one request, and which outcomes were seen before."""
+        seen, self.numbers = self.numbers, []
+        operation = frames.Operation(request, number, frames.raw(command))
+        self._socket.sendall(frames.encode(frames.Requests([operation], seen)))
+
+    def until_fence(self) -> list[tuple[int, Result]]:
+        """Return the answers that are due: all before that to a question asked now."""
+        self.send(FENCE, 0, c.Inquire("?fence?"))
+        due: list[tuple[int, Result]] = []
+        while True:
+            frame = self._frame()
+            if frame is None or isinstance(frame, frames.Goodbye):
+                reason = frame.reason if frame else Refused(0)
+                return [*due, (0, reason)]
+            assert isinstance(frame, frames.AnyReplies), frame
+            for answer in frame.answers:
+                if answer.request == FENCE:
+                    return due
+                assert not isinstance(answer.result, frames.Figures)
+                due.append((answer.request, answer.result))
+
+    def hang_up(self) -> None:
+        """Close, and wait until the other end has noticed."""
+        self._socket.shutdown(socket.SHUT_WR)
+        while self._frame() is not None:
+            pass
+        self._socket.close()
+
+    def close(self) -> None:
+        """Close."""
+        self._socket.close()
+
+    def _frame(self) -> frames.ServerFrame | None:
+        while not self._frames:
+            data = self._socket.recv(65_536)
+            if not data:
+                return None
+            self._frames += map(frames.decode_server_frame, self._buffer.feed(data))
+        return self._frames.pop(0)
+
+
+class OnServer:
+    """A queue manager with a manual clock, through its TCP port."""
+
+    def __init__(self, manager: TestQueueManager) -> None:
+        self._manager = manager
+        self._lines: dict[str, Line] = {}
+
+    def connect(self, client: str) -> None:
+        self._lines[client] = Line(self._manager.address)
+
+    def send(self, client: str, request: int, number: int, command: c.Command) -> None:
+        self._lines[client].send(request, number, command)
+
+    def seen(self, client: str, number: int) -> None:
+        self._lines[client].numbers.append(number)
+
+    def settle(self, client: str) -> list[Answered]:
+        due: list[Answered] = []
+        for name in by_turn(client, self._lines):
+            answers = self._lines[name].until_fence()
+            for request, result in sorted(answers, key=lambda pair: pair[0]):
+                if not request:
+                    self._lines.pop(name).close()
+                due.append(Answered(name, request, result))
+        return due
+
+    def disconnect(self, client: str) -> None:
+        self._lines.pop(client).hang_up()
+
+    def advance(self, seconds: float) -> None:
+        self._manager.clock.advance(seconds)
+
+    def restart(self, clean: bool) -> None:
+        if clean:
+            self._manager.restart()
+        else:
+            self._manager.crash()
+            self._manager.start()
+        self.close()
+
+    def close(self) -> None:
+        """Close what is open."""
+        for line in self._lines.values():
+            line.close()
+        self._lines.clear()

@@ -1,0 +1,99 @@
+"""Every transcript, on a bare core and on a queue manager in this process behind its TCP port.
+
+`pytest tests/scenarios --rewrite` writes the outcomes again; then look at the difference.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapter import testing
+from adapter.core.model.manager import Limits
+from tests.scenarios.drivers import Driver, OnCore, OnServer
+from tests.scenarios.language import Transcript, TranscriptError, call_of, parse, render
+from tests.scenarios.world import COMMANDS, MANAGE, World
+
+TRANSCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
+
+
+def name_of(path: Path) -> str:
+    return path.stem
+
+
+def limits_of(transcript: Transcript) -> dict[str, Any]:
+    """Return the queue manager's limits, if the transcript begins with some."""
+    call = call_of(transcript.steps[0].command)
+    options = call.options if call.verb == "limits" else {}
+    return {name: int(value) for name, value in options.items()}
+
+
+def played(transcript: Transcript, driver: Driver) -> Transcript:
+    """Return the transcript with the outcomes that this driver has."""
+    world = World(driver)
+    for step in transcript.steps[bool(limits_of(transcript)) :]:
+        try:
+            step.outcome = world.do(step.command)
+        except (TranscriptError, LookupError, ValueError) as error:
+            raise TranscriptError(f"line {step.line}: {step.command!r}: {error!r}") from error
+    return transcript
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=name_of)
+def test_on_the_core(path: Path, request: pytest.FixtureRequest) -> None:
+    text = path.read_text()
+    transcript = parse(text)
+    outcome = render(played(transcript, OnCore(Limits(**limits_of(transcript)))))
+    if request.config.getoption("--rewrite", default=False):
+        path.write_text(outcome)
+    else:
+        assert outcome == text
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=name_of)
+def test_in_process(path: Path) -> None:
+    text = path.read_text()
+    transcript = parse(text)
+    with testing.queue_manager(clock="manual", **limits_of(transcript)) as manager:
+        driver = OnServer(manager)
+        try:
+            assert render(played(transcript, driver)) == text
+        finally:
+            driver.close()
+
+
+def test_every_verb_is_used() -> None:
+    used = {call_of(s.command).verb for path in TRANSCRIPTS for s in parse(path.read_text()).steps}
+    assert used == set(COMMANDS) | set(MANAGE)
+
+
+def test_every_verb_is_explained() -> None:
+    text = (Path(__file__).parent / "README.md").read_text()
+    for verb in [*COMMANDS, *MANAGE]:
+        assert f"\n| `{verb}" in text or f" `{verb}" in text, verb
+
+
+def test_a_wrong_outcome_is_found() -> None:
+    text = "define Q\n    refused QUEUE_EXISTS Q\n"
+    assert render(played(parse(text), OnCore())) == "define Q\n    ok\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("frobnicate Q\n", "no verb 'frobnicate'"),
+        ("define Q\n   ok\n", "indented by 4"),
+        ("    ok\n", "without a command"),
+        ('put Q "a\n', "No closing quotation"),
+        ("advance soon\n", "is no duration"),
+        ("define Q\nopen Q output\nput Q a colour=red\n", "does not take colour"),
+    ],
+)
+def test_a_transcript_that_is_wrong_is_told(text: str, words: str) -> None:
+    with pytest.raises(TranscriptError, match=words):
+        played(parse(text), OnCore())
+
+
+def test_what_is_rendered_is_read_again() -> None:
+    text = "# a\n\ndefine Q\n    ok\n\n# b\nbob: get Q\n    one\n    two\n# end\n"
+    assert render(parse(text)) == text

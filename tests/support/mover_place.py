@@ -1,0 +1,189 @@
+"""One queue manager's topics on a real Kafka, for tests of movers: a ledger to copy from, written
+without an owner, and what a reader of committed records finds on the other side."""
+
+import itertools
+import os
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, Message, TopicPartition
+from confluent_kafka import admin as kafka_admin
+
+from adapter.core import records as r
+from adapter.core.model.message import Message as Body
+from adapter.format import descriptor, entries, names, progress
+from adapter.format.progress import Progress
+from adapter.ledger.kafka import KafkaLedger, LedgerSettings
+from adapter.movers.settings import MoverSettings
+from adapter.topics import Topics, TopicSettings, ledger_spec
+
+WAIT_S = 30.0
+LANES = 10
+PUT_TIME_MS = 1_700_000_000_000
+
+
+class Copied:
+    """One copy as a plain Kafka consumer sees it, its descriptor read."""
+
+    def __init__(self, record: Message) -> None:
+        headers = dict(record.headers() or [])
+        header = headers[descriptor.HEADER]
+        assert isinstance(header, bytes)
+        value = record.value() or b""
+        self.message, self.position = descriptor.decode(header, value)
+        self.body = value
+        self.lane = record.partition()
+        self.timestamp = record.timestamp()[1]
+        self.offset = record.offset()
+
+
+class MoverPlace:
+    """Writes a ledger, and reads what was copied from it. close() lets go of Kafka."""
+
+    def __init__(self, bootstrap_servers: str, queue_manager: str) -> None:
+        self.servers = bootstrap_servers
+        self.settings = MoverSettings(
+            queue_manager=queue_manager,
+            bootstrap_servers=bootstrap_servers,
+            topics=TopicSettings.for_brokers(1),
+        )
+        self.admin = kafka_admin.AdminClient({"bootstrap.servers": bootstrap_servers})
+        self.topics = Topics(bootstrap_servers, self.settings.topics)
+        self.topics.ensure([ledger_spec(self.settings.ledger.topic)])
+        self.written: dict[tuple[str, int], list[bytes]] = defaultdict(list)
+        """The bodies that were put to each lane, in order."""
+        self._ledger = KafkaLedger(
+            LedgerSettings(bootstrap_servers=bootstrap_servers, topic=self.settings.ledger.topic)
+        )
+        self._durable = threading.Condition()
+        self._durable_n = 0
+        self._n = 0
+        self._numbers = itertools.count()
+        self._seqs: dict[tuple[str, int], itertools.count[int]] = defaultdict(itertools.count)
+        self._ledger.on_durable = self._on_durable
+        self.take_over()
+
+    def close(self) -> None:
+        self._ledger.close()
+
+    def take_over(self) -> None:
+        """As an owner does when it starts."""
+        self.flush()
+        self._ledger.take_over(os.urandom(16), "a test", lambda _entry: None)
+        self._n = self._durable_n = 0
+
+    def append(self, *records: r.Record) -> None:
+        """Write an entry; the caller may want to flush()."""
+        self._n = self._ledger.append(entries.encode(records))
+
+    def flush(self) -> int:
+        """Wait until what was appended is durable; the offset of the ledger's last record."""
+        with self._durable:
+            assert self._durable.wait_for(lambda: self._durable_n >= self._n, WAIT_S)
+        return self.end(self.settings.ledger.topic) - 1
+
+    def define(self, *queues: str, incarnation: int = 0) -> None:
+        self.append(*(r.QueueDefined(queue, incarnation, {}) for queue in queues))
+
+    def unit(self, queues: Iterable[str], lanes: Iterable[int] = range(LANES)) -> r.UnitCommitted:
+        """A unit of a message to each lane of each queue; every body is a number of its own."""
+        unit = os.urandom(24)
+        places = [(queue, lane) for queue in queues for lane in lanes]
+        puts = [self._placed(index, len(places), *place) for index, place in enumerate(places)]
+        return r.UnitCommitted(unit, len(places), puts, [], "commit", None)
+
+    def copies(self, queue: str, incarnation: int = 0) -> dict[int, list[Copied]]:
+        """What a read_committed consumer finds, by lane in order of offsets."""
+        found: dict[int, list[Copied]] = {lane: [] for lane in range(LANES)}
+        for record in self.read(self.topic(queue, incarnation)):
+            copied = Copied(record)
+            found[copied.lane or 0].append(copied)
+        return found
+
+    def check(self, *queues: str, incarnation: int = 0) -> None:
+        """Every message once, each lane in order, no unit in part, nothing else."""
+        for queue in queues:
+            copies = self.copies(queue, incarnation)
+            for lane, copied in copies.items():
+                assert [one.body for one in copied] == self.written[queue, lane], (queue, lane)
+                assert [one.position.seq for one in copied] == list(range(len(copied)))
+
+    def topic(self, queue: str, incarnation: int = 0) -> str:
+        return names.queue_topic(self.settings.queue_manager, queue, incarnation)
+
+    def progress(self) -> list[Progress]:
+        """All that the stream mover has committed."""
+        records = [
+            record for record in self.read(self.settings.progress_topic) if not record.partition()
+        ]
+        return [progress.decode(record.value() or b"") for record in records]
+
+    def read(self, topic: str) -> list[Message]:
+        """All committed records of a topic, by partition."""
+        partitions = self.admin.list_topics(topic, WAIT_S).topics[topic].partitions
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.servers,
+                "group.id": "test",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                "auto.offset.reset": "error",
+                "fetch.wait.max.ms": 20,
+            }
+        )
+        consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+        found: list[Message] = []
+        ended: set[int | None] = set()
+        deadline_s = time.monotonic() + WAIT_S
+        while len(ended) < len(partitions):
+            assert time.monotonic() < deadline_s, f"{topic} was not read"
+            for record in consumer.consume(10_000, 0.05):
+                error = record.error()
+                if error is None:
+                    found.append(record)
+                else:
+                    assert error.code() == KafkaError._PARTITION_EOF, error
+                    ended.add(record.partition())
+        consumer.close()
+        return found
+
+    def is_open(self, *queues: str) -> bool:
+        """Whether a transaction is open on a topic of these queues: its stable end lags."""
+        places = [
+            TopicPartition(self.topic(queue), lane) for queue in queues for lane in range(LANES)
+        ]
+        ends = self._ends(places, IsolationLevel.READ_UNCOMMITTED)
+        return ends != self._ends(places, IsolationLevel.READ_COMMITTED)
+
+    def end(self, topic: str, partition: int = 0) -> int:
+        return self._ends([TopicPartition(topic, partition)], IsolationLevel.READ_UNCOMMITTED)[0]
+
+    def _ends(self, places: list[TopicPartition], isolation: IsolationLevel) -> list[int]:
+        latest: Any = vars(kafka_admin)["OffsetSpec"].latest()  # its stubs leave it out
+        asked = dict.fromkeys(places, latest)
+        found = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=WAIT_S)
+        return [found[place].result(WAIT_S).offset for place in places]
+
+    def _placed(self, index: int, size: int, queue: str, lane: int) -> r.Placed:
+        body = b"%08d" % next(self._numbers)
+        self.written[queue, lane].append(body)
+        message = Body(
+            body=body,
+            message_id=os.urandom(24),
+            correlation_id=bytes(24),
+            group_id=bytes(24),
+            priority=lane,
+            persistence=1,
+            put_time_ms=PUT_TIME_MS + index,
+        )
+        seq = next(self._seqs[queue, lane])
+        return r.Placed(queue, lane, seq, 0, index, index % LANES, min(size, LANES), message)
+
+    def _on_durable(self, n: int) -> None:
+        with self._durable:
+            self._durable_n = n
+            self._durable.notify_all()

@@ -50,8 +50,8 @@ def _input_modes(queue: Queue, modes: int) -> int:
     if not modes & INPUT:
         return modes
     attributes = queue.attributes
-    if not attributes.share:
-        modes |= EXCLUSIVE
+    if not attributes.share or attributes.def_input_open_option == "EXCLUSIVE":
+        modes |= EXCLUSIVE  # as the queue says (MQOO_INPUT_AS_Q_DEF)
     if queue.exclusive or (modes & EXCLUSIVE and queue.open_input):
         raise Refusal(
             Reason.QUEUE_IN_USE,

@@ -324,6 +324,17 @@ def test_queues_are_opened_for_what_is_done(qm: adapter.Connection, connect: Con
     qm.queue("Q", open_for="browse")
 
 
+def test_input_is_opened_as_the_queue_says(qm: adapter.Connection, connect: Connect) -> None:
+    qm.define_queue("R", def_input_open_option="EXCLUSIVE")
+    qm.define_queue("S", share=False)
+    for name in ("R", "S"):
+        assert qm.queue(name).get() is None
+        with pytest.raises(e.QueueInUse, match="exclusive input"):
+            connect().queue(name).get()
+    assert qm.queue("Q").get() is None
+    assert connect().queue("Q").get() is None
+
+
 def test_administration(qm: adapter.Connection) -> None:
     qm.define_queue("R", max_depth=5, msg_delivery_sequence="FIFO", description="a queue")
     (described,) = qm.queues("R")

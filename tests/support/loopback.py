@@ -259,9 +259,7 @@ class Loopback:
         return executed.replies
 
     def _tick(self) -> None:
-        executed = dispatch.pass_time(self.qm, _now_ms())
-        self._records += [record for record in executed.records if record.logged]
-        self._send(executed.replies)
+        self._send(self._done(dispatch.pass_time(self.qm, _now_ms())))  # and again if it was early
 
     def _send(self, replies: list[Reply]) -> None:
         by_client: dict[int, list[frames.Answer]] = {}

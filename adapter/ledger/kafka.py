@@ -207,7 +207,7 @@ class Writer:
 
     def _reported(self, error: KafkaError | None, message: Message) -> None:
         """Take one delivery report, in poll, in the order of the appends."""
-        if self._failure or self._stopped or self._term is None:
+        if self._failure or self._term is None:
             return
         n = n_of(message.value() or b"")
         offset = offset_of(message)

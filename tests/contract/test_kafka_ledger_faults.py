@@ -38,8 +38,9 @@ from tests.support.watch import Watch
 IN_FLIGHT = 5
 # One record a request, so that several requests are really in flight.
 ONE_BY_ONE = {"batch.num.messages": 1}
-# Far below the ledger's own, so that a test can wait for them.
-IMPATIENT = {"socket.timeout.ms": 400}
+# Far below the ledger's own, so that a test can wait for them; far above what a busy machine takes.
+IMPATIENT = {"socket.timeout.ms": 1000}
+MESSAGE_TIMEOUT_MS = 3000
 
 
 class Owner:
@@ -135,16 +136,25 @@ class Stage:
         return [entry.payload for entry in take(self.place.ledger())[1]]
 
 
+@pytest.fixture(scope="module")
+def ready_kafka(kafka: LocalKafka) -> LocalKafka:
+    """The shared broker, once it hands out producer ids: one just started takes a while to."""
+    place = KafkaPlace(kafka.bootstrap_servers, "mq.READY.ledger")
+    take(place.ledger())
+    place.close()
+    return kafka
+
+
 @pytest.fixture
-def stage(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[Stage]:
-    stage = Stage(kafka, f"mq.{unique_name()}.ledger")
+def stage(ready_kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[Stage]:
+    stage = Stage(ready_kafka, f"mq.{unique_name()}.ledger")
     with stage.proxy:
         yield stage
         stage.place.close()
 
 
 def test_responses_lost_beyond_the_message_timeout(stage: Stage) -> None:
-    owner = stage.owner({**ONE_BY_ONE, **IMPATIENT}, message_timeout_ms=1500)
+    owner = stage.owner({**ONE_BY_ONE, **IMPATIENT}, message_timeout_ms=MESSAGE_TIMEOUT_MS)
     owner.append_durably(20)
     stage.proxy.drop_replies()
     owner.append(IN_FLIGHT)
@@ -162,7 +172,7 @@ def test_responses_lost_beyond_the_message_timeout(stage: Stage) -> None:
 
 
 def test_responses_lost_and_the_same_ledger_takes_over_again(stage: Stage) -> None:
-    first = stage.owner({**ONE_BY_ONE, **IMPATIENT}, message_timeout_ms=1000)
+    first = stage.owner({**ONE_BY_ONE, **IMPATIENT}, message_timeout_ms=MESSAGE_TIMEOUT_MS)
     first.append_durably(5)
     stage.proxy.drop_replies()
     first.append(IN_FLIGHT)

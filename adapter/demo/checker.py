@@ -103,10 +103,10 @@ class Unit:
 
     def complete(self) -> bool:
         """Whether every index from 0 was there, in the unit and in each queue's share of it."""
-        whole = self.seen == (1 << self.size) - 1
-        return whole and sum(self.share_size.values()) == self.size and all(
-            seen == (1 << self.share_size[queue]) - 1 for queue, seen in self.share_seen.items()
-        )  # fmt: skip
+        shares = self.share_seen.items()
+        return self.seen == (1 << self.size) - 1 and all(
+            seen == (1 << self.share_size[queue]) - 1 for queue, seen in shares
+        )
 
 
 class Check:

@@ -48,6 +48,7 @@ def test_finds_a_dropped_record(queue: str) -> None:
     report = checker.check(LINES, records)
     assert not report["ok"]
     assert report["lost"] == 1
+    assert report["broken_numbering"] == 1
     assert report["duplicated"] == report["altered"] == 0
 
 
@@ -202,6 +203,21 @@ def test_finds_a_unit_that_the_producer_did_not_put() -> None:
     assert not report["ok"]
     assert report["broken_units"] > 0
     assert report["lost"] == report["altered"] == 0
+
+
+@pytest.mark.parametrize("size", ["unit_size", "queue_unit_size"])
+def test_finds_a_unit_whose_last_message_is_missing(size: str) -> None:
+    """Everything that came agrees that there was one more."""
+    unit = RIGHT[position(RIGHT, "DONE", 150)].descriptor["unit"]
+    records = [
+        told(found, **{size: found.descriptor[size] + 1})
+        if found.descriptor["unit"] == unit
+        else found
+        for found in RIGHT
+    ]
+    report = checker.check(LINES, records)
+    assert report["broken_units"] == 1
+    assert sum(report[kind] for kind in checker.KINDS) == 1
 
 
 @pytest.mark.parametrize("number", [0, 1, 5, 6, 13])

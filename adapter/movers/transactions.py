@@ -130,6 +130,7 @@ class Turns:
     def meaning(self, failure: object, doing: str) -> Fenced | Doubtful:
         """Say what it means that a call of the producer raised something."""
         error = error_of(failure) if isinstance(failure, KafkaException | KafkaError) else None
+        self._hear()
         trouble = self._troubles[self._turn]
         if trouble.is_fenced or (error is not None and error.code() in FENCED_CODES):
             return Fenced(
@@ -149,6 +150,11 @@ class Turns:
         self.open = False
         self._producers = []
 
+    def _hear(self) -> None:
+        """Let the log lines in that say why: a produce that fails has heard none of them."""
+        if self._turn < len(self._producers):  # or else it could not even be made
+            raised(lambda: self._producers[self._turn].poll(0))
+
     def _make(self, transactional_id: str) -> Producer:
         settings = producer_settings(self._settings, transactional_id, self._troubles[self._turn])
         try:
@@ -157,17 +163,25 @@ class Turns:
             raise self.meaning(error, "making a producer") from error
 
     def _call(self, doing: str, call: Callable[[Producer], T]) -> T:
-        """Call the producer whose turn it is, and give what it raises a meaning.
-
-        After an error that is fatal to the producer, callbacks run while an exception is being
-        raised, and what arrives here may be anything: a SystemError, even an object that no class
-        in an except clause matches and that nothing may be raised from.
-        """
-        failure: object
-        try:
-            return call(self._producers[self._turn])
-        except:  # noqa: E722
-            failure = sys.exc_info()[1]
+        """Call the producer whose turn it is, and give what it raises a meaning."""
+        results: list[T] = []
+        failure = raised(lambda: results.append(call(self._producers[self._turn])))
         if isinstance(failure, KeyboardInterrupt | SystemExit):
             raise failure
-        raise self.meaning(failure, doing)
+        if failure is not None:
+            raise self.meaning(failure, doing)
+        return results[0]
+
+
+def raised(call: Callable[[], object]) -> object:
+    """Return what a call of a producer raised, or None.
+
+    After an error that is fatal to the producer, its callbacks run while an exception is being
+    raised, and what arrives here may be anything: a SystemError, even an object that no class in an
+    except clause matches, and that nothing may be raised from.
+    """
+    try:
+        call()
+    except:  # noqa: E722
+        return sys.exc_info()[1]
+    return None

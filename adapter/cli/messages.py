@@ -83,6 +83,11 @@ def as_line(message: adapter.Message) -> str:
     return f"{heading}{times}  {shown}"
 
 
+def counted(count: int) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{count} message{'' if count == 1 else 's'}"
+
+
 def time_of(when: datetime | None) -> str:
     """A time as people write it, UTC."""
     if when is None:

@@ -85,7 +85,7 @@ def put(
     ):
         count = put_all(qm, opened, source, given, unit_size, as_json)
     if not as_json:
-        click.echo(f"{count} message{'' if count == 1 else 's'} put on {queue}")
+        click.echo(f"{messages.counted(count)} put on {queue}")
 
 
 def put_all(
@@ -113,10 +113,10 @@ def put_all(
                 )
     except Error as problem:
         if count:
-            raise failures.Failed(f"{problem}; the {count} messages before are put") from problem
+            raise failures.Failed(f"{problem}; put before: {messages.counted(count)}") from problem
         raise
     except KeyboardInterrupt:
-        failures.tell(f"interrupted: {count} messages are put")
+        failures.tell(f"interrupted; put before: {messages.counted(count)}")
         raise
     return count
 

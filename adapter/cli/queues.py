@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import adapter
-from adapter.cli import options, output
+from adapter.cli import messages, options, output
 from adapter.core.attributes import QUEUE_ATTRIBUTES, Row
 from adapter.errors import QueueNotFound
 
@@ -141,4 +141,4 @@ def purge(name: str, qmgr: str, as_json: bool) -> None:
     if as_json:
         output.emit({"queue": name, "purged": count})
     else:
-        click.echo(f"{count} message{'' if count == 1 else 's'} purged from {name}")
+        click.echo(f"{messages.counted(count)} purged from {name}")

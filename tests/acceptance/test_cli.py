@@ -205,7 +205,7 @@ def test_a_put_that_waits_for_lines_puts_each_at_once(mqk: Shell) -> None:
     putting.send_signal(signal.SIGINT)
     _out, err = putting.communicate(timeout=TIMEOUT_S)
     assert putting.returncode == 130
-    assert "interrupted: 1 messages are put" in err
+    assert "interrupted; put before: 1 message" in err
 
 
 def test_a_queue_manager_in_the_foreground_ends_on_ctrl_c(

@@ -73,7 +73,7 @@ def test_what_was_put_before_a_refusal_is_told(at: Mqk, manager: TestQueueManage
     said = at("put", "Q", stdin=b"1\n2\n3\n")
     assert said.status == 1
     assert "queue Q is full" in said.err
-    assert "[MQRC_Q_FULL]; the 2 messages before are put" in said.err
+    assert "[MQRC_Q_FULL]; put before: 2 messages" in said.err
     assert bodies(manager) == [b"1", b"2"]
 
 
@@ -82,7 +82,7 @@ def test_a_unit_that_is_refused_is_not_put_at_all(at: Mqk, manager: TestQueueMan
         qm.alter_queue("Q", max_depth=3)
     said = at("put", "Q", "--unit-size", 2, stdin=b"1\n2\n3\n4\n")
     assert said.status == 1
-    assert "the 2 messages before are put" in said.err
+    assert "put before: 2 messages" in said.err
     assert bodies(manager) == [b"1", b"2"]
 
 

@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import adapter
 from adapter.testing import TestQueueManager
@@ -82,6 +84,14 @@ def test_s2_01_a_unit_that_was_lost_is_reported_and_leaves_nothing(
     assert bodies(qm) == []
 
 
+def test_s2_01_two_sends_are_two_messages(qm: adapter.Connection) -> None:
+    """S2.1, the negative: once is counted by send, not by content. A program that sends again by
+    itself has two messages: so a retry that was not recognised would show in these tests."""
+    qm.put("Q", "again")
+    qm.put("Q", "again")
+    assert bodies(qm) == ["again", "again"]
+
+
 def test_s2_02_messages_arrive_in_the_order_of_their_unit(qm: adapter.Connection) -> None:
     """S2.2: they arrive in the order in which the transaction sent them: the numbers read back
     ascend within each unit."""
@@ -96,6 +106,14 @@ def test_s2_02_messages_arrive_in_the_order_of_their_unit(qm: adapter.Connection
     assert [m.body.decode() for m in got] == [f"{u}.{i}" for u in range(5) for i in range(20)]
 
 
+def test_s2_02_order_is_that_of_the_sends_and_of_nothing_else(qm: adapter.Connection) -> None:
+    """S2.2, the negative: not the order of the bodies, nor of ids that the program gave."""
+    with qm.unit():
+        for number in (3, 1, 2):
+            qm.put("Q", str(number), message_id=bytes((number,)) * 24)
+    assert bodies(qm) == ["3", "1", "2"]
+
+
 def test_s2_03_one_unit_of_two_arrives_whole_and_in_order_after_a_retry(
     manager: TestQueueManager, qm: adapter.Connection
 ) -> None:
@@ -108,6 +126,22 @@ def test_s2_03_one_unit_of_two_arrives_whole_and_in_order_after_a_retry(
     assert bodies(qm) == ["A1", "A2"]
     assert qm.outcome(unit.id) == "committed"
     assert qm.statistics()["reconnects"] >= 1
+
+
+def test_s2_03_a_unit_whose_send_was_lost_is_done_again(
+    manager: TestQueueManager, qm: adapter.Connection
+) -> None:
+    """S2.3, the other retry: the reply to a send inside the unit is lost, and the unit with the
+    connection. Its sender is told, does it again, and exactly [A1, A2] arrive."""
+    unit = qm.unit()
+    unit.begin()
+    qm.put("Q", "A1", unit=unit)
+    manager.drop_next_reply()
+    with pytest.raises(adapter.errors.BackedOut):
+        qm.put("Q", "A2", unit=unit)
+    assert bodies(qm) == []
+    put_in_unit(qm, ["A1", "A2"])
+    assert bodies(qm) == ["A1", "A2"]
 
 
 def test_s2_04_s2_05_only_the_order_within_a_unit_is_promised(manager: TestQueueManager) -> None:
@@ -162,6 +196,32 @@ def is_legal_merge(listing: Sequence[str]) -> bool:
     return at["A1"] < at["A2"] and at["B1"] < at["B2"]
 
 
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(schedule=st.permutations(["A", "A", "A", "B", "B", "B"]))
+def test_s2_05_whatever_the_schedule(qm: adapter.Connection, schedule: list[str]) -> None:
+    """S2.5: over every schedule of two sends and a commit of each, only A1<A2 and B1<B2 hold; the
+    commits decide the rest, not the sends."""
+    units = {letter: qm.unit() for letter in "AB"}
+    steps = dict.fromkeys("AB", 0)
+    commits = []
+    for letter in schedule:
+        steps[letter] += 1
+        if steps[letter] == 1:
+            units[letter].begin()
+        if steps[letter] < 3:
+            qm.put("Q", f"{letter}{steps[letter]}", unit=units[letter])
+        else:
+            units[letter].commit()
+            commits.append(letter)
+    listing = [message.body.decode() for message in drain(qm)]
+    assert is_legal_merge(listing)
+    assert listing == [f"{letter}{number}" for letter in commits for number in (1, 2)]
+
+
 def test_s2_06_the_order_of_two_units_is_that_of_their_successful_commits(
     qm: adapter.Connection,
 ) -> None:
@@ -210,6 +270,15 @@ def test_s2_07_the_messages_of_a_unit_are_grouped_together(qm: adapter.Connectio
     assert units == [b.id] * 3 + [a.id] * 3
 
 
+def test_s2_07_without_units_messages_alternate(qm: adapter.Connection) -> None:
+    """S2.7, the negative: it is the transaction that groups them, not the sender."""
+    one, other = qm.queue("Q"), qm.queue("Q")
+    for number in (1, 2):
+        one.put(f"A{number}")
+        other.put(f"B{number}")
+    assert bodies(qm) == ["A1", "B1", "A2", "B2"]
+
+
 def test_s2_08_within_a_group_messages_are_in_send_order(qm: adapter.Connection) -> None:
     """S2.8: a group of k messages is read back 1..k, also beside another group."""
     put_in_unit(qm, ["other"])
@@ -217,6 +286,15 @@ def test_s2_08_within_a_group_messages_are_in_send_order(qm: adapter.Connection)
     assert bodies(qm) == ["other", *(str(number) for number in range(1, 51))]
     sizes = {(message.unit_index, message.unit_size) for message in drain(qm)[1:]}
     assert sizes == {(index, 50) for index in range(50)}
+
+
+def test_s2_08_among_priorities_the_higher_comes_first(qm: adapter.Connection) -> None:
+    """S2.8, the negative: send order holds within a group of one priority, as in a transactional
+    queue; a queue with priorities delivers those first."""
+    with qm.unit():
+        qm.put("Q", "1", priority=1)
+        qm.put("Q", "2", priority=9)
+    assert bodies(qm) == ["2", "1"]
 
 
 def test_s2_09_nothing_is_sent_before_the_commit(qm: adapter.Connection) -> None:
@@ -246,6 +324,18 @@ def test_s2_10_the_order_of_groups_is_that_of_the_commits(qm: adapter.Connection
     put_in_unit(qm, ["A1"])
     b.commit()
     assert bodies(qm) == ["A1", "B1"]
+
+
+def test_s2_10_whoever_commits_first_comes_first(qm: adapter.Connection) -> None:
+    """S2.10, the negative: with the same sends, B's group precedes A's if B commits first."""
+    a, b = qm.unit(), qm.unit()
+    a.begin()
+    b.begin()
+    qm.put("Q", "A1", unit=a)
+    qm.put("Q", "B1", unit=b)
+    b.commit()
+    a.commit()
+    assert bodies(qm) == ["B1", "A1"]
 
 
 def interleave(qm: adapter.Connection) -> None:
@@ -307,6 +397,14 @@ def test_s2_15_a_consumer_detects_a_missing_head_or_tail(qm: adapter.Connection)
     assert incomplete_units(got) == set()
     assert incomplete_units(got[1:]) == {got[0].unit_id}  # the head is missing
     assert incomplete_units([got[0], got[1], got[3]]) == {got[0].unit_id}  # the tail is missing
+
+
+def test_s2_15_a_missing_middle_is_detected_by_the_numbering(qm: adapter.Connection) -> None:
+    """S2.15: index and size of the unit tell what head and tail alone do not."""
+    put_in_unit(qm, ["A1", "A2", "A3"])
+    first, _, last = drain(qm)
+    assert incomplete_units([first, last]) == set()
+    assert {first.unit_index, last.unit_index} != set(range(first.unit_size or 0))
 
 
 def incomplete_units(messages: Sequence[adapter.Message]) -> set[bytes | None]:

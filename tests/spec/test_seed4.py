@@ -1,6 +1,12 @@
 """Seed 4, trigger events: so far S4.47, the backout count that ends a loop."""
 
+import pytest
+
 import adapter
+import adapter.testing
+
+THRESHOLD = 3
+ROUNDS = 10
 
 
 def test_s4_47_the_backout_count_rises_by_one_per_rollback(qm: adapter.Connection) -> None:
@@ -41,3 +47,48 @@ def test_s4_47_a_commit_does_not_count(qm: adapter.Connection) -> None:
     second = qm.get("Q")
     assert second is not None
     assert second.backout_count == 0
+
+
+def serve(qm: adapter.Connection, reads_the_count: bool) -> int:
+    """A server that cannot process its message: how often it starts until the queue is empty."""
+    for rounds in range(ROUNDS):
+        try:
+            with qm.unit():
+                message = qm.get("Q")
+                if message is None:
+                    return rounds
+                if not reads_the_count or message.backout_count < THRESHOLD:
+                    raise ValueError("the part is not in stock")
+                qm.put("ASIDE", message)
+        except ValueError:
+            continue
+    return ROUNDS
+
+
+@pytest.mark.parametrize("reads_the_count", [True, False])
+def test_s4_47_a_program_that_reads_the_count_ends_the_loop(
+    qm: adapter.Connection, reads_the_count: bool
+) -> None:
+    """S4.47: the loop in which a server rolls its get back and is started again (S4.45, S4.46) ends
+    because the program reads the count; one that does not read it goes on for ever."""
+    qm.define_queue("ASIDE")
+    qm.put("Q", "poison")
+    rounds = serve(qm, reads_the_count)
+    assert rounds == (THRESHOLD + 1 if reads_the_count else ROUNDS)
+    assert qm.queue("ASIDE").depth() == (1 if reads_the_count else 0)
+    assert qm.queue("Q").depth() == (0 if reads_the_count else 1)
+
+
+def test_s4_47_a_restart_does_not_reset_the_count(
+    manager: adapter.testing.TestQueueManager, qm: adapter.Connection
+) -> None:
+    """S4.47: what fails repeatedly is detected also if the queue manager died in between."""
+    qm.put("Q", "poison")
+    with qm.unit() as unit:
+        qm.get("Q")
+        unit.backout()
+    manager.crash()
+    manager.start()
+    message = qm.get("Q")
+    assert message is not None
+    assert message.backout_count == 1

@@ -4,39 +4,15 @@
 """
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from adapter import testing
 from adapter.core.model.manager import Limits
-from tests.scenarios.drivers import Driver, OnCore, OnServer
-from tests.scenarios.language import Transcript, TranscriptError, call_of, parse, render
-from tests.scenarios.world import COMMANDS, MANAGE, World
-
-TRANSCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
-
-
-def name_of(path: Path) -> str:
-    return path.stem
-
-
-def limits_of(transcript: Transcript) -> dict[str, Any]:
-    """Return the queue manager's limits, if the transcript begins with some."""
-    call = call_of(transcript.steps[0].command)
-    options = call.options if call.verb == "limits" else {}
-    return {name: int(value) for name, value in options.items()}
-
-
-def played(transcript: Transcript, driver: Driver) -> Transcript:
-    """Return the transcript with the outcomes that this driver has."""
-    world = World(driver)
-    for step in transcript.steps[bool(limits_of(transcript)) :]:
-        try:
-            step.outcome = world.do(step.command)
-        except (TranscriptError, LookupError, ValueError) as error:
-            raise TranscriptError(f"line {step.line}: {step.command!r}: {error!r}") from error
-    return transcript
+from tests.scenarios.drivers import OnCore, OnServer
+from tests.scenarios.language import TranscriptError, call_of, parse, render
+from tests.scenarios.transcripts import TRANSCRIPTS, limits_of, name_of, played
+from tests.scenarios.world import COMMANDS, MANAGE
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=name_of)

@@ -1,4 +1,4 @@
-"""A crowd on one connection while the queue manager crashes and cuts: everything once, in order."""
+"""A crowd on one connection while the queue manager crashes and connections break: all once."""
 
 import logging
 import random
@@ -8,11 +8,12 @@ from collections.abc import Callable
 import pytest
 
 import adapter
-from tests.support.loopback import Loopback
+from tests.support.loopback import Command, Loopback
 
 THREADS = 8
 MESSAGES = 60
-FAULTS = 25
+CRASHES = 6
+CRASH_EVERY = 150  # commands
 JOIN_S = 60.0
 
 
@@ -43,18 +44,35 @@ def put(qm: adapter.Connection, number: int, failures: list[BaseException]) -> N
         failures.append(error)
 
 
-def disturb(server: Loopback, chance: random.Random, quiet: threading.Event) -> None:
-    """Crash, and cut at a random byte, until it is enough."""
-    for fault in range(FAULTS):
-        if quiet.wait(chance.uniform(0.005, 0.05)):
-            return
-        if fault % 4 == 0:
+class Disturbance:
+    """Now and then breaks the connection a command came on: at once, or behind some more bytes.
+
+    Every so many commands it asks for a crash, which another thread sees to.
+    """
+
+    def __init__(self, server: Loopback, seed: int) -> None:
+        self.crashes = threading.Semaphore(0)
+        self._server = server
+        self._chance = random.Random(seed)
+        self._commands = 0
+        server.before = self
+
+    def __call__(self, number: int, _command: Command) -> None:
+        self._commands += 1
+        if self._commands % CRASH_EVERY == 0 and self._commands < CRASH_EVERY * CRASHES:
+            self.crashes.release()
+        client = self._server.clients.get(number)
+        if client is not None and self._chance.random() < 1 / 40:
+            where = self._chance.choice(["received", "sent"])
+            setattr(client.budget, where, self._chance.randrange(400))
+
+
+def crash(server: Loopback, disturbance: Disturbance, over: threading.Event) -> None:
+    """Crash and start as often as asked, until it is over."""
+    while not over.is_set():
+        if disturbance.crashes.acquire(timeout=0.1):
             server.crash()
             server.start()
-        elif fault % 4 == 1:
-            server.cut_all()
-        else:
-            server.cut_after(**{chance.choice(["received", "sent"]): chance.randrange(1, 400)})
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -72,14 +90,14 @@ def test_everything_arrives_once(
     threads = [
         threading.Thread(target=put, args=(putting, n, failures)) for n in range(THREADS)
     ] + [threading.Thread(target=copy, args=(copying, seed * 100 + n, failures)) for n in range(4)]
-    quiet = threading.Event()
-    disturbing = threading.Thread(target=disturb, args=(server, random.Random(seed), quiet))
+    over = threading.Event()
+    disturbing = threading.Thread(target=crash, args=(server, Disturbance(server, seed), over))
     for thread in [*threads, disturbing]:
         thread.start()
     for thread in threads:
         thread.join(JOIN_S)
         assert not thread.is_alive()
-    quiet.set()
+    over.set()
     disturbing.join(JOIN_S)
     assert failures == []
     assert server.bodies("IN") == []

@@ -55,7 +55,9 @@ def main() -> int:
     parser.add_argument("--flights", type=int, required=True)
     told = parser.parse_args()
     lines = load(told.archive, told.flights)
-    with adapter.connect(told.address, application="demo producer") as qm:
+    with adapter.connect(
+        told.address, application="demo producer", reconnect_timeout_s=queues.AWAY_MAX_S
+    ) as qm:
         with qm.queue(queues.IN, open_for="output") as queue:
             tally = produce(queue, lines)
         figures: dict[str, Any] = msgspec.structs.asdict(tally)

@@ -8,3 +8,6 @@ DONE = "FLIGHTS.DONE"
 BACKOUT = "FLIGHTS.BACKOUT"
 BACKOUT_THRESHOLD = 3
 UNIT_SIZE = 100
+
+AWAY_MAX_S = 300.0
+"""How long worker and producer wait for a queue manager that is away: it reads its whole ledger."""

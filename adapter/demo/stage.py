@@ -20,6 +20,7 @@ from adapter.demo.commits import CommitWatch
 from adapter.demo.errors import DemoError
 from adapter.demo.processes import Process
 from adapter.demo.proxy import HOST, Proxy
+from adapter.errors import ConnectionBroken
 from adapter.localkafka import LocalKafka, free_port
 
 WORKERS = 2
@@ -27,6 +28,10 @@ START_TIMEOUT_S = 120.0
 """For the queue manager to serve: it reads its whole ledger, on a loaded machine."""
 HELD_TIMEOUT_S = 10.0
 """For each worker to ask for a commit, which they do many times a second."""
+
+
+RECONNECT_TIMEOUT_S = 20.0
+"""The demo itself only asks while the queue manager is meant to serve."""
 
 
 class Restart(Struct):
@@ -94,7 +99,9 @@ class Stage:
     def open(self) -> None:
         """Start the queue manager and define the queues."""
         self._start_manager()
-        self._qm = adapter.connect(self.address, application="demo")
+        self._qm = adapter.connect(
+            self.address, application="demo", reconnect_timeout_s=RECONNECT_TIMEOUT_S
+        )
         self._ends.callback(self._qm.close)
         for name in (queues.DONE, queues.BACKOUT):
             self._qm.define_queue(name)
@@ -116,7 +123,12 @@ class Stage:
         """Look at the queues, and whether everybody still works."""
         for process in self._cast:
             process.check()
-        status = {one.name: one for one in self.qm.queue_status("FLIGHTS.*")}
+        try:
+            status = {one.name: one for one in self.qm.queue_status("FLIGHTS.*")}
+        except ConnectionBroken:
+            assert self._manager is not None, "the queue manager was not started"
+            self._manager.check()  # if it has ended, its own words say why
+            raise
         return Depths(
             waiting=status[queues.IN].current_depth,
             done=status[queues.DONE].current_depth,

@@ -90,7 +90,9 @@ def main() -> int:
         stop.set()
 
     signal.signal(signal.SIGTERM, told)
-    with adapter.connect(address, application="demo worker") as qm:
+    with adapter.connect(
+        address, application="demo worker", reconnect_timeout_s=queues.AWAY_MAX_S
+    ) as qm:
         source = qm.queue(queues.IN)
         threading.Thread(target=close_when_told, args=(stop, source), daemon=True).start()
         with qm.queue(queues.DONE, open_for="output") as results:

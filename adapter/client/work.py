@@ -80,11 +80,9 @@ def units(
     until_s = time.monotonic() + wait_ms / 1000
     while not queue.is_closed:
         try:
-            work = _get(queue, channel, handle(), size, wait_ms)
-        except BackedOut:  # the connection was lost while the get waited: nothing was got
-            if wait_ms > 0:
-                wait_ms = max(int((until_s - time.monotonic()) * 1000), 0)
-            continue
+            work = _get(queue, channel, handle(), size, _left_ms(wait_ms, until_s))
+        except BackedOut:
+            continue  # the connection was lost while the get waited: nothing was got
         except (ConnectionBroken, NotOpen):
             if _was_closed(queue):
                 return
@@ -96,6 +94,11 @@ def units(
             if work.failed and queue.pause(retry_delay_s):
                 return
         until_s = time.monotonic() + wait_ms / 1000
+
+
+def _left_ms(wait_ms: int, until_s: float) -> int:
+    """Say how long the next get may wait, if all of them together may wait until then."""
+    return wait_ms if wait_ms <= 0 else max(int((until_s - time.monotonic()) * 1000), 0)
 
 
 def _was_closed(queue: Queue) -> bool:

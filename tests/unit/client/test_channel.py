@@ -114,6 +114,27 @@ def test_sixteen_threads_share_a_connection(
     assert figures["followed"] > 16
 
 
+def test_a_unit_may_be_shared_by_threads(
+    server: Loopback, qm: adapter.Connection, threads: Threads
+) -> None:
+    queue = qm.queue("Q")
+    barrier = threading.Barrier(8)
+    unit = qm.unit()
+    unit.begin()
+
+    def put() -> None:
+        barrier.wait(JOIN_S)
+        queue.put(b"x", unit=unit)
+
+    for _ in range(8):
+        threads.start(put)
+    threads.join()
+    unit.commit()
+    assert threads.raised == []
+    assert server.bodies("Q") == [b"x"] * 8
+    assert server.count(c.Begin) == 1
+
+
 def test_the_lead_is_handed_over_at_once(
     server: Loopback, qm: adapter.Connection, threads: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:

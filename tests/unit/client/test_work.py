@@ -245,6 +245,25 @@ def test_a_get_that_waits_in_the_loop_outlives_a_lost_connection(
     assert qm.statistics()["connections_lost"] >= 3
 
 
+def test_lost_connections_do_not_make_the_loop_wait_longer_or_shorter(
+    server: Loopback, qm: adapter.Connection, queue: adapter.Queue
+) -> None:
+    waits: list[int] = []
+
+    def cut_twice(number: int, command: Command) -> None:
+        if isinstance(command, c.Get):
+            waits.append(command.wait_ms)
+            if len(waits) in (1, 2):
+                server.clients[number].cut()
+
+    queue.put(b"x")
+    server.before = cut_twice
+    work(queue, lambda _unit: None, timeout=0.5)
+    assert len(waits) == 4  # two cut, one that got, one that waited in vain
+    assert 500 >= waits[0] >= waits[1] >= waits[2]
+    assert waits[3] > 490
+
+
 def test_a_commit_in_doubt_is_not_swallowed(server: Loopback, connect: Connect) -> None:
     qm = connect(reconnect_timeout_s=0.2)
     qm.define_queue("Q")

@@ -1,0 +1,171 @@
+"""Every reason is given by something, or it is said why by nothing yet."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from adapter import testing
+from adapter.core import commands as c
+from adapter.core.model.manager import Limits
+from adapter.core.model.message import Message
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.results import Refused
+from adapter.owner.clock import SystemClock
+from adapter.server.connection import ClientConnection
+from adapter.server.listener import Listener
+from adapter.wire import frames
+from adapter.wire.session import ServerSession
+from tests.support.core import Client, client_on
+
+FIRST_UNIT = (1).to_bytes(16, "big") + (1).to_bytes(8, "big")  # of the first client of a Core
+NOT_YET = {
+    Reason.NOT_OPEN_FOR_INQUIRE: "attributes are asked for by name, not through a handle",
+}
+
+
+def put(**fields: object) -> c.Put:
+    return c.Put(1, [Message(**fields)])  # type: ignore[arg-type]
+
+
+def with_mode(mode: int) -> Callable[[Client], Client]:
+    """A client that has the queue open for one thing only."""
+
+    def reopen(client: Client) -> Client:
+        client.do(c.Close(1))
+        client.open(modes=mode)
+        return client
+
+    return reopen
+
+
+def inhibited(client: Client) -> Client:
+    client.do(c.AlterQueue("Q", {"inhibit_get": True, "inhibit_put": True}))
+    return client
+
+
+def filled(client: Client) -> Client:
+    client.put("a")
+    client.do(c.Close(1))
+    return client
+
+
+def full(client: Client) -> Client:
+    client.put("a")
+    client.put("b")
+    return client
+
+
+def as_it_is(client: Client) -> Client:
+    return client
+
+
+IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
+    Reason.QUEUE_NOT_FOUND: (as_it_is, c.PurgeQueue("NONE")),
+    Reason.QUEUE_EXISTS: (as_it_is, c.DefineQueue("Q")),
+    Reason.QUEUE_FULL: (full, put()),
+    Reason.QUEUE_NOT_EMPTY: (filled, c.DeleteQueue("Q")),
+    Reason.QUEUE_IN_USE: (as_it_is, c.DeleteQueue("Q")),
+    Reason.GET_INHIBITED: (inhibited, c.Get(1)),
+    Reason.PUT_INHIBITED: (inhibited, put()),
+    Reason.MESSAGE_TOO_LONG: (as_it_is, put(body=bytes(101))),
+    Reason.UNIT_TOO_LARGE: (as_it_is, c.Put(1, [Message(), Message()], FIRST_UNIT)),
+    Reason.BACKED_OUT: (as_it_is, c.Commit(bytes(24))),
+    Reason.HANDLE_NOT_OPEN: (as_it_is, c.Close(7)),
+    Reason.HANDLE_IN_USE: (as_it_is, c.Open(1, "Q", c.INPUT)),
+    Reason.NOT_OPEN_FOR_INPUT: (with_mode(c.OUTPUT), c.Get(1)),
+    Reason.NOT_OPEN_FOR_OUTPUT: (with_mode(c.INPUT), put()),
+    Reason.NOT_OPEN_FOR_BROWSE: (with_mode(c.INPUT), c.Browse(1)),
+    Reason.NOT_OPEN_FOR_SET: (with_mode(c.INPUT), c.SetAttributes(1, {})),
+    Reason.PRIORITY_ERROR: (as_it_is, put(priority=10)),
+    Reason.PERSISTENCE_ERROR: (as_it_is, put(persistence=2)),
+    Reason.EXPIRY_ERROR: (as_it_is, put(expiry_ms=0)),
+    Reason.IDENTIFIER_ERROR: (as_it_is, put(message_id=b"short")),
+    Reason.OPTIONS_ERROR: (as_it_is, c.Put(1, [])),
+    Reason.NAME_ERROR: (as_it_is, c.DefineQueue("no name")),
+    Reason.ATTRIBUTE_ERROR: (as_it_is, c.AlterQueue("Q", {"colour": 1})),
+    Reason.WAIT_INTERVAL_ERROR: (as_it_is, c.Get(1, wait_ms=-2)),
+    Reason.LIMIT_REACHED: (as_it_is, c.DefineQueue("SECOND")),
+    Reason.OUTCOME_UNKNOWN: (as_it_is, c.SessionResume(b"?" * 16, [], 0)),
+    Reason.OUT_OF_ORDER: (as_it_is, c.SessionOpen(b"another session!")),
+    Reason.PROPERTY_ERROR: (as_it_is, put(properties={"": 1})),
+    Reason.MESSAGE_TYPE_ERROR: (as_it_is, put(message_type=3)),
+}
+
+
+def from_frames(data: bytes) -> Reason:
+    """Why a connection is closed that begins with these bytes."""
+    goodbye = ServerSession("QM1").receive(data).goodbye
+    assert goodbye is not None
+    return Reason(goodbye.reason)
+
+
+def from_a_listener_without_owner() -> Reason:
+    async def admitted() -> Refused | None:
+        listener = Listener("QM1", SystemClock(), lambda: None)
+        return listener.admit(ClientConnection(listener, 1))
+
+    refused = asyncio.run(admitted())
+    assert refused is not None
+    return Reason(refused.reason)
+
+
+def from_a_server_that_stops() -> Reason:
+    with testing.queue_manager() as manager:
+        host, port = manager.address.split(":")
+        with socket.create_connection((host, int(port)), 10) as sock:
+            sock.sendall(frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
+            buffer, received = frames.FrameBuffer(), []
+            received += buffer.feed(sock.recv(65_536))
+            manager.stop()
+            while data := sock.recv(65_536):
+                received += buffer.feed(data)
+    goodbye = frames.decode_server_frame(received[-1])
+    assert isinstance(goodbye, frames.Goodbye)
+    return Reason(goodbye.reason.reason)
+
+
+ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
+    Reason.MALFORMED_REQUEST: lambda: from_frames(b"\0\0\0\1?"),
+    Reason.PROTOCOL_VERSION_ERROR: lambda: from_frames(frames.encode(frames.Hello(version=9))),
+    Reason.QUEUE_MANAGER_NAME_ERROR: lambda: from_frames(
+        frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION, queue_manager="OTHER"))
+    ),
+    Reason.QUEUE_MANAGER_NOT_AVAILABLE: from_a_listener_without_owner,
+    Reason.QUEUE_MANAGER_STOPPING: from_a_server_that_stops,
+}
+
+
+def test_every_reason_has_its_place() -> None:
+    places = [*IN_CORE, *ELSEWHERE, *NOT_YET]
+    assert sorted(places) == sorted(Reason), "each in one table"
+
+
+@pytest.mark.parametrize("reason", IN_CORE)
+def test_core_gives(reason: Reason) -> None:
+    prepare, command = IN_CORE[reason]
+    limits = Limits(queues=1, unit_messages=1)
+    client = prepare(client_on(max_message_length=100, max_depth=2, limits=limits))
+    client.begin()
+    assert client.refused(command) is reason
+
+
+@pytest.mark.parametrize("reason", ELSEWHERE)
+def test_the_connection_gives(reason: Reason) -> None:
+    assert ELSEWHERE[reason]() is reason
+
+
+def test_numbers_never_change_their_meaning() -> None:
+    """They are part of the protocol."""
+    assert (Reason.QUEUE_NOT_FOUND, Reason.BACKED_OUT, Reason.OUT_OF_ORDER) == (1, 10, 28)
+    assert [int(reason) for reason in Reason] == list(range(1, len(Reason) + 1))
+
+
+def test_a_refusal_says_what_it_is_about() -> None:
+    refusal = Refusal(Reason.QUEUE_FULL, "Q", "max_depth is 5")
+    assert (refusal.reason, refusal.name, refusal.detail) == (
+        Reason.QUEUE_FULL,
+        "Q",
+        "max_depth is 5",
+    )

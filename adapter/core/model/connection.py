@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from adapter.core.model.message import Place
 from adapter.core.model.queue import Queue
-
-if TYPE_CHECKING:
-    from adapter.core.model.unit import Unit
-    from adapter.core.model.waiter import Waiter
+from adapter.core.model.unit import Unit
+from adapter.core.model.waiter import Waiter
 
 START: Place = (-99, 0, 0)
 """A cursor before every message."""

@@ -6,9 +6,9 @@ how a message is encoded, nor where it is kept.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 ID_LENGTH = 24
 NO_ID = bytes(ID_LENGTH)
@@ -16,6 +16,9 @@ PRIORITY_AS_QUEUE = -1  # MQPRI_PRIORITY_AS_Q_DEF
 PERSISTENCE_AS_QUEUE = -1
 EXPIRY_UNLIMITED = -1
 PRIORITY_MAX = 9
+
+PROPERTIES_MAX = 1_000
+"""More than a rule allows: what has still more is refused before it is taken apart."""
 
 Place = tuple[int, int, int]
 """(-lane, seq, n): ascending order is the order of delivery; n > 0 for non-persistent messages."""
@@ -50,7 +53,8 @@ class Message(Struct, array_like=True, gc=False):
     reply_to_queue_manager: str = ""
     user: str = ""
     application: str = ""
-    properties: dict[str, Any] | None = None  # values: Property; checked when it is admitted
+    properties: Annotated[dict[str, Any], Meta(max_length=PROPERTIES_MAX)] | None = None
+    """Values: Property; checked, with the number of them, when it is admitted."""
     put_time_ms: int = 0
     expires_at_ms: int = 0
 

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from adapter.core.attributes import QueueAttributes
 from adapter.core.model.message import PRIORITY_MAX, Message, Place, Stored
 from adapter.core.model.places import Places
-
-if TYPE_CHECKING:
-    from adapter.core.model.waiter import Waiter
+from adapter.core.model.waiter import Waiter
 
 LANES = PRIORITY_MAX + 1
 ID_FIELDS = ("message_id", "correlation_id", "group_id")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.commands import Get, Request
-from adapter.core.model.connection import Handle
 
 
 class Waiter(Struct, eq=False):
@@ -13,6 +12,5 @@ class Waiter(Struct, eq=False):
 
     request: Request
     command: Get
-    handle: Handle
     deadline_ms: int
     ended: bool = False

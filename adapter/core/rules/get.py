@@ -183,7 +183,8 @@ def next_served(
         if not queue.available_count:
             break
         waiter.request.now_ms = now_ms
-        given = give(qm, waiter.request, waiter.command, waiter.handle, expired)
+        handle = qm.connections[waiter.request.connection].handles[waiter.command.handle]
+        given = give(qm, waiter.request, waiter.command, handle, expired)
         if given is not None:
             return waiter, given
         if expired:
@@ -205,7 +206,7 @@ def _park(qm: QueueManager, request: Request, command: Get, handle: Handle) -> N
         text = f"request {request.request} of this connection waits already"
         raise Refusal(Reason.OUT_OF_ORDER, queue.name, text)
     deadline = request.now_ms + command.wait_ms if command.wait_ms > 0 else 0
-    waiter = Waiter(request, command, handle, deadline)
+    waiter = Waiter(request, command, deadline)
     queue.waiters.append(waiter)
     connection.waiters[request.request] = waiter
     if deadline:

@@ -77,7 +77,7 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
     handle = connection.handles.get(command.handle)
     if handle is None:
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {command.handle} is not open")
-    waiters = [waiter for waiter in connection.waiters.values() if waiter.handle is handle]
+    waiters = [w for w in connection.waiters.values() if w.command.handle == handle.number]
     replies = [waiting.answer(qm, waiter, Messages([])) for waiter in waiters]
     _close(connection, handle)
     return Decision([], Done(), replies=replies)

@@ -13,8 +13,8 @@ from adapter.core.results import Messages, Refused, Result
 def end(qm: QueueManager, waiter: Waiter) -> None:
     """Take a waiter out: it has been answered, or has gone."""
     waiter.ended = True
-    waiter.handle.queue.waiters.remove(waiter)
     connection = qm.connections[waiter.request.connection]
+    connection.handles[waiter.command.handle].queue.waiters.remove(waiter)
     connection.waiters.pop(waiter.request.request, None)
     session = qm.sessions.get(connection.session)
     if session is not None:

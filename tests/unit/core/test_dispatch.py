@@ -225,7 +225,12 @@ def check_queue(qm: QueueManager, queue: Queue) -> None:
     assert queue.open_handles == len(handles)
     assert queue.open_input == sum(1 for each in handles if each.modes & c.INPUT)
     assert queue.open_output == sum(1 for each in handles if each.modes & c.OUTPUT)
-    waiters = [w for con in connections for w in con.waiters.values() if w.handle.queue is queue]
+    waiters = [
+        w
+        for con in connections
+        for w in con.waiters.values()
+        if con.handles[w.command.handle].queue is queue
+    ]
     assert sorted(map(id, waiters)) == sorted(map(id, queue.waiters))
 
 

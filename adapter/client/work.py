@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from adapter.client import admin
 from adapter.client.channel import Channel
@@ -30,10 +30,22 @@ from adapter.errors import (
     UnitInProgress,
 )
 
-if TYPE_CHECKING:
-    from adapter.client.queue import Queue
-
 log = logging.getLogger("adapter.client")
+
+
+class Worked(Protocol):
+    """The queue that is worked on, as this loop sees it."""
+
+    name: str
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it, or its connection, was closed."""
+        ...
+
+    def pause(self, seconds: float) -> bool:
+        """Wait so long, or until it is closed; whether it was."""
+        ...
 
 
 class Work(AnyUnit):
@@ -69,7 +81,7 @@ class Work(AnyUnit):
 
 
 def units(
-    queue: Queue,
+    queue: Worked,
     channel: Channel,
     handle: Callable[[], Handle],
     size: int,
@@ -101,12 +113,12 @@ def _left_ms(wait_ms: int, until_s: float) -> int:
     return wait_ms if wait_ms <= 0 else max(int((until_s - time.monotonic()) * 1000), 0)
 
 
-def _was_closed(queue: Queue) -> bool:
+def _was_closed(queue: Worked) -> bool:
     """Whether another thread has closed the queue or its connection meanwhile."""
     return queue.is_closed
 
 
-def _get(queue: Queue, channel: Channel, handle: Handle, size: int, wait_ms: int) -> Work | None:
+def _get(queue: Worked, channel: Channel, handle: Handle, size: int, wait_ms: int) -> Work | None:
     work = Work(channel, queue.name)
     work.begin()
     request = get_request(handle, c.Get(0, wait_ms=wait_ms, limit=size, alone=True), work)

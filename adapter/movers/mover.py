@@ -228,11 +228,13 @@ class Mover:
                 self._copy_on()
 
     def _copy_on(self) -> None:
-        self._holding = ""
         self._ready = True
         try:
             while not self._stopping.is_set():
-                self._take_all(self._reader.read(READ_S))
+                entries = self._reader.read(READ_S)
+                self._end = self._reader.reached()[1]
+                self._take_all(entries)
+                self._holding = ""
             self._write_idle_progress(0.0)
         finally:
             self._ready = False
@@ -259,8 +261,7 @@ class Mover:
             self._commit()
         self._cargo.settle()
         if not self._stopping.is_set():
-            reached, self._end = self._reader.reached()
-            self._is_done(reached - 1)
+            self._is_done(self._reader.reached()[0] - 1)
         self._write_idle_progress(IDLE_PROGRESS_S)
         if 0 < messages < SMALL_MESSAGES:
             pause_s = self._settings.interval_ms / 1000 + self._began_s - time.monotonic()
@@ -353,7 +354,9 @@ class Mover:
         if isinstance(trouble, Doubtful) and trouble.late:
             self._counts["doubtful_commits"] += 1
         self._holding = str(trouble)
-        log.warning("begins again from its progress", mover=self._cargo.name, reason=self._holding)
+        log.warning(
+            "holds, and tries again from its progress", mover=self.name, reason=self._holding
+        )
 
     def _mismatch(self, mismatch: LedgerMismatch) -> MoverError:
         return MoverError(

@@ -76,8 +76,8 @@ class Turns:
     """The two producers of one mover. For one thread."""
 
     def __init__(self, settings: MoverSettings, mover: str) -> None:
+        self.mover = mover
         self._settings = settings
-        self._mover = f"the {mover} mover of {settings.queue_manager}"
         base = settings.progress_topic.removesuffix(".progress")
         self._ids = [f"{base}.{mover}.{turn}" for turn in range(2)]
         self._troubles: list[Trouble] = []
@@ -134,9 +134,10 @@ class Turns:
         trouble = self._troubles[self._turn]
         if trouble.is_fenced or (error is not None and error.code() in FENCED_CODES):
             return Fenced(
-                f"{self._mover} was fenced while {doing}: another mover of this queue manager has "
-                f"taken over, or this one stood still for over {TRANSACTION_TIMEOUT_MS // 1000} s. "
-                "Nothing is lost; start it again if no other runs"
+                f"the {self.mover} mover of {self._settings.queue_manager} was fenced while "
+                f"{doing}: another mover of this queue manager has taken over, or this one stood "
+                f"still for over {TRANSACTION_TIMEOUT_MS // 1000} s. Nothing is lost; start it "
+                "again if no other runs"
             )
         said = describe(error) if error is not None else repr(failure)
         why = self._failed or trouble.text

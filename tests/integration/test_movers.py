@@ -1,13 +1,24 @@
 """Movers on a real Kafka: what is in the ledger is on the topics, once, whatever happens."""
 
+import itertools
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from adapter.core import records as r
 from adapter.format import events, names
 from adapter.localkafka import LocalKafka
+from adapter.movers.errors import Doubtful
+from adapter.movers.mover import PARTITIONS_MAX
+from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
+from adapter.movers.transactions import Turns
+from adapter.topics import queue_spec
 from tests.support.mover_place import LANES, PUT_TIME_MS, WAIT_S, MoverPlace
 
 
@@ -77,14 +88,14 @@ def test_events_are_copied_in_order(place: MoverPlace, movers: MoverThread) -> N
 
 def test_a_queue_defined_again_has_a_topic_of_its_own(place: MoverPlace) -> None:
     """Also when the movers start after the record that said so."""
-    for step in range(3):
+    for step in range(2):
         place.define("Q", incarnation=step)
         copy_all(place, MoverThread(place.settings))
         place.append(place.unit(["Q"]))
         copy_all(place, MoverThread(place.settings))
         place.append(place.unit(["Q"]), r.QueueDeleted("Q"))
         copy_all(place, MoverThread(place.settings))
-    for step in range(3):
+    for step in range(2):
         for lane, copied in place.copies("Q", step).items():
             assert [one.body for one in copied] == place.written["Q", lane][2 * step : 2 * step + 2]
     assert place.progress()[-1].incarnations == {}
@@ -92,9 +103,132 @@ def test_a_queue_defined_again_has_a_topic_of_its_own(place: MoverPlace) -> None
 
 def test_movers_go_on_from_where_they_were(place: MoverPlace) -> None:
     place.define("Q")
-    for _ in range(5):
+    for _ in range(3):
         place.append(*(place.unit(["Q"]) for _ in range(20)))
         place.take_over()  # leaves records in the ledger that are no entries
         copy_all(place, MoverThread(place.settings))
     place.check("Q")
-    assert [one.copied for one in place.progress()][-1] == 5 * 20 * LANES
+    assert [one.copied for one in place.progress()][-1] == 3 * 20 * LANES
+
+
+def test_what_cannot_be_copied_holds_the_mover_and_is_never_skipped(
+    place: MoverPlace, movers: MoverThread
+) -> None:
+    place.define("A", "B")
+    place.append(place.unit(["A", "B"]))
+    copy_all(place, MoverThread(place.settings))
+    place.topics.delete([place.topic("A")])
+    place.append(place.unit(["B"]), place.unit(["A"]))
+    place.append(place.unit(["B"]))
+    movers.start()
+    assert not movers.caught_up(place.flush(), 7.0)
+    figures = movers.statistics()["stream"]
+    assert (figures["holding"], figures["lag_records"]) == (1, 2)
+    assert figures["lag_bytes"] > 0
+    assert movers.ended() is None
+    assert [len(lane) for lane in place.copies("B", settled=False).values()] == [1] * LANES
+    place.topics.ensure([queue_spec(place.topic("A"), LANES)])
+    assert movers.caught_up(place.flush(), WAIT_S), movers.ended()
+    assert movers.statistics()["stream"]["holding"] == 0
+    place.check("B")
+    for lane, copied in place.copies("A").items():
+        assert [one.body for one in copied] == place.written["A", lane][1:]
+
+
+def test_an_entry_of_many_queues_is_copied_in_parts(
+    place: MoverPlace, movers: MoverThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its units, and a mover that is stopped in the middle goes on in the middle."""
+    queues = [f"Q{number}" for number in range(8)]
+    place.define(*queues)
+    place.append(*(place.unit([queue]) for queue in queues), place.unit(queues))
+    commit = Turns.commit
+    commits = itertools.count()
+
+    def doubt_the_second(turns: Turns) -> None:
+        if turns.mover == "stream" and next(commits) == 1:
+            raise Doubtful("as the test wants it")
+        commit(turns)
+
+    monkeypatch.setattr(Turns, "commit", doubt_the_second)
+    copy_all(place, movers)
+    place.check(*queues)
+    assert movers.statistics()["stream"]["failures"] == 1
+    written = [(one.records, one.copied) for one in place.progress()]
+    assert PARTITIONS_MAX == 64
+    assert written == [(6, 60), (8, 80), (0, 160)], "the last unit is too wide, and never split"
+
+
+def test_a_lost_progress_is_not_taken_for_a_new_queue_manager(
+    place: MoverPlace, movers: MoverThread
+) -> None:
+    place.define("A")
+    place.append(place.unit(["A"]))
+    copy_all(place, movers)
+    place.topics.delete([place.settings.progress_topic])
+    movers.start()
+    assert movers.wait(WAIT_S)
+    text = movers.ended() or ""
+    assert f"finds no progress in {place.settings.progress_topic}[0]" in text
+    assert place.topic("A") in text
+    assert "Restore it from a copy; or delete" in text
+    movers.stop()
+    place.check("A")
+
+
+def test_a_ledger_that_is_another_one_is_fatal(
+    place: MoverPlace, movers: MoverThread, kafka: LocalKafka
+) -> None:
+    place.define("A")
+    place.append(place.unit(["A"]))
+    copy_all(place, movers)
+    place.close()
+    place.topics.delete([place.settings.ledger.topic])
+    again = MoverPlace(kafka.bootstrap_servers, place.settings.queue_manager)
+    again.define("A")
+    again.append(again.unit(["A"]))
+    again.flush()
+    movers.start()
+    assert movers.wait(WAIT_S)
+    text = movers.ended() or ""
+    assert f"cannot go on from its progress in {place.settings.progress_topic}[" in text
+    assert "The topic was truncated or created again: restore it from a copy" in text
+    again.close()
+
+
+def test_an_idle_mover_copies_at_once_and_sleeps(place: MoverPlace) -> None:
+    place.define("A")
+    process = MoverProcess(place.settings)
+    process.start()
+    try:
+        assert process.caught_up(place.flush(), WAIT_S), process.ended()
+        for _ in range(3):
+            place.append(place.unit(["A"], lanes=[0]))
+            place.flush()
+            before_s, began_s = cpu_s(process), time.monotonic()
+            end = place.flush()
+            assert process.caught_up(end, WAIT_S)
+            assert not process.wait(1.0)
+            busy = (cpu_s(process) - before_s) / (time.monotonic() - began_s)
+            assert busy < 0.2, "an idle mover waits, it does not look again and again"
+    finally:
+        process.stop()
+    place.check("A")
+
+
+def cpu_s(process: MoverProcess) -> float:
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_settings_that_are_none_are_refused() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "adapter.movers.process"],
+        input=b'{"queue_manager": 7}\n',
+        capture_output=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert b"mqk: the movers' settings are not understood: " in run.stderr
+    assert b"Traceback" not in run.stderr

@@ -95,8 +95,16 @@ class MoverPlace:
         puts = [self._placed(index, len(places), *place) for index, place in enumerate(places)]
         return r.UnitCommitted(unit, len(places), puts, [], "commit", None)
 
-    def copies(self, queue: str, incarnation: int = 0) -> dict[int, list[Copied]]:
-        """What a read_committed consumer finds, by lane in order of offsets."""
+    def copies(
+        self, queue: str, incarnation: int = 0, *, settled: bool = True
+    ) -> dict[int, list[Copied]]:
+        """What a read_committed consumer finds, by lane in order of offsets.
+
+        settled: once no transaction is open; Kafka shows a commit a moment after it is answered.
+        """
+        deadline_s = time.monotonic() + WAIT_S
+        while settled and self.is_open(queue, incarnation=incarnation):
+            assert time.monotonic() < deadline_s, f"a transaction stays open on {queue}"
         found: dict[int, list[Copied]] = {lane: [] for lane in range(LANES)}
         for record in self.read(self.topic(queue, incarnation)):
             copied = Copied(record)
@@ -151,11 +159,10 @@ class MoverPlace:
         consumer.close()
         return found
 
-    def is_open(self, *queues: str) -> bool:
-        """Whether a transaction is open on a topic of these queues: its stable end lags."""
-        places = [
-            TopicPartition(self.topic(queue), lane) for queue in queues for lane in range(LANES)
-        ]
+    def is_open(self, queue: str, incarnation: int = 0) -> bool:
+        """Whether a transaction is open on a queue's topic: its stable end lags."""
+        topic = self.topic(queue, incarnation)
+        places = [TopicPartition(topic, lane) for lane in range(LANES)]
         ends = self._ends(places, IsolationLevel.READ_UNCOMMITTED)
         return ends != self._ends(places, IsolationLevel.READ_COMMITTED)
 

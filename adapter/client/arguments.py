@@ -50,12 +50,14 @@ def as_name(name: object, what: str = "queue name") -> str:
     return name
 
 
-def as_text(name: str, value: object) -> str:
+def as_text(name: str, value: object, longest: int | None = None) -> str:
     """Take text; None is none."""
     if value is None:
         return ""
     if not isinstance(value, str):
         raise InvalidType(f"{name} is a str or None, not {value!r}")
+    if longest is not None and len(value) > longest:
+        raise InvalidOption(f"{name} has at most {longest} characters, not {len(value)}")
     return value
 
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from msgspec import Struct
 
@@ -27,7 +27,14 @@ from adapter.client.tcp import Link, LinkLost
 from adapter.core.reasons import Reason
 from adapter.core.results import Refused
 from adapter.errors import ConnectionClosed, Error, LimitReached, UnexpectedAnswer, refusal
-from adapter.wire.frames import AnyReplies, AskServer, Goodbye, ProtocolError, decode_server_frame
+from adapter.wire.frames import (
+    AnyReplies,
+    AskServer,
+    Goodbye,
+    ProtocolError,
+    Welcome,
+    decode_server_frame,
+)
 
 SILENT_LOOKS_MAX = 30
 """A thread that reads looks up so often while nothing comes, before it takes the link for lost."""
@@ -258,7 +265,7 @@ class Channel:
         self._counts["frames_sent"] += 1
         self._counts["bytes_sent"] += len(self._buffer)
         try:
-            link.send(self._buffer, lambda: read(link))
+            link.send(self._buffer, read)
         except LinkLost:
             self._buffer = bytearray()
             link.shutdown()
@@ -340,11 +347,8 @@ class Channel:
             frame = decode_server_frame(payload)
         except ProtocolError as error:
             raise LinkLost(f"a frame that is none: {error}") from error
-        if isinstance(frame, Goodbye):
-            reason = frame.reason
-            raise NotWelcome(refusal(reason.reason, reason.name, reason.detail))
         if not isinstance(frame, AnyReplies):
-            raise LinkLost(f"a {type(frame).__name__} was not expected")
+            _refuse_frame(frame)
         self._counts["frames_received"] += 1
         outstanding = self._outstanding
         pending = outstanding.pending
@@ -356,7 +360,7 @@ class Channel:
             if type(result) is Refused:
                 self._check_refusal(request, result)
             outstanding.answered(request, result)
-            self._attempts = 0
+        self._attempts = 0
 
     def _check_refusal(self, request: Pending, refused: Refused) -> None:
         """LinkLost if the command is to be sent again on another connection."""
@@ -511,6 +515,14 @@ class Channel:
             if refused is not None and request.handle is not None:
                 request.handle.refused = refused
                 request.handle.is_open = False  # its next verb opens it anew, and hears why not
+
+
+def _refuse_frame(frame: Welcome | Goodbye) -> NoReturn:
+    """Raise LinkLost, with what the queue manager said."""
+    if isinstance(frame, Goodbye):
+        reason = frame.reason
+        raise NotWelcome(refusal(reason.reason, reason.name, reason.detail))
+    raise LinkLost("a second welcome was not expected")
 
 
 def _back_off_s(attempts: int) -> float:

@@ -24,11 +24,12 @@ from adapter.client.verbs import (
     selection,
 )
 from adapter.core import commands as c
+from adapter.core.attributes import NAME_LENGTH_MAX
 from adapter.core.results import Messages, PutDone, UnitOutcome
 from adapter.errors import ConnectionClosed, InvalidIdentifier
 
 Outcome = Literal["committed", "backed out", "in flight", "unknown"]
-UNIT_ID_LENGTH = 24
+APPLICATION_LENGTH_MAX = 64
 
 
 def connect(
@@ -49,8 +50,8 @@ def connect(
     """
     greeting = Greeting(
         parse_addresses(address),
-        a.as_text("queue_manager", queue_manager),
-        a.as_text("application", application),
+        a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
+        a.as_text("application", application, APPLICATION_LENGTH_MAX),
     )
     patience = Patience(
         connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_timeout_s), 0.05),

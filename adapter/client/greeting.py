@@ -96,7 +96,7 @@ class Greeting:
         )
         link.look_up_every(LOOK_UP_S)
         try:
-            link.send(encode(hello), lambda: None)
+            link.send(encode(hello))
             for frame in receive_until(link, deadline_s):
                 if isinstance(frame, Welcome):
                     self.queue_manager = frame.queue_manager
@@ -134,7 +134,7 @@ def exchange(link: Link, requests: Sequence[Pending], timeout_s: float) -> None:
     waiting = {request.request: request for request in requests}
     frame = bytearray()
     encode_into(frame, [(r.request, r.number, r.command) for r in requests], [])
-    link.send(frame, lambda: None)
+    link.send(frame)
     while waiting:
         for received in receive_until(link, deadline_s):
             if not isinstance(received, AnyReplies):

@@ -111,6 +111,9 @@ def _tune(sock: socket.socket) -> None:
             sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
+WhileFull = Callable[["Link"], object] | None
+
+
 class Link:
     """One TCP connection to a queue manager. One thread receives, one at a time sends."""
 
@@ -148,7 +151,7 @@ class Link:
         except ProtocolError as error:
             raise LinkLost(f"{self.address}: {error}") from error
 
-    def send(self, frame: bytearray | bytes, while_full: Callable[[], object]) -> None:
+    def send(self, frame: bytearray | bytes, while_full: WhileFull = None) -> None:
         """Send one frame; while_full is called when the other end takes none but has sent some.
 
         It must read, or see to it that somebody does: else each end would wait for the other for
@@ -165,7 +168,7 @@ class Link:
             with memoryview(frame) as view:
                 self._send_rest(view[sent:], while_full)
 
-    def _send_rest(self, rest: memoryview, while_full: Callable[[], object]) -> None:
+    def _send_rest(self, rest: memoryview, while_full: WhileFull) -> None:
         stalled_s = time.monotonic()
         while rest:
             try:
@@ -177,14 +180,14 @@ class Link:
             except OSError as error:
                 raise LinkLost(f"{self.address}: {error}") from error
 
-    def _wait_for_room(self, while_full: Callable[[], object], stalled_s: float) -> None:
+    def _wait_for_room(self, while_full: WhileFull, stalled_s: float) -> None:
         poll = select.poll()
         poll.register(self._sock, select.POLLIN | select.POLLOUT)
         events = poll.poll(TICK_S * 1000)
         if time.monotonic() - stalled_s > SEND_STALL_S:
             raise LinkLost(f"{self.address}: the queue manager takes no bytes")
-        if events and events[0][1] & select.POLLIN:
-            while_full()
+        if while_full is not None and events and events[0][1] & select.POLLIN:
+            while_full(self)
 
     def shutdown(self) -> None:
         """End it, from any thread: whoever receives or sends finds out at once."""

@@ -141,6 +141,8 @@ CALLS: list[tuple[str, Call, type[adapter.Error], str]] = [
      "queue_manager"),
     ("application", lambda qm, q: adapter.connect(application=WRONG), e.InvalidType,
      "application"),
+    ("application long", lambda qm, q: adapter.connect(application="x" * 65), e.InvalidOption,
+     "at most 64"),
     ("connect timeout", lambda qm, q: adapter.connect(connect_timeout_s=WRONG), e.InvalidType,
      "connect_timeout_s"),
     ("reconnect timeout", lambda qm, q: adapter.connect(reconnect_timeout_s=-1),

@@ -121,7 +121,7 @@ def test_a_long_frame_goes_out_whole_while_the_other_end_is_slow(
 
     thread = threading.Thread(target=read)
     thread.start()
-    link.send(frame, lambda: None)
+    link.send(frame)
     thread.join(10)
     assert got == frame
     assert link.bytes_sent == len(frame)
@@ -144,13 +144,13 @@ def test_while_the_other_end_takes_nothing_it_is_read_from(
     heard = threading.Event()
     payloads: list[bytes] = []
 
-    def read() -> None:
+    def hear(_: Link) -> None:
         payloads.extend(link.receive() or [])
         heard.set()
 
     thread = threading.Thread(target=other_end)
     thread.start()
-    link.send(frame, read)
+    link.send(frame, hear)
     thread.join(10)
     assert payloads == [b"x"]
     assert drained == len(frame)
@@ -163,7 +163,7 @@ def test_a_peer_that_takes_nothing_for_long_is_lost(
     monkeypatch.setattr(tcp, "SEND_STALL_S", 0.05)
     monkeypatch.setattr(tcp, "TICK_S", 0.02)
     with pytest.raises(LinkLost, match="takes no bytes"):
-        link.send(bytes(50_000_000), lambda: None)
+        link.send(bytes(50_000_000))
 
 
 def test_nobody_listening_is_told_in_time() -> None:

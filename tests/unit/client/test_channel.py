@@ -249,6 +249,20 @@ def test_close_waits_for_a_commit_of_another_thread(
     assert threads.returned == ["committed"]
 
 
+def test_close_does_not_wait_for_answers_that_change_nothing(
+    server: Loopback, qm: adapter.Connection, threads: Threads
+) -> None:
+    server.holds = (c.AskStatus,)
+    arrivals = Arrivals(server, c.AskStatus)
+    threads.start(qm.queue("Q").depth)
+    arrivals.wait_for(1)
+    began = time.monotonic()
+    qm.close()
+    threads.join()
+    assert time.monotonic() - began < channel_module.CLOSE_S - 1
+    assert [type(error) for error in threads.raised] == [e.ConnectionClosed]
+
+
 def test_close_does_not_wait_for_a_queue_manager_that_is_gone(
     server: Loopback, connect: Connect, threads: Threads
 ) -> None:

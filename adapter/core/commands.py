@@ -8,11 +8,24 @@ can be asked for again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from adapter.core.model.message import Message
+
+ELEMENTS_MAX = 65_535
+"""Far beyond what any rule allows. What has more is refused before it is taken apart: a frame has
+room for millions of the smallest things there are."""
+ATTRIBUTES_MAX = 1_000
+
+
+if TYPE_CHECKING:
+    Value = Any  # what a program gives; what may arrive is said below
+else:
+    Value = bool | int | float | str | None
+
+Attributes = Annotated[dict[str, Value], Meta(max_length=ATTRIBUTES_MAX)]
 
 # Open modes, to be added up (MQOO_INPUT_SHARED, ... ; our own numbers).
 INPUT = 1
@@ -37,7 +50,7 @@ class SessionResume(Struct, array_like=True, tag=2):
     """
 
     session: bytes
-    unanswered: list[int]
+    unanswered: Annotated[list[int], Meta(max_length=ELEMENTS_MAX)]
     issued: int
 
 
@@ -59,7 +72,7 @@ class Put(Struct, array_like=True, tag=5):
     """Put messages (MQPUT). Outside a unit: exactly one message, and durable."""
 
     handle: int
-    messages: list[Message]
+    messages: Annotated[list[Message], Meta(max_length=ELEMENTS_MAX)]
     unit: bytes = b""
 
 
@@ -124,7 +137,7 @@ class DefineQueue(Struct, array_like=True, tag=11):
     """Define a local queue (DEFINE QLOCAL). Durable. replace: alter it if it exists."""
 
     name: str
-    attributes: dict[str, Any] = {}
+    attributes: Attributes = {}
     replace: bool = False
 
 
@@ -132,7 +145,7 @@ class AlterQueue(Struct, array_like=True, tag=12):
     """Alter a local queue (ALTER QLOCAL). Durable."""
 
     name: str
-    attributes: dict[str, Any]
+    attributes: Attributes
 
 
 class DeleteQueue(Struct, array_like=True, tag=13):
@@ -164,7 +177,7 @@ class SetAttributes(Struct, array_like=True, tag=17):
     """Set attributes through a handle opened for SET (MQSET). Durable."""
 
     handle: int
-    attributes: dict[str, Any]
+    attributes: Attributes
 
 
 Command = (

@@ -68,6 +68,9 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.EventRaised: objects.apply_event_raised,
 }
 
+TEXT_MAX = 300
+"""Longer than any sentence of core's own; a name that is none may have millions of letters."""
+
 ALWAYS_DURABLE = (
     c.Commit,
     c.Backout,
@@ -199,7 +202,12 @@ def _decide(qm: QueueManager, request: c.Request) -> Decision:
 
 
 def _refused(refusal: Refusal) -> Refused:
-    return Refused(refusal.reason, refusal.name, refusal.detail)
+    return Refused(refusal.reason, _short(refusal.name), _short(refusal.detail))
+
+
+def _short(text: str) -> str:
+    """Say no more of what a client sent than people can read."""
+    return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}... ({len(text)} characters)"
 
 
 def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:

@@ -1,16 +1,16 @@
-"""The listener: client connections on a loopback address.
+"""The listener: client connections on a loopback address, as the owner's front.
 
-Bytes are read into requests for the owner, replies are written back. One connection's faults end
-that connection only: what it may make the server hold is bounded in both directions.
+It knows who is connected and what all of them together may hold; one of them is in connection.py.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
+import resource
 import socket
+import time
 from collections.abc import Callable
-from typing import cast
 
 import structlog
 
@@ -20,17 +20,18 @@ from adapter.core.reasons import Reason
 from adapter.core.results import Done, Refused
 from adapter.owner.clock import Clock
 from adapter.owner.owner import Owner
+from adapter.server.connection import ClientConnection
 from adapter.wire import frames
-from adapter.wire.session import Incoming, ServerSession
+from adapter.wire.session import Incoming
 
 CONNECTIONS_MAX = 10_000
-"""Below the usual limit of open files, with room for the broker's and the movers'."""
-UNANSWERED_MAX = 10_000
-"""Requests of one connection that may be on their way before its bytes are left in the kernel."""
-WRITE_BYTES_MAX = 64 * 1024 * 1024
-"""Replies that one client may leave unread before it is cut off: four of the largest frames."""
-WRITE_HIGH_BYTES = 1024 * 1024
-"""Unread replies at which no more of its requests are read."""
+"""Each costs a few KB at rest; files_max() may allow less."""
+FILES_RESERVED = 128
+"""Open files for the ledger's connections to brokers, for logs, and for saying goodbye."""
+UNFINISHED_BYTES_MAX = 256 * 1024 * 1024
+"""Of frames that have not come to their end, over all connections: sixteen of the longest."""
+LOOK_S = 5.0
+"""How often clients are looked at that have left something half done."""
 
 log = structlog.get_logger("mqk.listener")
 
@@ -52,116 +53,14 @@ def check_loopback(host: str) -> None:
         )
 
 
-class ClientConnection(asyncio.Protocol):
-    """One client."""
-
-    def __init__(self, listener: Listener, number: int) -> None:
-        self._listener = listener
-        self.number = number
-        self._session = ServerSession(listener.queue_manager)
-        self._transport: asyncio.Transport | None = None
-        self._unanswered = 0
-        self._write_full = False
-        self._paused = False
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the socket."""
-        # uvloop's transports have the methods of asyncio.Transport, but not the class.
-        self._transport = transport = cast("asyncio.Transport", transport)
-        transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
-        sock = transport.get_extra_info("socket")
-        if sock is not None:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        refused = self._listener.admit(self)
-        if refused is not None:
-            self.goodbye(refused)
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- asyncio's name
-        """The client has gone: its units are backed out."""
-        self._session.close()
-        self._transport = None
-        self._listener.gone(self)
-
-    def data_received(self, data: bytes) -> None:
-        """Read what has arrived and have it executed."""
-        received = self._session.receive(data)
-        if received.hello is not None:
-            self._listener.welcome(self, received.hello)
-        if received.seen:
-            self._listener.seen(self, received.seen)
-        for operation in received.operations:
-            self._unanswered += 1
-            self._listener.operation(self, operation)
-        if received.goodbye is not None:
-            self.goodbye(received.goodbye)
-        elif self._unanswered > UNANSWERED_MAX:
-            self._throttle()
-
-    def write(self, frame: bytes) -> None:
-        """Send one frame; a client that does not read is cut off."""
-        if self._transport is None:
-            return
-        self._transport.write(frame)
-        if self._transport.get_write_buffer_size() > WRITE_BYTES_MAX:
-            log.warning("client cut off: it does not read its replies", connection=self.number)
-            self._transport.abort()
-
-    def answer(self, answers: list[frames.Answer]) -> None:
-        """Send replies."""
-        self._unanswered -= len(answers)
-        for frame in encoded(answers):
-            self.write(frame)
-        self._throttle()
-
-    def answer_figures(self, request: int, figures: dict[str, object]) -> None:
-        """Send the server's figures."""
-        self._unanswered -= 1
-        answer = frames.AnyAnswer(request, frames.Figures(figures))
-        self.write(frames.encode(frames.AnyReplies([answer])))
-
-    def cut(self) -> None:
-        """Break the connection without a word, replies and all: for tests of clients."""
-        if self._transport is not None:
-            self._transport.abort()
-
-    def goodbye(self, reason: Refused) -> None:
-        """Say why, and close once that is sent."""
-        self._session.close()
-        if self._transport is not None:
-            self.write(frames.encode(frames.Goodbye(reason)))
-            self._transport.close()
-
-    def pause_writing(self) -> None:
-        """The client reads slowly: read no more of its requests."""
-        self._write_full = True
-        self._throttle()
-
-    def resume_writing(self) -> None:
-        """The client has caught up."""
-        self._write_full = False
-        self._throttle()
-
-    def _throttle(self) -> None:
-        pause = self._write_full or self._unanswered > UNANSWERED_MAX
-        if pause == self._paused or self._transport is None or self._transport.is_closing():
-            return
-        self._paused = pause
-        if pause:
-            self._transport.pause_reading()
-        else:
-            self._transport.resume_reading()
-
-
-def encoded(answers: list[frames.Answer]) -> list[bytes]:
-    """Encode answers in as few frames as their size allows."""
-    try:
-        return [frames.encode(frames.Replies(answers))]
-    except frames.ProtocolError:
-        half = len(answers) // 2
-        if not half:
-            raise
-        return encoded(answers[:half]) + encoded(answers[half:])
+def files_max() -> int:
+    """Let this process open as many files as the system allows it; return how many."""
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS_MAX + FILES_RESERVED
+    if limit < wanted:
+        limit = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
+    return limit
 
 
 class Listener:
@@ -173,9 +72,13 @@ class Listener:
         self._on_stop = on_stop
         self._owner: Owner | None = None
         self._clients: dict[int, ClientConnection] = {}
+        self._open: set[ClientConnection] = set()
+        self._connections_max = CONNECTIONS_MAX
         self._numbers = 0
+        self._look: asyncio.TimerHandle | None = None
         self._server: asyncio.Server | None = None
         self._extra_figures: Callable[[], dict[str, object]] = dict
+        self.unfinished_bytes = 0
         self.drop_next = False
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
@@ -183,6 +86,8 @@ class Listener:
         check_loopback(host)
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._accept, host, port, backlog=1024)
+        self._connections_max = min(CONNECTIONS_MAX, files_max() - FILES_RESERVED)
+        self._look = loop.call_later(LOOK_S, self._look_at_all)
         address = self._server.sockets[0].getsockname()
         return address[0], address[1]
 
@@ -193,15 +98,13 @@ class Listener:
 
     async def shut(self, reason: Refused) -> None:
         """Close the port and say goodbye to everybody."""
-        if self._server is not None:
-            self._server.close()
+        self._stop_listening()
         self.close_all(reason)
         await asyncio.sleep(0)
 
     def abandon(self) -> None:
         """Break every connection without a word."""
-        if self._server is not None:
-            self._server.close()
+        self._stop_listening()
         clients, self._clients = self._clients, {}
         for client in clients.values():
             client.cut()
@@ -211,6 +114,18 @@ class Listener:
         """How many clients are connected."""
         return len(self._clients)
 
+    def _stop_listening(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        if self._look is not None:
+            self._look.cancel()
+
+    def _look_at_all(self) -> None:
+        now_s = time.monotonic()
+        for client in list(self._open):
+            client.look(now_s)
+        self._look = asyncio.get_running_loop().call_later(LOOK_S, self._look_at_all)
+
     def _accept(self) -> ClientConnection:
         self._numbers += 1
         return ClientConnection(self, self._numbers)
@@ -219,22 +134,23 @@ class Listener:
 
     def admit(self, client: ClientConnection) -> Refused | None:
         """Say whether one more connection is welcome."""
+        self._open.add(client)
         if self._owner is None or not self._owner.running:
             return Refused(
                 Reason.QUEUE_MANAGER_NOT_AVAILABLE,
                 self.queue_manager,
                 "it is starting or stopping; try again",
             )
-        if len(self._clients) >= CONNECTIONS_MAX:
-            return Refused(
-                Reason.LIMIT_REACHED, self.queue_manager, f"{CONNECTIONS_MAX} clients are connected"
-            )
+        if len(self._open) > self._connections_max:
+            text = f"{self._connections_max} clients are connected"
+            return Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
         self._clients[client.number] = client
         self._owner.loop.connect(client.number)
         return None
 
     def gone(self, client: ClientConnection) -> None:
         """A connection has ended."""
+        self._open.discard(client)
         known = self._clients.pop(client.number, None)
         if known is not None and self._owner is not None and self._owner.running:
             self._owner.loop.disconnect(client.number)
@@ -261,12 +177,13 @@ class Listener:
         """Have one operation executed, or answer it here."""
         command = operation.command
         if isinstance(command, Refused):
-            client.answer([frames.Answer(operation.request, command)])
+            client.answer(frames.Answer(operation.request, command))
         elif isinstance(command, frames.Stop):
-            client.answer([frames.Answer(operation.request, Done())])
+            client.answer(frames.Answer(operation.request, Done()))
             self._on_stop()
         elif isinstance(command, frames.AskServer):
-            client.answer_figures(operation.request, self.figures())
+            figures = frames.Figures(self.figures())
+            client.answer(frames.AnyAnswer(operation.request, figures))
         elif self._owner is not None and self._owner.running:
             self._owner.request(
                 Request(
@@ -277,6 +194,13 @@ class Listener:
                     command,
                 )
             )
+
+    def crowded(self) -> Refused | None:
+        """Say whether the unfinished frames of all connections together are too much."""
+        if self.unfinished_bytes <= UNFINISHED_BYTES_MAX:
+            return None
+        text = f"{UNFINISHED_BYTES_MAX} bytes of unfinished frames have come; try again in a while"
+        return Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
 
     def figures(self) -> dict[str, object]:
         """Return what `mqk qmgr status` shows."""
@@ -299,7 +223,7 @@ class Listener:
             self.drop_next = False
             client.cut()
             return
-        client.answer([frames.Answer(reply.request, reply.result) for reply in replies])
+        client.answer(*[frames.Answer(reply.request, reply.result) for reply in replies])
 
     def close(self, connection: int, reason: Refused | None) -> None:
         """End one connection; the owner knows already."""

@@ -6,21 +6,34 @@ operation answers for itself. Every length is bounded before anything is allocat
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 from msgspec.msgpack import Decoder
 
 from adapter.core.commands import Command
+from adapter.core.reasons import Reason
 from adapter.core.results import Refused, Result
+from adapter.wire import shapes
 
 PROTOCOL_VERSION = 1
 FRAME_BYTES_MAX = 16 * 1024 * 1024
 """Twice what is needed: a unit has at most 7 MiB, and a reply carries at most 8 MiB of messages."""
 OPERATIONS_MAX = 10_000
+SEEN_MAX = 10_000
+"""Ten times what a client may leave unanswered."""
+REPLIES_BYTES = 1024 * 1024
+"""Answers are put together in frames of about this size: a long one does not wait for others."""
 LENGTH_BYTES = 4
+HEAD_BYTES = 16
+"""More than a frame of replies needs beside its answers."""
+
+
+Text = Annotated[str, Meta(max_length=256)]
+"""What names a party; none of them has more than 64 letters."""
 
 
 class ProtocolError(Exception):
@@ -31,9 +44,9 @@ class Hello(Struct, array_like=True, tag=1, kw_only=True):
     """The client's first frame. queue_manager: the name it wants to talk to, "" for any."""
 
     version: int
-    queue_manager: str = ""
-    application: str = ""
-    user: str = ""
+    queue_manager: Text = ""
+    application: Text = ""
+    user: Text = ""
 
 
 class Welcome(Struct, array_like=True, tag=2, kw_only=True):
@@ -56,8 +69,8 @@ class Operation(Struct, array_like=True, gc=False):
 class Requests(Struct, array_like=True, tag=3):
     """Requests, in order. seen: numbers of outcomes that the client has got since its last."""
 
-    operations: list[Operation]
-    seen: list[int] = []
+    operations: Annotated[list[Operation], Meta(max_length=OPERATIONS_MAX)]
+    seen: Annotated[list[int], Meta(max_length=SEEN_MAX)] = []
 
 
 class Answer(Struct, array_like=True, gc=False):
@@ -106,9 +119,16 @@ class AnyReplies(Struct, array_like=True, tag=4):
     answers: list[AnyAnswer]
 
 
+class _EncodedReplies(Struct, array_like=True, tag=4):
+    """Replies whose answers are encoded already."""
+
+    answers: list[Raw]
+
+
 ServerCommand = Stop | AskServer
 ClientFrame = Hello | Requests
 ServerFrame = Welcome | AnyReplies | Goodbye
+
 
 Frame = TypeVar("Frame")
 
@@ -124,6 +144,35 @@ def encode(frame: Struct) -> bytes:
     if len(payload) > FRAME_BYTES_MAX:
         raise ProtocolError(f"a frame of {len(payload)} bytes; {FRAME_BYTES_MAX} is the most")
     return len(payload).to_bytes(LENGTH_BYTES, "big") + payload
+
+
+def encode_replies(answers: deque[Answer | AnyAnswer]) -> bytes:
+    """Take answers, the first ones first, and encode them as one frame of about REPLIES_BYTES.
+
+    An answer that no frame can carry becomes a refusal.
+    """
+    if len(answers) == 1:
+        whole = _encoder.encode(AnyReplies([*answers]))  # type: ignore[list-item]  # a narrower one
+        if len(whole) <= FRAME_BYTES_MAX:
+            answers.clear()
+            return len(whole).to_bytes(LENGTH_BYTES, "big") + whole
+    parts: list[Raw] = []
+    size = HEAD_BYTES
+    while answers and size < REPLIES_BYTES:
+        part = _encoder.encode(answers[0])
+        if len(part) + HEAD_BYTES > FRAME_BYTES_MAX:
+            part = _encoder.encode(Answer(answers[0].request, _too_long(len(part))))
+        elif size + len(part) > FRAME_BYTES_MAX:
+            break
+        answers.popleft()
+        parts.append(Raw(part))
+        size += len(part)
+    return encode(_EncodedReplies(parts))
+
+
+def _too_long(size: int) -> Refused:
+    text = f"the answer has {size} bytes, {FRAME_BYTES_MAX} is the most: ask for less at once"
+    return Refused(Reason.LIMIT_REACHED, "", text)
 
 
 def raw(command: Command | ServerCommand) -> Raw:
@@ -143,6 +192,9 @@ def decode_server_frame(payload: bytes) -> ServerFrame:
 
 def decode_command(command: Raw) -> Command | ServerCommand:
     """Read one operation's command; ProtocolError says what is wrong with it."""
+    problem = shapes.problem_with(command)
+    if problem:
+        raise ProtocolError(f"malformed: {problem}")
     return _decoded(_commands, command)
 
 
@@ -161,6 +213,10 @@ class FrameBuffer:
 
     def __len__(self) -> int:
         return len(self._pending)
+
+    def clear(self) -> None:
+        """Forget an unfinished frame."""
+        self._pending = bytearray()
 
     def feed(self, data: bytes) -> list[bytes]:
         """Take what arrived; return the payloads that are now complete."""

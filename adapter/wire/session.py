@@ -25,11 +25,19 @@ class State(Enum):
 
 
 class Incoming(Struct, gc=False):
-    """One operation that arrived: a command, or what is wrong with it."""
+    """One operation that arrived, encoded: what it decodes to is not kept until its turn comes."""
 
     request: int
     number: int
-    command: Command | frames.ServerCommand | Refused
+    raw: Raw
+
+    @property
+    def command(self) -> Command | frames.ServerCommand | Refused:
+        """Read the command, or say what is wrong with it."""
+        try:
+            return frames.decode_command(self.raw)
+        except frames.ProtocolError as error:
+            return Refused(Reason.MALFORMED_REQUEST, "", str(error))
 
 
 class Received(Struct):
@@ -63,9 +71,15 @@ class ServerSession:
             self._refuse(received, Reason.MALFORMED_REQUEST, str(error))
         return received
 
+    @property
+    def unfinished_bytes(self) -> int:
+        """How much of a frame has come whose rest has not."""
+        return len(self._buffer)
+
     def close(self) -> None:
         """Take no more."""
         self.state = State.CLOSED
+        self._buffer.clear()
 
     def _frame(self, frame: frames.ClientFrame, received: Received) -> None:
         if self.state is State.NEW and isinstance(frame, frames.Hello):
@@ -93,23 +107,12 @@ class ServerSession:
             received.hello = hello
 
     def _requests(self, frame: frames.Requests, received: Received) -> None:
-        if len(frame.operations) > frames.OPERATIONS_MAX:
-            text = f"a frame has at most {frames.OPERATIONS_MAX} operations"
-            self._refuse(received, Reason.MALFORMED_REQUEST, text)
-            return
-        received.seen = received.seen + frame.seen
-        received.operations = received.operations + [
-            Incoming(operation.request, operation.number, _command(operation.command))
+        received.seen.extend(frame.seen)
+        received.operations.extend(
+            Incoming(operation.request, operation.number, operation.command)
             for operation in frame.operations
-        ]
+        )
 
     def _refuse(self, received: Received, reason: Reason, text: str) -> None:
         received.goodbye = Refused(reason, "", text)
         self.state = State.CLOSED
-
-
-def _command(raw: Raw) -> Command | frames.ServerCommand | Refused:
-    try:
-        return frames.decode_command(raw)
-    except frames.ProtocolError as error:
-        return Refused(Reason.MALFORMED_REQUEST, "", str(error))

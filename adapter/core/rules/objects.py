@@ -44,6 +44,8 @@ from adapter.core.rules.decision import Decision, handle_of, outcome_of, queue_o
 from adapter.core.rules.unit import discard_records, taken_from
 
 NAME = re.compile(r"[A-Za-z0-9._/%]+")
+PATTERN_LENGTH_MAX = 2 * NAME_LENGTH_MAX
+"""Room for [...] and for stars; a pattern of a megabyte would take minutes to understand."""
 SET_ATTRIBUTES = ("inhibit_get", "inhibit_put")
 """What MQSET may change; the rest takes ALTER."""
 
@@ -123,6 +125,9 @@ def decide_status(qm: QueueManager, request: Request, command: AskStatus) -> Dec
 
 
 def _fitting(qm: QueueManager, pattern: str) -> list[Queue]:
+    if len(pattern) > PATTERN_LENGTH_MAX:
+        text = f"a pattern has at most {PATTERN_LENGTH_MAX} characters"
+        raise Refusal(Reason.NAME_ERROR, pattern, text)
     if pattern in qm.queues:
         return [qm.queues[pattern]]
     return [queue for name, queue in sorted(qm.queues.items()) if fnmatchcase(name, pattern)]

@@ -1,0 +1,247 @@
+"""One client's connection: bytes in, requests to the owner, replies out, and bounds on all of it.
+
+A client's requests are executed a slice at a time, and only while it takes its replies: so no
+client holds up the others, and none makes the server keep more for it than the bounds here say. A
+connection's faults end that connection only. This module knows neither the owner nor the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections import deque
+from typing import Protocol, cast
+
+import structlog
+
+from adapter.core.reasons import Reason
+from adapter.core.results import Refused
+from adapter.wire import frames
+from adapter.wire.session import Incoming, ServerSession, State
+
+UNANSWERED_MAX = 10_000
+"""Requests of one connection that may be on their way before the next ones wait."""
+WRITE_HIGH_BYTES = 1024 * 1024
+"""Unread replies at which no more of a client's requests are executed, nor replies encoded."""
+SLICE_S = 0.005
+"""How long one client's requests are executed before all others have had their turn."""
+HELLO_S = 10.0
+"""A client says hello when it connects; what does not is no client, or a very sick one."""
+FRAME_S = 60.0
+"""The longest frame comes in far less, over any network worth the name."""
+UNREAD_S = 30.0
+"""A client that takes nothing for so long holds messages of others in its units: it is cut off.
+The SDK itself gives a silent queue manager up after this time."""
+
+log = structlog.get_logger("mqk.listener")
+
+
+class House(Protocol):
+    """What a connection belongs to. unfinished_bytes: of frames, over all connections."""
+
+    queue_manager: str
+    unfinished_bytes: int
+
+    def admit(self, client: ClientConnection) -> Refused | None:
+        """Say whether one more connection is welcome."""
+        ...
+
+    def gone(self, client: ClientConnection) -> None:
+        """A connection has ended."""
+        ...
+
+    def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
+        """Answer a client's first frame."""
+        ...
+
+    def seen(self, client: ClientConnection, numbers: list[int]) -> None:
+        """A client has seen these outcomes."""
+        ...
+
+    def operation(self, client: ClientConnection, operation: Incoming) -> None:
+        """Have one operation executed, or answer it."""
+        ...
+
+    def crowded(self) -> Refused | None:
+        """Say whether the unfinished frames of all connections together are too much."""
+        ...
+
+
+class ClientConnection(asyncio.Protocol):
+    """One client."""
+
+    def __init__(self, house: House, number: int) -> None:
+        self.number = number
+        self._house = house
+        self._loop = asyncio.get_running_loop()
+        self._session = ServerSession(house.queue_manager)
+        self._transport: asyncio.Transport | None = None
+        self._waiting: deque[Incoming] = deque()
+        self._outbox: deque[frames.Answer | frames.AnyAnswer] = deque()
+        self._farewell: Refused | None = None
+        self._unanswered = 0
+        self._scheduled = False
+        self._write_full = False
+        self._paused = False
+        self._unfinished_bytes = 0
+        self._written_bytes = 0
+        self._taken_bytes = 0
+        self._made_s = self._frame_s = self._taken_s = time.monotonic()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the socket."""
+        # uvloop's transports have the methods of asyncio.Transport, but not the class.
+        self._transport = transport = cast("asyncio.Transport", transport)
+        transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        refused = self._house.admit(self)
+        if refused is not None:
+            self.goodbye(refused)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- asyncio's name
+        """The client has gone: its units are backed out."""
+        self._close_session()
+        self._transport = None
+        self._house.gone(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Read what has arrived and have it executed."""
+        received = self._session.receive(data)
+        self._count_unfinished(bool(received.operations))
+        if received.hello is not None:
+            self._house.welcome(self, received.hello)
+        if received.seen:
+            self._house.seen(self, received.seen)
+        self._farewell = self._farewell or received.goodbye
+        if self._unfinished_bytes and self._farewell is None:
+            self._farewell = self._house.crowded()
+        self._waiting.extend(received.operations)
+        if not self._scheduled:
+            self._execute()
+
+    def answer(self, *answers: frames.Answer | frames.AnyAnswer) -> None:
+        """Send replies, as soon as the client takes them."""
+        self._unanswered -= len(answers)
+        self._outbox.extend(answers)
+        self._send()
+        self._go_on()
+
+    def write(self, frame: bytes) -> None:
+        """Send one frame now."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._written_bytes += len(frame)
+            self._transport.write(frame)
+
+    def cut(self) -> None:
+        """Break the connection without a word, replies and all."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def goodbye(self, reason: Refused) -> None:
+        """Say why, and close once that is sent."""
+        self._close_session()
+        if self._transport is not None:
+            self.write(frames.encode(frames.Goodbye(reason)))
+            self._transport.close()
+
+    def look(self, now_s: float) -> None:
+        """End the connection if the client has left something half done for too long."""
+        if self._transport is None:
+            return
+        if self._session.state is State.NEW and now_s - self._made_s > HELLO_S:
+            self.goodbye(_late("no hello came", HELLO_S))
+        elif self._unfinished_bytes and now_s - self._frame_s > FRAME_S:
+            self.goodbye(_late("a frame was begun and not finished", FRAME_S))
+        elif not self._takes(now_s):
+            log.warning(
+                "client cut off: it does not read its replies",
+                connection=self.number,
+                unread_bytes=self._transport.get_write_buffer_size(),
+            )
+            self.cut()
+
+    def pause_writing(self) -> None:
+        """The client reads slowly: execute no more of its requests."""
+        self._write_full = True
+        self._throttle()
+
+    def resume_writing(self) -> None:
+        """The client has caught up."""
+        self._write_full = False
+        self._send()
+        self._go_on()
+
+    def _execute(self) -> None:
+        """Execute what waits, for one slice of time."""
+        self._scheduled = False
+        until_s = time.monotonic() + SLICE_S
+        while self._may_execute():
+            self._unanswered += 1
+            self._house.operation(self, self._waiting.popleft())
+            if time.monotonic() > until_s:
+                break
+        if self._farewell is not None and not self._waiting:
+            self.goodbye(self._farewell)
+        self._go_on()
+
+    def _may_execute(self) -> bool:
+        return bool(
+            self._waiting
+            and not self._outbox
+            and not self._write_full
+            and self._unanswered < UNANSWERED_MAX
+        )
+
+    def _go_on(self) -> None:
+        """Execute more of what waits when others have had their turn; read no more till then."""
+        if not self._scheduled and self._may_execute():
+            self._scheduled = True
+            self._loop.call_soon(self._execute)
+        self._throttle()
+
+    def _send(self) -> None:
+        """Encode replies, as long as the client takes them."""
+        while self._outbox and not self._write_full:
+            self.write(frames.encode_replies(self._outbox))
+
+    def _throttle(self) -> None:
+        pause = self._write_full or bool(self._waiting)
+        if pause == self._paused or self._transport is None or self._transport.is_closing():
+            return
+        self._paused = pause
+        if pause:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    def _close_session(self) -> None:
+        self._session.close()
+        self._waiting.clear()
+        self._outbox.clear()
+        self._farewell = None
+        self._count_unfinished(False)
+
+    def _count_unfinished(self, finished_one: bool) -> None:
+        """Keep count of unfinished bytes, and since when the frame that they belong to waits."""
+        now_bytes = self._session.unfinished_bytes
+        if now_bytes and (finished_one or not self._unfinished_bytes):
+            self._frame_s = time.monotonic()
+        self._house.unfinished_bytes += now_bytes - self._unfinished_bytes
+        self._unfinished_bytes = now_bytes
+
+    def _takes(self, now_s: float) -> bool:
+        """Whether the client has read anything lately, if there is anything to read."""
+        assert self._transport is not None
+        unread_bytes = self._transport.get_write_buffer_size()
+        taken_bytes = self._written_bytes - unread_bytes
+        if not unread_bytes or taken_bytes != self._taken_bytes:
+            self._taken_bytes, self._taken_s = taken_bytes, now_s
+        return now_s - self._taken_s <= UNREAD_S
+
+
+def _late(what: str, limit_s: float) -> Refused:
+    return Refused(Reason.MALFORMED_REQUEST, "", f"{what} within {limit_s:g} s")

@@ -77,6 +77,7 @@ class Turns:
 
     def __init__(self, settings: MoverSettings, mover: str) -> None:
         self.mover = mover
+        self._topic = settings.progress_topic
         self._settings = settings
         base = settings.progress_topic.removesuffix(".progress")
         self._ids = [f"{base}.{mover}.{turn}" for turn in range(2)]
@@ -94,6 +95,8 @@ class Turns:
             self._turn = turn
             self._troubles.append(Trouble())
             self._producers.append(self._make(transactional_id))
+            # With a connection at hand librdkafka goes on at once, else at times on a 500 ms timer.
+            self._call("connecting", lambda one: one.list_topics(self._topic, INIT_TIMEOUT_S))
             self._call("initialising", lambda one: one.init_transactions(INIT_TIMEOUT_S))
         self._turn = 0
 

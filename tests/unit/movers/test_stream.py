@@ -1,0 +1,119 @@
+"""Which topic a queue's messages go to, and when topics are made."""
+
+from typing import Any
+
+import pytest
+
+from adapter.core.records import EventRaised, QueueDefined, QueueDeleted
+from adapter.format import entries
+from adapter.format.movable import Copy, Movable
+from adapter.movers import stream
+from adapter.movers.mover import Load
+from adapter.movers.settings import MoverSettings
+from adapter.movers.stream import Stream
+from adapter.topics import TopicSettings, TopicSpec
+
+SETTINGS = MoverSettings(
+    queue_manager="QM1", bootstrap_servers="nowhere:9", topics=TopicSettings.for_brokers(1)
+)
+
+
+class NotedTopics:
+    """Stands for the creation of topics."""
+
+    def __init__(self, *_connection: object) -> None:
+        self.made: list[list[str]] = []
+
+    def ensure(self, specs: list[TopicSpec]) -> None:
+        self.made.append([spec.name for spec in specs])
+
+
+class NotedProducer:
+    """Keeps what is produced."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[Any, ...]] = []
+
+    def produce(self, *arguments: Any) -> None:
+        self.sent.append(arguments)
+
+
+@pytest.fixture
+def cargo(monkeypatch: pytest.MonkeyPatch) -> Stream:
+    monkeypatch.setattr(stream, "Topics", NotedTopics)
+    return Stream(SETTINGS)
+
+
+def made(cargo: Stream) -> list[list[str]]:
+    topics: Any = cargo._topics
+    noted: list[list[str]] = topics.made
+    return noted
+
+
+def topics_of(cargo: Stream, *queues: str) -> list[str]:
+    producer: Any = NotedProducer()
+    record: list[Movable] = [Copy(queue, 0, 7, b"d", b"body") for queue in queues]
+    cargo.send(record, producer, lambda _error, _message: None, Load())
+    return [arguments[0] for arguments in producer.sent]
+
+
+def test_a_copy_has_lane_time_header_and_body_as_they_are_in_the_ledger(cargo: Stream) -> None:
+    producer: Any = NotedProducer()
+    load = Load()
+
+    def report(_error: object, _message: object) -> None:
+        """Nothing is delivered here."""
+
+    record: list[Movable] = [Copy("A", 3, 7, b"d", b"body"), Copy("A", 4, 0, b"e", b"")]
+    cargo.send(record, producer, report, load)
+    assert producer.sent == [
+        ("mq.QM1.q.A", b"body", None, 3, report, None, 7, [("mqmd", b"d")]),
+        # A timestamp of 0 would be the current time for librdkafka.
+        ("mq.QM1.q.A", b"", None, 4, report, None, 1, [("mqmd", b"e")]),
+    ]
+    assert (load.messages, load.bytes, load.partitions) == (2, 4, {("A", 3), ("A", 4)})
+
+
+def test_incarnations_follow_the_ledger(cargo: Stream) -> None:
+    assert topics_of(cargo, "A") == ["mq.QM1.q.A"]
+    cargo.take_in([QueueDeleted("A")])
+    cargo.take_in([QueueDefined("A", 1, {})])
+    cargo.take_in([QueueDefined("B", 0, {})])
+    assert topics_of(cargo, "A", "B") == ["mq.QM1.q.A-1", "mq.QM1.q.B"]
+    assert cargo.incarnations == {"A": 1}
+    cargo.take_in([QueueDeleted("A")])
+    assert cargo.incarnations == {}
+    cargo.take_in([QueueDefined("A", 2, {})])
+    assert topics_of(cargo, "A", "A") == ["mq.QM1.q.A-2"] * 2
+
+
+def test_incarnations_come_from_the_progress(cargo: Stream) -> None:
+    topics_of(cargo, "A")
+    cargo.incarnations = {"A": 5}
+    assert topics_of(cargo, "A", "B") == ["mq.QM1.q.A-5", "mq.QM1.q.B"]
+    cargo.incarnations = {}
+    assert topics_of(cargo, "A") == ["mq.QM1.q.A"]
+
+
+def test_topics_of_queues_defined_together_are_made_together(cargo: Stream) -> None:
+    cargo.take_in([QueueDefined("A", 0, {})])
+    cargo.take_in([QueueDefined("B", 3, {})])
+    assert made(cargo) == []
+    cargo.settle()
+    cargo.settle()
+    assert made(cargo) == [["mq.QM1.q.A", "mq.QM1.q.B-3"]]
+
+
+def test_what_another_term_left_to_be_made_is_forgotten(cargo: Stream) -> None:
+    """It is read again, from the progress."""
+    cargo.take_in([QueueDefined("A", 0, {})])
+    cargo.incarnations = {}
+    cargo.settle()
+    assert made(cargo) == []
+
+
+def test_events_are_another_movers(cargo: Stream) -> None:
+    payload = entries.encode([EventRaised("kind", "A", 1, {}), QueueDeleted("A")])
+    assert cargo.read(payload) == [[], [QueueDeleted("A")]]
+    assert not cargo.is_sent([QueueDeleted("A")])
+    assert cargo.is_sent([Copy("A", 0, 0, b"", b"")])

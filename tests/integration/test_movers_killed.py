@@ -39,7 +39,9 @@ def freeze_in_transaction(place: MoverPlace, process: MoverProcess, queue: str) 
     deadline_s = time.monotonic() + WAIT_S
     while time.monotonic() < deadline_s:
         os.kill(process.pid, signal.SIGSTOP)
-        if all(place.is_open(queue) for _ in range(5)):  # not just markers on their way
+        if all(
+            place.is_open(place.topic(queue)) for _ in range(5)
+        ):  # not just markers on their way
             return
         os.kill(process.pid, signal.SIGCONT)
         assert process.ended() is None
@@ -90,7 +92,7 @@ def test_a_process_that_is_killed_in_a_transaction_is_gone_without_a_trace(
                 freeze_in_transaction(place, process, "A")
                 process.kill()
                 assert "status -9" in (process.ended() or "")
-                assert place.is_open("A"), "the kill was to leave a transaction open"
+                assert place.is_open(place.topic("A")), "the kill was to leave a transaction open"
             process.start()
         assert process.caught_up(place.flush(), WAIT_S), process.ended()
     finally:

@@ -102,11 +102,11 @@ class MoverPlace:
 
         settled: once no transaction is open; Kafka shows a commit a moment after it is answered.
         """
-        deadline_s = time.monotonic() + WAIT_S
-        while settled and self.is_open(queue, incarnation=incarnation):
-            assert time.monotonic() < deadline_s, f"a transaction stays open on {queue}"
+        topic = self.topic(queue, incarnation)
+        if settled:
+            self.await_settled(topic, LANES)
         found: dict[int, list[Copied]] = {lane: [] for lane in range(LANES)}
-        for record in self.read(self.topic(queue, incarnation)):
+        for record in self.read(topic):
             copied = Copied(record)
             found[copied.lane or 0].append(copied)
         return found
@@ -124,6 +124,7 @@ class MoverPlace:
 
     def progress(self) -> list[Progress]:
         """All that the stream mover has committed."""
+        self.await_settled(self.settings.progress_topic, 1)
         records = [
             record for record in self.read(self.settings.progress_topic) if not record.partition()
         ]
@@ -159,10 +160,15 @@ class MoverPlace:
         consumer.close()
         return found
 
-    def is_open(self, queue: str, incarnation: int = 0) -> bool:
-        """Whether a transaction is open on a queue's topic: its stable end lags."""
-        topic = self.topic(queue, incarnation)
-        places = [TopicPartition(topic, lane) for lane in range(LANES)]
+    def await_settled(self, topic: str, partitions: int) -> None:
+        """Wait until no transaction is open on a topic."""
+        deadline_s = time.monotonic() + WAIT_S
+        while self.is_open(topic, partitions):
+            assert time.monotonic() < deadline_s, f"a transaction stays open on {topic}"
+
+    def is_open(self, topic: str, partitions: int = LANES) -> bool:
+        """Whether a transaction is open on a topic: its stable end lags."""
+        places = [TopicPartition(topic, partition) for partition in range(partitions)]
         ends = self._ends(places, IsolationLevel.READ_UNCOMMITTED)
         return ends != self._ends(places, IsolationLevel.READ_COMMITTED)
 

@@ -26,7 +26,7 @@ START_S = 60.0
 STOP_S = 20.0
 POLL_S = 0.01
 CODE = 'exec "$0" -m adapter.server.main <"$1"'
-LIMITED = 'ulimit -Sn "$2"; ' + CODE
+LIMITED = 'ulimit -n "$2"; ' + CODE
 
 
 class ServerProcess:

@@ -1,0 +1,309 @@
+"""One client's connection: what is late is ended, what is slow waits, and everybody has a turn."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from adapter.core import commands as c
+from adapter.core.reasons import Reason
+from adapter.core.results import Done, Messages, Refused
+from adapter.server import connection
+from adapter.server.connection import ClientConnection
+from adapter.wire import frames
+from adapter.wire.session import Incoming
+
+HELLO = frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION))
+STATUS = frames.raw(c.AskStatus("*"))
+
+
+class FakeTransport:
+    """Takes what is written, and lets a test say how much of it the client has read."""
+
+    def __init__(self) -> None:
+        self.buffer = b""
+        self.unread_bytes = 0
+        self.reading = True
+        self.closing = False
+        self.aborted = False
+
+    def get_extra_info(self, _name: str) -> None:
+        return None
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        self.high = high
+
+    def write(self, data: bytes) -> None:
+        self.buffer += data
+        self.unread_bytes += len(data)
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread_bytes
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def close(self) -> None:
+        self.closing = True
+
+    def abort(self) -> None:
+        self.closing = self.aborted = True
+
+    def pause_reading(self) -> None:
+        assert self.reading
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        assert not self.reading
+        self.reading = True
+
+    def frames(self) -> list[Any]:
+        """What was written since the last time."""
+        taken, self.buffer = self.buffer, b""
+        return [frames.decode_server_frame(one) for one in frames.FrameBuffer().feed(taken)]
+
+
+class FakeHouse:
+    """Notes what a connection hands over."""
+
+    queue_manager = "QM1"
+
+    def __init__(self) -> None:
+        self.unfinished_bytes = 0
+        self.refused: Refused | None = None
+        self.too_much: Refused | None = None
+        self.executed: list[int] = []
+        self.seen_numbers: list[int] = []
+        self.is_gone = False
+
+    def admit(self, _client: ClientConnection) -> Refused | None:
+        return self.refused
+
+    def gone(self, _client: ClientConnection) -> None:
+        self.is_gone = True
+
+    def welcome(self, client: ClientConnection, _hello: frames.Hello) -> None:
+        client.write(
+            frames.encode(frames.Welcome(version=1, queue_manager="QM1", connection=client.number))
+        )
+
+    def seen(self, _client: ClientConnection, numbers: list[int]) -> None:
+        self.seen_numbers += numbers
+
+    def operation(self, _client: ClientConnection, operation: Incoming) -> None:
+        self.executed.append(operation.request)
+
+    def crowded(self) -> Refused | None:
+        return self.too_much
+
+
+class Stage:
+    """A connection between two fakes, on an event loop that a test turns by hand."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.house = FakeHouse()
+        self.transport = FakeTransport()
+        self.client = self.loop.run_until_complete(self._made())
+        self.client.connection_made(cast("asyncio.BaseTransport", self.transport))
+
+    async def _made(self) -> ClientConnection:
+        return ClientConnection(self.house, 7)
+
+    def turn(self) -> None:
+        """Let the event loop go once round."""
+        self.loop.run_until_complete(asyncio.sleep(0))
+
+    def greet(self) -> None:
+        self.client.data_received(HELLO)
+        (welcome,) = self.transport.frames()
+        assert isinstance(welcome, frames.Welcome)
+        self.transport.unread_bytes = 0
+
+    def ask(self, first: int, count: int, seen: list[int] | None = None) -> None:
+        """Let requests arrive."""
+        operations = [frames.Operation(n, 0, STATUS) for n in range(first, first + count)]
+        self.client.data_received(frames.encode(frames.Requests(operations, seen or [])))
+
+    def goodbye(self) -> Refused:
+        """What it was told at the end."""
+        last = self.transport.frames()[-1]
+        assert isinstance(last, frames.Goodbye)
+        assert self.transport.closing
+        return last.reason
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    loop = asyncio.new_event_loop()
+    yield Stage(loop)
+    loop.close()
+
+
+def test_one_that_is_not_welcome_is_told(stage: Stage) -> None:
+    stage.house.refused = Refused(Reason.LIMIT_REACHED, "QM1", "full")
+    stage.client.connection_made(cast("asyncio.BaseTransport", stage.transport))
+    assert stage.goodbye() == stage.house.refused
+
+
+def test_requests_are_executed_in_order_and_answered(stage: Stage) -> None:
+    stage.greet()
+    stage.ask(1, 3, seen=[4, 5])
+    assert (stage.house.executed, stage.house.seen_numbers) == ([1, 2, 3], [4, 5])
+    stage.client.answer(frames.Answer(2, Done()), frames.Answer(1, Done(3)))
+    (replies,) = stage.transport.frames()
+    assert [(a.request, a.result) for a in replies.answers] == [(2, Done()), (1, Done(3))]
+
+
+def test_a_slice_of_requests_then_others_have_their_turn(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "SLICE_S", -1.0)  # over as soon as it has begun
+    stage.greet()
+    stage.ask(1, 3)
+    assert stage.house.executed == [1]
+    assert not stage.transport.reading
+    stage.loop.call_soon(stage.house.executed.append, 99)  # somebody else's
+    stage.turn()
+    stage.turn()
+    assert stage.house.executed == [1, 2, 99, 3]
+    assert stage.transport.reading
+
+
+def test_no_more_is_executed_while_replies_are_unread(stage: Stage) -> None:
+    stage.greet()
+    stage.ask(1, 1)
+    stage.client.pause_writing()
+    stage.client.answer(frames.Answer(1, Done()))
+    stage.ask(2, 2)
+    stage.turn()
+    assert stage.house.executed == [1]
+    assert stage.transport.frames() == [], "no reply is encoded that nobody takes"
+    assert not stage.transport.reading
+    stage.client.resume_writing()
+    stage.turn()
+    assert stage.house.executed == [1, 2, 3]
+    assert len(stage.transport.frames()) == 1
+    assert stage.transport.reading
+
+
+def test_no_more_is_executed_while_too_much_is_unanswered(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "UNANSWERED_MAX", 2)
+    stage.greet()
+    stage.ask(1, 3)
+    stage.turn()
+    assert stage.house.executed == [1, 2]
+    stage.client.answer(frames.Answer(1, Done()))
+    stage.turn()
+    assert stage.house.executed == [1, 2, 3]
+
+
+def test_what_came_whole_before_nonsense_is_executed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "SLICE_S", -1.0)
+    stage.greet()
+    operations = [frames.Operation(n, 0, STATUS) for n in (1, 2)]
+    stage.client.data_received(frames.encode(frames.Requests(operations)) + b"\xff" * 4)
+    assert not stage.transport.closing
+    stage.client.data_received(b"more")
+    stage.turn()
+    assert stage.house.executed == [1, 2]
+    assert stage.goodbye().reason == Reason.MALFORMED_REQUEST
+
+
+def test_one_that_never_says_hello(stage: Stage) -> None:
+    made_s = stage.client._made_s
+    stage.client.look(made_s + connection.HELLO_S)
+    assert not stage.transport.closing
+    stage.client.look(made_s + connection.HELLO_S + 1)
+    assert "no hello came within 10 s" in stage.goodbye().detail
+
+
+def test_one_that_does_not_finish_a_frame(stage: Stage) -> None:
+    stage.greet()
+    stage.client.data_received(HELLO[:7])
+    begun_s = stage.client._frame_s
+    stage.client.data_received(HELLO[7:8])
+    stage.client.look(begun_s + connection.FRAME_S)
+    assert not stage.transport.closing
+    stage.client.look(begun_s + connection.FRAME_S + 1)
+    assert "a frame was begun and not finished within 60 s" in stage.goodbye().detail
+
+
+def test_one_whose_frames_are_all_finished_in_time(stage: Stage) -> None:
+    """Each begins where the one before ended, in the same bytes."""
+    stage.greet()
+    frame = frames.encode(frames.Requests([frames.Operation(1, 0, STATUS)]))
+    stage.client.data_received(frame[:5])
+    for _ in range(3):
+        begun_s, stage.client._frame_s = stage.client._frame_s, 0.0
+        stage.client.data_received(frame[5:] + frame[:5])
+        assert stage.client._frame_s >= begun_s
+    stage.client.data_received(frame[5:])
+    stage.client.look(begun_s + 10 * connection.FRAME_S)
+    assert not stage.transport.closing
+    assert stage.house.unfinished_bytes == 0
+
+
+def test_unfinished_bytes_are_counted_and_bounded(stage: Stage) -> None:
+    stage.greet()
+    stage.client.data_received(HELLO[:7])
+    assert stage.house.unfinished_bytes == 7
+    stage.house.too_much = Refused(Reason.LIMIT_REACHED, "QM1", "too much")
+    stage.client.data_received(HELLO[7:8])
+    assert stage.goodbye() == stage.house.too_much
+    assert stage.house.unfinished_bytes == 0
+
+
+def test_whole_frames_are_taken_however_crowded_it_is(stage: Stage) -> None:
+    stage.greet()
+    stage.house.too_much = Refused(Reason.LIMIT_REACHED, "QM1", "too much")
+    stage.ask(1, 1)
+    assert stage.house.executed == [1]
+    assert not stage.transport.closing
+
+
+def test_one_that_reads_nothing_is_cut_off(stage: Stage) -> None:
+    stage.greet()
+    stage.client.look(100.0)
+    stage.ask(1, 1)
+    stage.client.answer(frames.Answer(1, Done()))
+    for now_s in (101.0, 130.0):
+        stage.client.look(now_s)
+        assert not stage.transport.aborted
+    stage.transport.unread_bytes -= 1  # it reads slowly
+    for now_s in (131.0, 160.0):
+        stage.client.look(now_s)
+        assert not stage.transport.aborted
+    stage.client.look(162.0)
+    assert stage.transport.aborted
+
+
+def test_one_that_has_nothing_to_read_is_let_be(stage: Stage) -> None:
+    stage.greet()
+    for now_s in (100.0, 200.0, 300.0):
+        stage.client.look(now_s)
+    assert not stage.transport.closing
+
+
+def test_one_that_does_not_take_its_goodbye_is_cut_off(stage: Stage) -> None:
+    stage.greet()
+    stage.client.look(100.0)
+    stage.client.goodbye(Refused(Reason.QUEUE_MANAGER_STOPPING))
+    stage.client.look(101.0)
+    stage.client.look(140.0)
+    assert stage.transport.aborted
+
+
+def test_answers_for_one_that_has_gone(stage: Stage) -> None:
+    stage.greet()
+    stage.ask(1, 1)
+    stage.client.connection_lost(None)
+    stage.client.answer(frames.Answer(1, Messages([])))
+    stage.client.look(1e9)
+    assert stage.house.is_gone
+    assert stage.transport.frames() == []

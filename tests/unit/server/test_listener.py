@@ -1,0 +1,137 @@
+"""The front of a queue manager: where it listens, whom it lets in, and who is not heard again."""
+
+import asyncio
+import resource
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import adapter
+from adapter import testing
+from adapter.core import commands as c
+from adapter.core.reasons import Reason
+from adapter.owner.clock import SystemClock
+from adapter.server import connection, listener
+from adapter.server.listener import Listener, NotLoopbackError, check_loopback, files_max
+from tests.support.raw_client import RawClient
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1"])
+def test_loopback_is_fine(host: str) -> None:
+    check_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_another_address_is_refused(host: str) -> None:
+    with pytest.raises(NotLoopbackError, match="other machines; until there is access control"):
+        check_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["", "no host"])
+def test_no_address_at_all(host: str) -> None:
+    with pytest.raises(NotLoopbackError, match="is no address of this machine"):
+        check_loopback(host)
+
+
+def test_the_limit_of_open_files_is_raised_as_far_as_may_be() -> None:
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, most))
+    try:
+        raised = files_max()
+        assert raised == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        wanted = listener.CONNECTIONS_MAX + listener.FILES_RESERVED
+        assert raised == (wanted if most == resource.RLIM_INFINITY else min(wanted, most))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
+
+
+@pytest.fixture
+def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[testing.TestQueueManager]:
+    """A queue manager that has no patience."""
+    monkeypatch.setattr(listener, "LOOK_S", 0.05)
+    monkeypatch.setattr(connection, "HELLO_S", 0.3)
+    monkeypatch.setattr(connection, "FRAME_S", 0.3)
+    monkeypatch.setattr(connection, "UNREAD_S", 0.3)
+    with testing.queue_manager() as manager:
+        yield manager
+
+
+def test_one_that_never_says_hello_is_told_to_go(manager: testing.TestQueueManager) -> None:
+    with RawClient(manager.address) as client:
+        assert "no hello came" in client.goodbye().detail
+
+
+def test_one_that_stops_in_the_middle_of_a_frame(manager: testing.TestQueueManager) -> None:
+    with RawClient(manager.address) as client:
+        client.hello()
+        client.send(b"\0\0\1\0 half")
+        assert "a frame was begun and not finished" in client.goodbye().detail
+
+
+def test_one_that_reads_nothing_is_cut_off(
+    manager: testing.TestQueueManager, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And its unit with it: what it got is there for others."""
+    session = b"s" * 16
+    unit = session + (1).to_bytes(8, "big")
+    with manager.connect() as qm, RawClient(manager.address, receive_bytes=4096) as client:
+        qm.define_queue("Q")
+        queue = qm.queue("Q")
+        for _ in range(4):
+            queue.put(bytes(2_000_000))
+        client.hello()
+        client.open_session(session)
+        client.ask(c.Open(1, "Q", c.INPUT | c.BROWSE), c.Begin(unit))
+        client.request(c.Get(1, unit), *[c.Browse(1, True, 10)] * 100)
+        message = queue.get(timeout=10.0, message_id=wait_for_backout(queue))
+        assert message is not None
+        assert message.backout_count == 1
+        assert manager.statistics()["connections"] == 1
+        client.await_end()
+
+
+def wait_for_backout(queue: adapter.Queue) -> bytes:
+    """Browse until a message was backed out; its id."""
+    deadline_s = time.monotonic() + 20.0
+    while time.monotonic() < deadline_s:
+        for message in queue.browse():
+            if message.backout_count:
+                return message.message_id
+    raise AssertionError("it was not cut off")
+
+
+def test_one_that_works_slowly_is_let_be(manager: testing.TestQueueManager) -> None:
+    with manager.connect() as qm:
+        qm.define_queue("Q")
+        assert qm.queue("Q").get(timeout=1.0) is None
+        qm.queue("Q").put("x")
+
+
+def test_everybody_is_told_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "CONNECTIONS_MAX", 2)
+    with testing.queue_manager() as manager, manager.connect(), manager.connect() as second:
+        with RawClient(manager.address) as third:
+            refused = third.goodbye()
+            assert refused.reason is Reason.LIMIT_REACHED
+            assert refused.detail == "2 clients are connected"
+        second.close()
+        with manager.connect():
+            pass
+
+
+def test_nobody_is_let_in_before_there_is_an_owner() -> None:
+    async def listen(connect: Callable[[str], object]) -> object:
+        front = Listener("QM1", SystemClock(), lambda: None)
+        host, port = await front.listen("127.0.0.1", 0)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(None, connect, f"{host}:{port}")
+        finally:
+            front.abandon()
+
+    def connect(address: str) -> object:
+        with RawClient(address) as client:
+            return client.goodbye()
+
+    refused = asyncio.run(listen(connect))
+    assert "starting or stopping; try again" in str(refused)

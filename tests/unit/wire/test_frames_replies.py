@@ -1,0 +1,66 @@
+"""Answers are put together in frames of bounded size, in their order, each of them once."""
+
+from collections import deque
+
+import pytest
+
+from adapter.core.model.message import Delivered, Message
+from adapter.core.reasons import Reason
+from adapter.core.results import Done, Messages, Refused
+from adapter.wire import frames
+
+Answers = deque[frames.Answer | frames.AnyAnswer]
+
+
+def of_size(request: int, size: int) -> frames.Answer:
+    """An answer of about so many bytes."""
+    message = Delivered(Message(body=bytes(size)), 0, 1, 0, 0, b"", 0, 1, 0, 1)
+    return frames.Answer(request, Messages([message]))
+
+
+def sent(answers: Answers) -> list[list[int]]:
+    """The request numbers in each frame, until all are sent."""
+    found = []
+    while answers:
+        (payload,) = frames.FrameBuffer().feed(frames.encode_replies(answers))
+        frame = frames.decode_server_frame(payload)
+        assert isinstance(frame, frames.AnyReplies)
+        assert len(payload) <= frames.FRAME_BYTES_MAX
+        found.append([answer.request for answer in frame.answers])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sizes", "numbers"),
+    [
+        ([10], [[0]]),
+        ([10, 10, 10], [[0, 1, 2]]),
+        ([600_000, 600_000, 10], [[0, 1], [2]]),
+        ([10, 8_000_000, 10], [[0, 1], [2]]),
+        ([1_000_000, 15_900_000, 10], [[0], [1], [2]]),
+        ([16_777_000], [[0]]),
+        ([20_000_000, 10], [[0, 1]]),
+    ],
+)
+def test_frames_of_bounded_size(sizes: list[int], numbers: list[list[int]]) -> None:
+    assert sent(deque(of_size(at, size) for at, size in enumerate(sizes))) == numbers
+
+
+@pytest.mark.parametrize("neighbours", [0, 1])
+def test_an_answer_that_no_frame_can_carry_becomes_a_refusal(neighbours: int) -> None:
+    answers: Answers = deque([of_size(7, 17_000_000)])
+    answers.extend(frames.Answer(8, Done()) for _ in range(neighbours))
+    (payload,) = frames.FrameBuffer().feed(frames.encode_replies(answers))
+    frame = frames.decode_server_frame(payload)
+    assert isinstance(frame, frames.AnyReplies)
+    refused = frame.answers[0].result
+    assert isinstance(refused, Refused)
+    assert (frame.answers[0].request, refused.reason) == (7, Reason.LIMIT_REACHED)
+    assert "ask for less at once" in refused.detail
+
+
+def test_figures_travel_with_answers() -> None:
+    answers: Answers = deque(
+        [frames.Answer(1, Done()), frames.AnyAnswer(2, frames.Figures({"queues": 3}))]
+    )
+    assert sent(answers) == [[1, 2]]

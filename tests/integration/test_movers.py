@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import adapter.kafka
 from adapter.core import records as r
 from adapter.format import events, names
 from adapter.localkafka import LocalKafka
@@ -59,6 +60,18 @@ def test_a_copy_is_what_was_put(place: MoverPlace, movers: MoverThread) -> None:
         position = copied.position
         assert (position.seq, position.unit, position.unit_size) == (0, unit.unit, 2)
         assert (position.unit_index, position.queue_unit_index) == (put.index, put.queue_index)
+
+
+def test_a_plain_kafka_user_reads_the_messages(place: MoverPlace, movers: MoverThread) -> None:
+    place.define("ORDERS")
+    unit = place.unit(["ORDERS"], lanes=[4])
+    place.append(unit)
+    copy_all(place, movers)
+    topic = adapter.kafka.topic_name(place.settings.queue_manager, "ORDERS")
+    place.await_settled(topic, LANES)
+    (message,) = [adapter.kafka.decode(record) for record in place.read(topic)]
+    assert (message.body, message.place) == (unit.puts[0].message.body, (4, 0, 0))
+    assert (message.unit_id, message.first_in_unit, message.last_in_unit) == (unit.unit, True, True)
 
 
 def test_every_unit_once_in_order(place: MoverPlace, movers: MoverThread) -> None:

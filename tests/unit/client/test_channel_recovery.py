@@ -222,6 +222,20 @@ def test_a_queue_manager_that_will_not_have_us_is_tried_until_the_bound(
     assert qm.queue("Q").depth() == 0  # and it is tried anew when asked anew
 
 
+def test_a_queue_manager_that_welcomes_and_refuses_is_tried_until_the_bound(
+    server: Loopback, connect: Connect
+) -> None:
+    qm = connect(reconnect_timeout_s=0.5)
+    qm.define_queue("Q")
+    stopping = Refused(Reason.QUEUE_MANAGER_STOPPING)
+    server.before = lambda _n, command: stopping if isinstance(command, c.Put) else None
+    began = time.monotonic()
+    with pytest.raises(e.InDoubt):
+        qm.put("Q", b"x")
+    assert 0.3 < time.monotonic() - began < 5
+    assert 2 < qm.statistics()["connections_lost"] < 20  # it waited longer each time
+
+
 def test_a_commit_without_an_answer_is_in_doubt(server: Loopback, connect: Connect) -> None:
     qm = connect(reconnect_timeout_s=0.3)
     qm.define_queue("Q")
@@ -421,6 +435,16 @@ def test_outcomes_that_were_seen_are_forgotten_by_the_queue_manager(
     assert kept == [1]
     server.cut_all()
     qm.put("Q", b"x")
+    assert server.call(lambda: [len(s.outcomes) for s in server.qm.sessions.values()]) == [1]
+
+
+def test_what_was_seen_is_told_later_if_a_request_cannot_be_sent(
+    server: Loopback, qm: adapter.Connection
+) -> None:
+    qm.put("Q", b"x")
+    with pytest.raises(e.InvalidValue, match="cannot be sent"):
+        qm.put("Q", b"x", format="\ud800")
+    qm.put("Q", b"y")
     assert server.call(lambda: [len(s.outcomes) for s in server.qm.sessions.values()]) == [1]
 
 

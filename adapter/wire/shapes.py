@@ -7,6 +7,7 @@ itself it would build whatever is there: a frame has room for sixteen million em
 
 from __future__ import annotations
 
+import typing
 from typing import Annotated, Any
 
 import msgspec
@@ -16,8 +17,9 @@ from msgspec.msgpack import Decoder
 from adapter.core.commands import ELEMENTS_MAX, Put
 from adapter.core.model.message import PROPERTIES_MAX, Message
 
-TRUSTED_BYTES = 64 * 1024
-"""What a command of this size can be decoded to is no matter, whatever it is."""
+TRUSTED_BYTES = 2 * 1024 * 1024
+"""What a command of this size can be decoded to (64 times as much) is no matter, whatever it is.
+A look costs half as much as decoding: too much for what programs usually put at once."""
 PUT_TAG = Put.__struct_config__.tag
 CONTAINERS = frozenset([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
 """How maps and arrays begin in msgpack."""
@@ -31,13 +33,13 @@ class _Head(Struct, array_like=True):
 
 def _put_shape() -> Any:
     """Make the type of a put that is taken apart no further than to its messages' properties."""
-    properties = Annotated[dict[str, Raw], Meta(max_length=PROPERTIES_MAX)] | None
+    kinds = typing.get_type_hints(Message)
+    kinds["body"] = Raw
+    kinds["properties"] = Annotated[dict[str, Raw], Meta(max_length=PROPERTIES_MAX)] | None
+    fields_of = msgspec.structs.fields(Message)
     message = msgspec.defstruct(
         "MessageShape",
-        [
-            (field.name, properties if field.name == "properties" else Raw, None)
-            for field in msgspec.structs.fields(Message)
-        ],
+        [(field.name, kinds[field.name], None) for field in fields_of],
         array_like=True,
     )
     messages = Annotated[list[message], Meta(max_length=ELEMENTS_MAX)]  # type: ignore[valid-type]

@@ -28,7 +28,7 @@ def test_properties_that_are_fine() -> None:
     assert decoded.messages[1].properties == values
 
 
-@pytest.mark.parametrize("value", [[], {}, [1] * 20, {str(n): 1 for n in range(20)}, [0] * 70_000])
+@pytest.mark.parametrize("value", [[], {}, [1] * 20, {str(n): 1 for n in range(20)}])
 def test_properties_that_hold_more(value: Any) -> None:
     command = put({"a": 1}, {"a": 1, "b": value})
     assert "a property is text, bytes or a number" in shapes.problem_with(command)
@@ -48,9 +48,9 @@ def test_short_commands_and_others_are_not_looked_at() -> None:
     assert shapes.problem_with(other) == ""
 
 
-@pytest.mark.parametrize("data", [b"\x91" * 70_000, b"\xc1" * 70_000, b"\x92\x05\xa1" * 70_000])
+@pytest.mark.parametrize("data", [b"\x91", b"\xc1", b"\x92\x05\xa1"])
 def test_what_is_no_command(data: bytes) -> None:
-    assert shapes.problem_with(Raw(data))
+    assert shapes.problem_with(Raw(data * (shapes.TRUSTED_BYTES + 1)))
 
 
 def test_a_tag_written_at_length_is_the_same_tag() -> None:

@@ -11,6 +11,7 @@ one must always be left.
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable
 from typing import Any
 
 Answer = tuple[Any, ...]
@@ -72,7 +73,8 @@ class World:
         key = (op.client, op.number)
         if op.number and key in self.done:
             return self.done[key][0]
-        answer, kind = DO[op.kind](self, op)
+        do: Callable[[World, Op], tuple[Answer, str]] = DO[op.kind]
+        answer, kind = do(self, op)
         if op.number:
             self.done[key] = (answer, kind)
         return answer

@@ -119,19 +119,13 @@ class Workload:
     def put(self, worker: Worker, unit: str | None) -> None:
         rng = self.rng
         queue = rng.randint(1, len(QUEUES))
-        details = {
-            "queue": QUEUES[queue - 1],
-            "body": f"m{next(self.bodies)}",
-            "priority": rng.choice([0, 0, 5, 9]),
-            "hard": rng.random() < 0.7,
-        }
-        message = Message(
-            body=str(details["body"]).encode(),
-            priority=int(details["priority"]),
-            persistence=int(details["hard"]),
-        )
+        body = f"m{next(self.bodies)}"
+        priority, hard = rng.choice([0, 0, 5, 9]), rng.random() < 0.7
+        message = Message(body=body.encode(), priority=priority, persistence=int(hard))
+        op = Op(worker.name, "put", unit=unit, queue=QUEUES[queue - 1], body=body)
+        op.details |= {"priority": priority, "hard": hard}
         command = c.Put(queue, [message], worker.units[unit] if unit else b"")
-        self.send(worker, Op(worker.name, "put", unit=unit, **details), command)
+        self.send(worker, op, command)
 
     def get(self, worker: Worker, unit: str | None) -> None:
         queue = self.rng.randint(1, len(QUEUES))

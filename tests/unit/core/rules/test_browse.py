@@ -4,6 +4,9 @@ import pytest
 
 from adapter.core import commands as c
 from adapter.core.reasons import Reason
+from adapter.core.results import Messages
+from adapter.core.rules.get import BYTES_PER_GET_MAX
+from adapter.wire import frames
 from tests.support.core import client_on
 
 
@@ -74,6 +77,19 @@ def test_an_expired_message_is_not_shown() -> None:
     client.put("long")
     client.core.now_ms += 1000
     assert client.browse(limit=10) == ["long"]
+
+
+def test_a_batch_of_messages_with_properties_still_is_one_frame() -> None:
+    client = client_on()
+    for _ in range(40):
+        client.put("", properties={"p": "x" * (BYTES_PER_GET_MAX // 16)})
+    sizes = [-1]
+    while sizes[-1]:
+        answer = client.do(c.Browse(1, limit=10_000))
+        assert isinstance(answer, Messages)
+        assert len(frames.encode(frames.Replies([frames.Answer(1, answer)]))) <= BYTES_PER_GET_MAX
+        sizes.append(len(answer.messages))
+    assert sum(sizes) == 40 - 1
 
 
 @pytest.mark.parametrize(

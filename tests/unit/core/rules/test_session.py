@@ -276,3 +276,4 @@ def test_every_entry_can_be_read_again() -> None:
     assert isinstance(back.do(put(), number=NUMBER_MAX), PutDone)
     assert [entries.decode(payload) for payload in back.core.entries][-1]
     assert back.core.replayed().sessions[back.session].issued == NUMBER_MAX
+    assert back.refused(put(), number=NUMBER_MAX + 1) is Reason.OUT_OF_ORDER

@@ -254,13 +254,15 @@ def test_lost_connections_do_not_make_the_loop_wait_longer_or_shorter(
         if isinstance(command, c.Get):
             waits.append(command.wait_ms)
             if len(waits) in (1, 2):
+                threading.Event().wait(0.05)  # so much of the time is over
                 server.clients[number].cut()
 
     queue.put(b"x")
     server.before = cut_twice
     work(queue, lambda _unit: None, timeout=0.5)
     assert len(waits) == 4  # two cut, one that got, one that waited in vain
-    assert 500 >= waits[0] >= waits[1] >= waits[2]
+    assert waits[1] <= 450
+    assert waits[2] <= 400
     assert waits[3] > 490
 
 

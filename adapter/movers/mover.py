@@ -40,8 +40,11 @@ BYTES_MAX = 4 * 1024 * 1024
 """When a transaction is full. A larger one copies no faster and keeps readers waiting longer."""
 PARTITIONS_MAX = 64
 """A transaction writes a marker to each of its partitions: 0.25 ms each, 1.2 ms if replicated."""
-SMALL_MESSAGES = 500
-"""After a transaction of fewer there is time for more to come; a larger one is of a backlog."""
+SMALL_BYTES = 1024 * 1024
+"""After fewer bytes of entries there is time for more to come; more are of a backlog."""
+GATHER_S = 0.01
+"""How long to wait for what came while the mover was busy. Kafka is asked for more when nothing is
+left of what came before, at most 5 ms later, so that entries come many at a time."""
 IDLE_PROGRESS_S = 30.0
 """How long the progress over entries without anything to copy may stay unwritten."""
 BACKOFF_S = 0.1
@@ -123,6 +126,7 @@ class Mover:
 
     def __init__(self, settings: MoverSettings, cargo: Cargo, make_reader: MakeReader) -> None:
         self._settings = settings
+        self._interval_s = settings.interval_ms / 1000
         self._cargo = cargo
         self._make_reader = make_reader
         self._turns = Turns(settings, cargo.name)
@@ -231,13 +235,29 @@ class Mover:
         self._ready = True
         try:
             while not self._stopping.is_set():
-                entries = self._reader.read(READ_S)
-                self._end = self._reader.reached()[1]
+                entries = self._read()
                 self._take_all(entries)
                 self._holding = ""
+                self._pause(entries)
             self._write_idle_progress(0.0)
         finally:
             self._ready = False
+
+    def _read(self) -> list[Entry]:
+        """Wait for entries; soon after others, for those too that came meanwhile."""
+        last_s = self._began_s
+        entries = self._reader.read(READ_S)
+        self._began_s = time.monotonic()
+        if entries and self._began_s - last_s < 2 * self._interval_s:
+            entries += self._reader.read(GATHER_S)
+        self._end = self._reader.reached()[1]
+        return entries
+
+    def _pause(self, entries: list[Entry]) -> None:
+        """After a few entries leave time for more to come, but read on at once in a backlog."""
+        if entries and sum(len(entry.payload) for entry in entries) < SMALL_BYTES:
+            left_s = self._began_s + self._interval_s - time.monotonic()
+            self._stopping.wait(max(0.0, left_s))
 
     def _resume(self) -> Position | None:
         """Go back to the committed progress; the position where reading goes on."""
@@ -256,16 +276,12 @@ class Mover:
             if self._stopping.is_set():
                 break
             self._take(entry)
-        messages = self._load.messages
         if self._turns.open:
             self._commit()
         self._cargo.settle()
         if not self._stopping.is_set():
             self._is_done(self._reader.reached()[0] - 1)
         self._write_idle_progress(IDLE_PROGRESS_S)
-        if 0 < messages < SMALL_MESSAGES:
-            pause_s = self._settings.interval_ms / 1000 + self._began_s - time.monotonic()
-            self._stopping.wait(max(0.0, pause_s))
 
     def _take(self, entry: Entry) -> None:
         """Copy an entry's records, but for those that were copied before."""
@@ -290,7 +306,6 @@ class Mover:
             return
         if not turns.open:
             cargo.settle()
-            self._began_s = time.monotonic()
             self._producer = turns.begin()
         try:
             cargo.send(record, self._producer, turns.report, self._load)

@@ -40,16 +40,16 @@ class Watch(Protocol):
 class MoverSettings(Struct, kw_only=True, frozen=True):
     """What movers need to know.
 
-    kafka_options: further librdkafka settings, for security. interval_ms: a small transaction
-    begins so long after the one before it at the earliest, so that a trickle of messages does not
-    cost one transaction each; the first message after a pause is copied at once.
+    kafka_options: further librdkafka settings, for security. interval_ms: while entries trickle in,
+    how long to collect them: the first after a pause is copied at once, the others wait so long at
+    most, and do not cost a transaction each.
     """
 
     queue_manager: str
     bootstrap_servers: str
     topics: TopicSettings
     kafka_options: dict[str, str] = {}
-    interval_ms: int = 20
+    interval_ms: int = 50
 
     @property
     def progress_topic(self) -> str:
@@ -61,7 +61,9 @@ class MoverSettings(Struct, kw_only=True, frozen=True):
         return LedgerSettings(
             bootstrap_servers=self.bootstrap_servers,
             topic=names.ledger_topic(self.queue_manager),
-            client=self.kafka_options,
+            # What waits in the client is enough, if it is one record: the next fetch then brings
+            # all that has come meanwhile, where many fetches would bring them one by one.
+            client={**self.kafka_options, "queued.min.messages": "1"},
         )
 
 

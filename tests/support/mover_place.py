@@ -9,13 +9,21 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, Message, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
 from confluent_kafka import admin as kafka_admin
 
 from adapter.core import records as r
 from adapter.core.model.message import Message as Body
 from adapter.format import descriptor, entries, names, progress
 from adapter.format.progress import Progress
+from adapter.ledger.failures import Failure, classify
 from adapter.ledger.kafka import KafkaLedger, LedgerSettings
 from adapter.movers.settings import MoverSettings
 from adapter.topics import Topics, TopicSettings, ledger_spec
@@ -178,8 +186,14 @@ class MoverPlace:
     def _ends(self, places: list[TopicPartition], isolation: IsolationLevel) -> list[int]:
         latest: Any = vars(kafka_admin)["OffsetSpec"].latest()  # its stubs leave it out
         asked = dict.fromkeys(places, latest)
-        found = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=WAIT_S)
-        return [found[place].result(WAIT_S).offset for place in places]
+        deadline_s = time.monotonic() + WAIT_S
+        while True:
+            found = self.admin.list_offsets(asked, isolation_level=isolation)
+            try:
+                return [found[place].result(WAIT_S).offset for place in places]
+            except KafkaException as error:  # a new topic's leader is not known everywhere at once
+                assert classify(error) is Failure.RETRY, error
+                assert time.monotonic() < deadline_s, error
 
     def _placed(self, index: int, size: int, queue: str, lane: int) -> r.Placed:
         body = b"%08d" % next(self._numbers)

@@ -60,4 +60,4 @@ def test_settings_cross_a_pipe() -> None:
 def test_names_are_the_queue_managers() -> None:
     assert SETTINGS.progress_topic == "mq.QM-o1.progress"
     assert SETTINGS.ledger.topic == "mq.QM-o1.ledger"
-    assert SETTINGS.ledger.client == OPTIONS
+    assert SETTINGS.ledger.client.items() >= OPTIONS.items()

@@ -229,7 +229,9 @@ class Proxy:
     def accepted(self, client: _End, number: int) -> None:
         """A client has connected: connect to the server for it."""
         self._clients[number] = client
-        task = self._loop.create_task(self._connect(client, number))
+        client.other = _End(self, number, self.replies, False)
+        client.other.other = client
+        task = self._loop.create_task(self._connect(client, client.other))
         self._connecting.add(task)
         task.add_done_callback(self._connecting.discard)
 
@@ -268,9 +270,7 @@ class Proxy:
         self._accepted += 1
         return _End(self, self._accepted, self.requests, True)
 
-    async def _connect(self, client: _End, number: int) -> None:
-        server = _End(self, number, self.replies, False)
-        client.other, server.other = server, client
+    async def _connect(self, client: _End, server: _End) -> None:
         try:
             await self._loop.create_connection(lambda: server, *self._target)
         except OSError:

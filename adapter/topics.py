@@ -314,7 +314,13 @@ class Topics:
 def admin_client(bootstrap_servers: str, client: Mapping[str, Any] | None) -> AdminClient:
     """Make the client that creates and describes; it connects when it is first used."""
     connect: dict[str, Any] = {**(client or {}), "bootstrap.servers": bootstrap_servers}
-    return AdminClient(connect, logger=LOG)
+    try:
+        return AdminClient(connect, logger=LOG)
+    except KafkaException as error:
+        raise TopicError(
+            f"the settings for Kafka at {bootstrap_servers!r} are not accepted: "
+            f"{describe(error)}; correct them"
+        ) from error
 
 
 def setting_problems(

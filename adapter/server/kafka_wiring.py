@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from adapter.core.attributes import NAME_LENGTH_MAX
+from adapter.core.rules.objects import NAME
+from adapter.errors import StartError
 from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
@@ -18,6 +21,10 @@ from adapter.server.server import Movers
 from adapter.topics import TopicError, Topics, TopicSettings, ledger_spec, settings_for
 
 __all__ = ["KafkaSettings", "LedgerError", "TopicError", "Wired", "wire"]
+
+
+ANSWER_S = 10.0
+"""For Kafka's first answer: a wrong address must not look like a slow start."""
 
 
 class KafkaSettings(Struct, kw_only=True):
@@ -69,7 +76,13 @@ class Wired:
 
 
 def wire(name: str, settings: KafkaSettings) -> Wired:
-    """Make the ledger's topic, or check the one that is there. Blocking; raises TopicError."""
+    """Make the ledger's topic, or check the one that is there. Blocking.
+
+    Raises StartError and TopicError.
+    """
+    if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
+        allowed = f"a name has 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
+        raise StartError(f"{name!r} is no name for a queue manager: {allowed}", name)
     topics = _topic_settings(settings)
     ledger = ledger_spec(names.ledger_topic(name))
     Topics(settings.bootstrap_servers, topics, settings.options).ensure([ledger])
@@ -77,8 +90,9 @@ def wire(name: str, settings: KafkaSettings) -> Wired:
 
 
 def _topic_settings(settings: KafkaSettings) -> TopicSettings:
+    found = settings_for(settings.bootstrap_servers, settings.options, ANSWER_S)
     if not settings.replication:
-        return settings_for(settings.bootstrap_servers, settings.options)
+        return found
     return TopicSettings(
         replication=settings.replication, min_insync_replicas=settings.min_insync_replicas
     )

@@ -33,6 +33,7 @@ class ServerProcess:
     """One queue manager on a Kafka; a context manager that leaves no process behind.
 
     port: 0 for a free one, which is kept across restarts. files: its limit of open files.
+    options: of librdkafka's.
     """
 
     def __init__(
@@ -44,19 +45,26 @@ class ServerProcess:
         host: str = HOST,
         port: int = 0,
         files: int = 0,
+        options: dict[str, str] | None = None,
     ) -> None:
         self.queue_manager = queue_manager
         self.port = port or free_port()
-        self._output = folder / f"{queue_manager}.{self.port}.log"
-        self._command = self._write_command(
-            ServerSettings(
-                queue_manager=queue_manager,
-                kafka=KafkaSettings(bootstrap_servers=bootstrap_servers),
-                host=host,
-                port=self.port,
-            ),
-            files,
+        self._output = folder / f"{self.port}.log"
+        self._settings = folder / f"{self.port}.json"
+        code = LIMITED if files else CODE
+        self._command: list[str | Path] = [
+            "/bin/sh",
+            "-c",
+            code,
+            sys.executable,
+            self._settings,
+            str(files),
+        ]
+        kafka = KafkaSettings(bootstrap_servers=bootstrap_servers, options=options or {})
+        settings = ServerSettings(
+            queue_manager=queue_manager, kafka=kafka, host=host, port=self.port
         )
+        self.write_settings(msgspec.json.encode(settings))
         self._lives: list[launch.Child] = []
         self._begin = 0
 
@@ -81,6 +89,10 @@ class ServerProcess:
     def pid(self) -> int:
         """The process id of its present life."""
         return self._lives[-1].pid
+
+    def write_settings(self, told: bytes) -> None:
+        """Say what it is told on standard input from now on."""
+        self._settings.write_bytes(told)
 
     def launch(self) -> None:
         """Start it; does not wait until it serves."""
@@ -158,12 +170,6 @@ class ServerProcess:
             if line.startswith(f"{name}:"):
                 return int(line.split()[1]) * 1024
         raise AssertionError(f"{name} is not told of process {self.pid}")
-
-    def _write_command(self, settings: ServerSettings, files: int) -> list[str | Path]:
-        told = self._output.with_suffix(".json")
-        told.write_bytes(msgspec.json.encode(settings))
-        code = LIMITED if files else CODE
-        return ["/bin/sh", "-c", code, sys.executable, told, str(files)]
 
 
 def _parent_and_command(folder: Path) -> tuple[int, str]:

@@ -1,0 +1,248 @@
+"""The server's process: how it starts or says why not, how it ends, and what its end leaves.
+
+Real processes on a real Kafka, with clients at work meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import adapter
+from adapter.errors import BackedOut
+from adapter.format import names
+from adapter.localkafka import LocalKafka, free_port
+from tests.support.bystander import Bystander
+from tests.support.load import Load
+from tests.support.queue_topic import LANES, read_until
+from tests.support.server_process import HOST, ServerProcess
+
+STOP_S = 10.0
+MARKER = b"the end"
+MakeServer = Callable[..., ServerProcess]
+
+
+@pytest.fixture
+def make(
+    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+) -> Iterator[MakeServer]:
+    """Make a server process, of a queue manager of its own unless a name is given."""
+    with ExitStack() as ends:
+
+        def make(name: str = "", **options: Any) -> ServerProcess:
+            servers = options.pop("bootstrap_servers", kafka.bootstrap_servers)
+            process = ServerProcess(name or unique_name(), servers, tmp_path, **options)
+            return ends.enter_context(process)
+
+        yield make
+
+
+def refused(server: ServerProcess, within_s: float = 20.0) -> str:
+    """Start a server that does not start; its sentence."""
+    server.launch()
+    assert server.await_end(within_s) == 1
+    assert "Traceback" not in server.said(), server.said()
+    return server.sentence()
+
+
+# -- starting
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_an_address_that_others_can_reach_is_refused(make: MakeServer, host: str) -> None:
+    assert "listens on loopback only" in refused(make(host=host))
+
+
+def test_a_port_in_use(make: MakeServer) -> None:
+    with socket.create_server((HOST, 0)) as taken:
+        port = taken.getsockname()[1]
+        sentence = refused(make(port=port))
+    assert f"{HOST}:{port} cannot be listened on" in sentence
+    assert "address already in use" in sentence.lower()
+    assert "--listen" in sentence
+
+
+def test_a_server_that_is_started_twice(make: MakeServer) -> None:
+    """The second one finds the port taken, and has not touched the ledger by then."""
+    first = make()
+    first.start()
+    with Bystander(first.address, "BYSTANDER") as bystander:
+        assert "cannot be listened on" in refused(make(first.queue_manager, port=first.port))
+        bystander.await_turns(10)
+    assert "took over" not in first.said()
+
+
+def test_a_kafka_that_cannot_be_reached(make: MakeServer) -> None:
+    nowhere = f"{HOST}:{free_port()}"
+    addresses = (nowhere, "", "no host name", "localhost:99999999")
+    servers = [make(bootstrap_servers=address) for address in addresses]
+    for server in servers:
+        server.launch()
+    for server, address in zip(servers, addresses, strict=True):
+        assert server.await_end() == 1
+        assert f"Kafka at {address} does not answer" in server.sentence()
+        assert "check that the brokers run and that the address is right" in server.sentence()
+        assert "Traceback" not in server.said()
+
+
+def test_a_setting_that_the_client_of_kafka_does_not_know(make: MakeServer) -> None:
+    sentence = refused(make(options={"no.such.setting": "1"}))
+    assert "no.such.setting" in sentence
+
+
+@pytest.mark.parametrize("name", ["no name", "x" * 49, "Ä", "-"])
+def test_a_name_that_is_none(make: MakeServer, name: str) -> None:
+    assert "is no name for a queue manager: a name has 1 to 48 of" in refused(make(name))
+
+
+def test_settings_that_cannot_be_read(make: MakeServer) -> None:
+    server = make()
+    server.write_settings(b'{"queue_manager": 7}')
+    assert "Expected `str`, got `int` - at `$.queue_manager`" in refused(server)
+
+
+# -- ending
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_told_to_end_under_load(make: MakeServer, number: signal.Signals) -> None:
+    """Open units are backed out, clients come back to the next one, nothing is lost or doubled."""
+    server = make()
+    server.start()
+    with adapter.connect(server.address) as qm:
+        qm.define_queue("LOAD")
+        qm.define_queue("Q")
+        qm.put("Q", "got in an open unit")
+        with Load(server.address, "LOAD") as load:
+            load.await_gets(20)
+            unit = qm.unit()
+            unit.begin()
+            assert qm.get("Q", unit=unit) is not None
+            qm.put("Q", "never seen", unit=unit)
+            began_s = time.monotonic()
+            os.kill(server.pid, number)
+            assert server.await_end(STOP_S) == 0
+            assert time.monotonic() - began_s < STOP_S
+            assert "Traceback" not in server.said()
+            server.start()
+            load.await_gets(20)
+            with pytest.raises(BackedOut):
+                unit.commit()
+            message = qm.get("Q")
+            assert message is not None
+            assert (message.body, message.backout_count) == (b"got in an open unit", 1)
+            assert qm.get("Q") is None
+            assert load.finish() > 40
+
+
+def test_told_to_end_by_a_client(make: MakeServer) -> None:
+    server = make()
+    server.start()
+    with adapter.connect(server.address, reconnect_timeout_s=0.0) as qm:
+        qm.stop_queue_manager()
+        assert server.await_end(STOP_S) == 0
+
+
+def test_told_to_end_while_it_starts(make: MakeServer) -> None:
+    """At whatever moment that is: it ends by itself, soon, and without a stack of calls."""
+    for delay_s in (0.3, 0.6, 0.9, 1.2):
+        server = make()
+        server.launch()
+        time.sleep(delay_s)
+        server.ask_to_end()
+        assert server.await_end() in (0, -signal.SIGTERM)
+        assert "Traceback" not in server.said(), server.said()
+
+
+def test_killed_under_load(make: MakeServer) -> None:
+    server = make()
+    server.start()
+    with adapter.connect(server.address) as qm:
+        qm.define_queue("LOAD")
+        with Load(server.address, "LOAD") as load:
+            for _ in range(2):
+                load.await_gets(20)
+                server.kill()
+                server.start()
+            load.await_gets(20)
+            load.finish()
+
+
+# -- another owner
+
+
+def test_another_server_takes_over_under_load(make: MakeServer) -> None:
+    """The older one steps down and says for whom; clients that know both go on with the other."""
+    old = make()
+    old.start()
+    new = make(old.queue_manager)
+    with adapter.connect(old.address) as qm:
+        qm.define_queue("LOAD")
+    with Load(f"{old.address},{new.address}", "LOAD") as load:
+        load.await_gets(20)
+        new.start()
+        assert old.await_end(STOP_S) == 1
+        sentence = old.sentence()
+        assert "another owner took over" in sentence
+        assert f"{old.queue_manager} (process {new.pid})" in sentence
+        assert "Traceback" not in old.said()
+        load.await_gets(20)
+        assert load.finish() > 40
+    with adapter.connect(new.address) as qm:
+        assert qm.queue("LOAD").depth() == 0
+
+
+# -- movers and brokers
+
+
+def test_its_movers_are_killed(make: MakeServer, kafka: LocalKafka) -> None:
+    """They are started again, and copy everything once."""
+    server = make()
+    server.start()
+    count = 300
+    with adapter.connect(server.address) as qm:
+        qm.define_queue("Q")
+        queue = qm.queue("Q")
+        killed = []
+        for turn in range(3):
+            queue.put_many((b"%d" % n for n in range(turn * 100, turn * 100 + 100)), unit_size=10)
+            killed.append(server.movers_pid())
+            os.kill(killed[-1], signal.SIGKILL)
+            while qm.figures()["mover_restarts"] <= turn:
+                time.sleep(0.01)  # bounded by the test's own time
+        with qm.unit():
+            for priority in range(LANES):
+                queue.put(MARKER, priority=priority)
+    topic = names.queue_topic(server.queue_manager, "Q", 0)
+    copies = read_until(kafka.bootstrap_servers, topic, MARKER)
+    assert [int(copy.body) for copy in copies] == list(range(count))
+    assert len({*killed, server.movers_pid()}) == 4
+
+
+def test_a_broker_is_killed_under_load(unique_name: Callable[..., str], tmp_path: Path) -> None:
+    """The same owner goes on when it is back; puts and gets that waited are done, once."""
+    with (
+        LocalKafka() as kafka,
+        ServerProcess(unique_name(), kafka.bootstrap_servers, tmp_path) as server,
+    ):
+        server.start()
+        with adapter.connect(server.address) as qm:
+            qm.define_queue("LOAD")
+            with Load(server.address, "LOAD") as load:
+                load.await_gets(50)
+                kafka.kill(1)
+                kafka.start(1)
+                load.await_gets(50)
+                load.finish()
+            assert qm.queue("LOAD").depth() == 0
+        server.ask_to_end()
+        assert server.await_end(STOP_S) == 0
+        assert "Traceback" not in server.said(), server.said()

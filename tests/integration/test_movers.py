@@ -166,7 +166,7 @@ def test_an_entry_of_many_queues_is_copied_in_parts(
     monkeypatch.setattr(Turns, "commit", doubt_the_second)
     copy_all(place, movers)
     place.check(*queues)
-    assert movers.statistics()["stream"]["failures"] == 1
+    assert movers.statistics()["stream"]["failures"] >= 1
     written = [(one.records, one.copied) for one in place.progress()]
     assert PARTITIONS_MAX == 64
     assert written == [(6, 60), (8, 80), (0, 160)], "the last unit is too wide, and never split"

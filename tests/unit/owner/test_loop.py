@@ -123,6 +123,22 @@ def test_a_message_is_shown_when_its_put_is_durable() -> None:
     assert bodies(client, got) == [b"a"]
 
 
+def test_a_returned_message_is_shown_when_its_count_is_durable() -> None:
+    client = held()
+    owner = owner_of(client)
+    first, second = client.begin_held(), client.begin_held()
+    put(client)
+    owner.settle()
+    client.send(c.Get(1, first))
+    client.send(c.Backout(first))
+    owner.turn()
+    got = client.send(c.Get(1, second))
+    owner.turn()
+    assert bodies(client, got) is None
+    owner.ledger.pump()
+    assert bodies(client, got) == [b"a"]
+
+
 def test_work_in_a_unit_is_answered_at_once() -> None:
     client = held()
     owner = owner_of(client)

@@ -200,6 +200,18 @@ def test_a_mixed_unit_is_complete_and_in_order() -> None:
     assert [client.get()[0] for _ in range(4)] == ["a", "b", "c", "d"]
 
 
+def test_places_in_a_mixed_unit() -> None:
+    client = client_on()
+    client.put("before", persistence=0)
+    unit = client.begin()
+    for body, persistence in (("a", 0), ("b", 0), ("c", 1), ("d", 0), ("e", 0), ("f", 1)):
+        client.put(body, unit=unit, persistence=persistence)
+    client.do(c.Commit(unit))
+    client.put("after", persistence=0)
+    places = [(stored.place[1], stored.place[2]) for stored in client.core.queue().in_order()]
+    assert places == [(0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]
+
+
 def test_a_unit_of_non_persistent_messages_writes_nothing() -> None:
     client = client_on()
     unit = client.begin()

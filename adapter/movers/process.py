@@ -47,9 +47,13 @@ log = structlog.get_logger("mqk.movers")
 
 
 class State(Struct):
-    """One line that the process prints. failure: why a mover cannot go on, or ""."""
+    """One line that the process prints.
+
+    failure: why a mover cannot go on, or "". holding: what it waits for to be mended, or "".
+    """
 
     ready: bool = False
+    holding: str = ""
     failure: str = ""
     movers: dict[str, dict[str, int]] = {}
 
@@ -103,6 +107,11 @@ class MoverProcess:
             return bool(movers) and all(one["position"] >= offset for one in movers)
 
         return self._run is not None and self._run.wait_for(copied, timeout_s)
+
+    @property
+    def holding(self) -> str:
+        """What the movers wait for to be mended, or nothing; as they told it last."""
+        return "" if self._run is None else self._run.state.holding
 
     def statistics(self) -> dict[str, dict[str, int]]:
         """The figures of each mover, by its name, as it told them last; never waits."""
@@ -196,7 +205,12 @@ class Child:
         self._stopping.set()
 
     def _print(self, movers: MoverThread) -> None:
-        state = State(movers.is_ready, movers.ended() or "", movers.statistics())
+        state = State(
+            ready=movers.is_ready,
+            holding=movers.holding,
+            failure=movers.ended() or "",
+            movers=movers.statistics(),
+        )
         if state == self._last:
             return
         self._last = state

@@ -33,7 +33,8 @@ class MoverThread:
         self._ended = threading.Event()
 
     def start(self) -> None:
-        """Start copying; does not wait for Kafka."""
+        """Start copying, or start again; does not wait for Kafka."""
+        self.stop()
         settings = self._settings
         self._failure = ""
         self._stopping = False
@@ -56,8 +57,13 @@ class MoverThread:
             thread.join(JOIN_TIMEOUT_S)
 
     def ended(self) -> str | None:
-        """Why the movers ended by themselves; None while they copy, or after a stop."""
+        """Why the movers ended by themselves, until they are started again; or None."""
         return self._failure or None
+
+    @property
+    def holding(self) -> str:
+        """What the movers wait for to be mended, or nothing."""
+        return "; ".join(mover.holding for mover in self._movers if mover.holding)
 
     @property
     def is_ready(self) -> bool:

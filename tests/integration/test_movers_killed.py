@@ -146,6 +146,28 @@ def test_the_older_mover_is_fenced(place: MoverPlace) -> None:
     place.check("A")
 
 
+def test_a_broker_that_is_killed_costs_time_and_nothing_else(
+    unique_name: Callable[..., str],
+) -> None:
+    with LocalKafka() as kafka:
+        place = MoverPlace(kafka.bootstrap_servers, unique_name())
+        place.define("A")
+        for _ in range(400):
+            place.append(*(place.unit(["A"]) for _ in range(5)))
+        end = place.flush()
+        place.close()
+        movers = MoverThread(place.settings)
+        movers.start()
+        assert movers.caught_up(1, WAIT_S)
+        kafka.kill(1)
+        assert movers.ended() is None
+        kafka.start(1)
+        assert movers.caught_up(end, 2 * WAIT_S), movers.ended()
+        movers.stop()
+        place.check("A")
+        assert place.progress()[-1].copied == 400 * 5 * LANES
+
+
 class CommitTap:
     """Watches for commits on their way to Kafka, and disturbs one of them through the proxy."""
 

@@ -12,7 +12,7 @@ from typing import Self
 
 import adapter
 
-STALL_S_MAX = 3.0
+STALL_S_MAX = 5.0
 """On a busy machine; undisturbed a round trip takes a few milliseconds."""
 WAIT_S = 30.0
 

@@ -172,8 +172,8 @@ class Mover:
                 raise self._mismatch(mismatch) from mismatch
             except UnreadableError as newer:
                 raise MoverError(
-                    f"the {self.name} mover cannot read {self._settings.ledger.topic}: {newer}; "
-                    "start the release that wrote it, or a newer one"
+                    f"the {self.name} mover of {self._settings.queue_manager} cannot read what is "
+                    f"written: {newer}; start the release that wrote it, or a newer one"
                 ) from newer
             if self._counts["transactions"] > transactions:
                 backoff_s = BACKOFF_S
@@ -237,7 +237,9 @@ class Mover:
             while not self._stopping.is_set():
                 entries = self._read()
                 self._take_all(entries)
-                self._holding = ""
+                # Silence alone proves nothing: the reader may not even have found its position.
+                if entries or self._reader.reached()[0] > self._at.offset:
+                    self._holding = ""
                 self._pause(entries)
             self._write_idle_progress(0.0)
         finally:

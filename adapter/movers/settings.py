@@ -87,6 +87,7 @@ def producer_settings(
         "linger.ms": 20,
         "batch.size": 1_000_000,
         "delivery.report.only.error": True,
+        "enable.metrics.push": False,
         # Whatever troubles the connection must be heard of: it makes a commit doubtful.
         "log_level": 6,
         "log.connection.close": True,

@@ -285,7 +285,7 @@ def check_outcomes(live: Session, again: Session) -> None:
 
 TestAnything = Anything.TestCase
 TestAnything.settings = settings(
-    max_examples=40,
+    max_examples=30,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -17,7 +17,7 @@ def by_fastavro(kind: str, value: object) -> bytes:
     return out.getvalue()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.integers(-(2**63), 2**63 - 1))
 @example(0)
 @example(-1)

@@ -13,7 +13,7 @@ from adapter.format.descriptor import Position
 from adapter.format.schemas import Codec, UnreadableError
 from tests.support.made_up import COUNTS, IDS, PLACED
 
-FAST = settings(max_examples=100, deadline=None)
+FAST = settings(max_examples=50, deadline=None)
 
 
 def position(placed: Placed, unit: bytes, unit_size: int) -> Position:

@@ -17,7 +17,7 @@ from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import PAYLOAD_BYTES_MAX
 from tests.support.made_up import LONG_MAX, MESSAGES, RECORDS, UNITS
 
-FAST = settings(max_examples=100, deadline=None)
+FAST = settings(max_examples=50, deadline=None)
 WIDE = "\U0001f600"
 NAME = "Q" * 48
 

@@ -15,7 +15,7 @@ from tests.support.core import Client
 from tests.unit.owner.auditor import DONE, GONE, Answer, Auditor, Op
 
 QUEUES = ["A", "B"]
-SEEDS = range(50)
+SEEDS = range(40)
 STEPS = 250
 FAULTS = [
     "lost before durable",

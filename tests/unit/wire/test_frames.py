@@ -14,7 +14,7 @@ from adapter.core.reasons import Reason
 from adapter.core.results import Done, Messages, Refused
 from adapter.wire import frames
 
-FAST = settings(max_examples=300, deadline=None)
+FAST = settings(max_examples=150, deadline=None)
 HELLO = frames.Hello(version=1, queue_manager="QM1", application="a", user="u")
 REQUESTS = frames.Requests(
     [

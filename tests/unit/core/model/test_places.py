@@ -22,7 +22,7 @@ def at(place: Place) -> Stored:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["add", "remove", "first"]), PLACES), max_size=60))
 def test_it_is_a_sorted_list(steps: list[tuple[str, Place]]) -> None:
     places = Places()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from adapter.core.model.ranges import Ranges
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(0, 20), max_size=30))
 def test_it_is_a_set(numbers: list[int]) -> None:
     ranges = Ranges()

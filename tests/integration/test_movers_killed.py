@@ -39,9 +39,8 @@ def freeze_in_transaction(place: MoverPlace, process: MoverProcess, queue: str) 
     deadline_s = time.monotonic() + WAIT_S
     while time.monotonic() < deadline_s:
         os.kill(process.pid, signal.SIGSTOP)
-        if all(
-            place.is_open(place.topic(queue)) for _ in range(5)
-        ):  # not just markers on their way
+        # It stays open, and is not one whose markers are on their way to a slow broker.
+        if all(place.is_open(place.topic(queue)) and not process.wait(0.05) for _ in range(10)):
             return
         os.kill(process.pid, signal.SIGCONT)
         assert process.ended() is None

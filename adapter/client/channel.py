@@ -208,12 +208,22 @@ class Channel:
         self._await_last(last)
         link = self._link
         if link is not None:
+            if not abrupt:
+                self._tell_seen()
             self._lose(link, "closed")
         with self._lock:
             self._outstanding.give_up("it was closed meanwhile", ConnectionClosed)
         if self._reading.acquire(timeout=CLOSE_S):
             self._close_dead()
             self._reading.release()
+
+    def _tell_seen(self) -> None:
+        """Say which outcomes have arrived since the last request, messages that were got among
+        them: the queue manager would keep them for long, for a client that may come back.
+        """
+        with self._lock:
+            if self._link is not None and self._outstanding.session.has_seen:
+                self._send([], None)
 
     def _await_last(self, last: list[Pending]) -> None:
         """Wait for the last answers, within bounds; another thread may be leading."""

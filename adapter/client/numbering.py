@@ -62,6 +62,11 @@ class Session:
         self._answered += 1
         self._seen.append(number)
 
+    @property
+    def has_seen(self) -> bool:
+        """Whether there is something to tell the queue manager with the next frame."""
+        return bool(self._seen)
+
     def take_seen(self) -> list[int]:
         """Return what the queue manager is to be told with the next frame."""
         seen: list[int] = []

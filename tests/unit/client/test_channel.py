@@ -228,6 +228,29 @@ def test_an_abrupt_end_says_nothing(server: Loopback, connect: Connect) -> None:
     assert queue.is_closed
 
 
+@pytest.mark.parametrize("abrupt", [False, True])
+def test_a_clean_end_says_which_outcomes_were_seen(
+    server: Loopback, connect: Connect, abrupt: bool
+) -> None:
+    """A queue manager keeps unseen ones, with the message that a get got, for an hour."""
+    qm = connect()
+    qm.define_queue("Q")
+    qm.put("Q", b"x")
+    assert qm.get("Q") is not None
+    gone = threading.Event()
+    disconnected = server.gone
+
+    def note(number: int) -> None:
+        disconnected(number)
+        gone.set()
+
+    server.gone = note  # type: ignore[method-assign]
+    qm.disconnect(abrupt)
+    assert gone.wait(JOIN_S)
+    kept = server.call(lambda: [len(one.outcomes) for one in server.qm.sessions.values()])
+    assert kept == [1 if abrupt else 0]
+
+
 def test_close_waits_for_a_commit_of_another_thread(
     server: Loopback, qm: adapter.Connection, threads: Threads
 ) -> None:

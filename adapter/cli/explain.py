@@ -211,6 +211,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     r.QueueDeleted: lambda record: f"queue {record.name} deleted, with what was on it",
     r.SessionOpened: _opened,
     r.SessionExpired: lambda record: f"session {short(record.session)} forgotten",
+    r.UnitFenced: lambda record: f"unit {short(record.unit)} fenced: it was said to be backed out",
     r.OutcomeRecorded: _recorded,
     r.EventRaised: _event,
 }

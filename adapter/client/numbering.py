@@ -14,8 +14,9 @@ from adapter.client.requests import Pending
 from adapter.core.commands import SessionOpen, SessionResume
 
 SESSION_BYTES = 16
-UNANSWERED_MAX = 1_000
-"""Durable commands without an answer; the queue manager keeps 1,024 outcomes for a session."""
+UNANSWERED_MAX = 768
+"""Durable commands without an answer. With the doubtful ones they are the 1,024 outcomes that the
+queue manager keeps for a session."""
 DOUBTFUL_MAX = 256
 """Commands given up whose outcomes the queue manager is asked to keep; the oldest go first."""
 OWN_UNIT = 1 << 63

@@ -64,6 +64,7 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.QueueDeleted: objects.apply_queue_deleted,
     r.SessionOpened: session.apply_session_opened,
     r.SessionExpired: session.apply_session_expired,
+    r.UnitFenced: unit.apply_unit_fenced,
     r.OutcomeRecorded: objects.apply_outcome_recorded,
     r.EventRaised: objects.apply_event_raised,
 }

@@ -26,7 +26,10 @@ class OutcomeOf(Struct, gc=False):
 
 
 class Placed(Struct, gc=False):
-    """A message and the place it was put to; index and size within this queue's share."""
+    """A message and the place it was put to; its index in the unit, and within this queue's share.
+
+    Persistent messages are counted without the others, and the others without them.
+    """
 
     queue: str
     lane: int
@@ -50,7 +53,7 @@ class Taken(Struct, gc=False):
 class UnitCommitted(Struct):
     """A unit's puts and gets took effect together. A put or get outside a unit is one of its own.
 
-    size counts the puts of the whole unit, persistent or not.
+    size counts the puts. Those that are not persistent are a record of their own, if there are any.
     """
 
     unit: bytes
@@ -121,6 +124,13 @@ class SessionExpired(Struct):
     logged: bool = True
 
 
+class UnitFenced(Struct):
+    """Somebody was told that a unit was backed out: it must never be begun again."""
+
+    unit: bytes
+    logged: bool = True
+
+
 class OutcomeRecorded(Struct):
     """A numbered command that moved no message had this outcome."""
 
@@ -148,6 +158,7 @@ Record = (
     | QueueDeleted
     | SessionOpened
     | SessionExpired
+    | UnitFenced
     | OutcomeRecorded
     | EventRaised
 )

@@ -226,6 +226,7 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.QueueDeleted,
         r.SessionOpened,
         r.SessionExpired,
+        r.UnitFenced,
         r.OutcomeRecorded,
         r.EventRaised,
     )

@@ -14,6 +14,7 @@ What is copied, and to where, is its cargo's business; it must not know queues o
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -30,7 +31,7 @@ from adapter.ledger.port import Entry, LedgerMismatch, LedgerReader, LedgerUnava
 from adapter.movers.errors import Doubtful, MoverError
 from adapter.movers.progress import read_last, with_records
 from adapter.movers.settings import MoverSettings
-from adapter.movers.transactions import Turns
+from adapter.movers.transactions import PRODUCERS, Turns
 from adapter.topics import TopicError
 
 READ_S = 0.2
@@ -47,6 +48,8 @@ GATHER_S = 0.01
 left of what came before, at most 5 ms later, so that entries come many at a time."""
 IDLE_PROGRESS_S = 30.0
 """How long the progress over entries without anything to copy may stay unwritten."""
+MARK = ".mark"
+"""Added to the key of a progress: a record that only shows that all before it is decided."""
 BACKOFF_S = 0.1
 BACKOFF_S_MAX = 5.0
 
@@ -263,7 +266,7 @@ class Mover:
 
     def _resume(self) -> Position | None:
         """Go back to the committed progress; the position where reading goes on."""
-        found = read_last(self._settings, self._cargo.partition)
+        found = read_last(self._settings, self._cargo.partition, self.name, self._mark())
         if found is None:
             self._check_that_nothing_was_copied()
         at = self._at = found or Progress()
@@ -271,6 +274,20 @@ class Mover:
         self._cargo.incarnations = at.incarnations
         self._is_written()
         return None if at.offset == NOWHERE else Position(at.offset, at.owner, at.n)
+
+    def _mark(self) -> bytes:
+        """Commit a record that means nothing on each producer in turn; its value.
+
+        Once it is visible, so is all that was ever committed before it. Without it too little may
+        be: a broker that comes back can forget to say in the log that a transaction has ended. The
+        next commit of the same producer says it (docs/decisions/0003).
+        """
+        mark = os.urandom(16)
+        for _ in range(PRODUCERS):
+            self._producer = self._turns.begin()
+            self._produce_progress(mark, self.name + MARK)
+            self._turns.commit()
+        return mark
 
     def _take_all(self, entries: list[Entry]) -> None:
         """Copy entries that were read together: in one transaction, unless it gets too large."""
@@ -317,21 +334,19 @@ class Mover:
 
     def _commit(self) -> None:
         """End the open transaction with the progress that it makes."""
-        settings, turns = self._settings, self._turns
-        try:
-            self._producer.produce(
-                settings.progress_topic,
-                progress_format.encode(self._at),
-                self._cargo.name,
-                self._cargo.partition,
-                on_delivery=turns.report,
-            )
-        except (KafkaException, BufferError) as error:
-            raise turns.meaning(error, "writing the progress") from error
+        turns = self._turns
+        self._produce_progress(progress_format.encode(self._at), self.name)
         turns.commit()
         self._counts["transactions"] += 1
         self._load = Load()
         self._is_written()
+
+    def _produce_progress(self, value: bytes, key: str) -> None:
+        topic, partition = self._settings.progress_topic, self._cargo.partition
+        try:
+            self._producer.produce(topic, value, key, partition, on_delivery=self._turns.report)
+        except (KafkaException, BufferError) as error:
+            raise self._turns.meaning(error, "writing the progress") from error
 
     def _write_idle_progress(self, after_s: float) -> None:
         """Write the progress over entries without anything to copy, now and then."""

@@ -18,19 +18,23 @@ from adapter.movers.settings import MoverSettings, consumer_settings
 
 READ_TIMEOUT_S = 20.0
 POLL_S = 0.2
+SETTLE_S = 0.005
+"""Between two looks for a mark: Kafka shows a commit some milliseconds after it answers it."""
 TAIL_RECORDS = 64
 """Where the last committed record is looked for first; behind it there are markers and what was
 aborted. Each further look goes back so many times further."""
 
 
-def read_last(settings: MoverSettings, partition: int) -> Progress | None:
-    """Return the progress that was committed last; None if there never was one.
+def read_last(settings: MoverSettings, partition: int, key: str, mark: bytes) -> Progress | None:
+    """Return the progress that was committed last under a key; None if there never was one.
 
-    To be called when no transaction of this mover is open: then all it ever committed is visible.
+    mark: the value of a record that was committed after it. To be called when no transaction of
+    this mover is open: then all that it ever committed is visible as soon as the mark is.
     """
     topic = settings.progress_topic
     with Committed(settings) as committed:
-        last = committed.last(topic, partition)
+        committed.await_mark(topic, partition, mark)
+        last = committed.last(topic, partition, key)
     return None if last is None else progress_format.decode(last.value() or b"")
 
 
@@ -68,14 +72,28 @@ class Committed:
         if isinstance(problem, KafkaException):
             raise Doubtful(f"reading {self._what} failed: {describe(problem)}") from problem
 
-    def last(self, topic: str, partition: int) -> Message | None:
-        """Return the last record of a partition, or None."""
+    def await_mark(self, topic: str, partition: int, mark: bytes) -> None:
+        """Wait until a record with this value is visible at the end of a partition."""
+        while True:
+            first, end = self._bounds(topic, partition)
+            tail = self._records(topic, partition, max(first, end - TAIL_RECORDS), end)
+            if mark in [one.value() for one in tail]:
+                return
+            if time.monotonic() > self._deadline_s:
+                raise self._unread(
+                    "a transaction that Kafka has not ended hides what comes behind it"
+                )
+            time.sleep(SETTLE_S)
+
+    def last(self, topic: str, partition: int, key: str) -> Message | None:
+        """Return the last record with a key, or None."""
         first, end = self._bounds(topic, partition)
         back = TAIL_RECORDS
         start = end
         while start > first:
             start = max(first, end - back)
-            tail = deque(self._records(topic, partition, start, end), maxlen=1)
+            records = self._records(topic, partition, start, end)
+            tail = deque((one for one in records if one.key() == key.encode()), maxlen=1)
             if tail:
                 return tail[0]
             back *= TAIL_RECORDS
@@ -119,8 +137,8 @@ class Committed:
                 return
         raise self._unread()
 
-    def _unread(self) -> Doubtful:
-        why = self._error or "no answer"
+    def _unread(self, why: str = "no answer") -> Doubtful:
+        why = self._error or why
         return Doubtful(f"{self._what} was not read within {READ_TIMEOUT_S:g} s: {why}")
 
     def _on_error(self, error: KafkaError) -> None:

@@ -10,11 +10,13 @@ connection while it was open, and its commit was answered sooner than librdkafka
 other, both producers are replaced: initialising a transactional id ends its open transaction and
 fences what is still on its way. What became of the doubtful one is then read from the progress.
 
-**One mover at a time.** A new mover initialises id 0, then id 1, then reads the progress, and its
-first transaction is on id 0. Whoever initialises an id later fences the other one's next
-transaction on it. Of two movers that start at once, each may end up with one id; the one without
-id 0 fails at its first transaction, the other at its second. No transaction is committed by one
-after the other has read the progress, in whatever order their steps mix.
+**One mover at a time.** A new mover initialises id 0, then id 1, then commits a mark on each, and
+reads the progress once its mark is visible; its first copies go out on id 0. Whoever initialises an
+id later fences the other one's next transaction on it. Of two movers that start at once, each may
+end up with one id; the one without id 0 fails at its first mark, the other at its second. No
+transaction is committed by one after the other has read the progress, in whatever order their steps
+mix: a mover whose id 0 is taken has copied nothing since, but for one transaction on id 1, and that
+came before the other had both.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from adapter.movers.settings import (
     producer_settings,
 )
 
+PRODUCERS = 2
 INIT_TIMEOUT_S = 20.0
 """For ending the transaction that a dead mover left open, with brokers that are failing over."""
 FLUSH_TIMEOUT_S = 20.0
@@ -80,7 +83,7 @@ class Turns:
         self._topic = settings.progress_topic
         self._settings = settings
         base = settings.progress_topic.removesuffix(".progress")
-        self._ids = [f"{base}.{mover}.{turn}" for turn in range(2)]
+        self._ids = [f"{base}.{mover}.{turn}" for turn in range(PRODUCERS)]
         self._troubles: list[Trouble] = []
         self._producers: list[Producer] = []
         self._turn = 0
@@ -123,7 +126,7 @@ class Turns:
         if trouble or took_s >= DOUBTFUL_AFTER_S:
             raise Doubtful(f"a commit took {took_s:.3f} s: {trouble or 'slow'}", late=True)
         self.open = False
-        self._turn = 1 - self._turn
+        self._turn = (self._turn + 1) % PRODUCERS
 
     def report(self, error: KafkaError | None, message: Message) -> None:
         """Take a delivery report: of a record that was not written."""

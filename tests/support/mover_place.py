@@ -25,6 +25,7 @@ from adapter.format import descriptor, entries, names, progress
 from adapter.format.progress import Progress
 from adapter.ledger.failures import Failure, classify
 from adapter.ledger.kafka import KafkaLedger, LedgerSettings
+from adapter.movers.mover import MARK
 from adapter.movers.settings import MoverSettings
 from adapter.topics import Topics, TopicSettings, ledger_spec
 
@@ -46,6 +47,18 @@ class Copied:
         self.lane = record.partition()
         self.timestamp = record.timestamp()[1]
         self.offset = record.offset()
+
+
+def difference(queue: str, lane: int, found: list[bytes], written: list[bytes]) -> str:
+    """Say how copies differ from what was written; the lists themselves say too much."""
+    pairs = zip(found, written, strict=False)
+    at = next(
+        (at for at, pair in enumerate(pairs) if pair[0] != pair[1]), min(len(found), len(written))
+    )
+    return (
+        f"{queue} lane {lane}: {len(found)} copies ({len(set(found))} different) of "
+        f"{len(written)}, from {at} on {found[at : at + 3]} instead of {written[at : at + 3]}"
+    )
 
 
 class MoverPlace:
@@ -124,7 +137,8 @@ class MoverPlace:
         for queue in queues:
             copies = self.copies(queue, incarnation)
             for lane, copied in copies.items():
-                assert [one.body for one in copied] == self.written[queue, lane], (queue, lane)
+                found, written = [one.body for one in copied], self.written[queue, lane]
+                assert found == written, difference(queue, lane, found, written)
                 assert [one.position.seq for one in copied] == list(range(len(copied)))
 
     def topic(self, queue: str, incarnation: int = 0) -> str:
@@ -134,7 +148,9 @@ class MoverPlace:
         """All that the stream mover has committed."""
         self.await_settled(self.settings.progress_topic, 1)
         records = [
-            record for record in self.read(self.settings.progress_topic) if not record.partition()
+            record
+            for record in self.read(self.settings.progress_topic)
+            if not record.partition() and not (record.key() or b"").endswith(MARK.encode())
         ]
         return [progress.decode(record.value() or b"") for record in records]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from typing import Any
 
 from adapter.core.attributes import QueueAttributes
 from adapter.core.model.message import PRIORITY_MAX, Message, Place, Stored
@@ -36,6 +37,7 @@ class Queue:
         self.name = name
         self.incarnation = incarnation
         self.attributes = attributes
+        self.fifo_lane = attributes.def_priority
         self.lanes = [Lane() for _ in range(LANES)]
         self.stored: dict[Place, Stored] = {}
         self.depth_by_priority = [0] * LANES
@@ -58,8 +60,20 @@ class Queue:
     def lane_of(self, priority: int) -> int:
         """Say which lane a message of this priority is put to."""
         if self.attributes.msg_delivery_sequence == "FIFO":
-            return self.attributes.def_priority
+            return self.fifo_lane
         return priority
+
+    def alter(self, attributes: dict[str, Any]) -> None:
+        """Take new attribute values.
+
+        A queue that is FIFO keeps its lane when the default priority changes: messages put later
+        would come before others, or behind them, by that.
+        """
+        was_fifo = self.attributes.msg_delivery_sequence == "FIFO"
+        for name, value in attributes.items():
+            setattr(self.attributes, name, value)
+        if not was_fifo:
+            self.fifo_lane = self.attributes.def_priority
 
     def add(self, stored: Stored) -> None:
         """Store a message at its place and advance its lane's numbering."""

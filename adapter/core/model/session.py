@@ -21,6 +21,7 @@ class Session:
         "backed_out",
         "committed",
         "expected",
+        "fenced",
         "forgotten",
         "ident",
         "issued",
@@ -42,6 +43,7 @@ class Session:
         self.last_seen_ms = time_ms
         self.committed = Ranges()
         self.backed_out = Ranges()  # as far as this process knows
+        self.fenced = Ranges()  # said to be backed out, and never to begin again
         self.forgotten = -1  # outcomes of units numbered up to this one are no longer known
 
     def record(self, number: int, result: Result, *, written: bool = False) -> None:
@@ -79,6 +81,12 @@ class Session:
         self.backed_out.add(number)
         if len(self.backed_out) > UNIT_RANGES_MAX:
             self.backed_out.pop_first()
+
+    def unit_fenced(self, number: int) -> None:
+        """Remember a unit that must not begin any more."""
+        self.fenced.add(number)
+        if len(self.fenced) > UNIT_RANGES_MAX:
+            self.fenced.pop_first()
 
     def is_committed(self, number: int) -> bool | None:
         """Say whether a unit was committed; None if that is no longer known."""

@@ -183,9 +183,7 @@ def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
 
 def apply_queue_altered(qm: QueueManager, record: QueueAltered) -> None:
     """Change the attributes."""
-    attributes = qm.queues[record.name].attributes
-    for name, value in record.attributes.items():
-        setattr(attributes, name, value)
+    qm.queues[record.name].alter(record.attributes)
 
 
 def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> None:

@@ -12,7 +12,13 @@ from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import Record, SessionExpired, SessionOpened
 from adapter.core.results import Done, Refused, Result, Resumed
 from adapter.core.rules import handles
-from adapter.core.rules.decision import SESSION_ID_LENGTH, Decision, connection_of, session_of
+from adapter.core.rules.decision import (
+    OWN_UNIT,
+    SESSION_ID_LENGTH,
+    Decision,
+    connection_of,
+    session_of,
+)
 
 NUMBER_MAX = 2**63 - 1
 """What the ledger can hold; the other half of 64 bits names units of their own."""
@@ -93,7 +99,7 @@ def recorded_outcome(qm: QueueManager, request: Request) -> Result | None:
         return outcome
     if number in session.expected and number not in session.running:
         session.expected.discard(number)
-        return None
+        return _fenced(session, number)
     if number != session.issued + 1 or number > NUMBER_MAX:
         raise Refusal(
             Reason.OUT_OF_ORDER, detail=f"command {number} came, {session.issued + 1} was expected"
@@ -101,7 +107,16 @@ def recorded_outcome(qm: QueueManager, request: Request) -> Result | None:
     if len(session.outcomes) + len(session.running) >= WINDOW:
         raise Refusal(Reason.LIMIT_REACHED, detail=f"at most {WINDOW} outcomes are unseen")
     session.issued = number
-    return None
+    return _fenced(session, number)
+
+
+def _fenced(session: Session, number: int) -> Result | None:
+    """Refuse to do what somebody was told was not done."""
+    if OWN_UNIT | number not in session.fenced:
+        return None
+    result = Refused(Reason.BACKED_OUT, "", f"somebody asked for command {number}, and was told so")
+    session.record(number, result)
+    return result
 
 
 def expired_sessions(qm: QueueManager, now_ms: int) -> list[Record]:

@@ -6,6 +6,8 @@ was one of its own: one mechanism, applied live and on replay.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from adapter.core.commands import AskOutcome, Backout, Begin, Commit, Request
 from adapter.core.model.connection import Connection
 from adapter.core.model.manager import QueueManager
@@ -24,6 +26,7 @@ from adapter.core.records import (
     Record,
     Taken,
     UnitCommitted,
+    UnitFenced,
     Verb,
 )
 from adapter.core.results import Done, Messages, PutDone, Result, UnitOutcome, UnitState
@@ -71,6 +74,8 @@ def decide_begin(qm: QueueManager, request: Request, command: Begin) -> Decision
     if len(ident) != UNIT_ID_LENGTH or ident[:SESSION_ID_LENGTH] != session.ident:
         raise Refusal(Reason.IDENTIFIER_ERROR, detail="a unit id is its session's id and a number")
     number = unit_number(ident)
+    if number in session.fenced:
+        raise Refusal(Reason.BACKED_OUT, ident.hex(), "somebody asked, and was told so")
     if number >> 63 or ident in connection.units or session.is_committed(number) is not False:
         raise Refusal(Reason.IDENTIFIER_ERROR, detail="a unit number is new and below 2**63")
     if len(connection.units) >= qm.limits.units_per_connection:
@@ -107,11 +112,19 @@ def decide_ask_outcome(qm: QueueManager, request: Request, command: AskOutcome) 
     """Say what became of a unit, after an entry made now: a deposed owner cannot answer.
 
     A unit that is not known of a session that lives on another connection counts as in flight: its
-    commands may still be on their way.
+    commands may still be on their way. That of a session without a connection is fenced, so that
+    what was said stays true when its client comes back.
     """
-    if len(command.unit) != UNIT_ID_LENGTH:
+    ident = command.unit
+    if len(ident) != UNIT_ID_LENGTH:
         raise Refusal(Reason.IDENTIFIER_ERROR, detail="a unit id is 24 bytes")
-    return Decision([], UnitOutcome(_outcome(qm, request, command.unit)), barrier=True)
+    state = _outcome(qm, request, ident)
+    fences = state == "backed out" and unit_number(ident) not in _session_of(qm, ident).fenced
+    return Decision([UnitFenced(ident)] if fences else [], UnitOutcome(state), barrier=True)
+
+
+def _session_of(qm: QueueManager, ident: bytes) -> Session:
+    return qm.sessions[ident[:SESSION_ID_LENGTH]]
 
 
 def _outcome(qm: QueueManager, request: Request, ident: bytes) -> UnitState:
@@ -123,7 +136,7 @@ def _outcome(qm: QueueManager, request: Request, ident: bytes) -> UnitState:
     number = unit_number(ident)
     if number >= OWN_UNIT:
         state = _own_outcome(session, number - OWN_UNIT)
-    elif number in session.backed_out:
+    elif number in session.backed_out or number in session.fenced:
         return "backed out"
     else:
         committed = session.is_committed(number)
@@ -156,18 +169,18 @@ def commit_records(
     The first carries the outcome; a unit without messages still is a record, so that it has one.
     """
     placed = _place(puts)
-    logged = [p for p in placed if not p.n]
     taken = [taken_from(queue, stored) for queue, stored in gets]
+    logged = [p for p in placed if not p.n]
     logged_gets = [t for t in taken if not t.n]
     records: list[Record] = []
     if logged or logged_gets:
-        records.append(UnitCommitted(ident, len(puts), logged, logged_gets, verb, outcome))
+        records.append(UnitCommitted(ident, len(logged), logged, logged_gets, verb, outcome))
         outcome = None
     if not records or len(logged) < len(placed) or len(logged_gets) < len(taken):
-        rest = [p for p in placed if p.n]
-        rest_gets = [t for t in taken if t.n]
+        soft = [p for p in placed if p.n]
+        soft_gets = [t for t in taken if t.n]
         records.append(
-            UnitCommitted(ident, len(puts), rest, rest_gets, verb, outcome, logged=False)
+            UnitCommitted(ident, len(soft), soft, soft_gets, verb, outcome, logged=False)
         )
     return records
 
@@ -190,29 +203,31 @@ def discard_records(places: list[Taken], cause: Cause) -> list[Record]:
 
 
 def _place(puts: Puts) -> list[Placed]:
-    """Give every put its place: adjacent within each lane, in the order they were put."""
+    """Give every put its place: adjacent within each lane, in the order they were put.
+
+    Index and size count the persistent messages of a unit, or else the others, each for
+    themselves: a reader of the topics never meets the others, and must know a unit complete.
+    """
     if len(puts) == 1:
         queue, message = puts[0]
         return [_placed_alone(queue, message)]
-    sizes: dict[str, int] = {}
-    for queue, _ in puts:
-        sizes[queue.name] = sizes.get(queue.name, 0) + 1
+    sizes = Counter((queue.name, message.persistence) for queue, message in puts)
     counts = dict.fromkeys(sizes, 0)
+    totals = [0, 0]
     tails: dict[tuple[str, int], list[int]] = {}
     placed = []
-    for index, (queue, message) in enumerate(puts):
+    for queue, message in puts:
         number = queue.lane_of(message.priority)
         tail = tails.get((queue.name, number))
         if tail is None:
             lane = queue.lanes[number]
             tail = tails[queue.name, number] = [lane.next_seq, lane.next_n]
         seq, n = _next_place(tail, message)
-        placed.append(
-            Placed(
-                queue.name, number, seq, n, index, counts[queue.name], sizes[queue.name], message
-            )
-        )
-        counts[queue.name] += 1
+        share = (queue.name, message.persistence)
+        index, at = totals[message.persistence], counts[share]
+        placed.append(Placed(queue.name, number, seq, n, index, at, sizes[share], message))
+        totals[message.persistence] += 1
+        counts[share] += 1
     return placed
 
 
@@ -335,6 +350,11 @@ def _result(record: UnitCommitted, got: list[Stored]) -> Result:
     if record.verb == "get":
         return Messages([delivered(stored) for stored in got])
     return Done(record.size)
+
+
+def apply_unit_fenced(qm: QueueManager, record: UnitFenced) -> None:
+    """Remember what was said of the unit."""
+    _session_of(qm, record.unit).unit_fenced(unit_number(record.unit))
 
 
 def apply_backout_counted(qm: QueueManager, record: BackoutCounted) -> None:

@@ -58,6 +58,7 @@ RECORDS: list[tuple[r.Record, str]] = [
         "session 000000000009 opened at 2023-11-14T22:13:20.123Z",
     ),
     (r.SessionExpired(OUTCOME.session), "session 000000000009 forgotten"),
+    (r.UnitFenced(UNIT), "unit 000000000005 fenced: it was said to be backed out"),
     (
         r.OutcomeRecorded(OUTCOME, 4),
         "done, 4 messages concerned [command 3 of session 000000000009]",

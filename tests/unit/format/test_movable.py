@@ -50,6 +50,7 @@ OTHERS = st.one_of(
     st.builds(r.QueueDefined, NAMES, st.integers(0, 9), st.just({"max_depth": 5})),
     st.builds(r.QueueDeleted, NAMES),
     st.builds(r.SessionExpired, st.just(b"s" * 16)),
+    st.builds(r.UnitFenced, st.just(b"u" * 24)),
     st.builds(r.EventRaised, NAMES, NAMES, LONGS, st.just({"why": "so"})),
 )
 

@@ -96,3 +96,14 @@ def test_fifo_delivery_uses_one_lane() -> None:
     assert [queue().lane_of(priority) for priority in (0, 9)] == [0, 9]
     fifo = queue(msg_delivery_sequence="FIFO", def_priority=4)
     assert [fifo.lane_of(priority) for priority in (0, 9)] == [4, 4]
+
+
+def test_a_fifo_queue_keeps_its_lane() -> None:
+    """Messages put after an ALTER would else come before those that wait, or behind later ones."""
+    q = queue(msg_delivery_sequence="FIFO", def_priority=4)
+    q.alter({"def_priority": 7})
+    assert q.lane_of(0) == 4
+    q.alter({"msg_delivery_sequence": "PRIORITY"})
+    assert q.lane_of(2) == 2
+    q.alter({"msg_delivery_sequence": "FIFO"})
+    assert q.lane_of(2) == 7

@@ -7,7 +7,7 @@ from adapter.core import records as r
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason
-from adapter.core.results import Done, UnitOutcome
+from adapter.core.results import Done, PutDone, UnitOutcome
 from adapter.format import entries
 from tests.support.core import Client, Core, client_on
 
@@ -195,9 +195,22 @@ def test_a_mixed_unit_is_complete_and_in_order() -> None:
     unit = client.begin()
     for body, persistence in (("a", 0), ("b", 1), ("c", 0), ("d", 1)):
         client.put(body, unit=unit, persistence=persistence)
-    assert client.do(c.Commit(unit)) == Done(4)
+    assert client.do(c.Commit(unit)) == Done(2), "those that are not persistent do not count"
     assert client.core.replayed().queues["Q"].depth == 2
     assert [client.get()[0] for _ in range(4)] == ["a", "b", "c", "d"]
+
+
+def test_persistent_messages_of_a_mixed_unit_are_counted_without_the_others() -> None:
+    """A reader of the queue's topic never meets the others, and must know the unit complete."""
+    client = client_on()
+    unit = client.begin()
+    for body, persistence in (("a", 0), ("b", 1), ("c", 0), ("d", 1)):
+        client.put(body, unit=unit, persistence=persistence)
+    client.do(c.Commit(unit))
+    stored = list(client.core.queue().in_order())
+    assert [(one.unit_index, one.unit_size) for one in stored] == [(0, 2), (0, 2), (1, 2), (1, 2)]
+    assert [one.queue_unit_index for one in stored] == [0, 0, 1, 1]
+    assert {one.queue_unit_size for one in stored} == {2}
 
 
 def test_places_in_a_mixed_unit() -> None:
@@ -320,10 +333,46 @@ def test_what_became_of_a_command_that_a_resumption_expects() -> None:
     client.lose()
     back = client.core.connect()
     back.resume(client.session, [2], 2)
-    assert outcome(back, own_unit(client, 2)) == "backed out"
     back.open()
     back.do(c.Put(1, [Message()]), number=2)
     assert outcome(back, own_unit(client, 2)) == "committed"
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_a_unit_that_was_said_to_be_backed_out_never_begins(crash: bool) -> None:
+    """Its client was cut off before the unit arrived, and sends everything again."""
+    client = client_on()
+    unit = client.session + (77).to_bytes(8, "big")
+    client.lose()
+    other = client.core.connect()
+    assert outcome(other, unit) == "backed out"
+    entries_before = len(client.core.entries)
+    assert outcome(other, unit) == "backed out"
+    assert len(client.core.entries) == entries_before + 1, "it is fenced once; asking is a barrier"
+    if crash:
+        client.core.crash()
+    back = client.core.connect()
+    back.resume(client.session, [], client.issued)
+    assert back.refused(c.Begin(unit)) is Reason.BACKED_OUT
+    assert outcome(back, unit) == "backed out"
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_a_command_that_was_said_to_be_backed_out_is_not_executed(crash: bool) -> None:
+    client = client_on()
+    client.lose()
+    other = client.core.connect()
+    assert outcome(other, own_unit(client, 3)) == "backed out"
+    if crash:
+        client.core.crash()
+    back = client.core.connect()
+    back.resume(client.session, [2, 3], 3)
+    back.open()
+    assert isinstance(back.do(c.Put(1, [Message()]), number=2), PutDone)
+    assert back.refused(c.Put(1, [Message()]), 3) is Reason.BACKED_OUT
+    assert back.refused(c.Put(1, [Message()]), 3) is Reason.BACKED_OUT, "and again"
+    assert isinstance(back.do(c.Put(1, [Message()]), number=4), PutDone)
+    assert back.core.queue().depth == 2
 
 
 @pytest.mark.parametrize("crash", [False, True])

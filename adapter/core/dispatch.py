@@ -7,7 +7,7 @@ through the same apply_* functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from msgspec import Struct
 from adapter.core import commands as c
 from adapter.core import records as r
 from adapter.core.model.connection import Connection
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
@@ -24,7 +25,9 @@ from adapter.core.rules import (
     get,
     handles,
     objects,
+    pages,
     put,
+    restore,
     session,
     tick,
     unit,
@@ -59,6 +62,12 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.UnitCommitted: unit.apply_unit_committed,
     r.BackoutCounted: unit.apply_backout_counted,
     r.MessagesDiscarded: objects.apply_messages_discarded,
+    r.QueuePurged: objects.apply_queue_purged,
+    r.QueueRestored: restore.apply_queue_restored,
+    r.LaneRestored: restore.apply_lane_restored,
+    r.NamesRestored: restore.apply_names_restored,
+    r.SessionRestored: restore.apply_session_restored,
+    r.OutcomeRestored: restore.apply_outcome_restored,
     r.QueueDefined: objects.apply_queue_defined,
     r.QueueAltered: objects.apply_queue_altered,
     r.QueueDeleted: objects.apply_queue_deleted,
@@ -128,14 +137,75 @@ def execute(qm: QueueManager, request: c.Request) -> Executed:
         reply = Reply(request.connection, request.request, kept, qm.entry_n)
         executed.replies.append(reply)
         return executed
-    decision = _decide(qm, request)
+    _carry_out(qm, executed, request)
+    _serve(qm, executed, request.now_ms)
+    return executed
+
+
+def _carry_out(qm: QueueManager, executed: Executed, request: c.Request) -> None:
+    """Decide a request and apply what it causes, or park it until a page has come."""
+    try:
+        decision = _decide(qm, request)
+    except PageNeeded as needed:
+        pages.park(qm, request, needed)
+        return
     _apply(qm, executed, decision.records)
-    executed.barrier = decision.barrier
+    executed.barrier = executed.barrier or decision.barrier
     executed.closed += decision.closed
     executed.replies += decision.replies
     _reply(qm, executed, request, decision)
-    _serve(qm, executed, request.now_ms)
+
+
+def pages_wanted(qm: QueueManager) -> list[PageNeeded]:
+    """Take the wishes for pages that have come up; each is to be answered by a page_loaded."""
+    wanted = list(qm.pages_wanted.values())
+    qm.pages_wanted.clear()
+    return wanted
+
+
+def page_loaded(
+    qm: QueueManager,
+    needed: PageNeeded,
+    incarnation: int,
+    through: int,
+    page: list[pages.Paged],
+    now_ms: int,
+) -> Executed:
+    """Take a page: all messages of a lane from the one needed to seq through, as far as they are
+    still there. What waited for it is decided again.
+    """
+    executed = Executed()
+    queue = qm.queues.get(needed.queue)
+    if queue is None or queue.incarnation != incarnation:
+        return executed
+    if needed.field:
+        pages.index(queue, needed.field, needed.lane, through, page)
+        following = queue.unindexed(needed.field)
+        if following is not None:
+            qm.want_page(PageNeeded(needed.queue, *following, 0, needed.field))
+            return executed
+    else:
+        _apply(qm, executed, pages.load(qm, queue, needed.lane, page, now_ms))
+    for request in pages.unpark(qm, queue):
+        request.now_ms = now_ms
+        _carry_out(qm, executed, request)
+    _serve(qm, executed, now_ms)
     return executed
+
+
+def snapshot(qm: QueueManager) -> Iterator[r.Record]:
+    """Describe the hard state as it is now, in records; to be used up before anything changes."""
+    return restore.snapshot(qm)
+
+
+def outcome_loaded(qm: QueueManager, session: bytes, number: int, paged: pages.Paged) -> None:
+    """Complete one of qm.absent, after a replay."""
+    restore.outcome_loaded(qm, session, number, paged)
+
+
+def evict(qm: QueueManager, moved_n: int) -> int:
+    """Page out what need not be in memory; moved_n: entries up to it are copied for good."""
+    return pages.evict(qm, moved_n)
 
 
 def pass_time(qm: QueueManager, now_ms: int) -> Executed:
@@ -143,6 +213,7 @@ def pass_time(qm: QueueManager, now_ms: int) -> Executed:
     executed = Executed()
     _apply(qm, executed, tick.expired_messages(qm, now_ms))
     _apply(qm, executed, tick.expired_sessions(qm, now_ms))
+    tick.expired_pages(qm, now_ms)
     executed.replies += waiting.timed_out(qm, now_ms)
     return executed
 
@@ -237,8 +308,11 @@ def _serve(qm: QueueManager, executed: Executed, now_ms: int) -> None:
     """Serve waiting gets, one at a time, until nobody can be served any more."""
     while qm.woken:
         _, queue = qm.woken.popitem()
-        while queue.waiters and _serve_one(qm, executed, queue, now_ms):
-            pass
+        try:
+            while queue.waiters and _serve_one(qm, executed, queue, now_ms):
+                pass
+        except PageNeeded as needed:
+            qm.want_page(needed)  # it wakes the queue when it comes
 
 
 def _serve_one(qm: QueueManager, executed: Executed, queue: Queue, now_ms: int) -> bool:

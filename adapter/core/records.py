@@ -42,12 +42,15 @@ class Placed(Struct, gc=False):
 
 
 class Taken(Struct, gc=False):
-    """The place a message was taken from for good."""
+    """The place of a message that was taken, or counted; and its priority, which may not be the
+    lane's.
+    """
 
     queue: str
     lane: int
     seq: int
     n: int = 0
+    priority: int = 0
 
 
 class UnitCommitted(Struct):
@@ -83,6 +86,15 @@ class MessagesDiscarded(Struct):
     logged: bool = True
     taken: list[Stored] = []
     """What apply removed; see UnitCommitted."""
+
+
+class QueuePurged(Struct):
+    """All persistent messages of a queue are gone, but for those at these places, held by units."""
+
+    name: str
+    places: list[Taken]
+    count: int
+    logged: bool = True
 
 
 class QueueDefined(Struct):
@@ -149,6 +161,72 @@ class EventRaised(Struct):
     logged: bool = True
 
 
+class QueueRestored(Struct):
+    """Of a snapshot: a queue as it was. priorities: its persistent messages by priority."""
+
+    name: str
+    incarnation: int
+    attributes: dict[str, Any]
+    fifo_lane: int
+    full_reported: bool
+    priorities: list[int]
+    logged: bool = True
+
+
+class LaneRestored(Struct):
+    """Of a snapshot: which persistent messages a lane holds; what they say is on its topic.
+
+    spans: from, to (inclusive), and so on. counts: seq, backout count, and so on. ends: end of
+    expiry (ms), first seq, last seq, and so on.
+    """
+
+    queue: str
+    lane: int
+    next_seq: int
+    spans: list[int]
+    counts: list[int]
+    ends: list[int]
+    logged: bool = True
+
+
+class NamesRestored(Struct):
+    """Of a snapshot: how many queues of each name there have been."""
+
+    incarnations: dict[str, int]
+    logged: bool = True
+
+
+class SessionRestored(Struct):
+    """Of a snapshot: a session as far as the ledger knows it. Units are spans: from, to, ..."""
+
+    session: bytes
+    time_ms: int
+    issued: int
+    committed: list[int]
+    fenced: list[int]
+    forgotten: int
+    logged: bool = True
+
+
+class OutcomeRestored(Struct):
+    """Of a snapshot: an outcome that a client has not said that it has seen.
+
+    kind: "put", "get" or "done". gets: the messages got, and in counts their backout counts.
+    """
+
+    session: bytes
+    number: int
+    kind: str
+    count: int
+    message_id: bytes
+    put_time_ms: int
+    unit: bytes
+    unit_size: int
+    gets: list[Placed]
+    counts: list[int]
+    logged: bool = True
+
+
 Record = (
     UnitCommitted
     | BackoutCounted
@@ -159,6 +237,12 @@ Record = (
     | SessionOpened
     | SessionExpired
     | UnitFenced
+    | QueuePurged
+    | QueueRestored
+    | LaneRestored
+    | NamesRestored
+    | SessionRestored
+    | OutcomeRestored
     | OutcomeRecorded
     | EventRaised
 )

@@ -71,7 +71,12 @@ def _encode_unit(record: r.UnitCommitted, parts: list[bytes]) -> None:
     if record.gets:
         parts.append(avro.long(len(record.gets)))
         for taken in record.gets:
-            parts += (avro.text(taken.queue), avro.long(taken.lane), avro.long(taken.seq))
+            parts += (
+                avro.text(taken.queue),
+                avro.long(taken.lane),
+                avro.long(taken.seq),
+                avro.long(taken.priority),
+            )
     parts += (avro.END, _VERBS[record.verb])
     _encode_outcome(record.outcome, parts)
 
@@ -96,8 +101,16 @@ def weight(record: r.Record) -> int:
         return size
     if isinstance(record, r.BackoutCounted):
         return 256 + 96 * len(record.gets) + _seen_weight(record.outcome)
-    if isinstance(record, r.MessagesDiscarded):
+    if isinstance(record, (r.MessagesDiscarded, r.QueuePurged)):
         return 256 + 96 * len(record.places)
+    if isinstance(record, r.LaneRestored):
+        return 256 + 10 * (len(record.spans) + len(record.counts) + len(record.ends))
+    if isinstance(record, r.OutcomeRestored):
+        return 512 + sum(256 + message_weight(placed.message) for placed in record.gets)
+    if isinstance(record, r.SessionRestored):
+        return 256 + 10 * (len(record.committed) + len(record.fenced))
+    if isinstance(record, r.NamesRestored):
+        return 256 + sum(16 + 4 * len(name) for name in record.incarnations)
     return 16 * 1024
 
 
@@ -106,7 +119,13 @@ def _seen_weight(outcome: r.OutcomeOf | None) -> int:
 
 
 def _written(record: r.Record) -> tuple[str, dict[str, Any]]:
-    value = _unit_value(record) if isinstance(record, r.UnitCommitted) else _plain_value(record)
+    if isinstance(record, r.UnitCommitted):
+        value = _unit_value(record)
+    else:
+        value = _plain_value(record)
+    if isinstance(record, r.OutcomeRestored):
+        puts = (_put_value(placed, record.unit, record.unit_size) for placed in record.gets)
+        value["gets"] = list(puts)
     return f"mqk.{type(record).__name__}", value
 
 
@@ -114,25 +133,30 @@ def _unit_value(record: r.UnitCommitted) -> dict[str, Any]:
     return {
         "unit": record.unit,
         "size": record.size,
-        "puts": [_put_value(placed, record) for placed in record.puts],
+        "puts": [_put_value(placed, record.unit, record.size) for placed in record.puts],
         "gets": [_taken_value(taken) for taken in record.gets],
         "verb": record.verb,
         "outcome": _outcome_value(record.outcome),
     }
 
 
-def _put_value(placed: r.Placed, record: r.UnitCommitted) -> dict[str, Any]:
+def _put_value(placed: r.Placed, unit: bytes, unit_size: int) -> dict[str, Any]:
     return {
         "queue": placed.queue,
         "lane": placed.lane,
         "put_time_ms": placed.message.put_time_ms,
-        "descriptor": descriptor.encode(placed, record.unit, record.size),
+        "descriptor": descriptor.encode(placed, unit, unit_size),
         "body": placed.message.body,
     }
 
 
 def _taken_value(taken: r.Taken) -> dict[str, Any]:
-    return {"queue": taken.queue, "lane": taken.lane, "seq": taken.seq}
+    return {
+        "queue": taken.queue,
+        "lane": taken.lane,
+        "seq": taken.seq,
+        "priority": taken.priority,
+    }
 
 
 def _outcome_value(outcome: r.OutcomeOf | None) -> dict[str, Any] | None:
@@ -152,7 +176,7 @@ def _plain_value(record: r.Record) -> dict[str, Any]:
 def _field_value(value: Any) -> Any:
     if isinstance(value, r.OutcomeOf):
         return _outcome_value(value)
-    if isinstance(value, list):
+    if isinstance(value, list) and value and isinstance(value[0], r.Taken):
         return [_taken_value(taken) for taken in value]
     return value
 
@@ -195,7 +219,10 @@ def _read_put(value: dict[str, Any], reader: descriptor.Reader) -> r.Placed:
 
 
 def _read_takens(values: list[dict[str, Any]]) -> list[r.Taken]:
-    return [r.Taken(value["queue"], value["lane"], value["seq"]) for value in values]
+    return [
+        r.Taken(value["queue"], value["lane"], value["seq"], 0, value["priority"])
+        for value in values
+    ]
 
 
 def _read_outcome(value: Any) -> r.OutcomeOf | None:
@@ -216,6 +243,12 @@ def _reader(kind: type[Struct]) -> Callable[[dict[str, Any]], Any]:
     return read
 
 
+def _read_outcome_restored(value: dict[str, Any]) -> r.OutcomeRestored:
+    reader = descriptor.Reader()
+    value["gets"] = [_read_put(put, reader) for put in value["gets"]]
+    return r.OutcomeRestored(**value)
+
+
 _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
     kind.__name__: _reader(kind)
     for kind in (
@@ -227,10 +260,15 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.SessionOpened,
         r.SessionExpired,
         r.UnitFenced,
+        r.QueuePurged,
+        r.QueueRestored,
+        r.LaneRestored,
+        r.NamesRestored,
+        r.SessionRestored,
         r.OutcomeRecorded,
         r.EventRaised,
     )
-}
+} | {"OutcomeRestored": _read_outcome_restored}
 
 
 def raw_records(payload: bytes) -> list[tuple[str, dict[str, Any]]]:

@@ -202,7 +202,7 @@ def _skip_gets(data: bytes, at: int) -> int:
             at += 1
             while data[at] >= 0x80:  # seq
                 at += 1
-            at += 1
+            at += 2  # and a priority, which is one digit
         count, size, at = _block(data, at)
     return at
 

@@ -1,7 +1,8 @@
-"""A core to try things on: everything that is decided is durable at once.
+"""A core to try things on: everything that is decided is durable, and copied, at once.
 
-Commands go through their wire form and records through their entry form, as in a queue manager.
-There is no owner, no ledger and no clock: time passes when it is told to.
+What leaves its memory is read back from the topics that movers would have written. Commands go
+through their wire form and records through their entry form, as in a queue manager. There is no
+owner, no ledger and no clock: time passes when it is told to.
 """
 
 import itertools
@@ -15,7 +16,9 @@ from adapter.core.model.manager import Limits, QueueManager
 from adapter.core.model.message import Delivered, Message
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason
+from adapter.core.records import Record, UnitCommitted
 from adapter.core.results import Messages, PutDone, Refused, Result
+from adapter.core.rules.pages import Paged
 from adapter.format import entries
 
 START_MS = 1_700_000_000_000
@@ -31,6 +34,11 @@ class Core:
         self._connections = itertools.count(1)
         self._sessions = itertools.count(1)
         self.entries: list[bytes] = []
+        self.topics: dict[tuple[str, int, int], dict[int, Paged]] = {}
+        """What movers would have copied: by queue, incarnation and lane, then by seq."""
+        self.pages = 0
+        self.evicted = 0
+        self.reads_pages = True
         self.now_ms = START_MS
         self.answers: dict[tuple[int, int], Result] = {}
         self.closed: list[int] = []
@@ -74,13 +82,27 @@ class Core:
         dispatch.restarted(self.qm, self.now_ms)
         self.answers.clear()
 
+    def crash_with_snapshot(self) -> None:
+        """Crash right after a snapshot: the new core knows no message's content."""
+        self.snapshot()
+        self.crash()
+
     def replayed(self) -> QueueManager:
         """Return what the entries say."""
         qm = self._new()
         for payload in self.entries:
             for record in entries.decode(payload):
                 dispatch.replay(qm, record)
+        for (session, number), absent in list(qm.absent.items()):
+            taken = absent.taken
+            topic = self.topics[taken.queue, qm.queues[taken.queue].incarnation, taken.lane]
+            dispatch.outcome_loaded(qm, session, number, topic[taken.seq])
         return qm
+
+    def snapshot(self) -> None:
+        """Put what there is in the place of all entries before."""
+        described = list(dispatch.snapshot(self.qm))
+        self.entries = [entries.encode([record]) for record in described]
 
     def queue(self, name: str = "Q") -> Queue:
         """Return a queue of the core, to look at."""
@@ -91,12 +113,54 @@ class Core:
         if logged or executed.barrier:
             self.entries.append(entries.encode(logged))
             self.qm.entry_n += 1
+            self._copy(logged)
         self.closed += executed.closed
         for reply in executed.replies:
             key = (reply.connection, reply.request)
             assert key not in self.answers, f"request {key} was answered twice"
             self.answers[key] = reply.result
+        self._page()
         return executed
+
+    def _copy(self, records: list[Record]) -> None:
+        """Do what movers do."""
+        for record in records:
+            if isinstance(record, UnitCommitted):
+                for put in record.puts:
+                    queue = self.qm.queues.get(put.queue)
+                    incarnation = queue.incarnation if queue else 0
+                    lane = self.topics.setdefault((put.queue, incarnation, put.lane), {})
+                    assert len(lane) == put.seq - 1, "lanes are copied densely"
+                    lane[put.seq] = Paged(
+                        seq=put.seq,
+                        message=msgspec.structs.replace(put.message),
+                        unit=record.unit,
+                        unit_index=put.index,
+                        unit_size=record.size,
+                        queue_unit_index=put.queue_index,
+                        queue_unit_size=put.queue_size,
+                    )
+
+    def _page(self) -> None:
+        """Read the pages that are wanted; then let go of what need not be in memory."""
+        if not self.reads_pages:
+            return
+        for needed in dispatch.pages_wanted(self.qm):
+            self.pages += 1
+            queue = self.qm.queues[needed.queue]
+            topic = self.topics.get((needed.queue, queue.incarnation, max(needed.lane, 0)), {})
+            through = needed.seq + (needed.count or self.qm.window[0]) - 1
+            page = [topic[seq] for seq in range(needed.seq, through + 1) if seq in topic]
+            copies = [
+                msgspec.structs.replace(one, message=msgspec.structs.replace(one.message))
+                for one in page
+            ]
+            self._take(
+                dispatch.page_loaded(
+                    self.qm, needed, queue.incarnation, through, copies, self.now_ms
+                )
+            )
+        self.evicted += dispatch.evict(self.qm, self.qm.entry_n)
 
 
 class Client:

@@ -11,10 +11,12 @@ import heapq
 from msgspec import Struct
 
 from adapter.core.model.connection import Connection
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import Place
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 from adapter.core.model.waiter import Waiter
+from adapter.core.records import Taken
 from adapter.core.results import Result
 
 _SWEEP_AT = 1_024  # entries of a heap before it is looked through for what is over
@@ -35,12 +37,25 @@ class Limits(Struct, frozen=True, kw_only=True):
     """A put looks at each waiter that it may serve."""
     waiters_per_connection: int = 1_000
     """A connection's other requests must not be held up by its waiting gets."""
+    window_messages: int = 1_000
+    """Of each lane, in memory; fewer if there are many queues. The rest is read when it is due."""
+    window_bytes: int = 8 * 1024 * 1024
+    """Of each lane's bodies."""
+    window_total: int = 200_000
+    """All lanes of all queues share so many messages: about 300 MB of small ones."""
     queues: int = 10_000
     """Each has a topic of its own: bounds partitions on Kafka."""
     sessions: int = 100_000
     """About 1 KB each; the longest detached is forgotten first."""
     session_expiry_ms: int = 3_600_000
     """How long a client may stay away and still ask what became of its commands."""
+
+
+class Absent(Struct, gc=False):
+    """A message that was got, and is known by its place only."""
+
+    taken: Taken
+    count: int
 
 
 class Reply(Struct, gc=False):
@@ -68,6 +83,12 @@ class QueueManager:
         self.sessions_due_ms = 0
         self.entry_n = -1
         """The entry that is being collected: what records applied now will be durable with."""
+        self.pages_wanted: dict[tuple[str, int, str], PageNeeded] = {}
+        """What is to be read, until the owner takes it; by queue, lane and field."""
+        self.paged_ends: list[tuple[int, str, int, int]] = []
+        """When paged-out messages of a lane will have expired: time, queue, incarnation, lane."""
+        self.absent: dict[tuple[bytes, int], Absent] = {}
+        """Outcomes whose message is not in memory, after a replay: by session and number."""
         self.expiries: list[tuple[int, str, int, Place]] = []
         self.deadlines: list[tuple[int, int, Waiter]] = []
         self._sweep_expiries_at = self._sweep_deadlines_at = _SWEEP_AT
@@ -91,6 +112,18 @@ class QueueManager:
             self._sweep_expiries()
         heapq.heappush(self.expiries, (time_ms, queue.name, queue.incarnation, place))
 
+    def want_page(self, needed: PageNeeded) -> None:
+        """Ask the owner for a page."""
+        self.pages_wanted[needed.queue, needed.lane, needed.field] = needed
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """How many messages, and bytes of bodies, each lane keeps in memory."""
+        share = self.limits.window_total // (10 * max(1, len(self.queues)))
+        most = self.limits.window_messages
+        messages = max(min(most, 16), min(most, share))
+        return messages, max(1, self.limits.window_bytes * messages // most)
+
     def add_deadline(self, time_ms: int, waiter: Waiter) -> None:
         """Remember to end a wait."""
         if len(self.deadlines) >= self._sweep_deadlines_at:
@@ -110,7 +143,7 @@ class QueueManager:
 
     def next_tick_ms(self) -> int | None:
         """Say when the next Tick has something to do, or None."""
-        due = [heap[0][0] for heap in (self.expiries, self.deadlines) if heap]
+        due = [heap[0][0] for heap in (self.expiries, self.deadlines, self.paged_ends) if heap]
         return min(due) if due else None
 
     def _that_queue(self, name: str, incarnation: int) -> Queue | None:

@@ -8,7 +8,7 @@ means.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 
 from adapter.core.model.message import Place, Stored
@@ -66,6 +66,23 @@ class Places:
             index += 1
         for at in range(index, len(items)):
             yield items[at]  # type: ignore[misc]
+
+    def cut(self, keep: int, keep_bytes: int, may_go: Callable[[Stored], bool]) -> list[Stored]:
+        """Take out the messages behind the first ones that may go; returns them in order."""
+        items = self._items
+        start, size = self._head, 0
+        while start < len(items) and start - self._head < keep and size < keep_bytes:
+            size += len(items[start].message.body)  # type: ignore[union-attr]
+            start += 1
+        gone: list[Stored] = []
+        kept: list[Stored | None] = []
+        for at in range(start, len(items)):
+            stored = items[at]
+            assert stored is not None, "behind the head every slot is taken"
+            (gone if may_go(stored) else kept).append(stored)
+        if gone:
+            items[start:] = kept
+        return gone
 
     def __iter__(self) -> Iterator[Stored]:
         items = self._items

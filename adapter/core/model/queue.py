@@ -11,23 +11,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from adapter.core.attributes import QueueAttributes
+from adapter.core.commands import Request
+from adapter.core.model.lane import Lane, PageNeeded
 from adapter.core.model.message import PRIORITY_MAX, Message, Place, Stored
+from adapter.core.model.paged_index import PagedIndex
 from adapter.core.model.places import Places
 from adapter.core.model.waiter import Waiter
 
 LANES = PRIORITY_MAX + 1
 ID_FIELDS = ("message_id", "correlation_id", "group_id")
-
-
-class Lane:
-    """The messages of one priority. next_seq numbers the next persistent one, densely from 1."""
-
-    __slots__ = ("available", "next_n", "next_seq")
-
-    def __init__(self) -> None:
-        self.available = Places()
-        self.next_seq = 1
-        self.next_n = 1  # of the next non-persistent message behind seq next_seq - 1
 
 
 class Queue:
@@ -38,9 +30,13 @@ class Queue:
         self.incarnation = incarnation
         self.attributes = attributes
         self.fifo_lane = attributes.def_priority
-        self.lanes = [Lane() for _ in range(LANES)]
+        self.lanes = [Lane(number) for number in range(LANES)]
         self.stored: dict[Place, Stored] = {}
+        """What is in memory, available or held by a unit."""
         self.depth_by_priority = [0] * LANES
+        self.soft_by_priority = [0] * LANES
+        """Of those, the available messages that are not persistent."""
+        self.uncommitted_by_priority = [0] * LANES
         self.available_count = 0
         self.uncommitted_puts = 0
         self.locked_count = 0
@@ -50,7 +46,10 @@ class Queue:
         self.exclusive = False
         self.full_reported = False
         self.waiters: deque[Waiter] = deque()
+        self.parked: list[Request] = []
+        """Requests that wait for a page."""
         self._index: dict[str, dict[bytes, Places]] = {}
+        self._paged_index: dict[str, PagedIndex] = {}
 
     @property
     def depth(self) -> int:
@@ -100,46 +99,196 @@ class Queue:
         self.locked_count -= 1
         self._offer(stored)
 
-    def take(self, place: Place) -> Stored:
-        """Remove a message for good; KeyError if there is none at that place."""
-        stored = self.stored.pop(place)
-        if stored.locked:
+    def take(self, place: Place, priority: int) -> Stored | None:
+        """Remove a message for good; None if its content is not in memory.
+
+        KeyError or ValueError if there is none at that place.
+        """
+        stored = self.stored.pop(place, None)
+        if stored is None:
+            if place[2]:
+                raise KeyError(place)
+            self.lanes[-place[0]].page_in(place[1])
+            self.available_count -= 1
+            self.depth_by_priority[priority] -= 1
+        elif stored.locked:
             self.locked_count -= 1
         else:
             self._withdraw(stored)
         return stored
 
-    def in_order(self) -> Iterator[Stored]:
-        """Iterate over the available messages in the order of delivery."""
+    def is_here(self, lane: int, seq: int) -> bool:
+        """Whether a persistent message is on the queue, in memory or not."""
+        return (-lane, seq, 0) in self.stored or seq in self.lanes[lane].paged
+
+    @property
+    def paged_count(self) -> int:
+        """How many messages are not in memory."""
+        return sum(lane.paged.total for lane in self.lanes)
+
+    def in_memory(self) -> Iterator[Stored]:
+        """Iterate over the available messages that are in memory, in the order of delivery."""
         for lane in reversed(self.lanes):
-            if lane.available:
-                yield from lane.available
+            yield from lane.available
+
+    def in_order(self) -> Iterator[Stored]:
+        """Iterate over the available messages in the order of delivery; may raise PageNeeded."""
+        for lane in reversed(self.lanes):
+            if len(lane):
+                yield from lane.in_order(self.name)
 
     def in_order_after(self, place: Place) -> Iterator[Stored]:
-        """Iterate over the available messages strictly behind a place."""
+        """Iterate over the available messages strictly behind a place; may raise PageNeeded."""
         for number in range(min(-place[0], LANES - 1), -1, -1):
-            yield from self.lanes[number].available.after(place)
+            yield from self.lanes[number].in_order(self.name, place)
 
-    def with_id(self, field: str, value: bytes) -> Places:
-        """Return the available messages with this id, by an index built on first use."""
+    def with_id(self, field: str, value: bytes) -> Iterator[Stored]:
+        """Iterate over the available messages with this id, by an index built on first use.
+
+        Raises PageNeeded when the next of them may be one that is not in memory.
+        """
         index = self._index.get(field)
         if index is None:
             index = self._index[field] = {}
-            for stored in self.in_order():
+            for stored in self.in_memory():
                 _index_add(index, getattr(stored.message, field), stored)
-        return index.get(value) or Places()
+        loaded = iter(index.get(value) or ())
+        paged = self._paged_with(field, value)
+        if not paged:
+            yield from loaded
+            return
+        number, seq = paged[0]
+        for stored in loaded:
+            if stored.place > (-number, seq, 0):
+                break
+            yield stored
+        raise PageNeeded(self.name, number, seq, 1)
+
+    def _paged_with(self, field: str, value: bytes) -> list[tuple[int, int]]:
+        if field not in self._paged_index and not self.paged_count:
+            return []
+        index = self._paged_index.get(field)
+        if index is None:
+            index = self._paged_index[field] = PagedIndex()
+            index.complete = not self.paged_count
+        if not index.complete:
+            raise PageNeeded(self.name, -1, 0, 0, field)
+        return index.find(value, lambda lane, seq: seq in self.lanes[lane].paged)
+
+    def unindexed(self, field: str) -> tuple[int, int] | None:
+        """Say which paged-out message is to be read next for an index: (lane, seq), or None."""
+        index = self._paged_index[field]
+        for lane in self.lanes:
+            seq = lane.paged.at_or_after(index.progress.get(lane.number, 0))
+            if seq is not None:
+                return lane.number, seq
+        index.complete = True
+        return None
+
+    def index_page(self, field: str, lane: int, through: int, ids: dict[int, bytes]) -> None:
+        """Take ids by seq, all there are up to seq through, into an index that is being built."""
+        index = self._paged_index[field]
+        for seq, value in ids.items():
+            if seq in self.lanes[lane].paged:
+                index.add(value, lane, seq)
+        index.progress[lane] = through + 1
+
+    def page_out(self, keep: int, keep_bytes: int, moved_n: int) -> int:
+        """Keep the first messages of each lane in memory, and what is not on its topic yet.
+
+        moved_n: entries up to it are copied for good. Returns how many were paged out.
+        """
+        count = 0
+        for lane in self.lanes:
+            if len(lane.available) <= 2 * keep and lane.weight <= 2 * keep_bytes:
+                continue
+            gone = lane.evict(
+                keep, keep_bytes, lambda one: not one.place[2] and one.entry_n <= moved_n
+            )
+            for stored in gone:
+                self._forget(lane, stored)
+            count += len(gone)
+        return count
+
+    def _forget(self, lane: Lane, stored: Stored) -> None:
+        lane.page_out(stored)
+        del self.stored[stored.place]
+        self._index_remove(stored)
+        for field, index in self._paged_index.items():
+            index.add(getattr(stored.message, field), lane.number, stored.place[1])
+
+    def page_in(self, stored: Stored) -> None:
+        """Bring back a paged-out message; its backout count is set here."""
+        lane = self.lanes[-stored.place[0]]
+        stored.backout_count = lane.page_in(stored.place[1], stored.message.expires_at_ms)
+        self.stored[stored.place] = stored
+        lane.available.add(stored)
+        lane.weight += len(stored.message.body)
+        for field, index in self._index.items():
+            _index_add(index, getattr(stored.message, field), stored)
+
+    def count_backout(self, place: Place, entry_n: int) -> None:
+        """Raise the backout count of a message, in memory or not."""
+        stored = self.stored.get(place)
+        if stored is not None:
+            stored.backout_count += 1
+            stored.entry_n = entry_n
+        elif place[2] or place[1] not in self.lanes[-place[0]].paged:
+            raise KeyError(place)
+        else:
+            counts = self.lanes[-place[0]].counts
+            counts[place[1]] = counts.get(place[1], 0) + 1
+
+    def clear(self, kept: list[tuple[Place, int]]) -> None:
+        """Remove every persistent message but those at these places, whose priority is given.
+
+        Those that a unit holds are among them, so that the same happens when it is replayed.
+        """
+        places = dict(kept)
+        for stored in [one for one in self.stored.values() if not one.place[2]]:
+            if not stored.locked and stored.place not in places:
+                del self.stored[stored.place]
+                self._withdraw(stored)
+        for lane in self.lanes:
+            for seq in [seq for seq in lane.paged if (-lane.number, seq, 0) not in places]:
+                lane.page_in(seq)
+                self.available_count -= 1
+            lane.ends = {}
+        self._count_again(places)
+
+    def _count_again(self, places: dict[Place, int]) -> None:
+        """Count what is available by priority, from what is left after a clearing."""
+        counts = list(self.soft_by_priority)
+        for place, priority in places.items():
+            stored = self.stored.get(place)
+            if stored is None or not stored.locked:
+                counts[priority] += 1
+        for priority, held in enumerate(self.uncommitted_by_priority):
+            counts[priority] += held
+        self.depth_by_priority = counts
 
     def _offer(self, stored: Stored) -> None:
-        self.lanes[-stored.place[0]].available.add(stored)
+        lane = self.lanes[-stored.place[0]]
+        lane.available.add(stored)
+        lane.weight += len(stored.message.body)
         self.available_count += 1
         self.depth_by_priority[stored.message.priority] += 1
+        if stored.place[2]:
+            self.soft_by_priority[stored.message.priority] += 1
         for field, index in self._index.items():
             _index_add(index, getattr(stored.message, field), stored)
 
     def _withdraw(self, stored: Stored) -> None:
-        self.lanes[-stored.place[0]].available.remove(stored)
+        lane = self.lanes[-stored.place[0]]
+        lane.available.remove(stored)
+        lane.weight -= len(stored.message.body)
         self.available_count -= 1
         self.depth_by_priority[stored.message.priority] -= 1
+        if stored.place[2]:
+            self.soft_by_priority[stored.message.priority] -= 1
+        self._index_remove(stored)
+
+    def _index_remove(self, stored: Stored) -> None:
         for field, index in self._index.items():
             value = getattr(stored.message, field)
             places = index[value]
@@ -151,11 +300,13 @@ class Queue:
         """Count an uncommitted put."""
         self.uncommitted_puts += 1
         self.depth_by_priority[message.priority] += 1
+        self.uncommitted_by_priority[message.priority] += 1
 
     def drop_put(self, message: Message) -> None:
         """Stop counting an uncommitted put: its unit has ended."""
         self.uncommitted_puts -= 1
         self.depth_by_priority[message.priority] -= 1
+        self.uncommitted_by_priority[message.priority] -= 1
 
 
 def _index_add(index: dict[bytes, Places], value: bytes, stored: Stored) -> None:

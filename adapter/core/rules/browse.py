@@ -9,7 +9,13 @@ from adapter.core.model.message import Stored, delivered, weight
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Messages
 from adapter.core.rules.decision import Decision, handle_of
-from adapter.core.rules.get import BYTES_PER_GET_MAX, MESSAGES_PER_GET_MAX, candidates, check_match
+from adapter.core.rules.get import (
+    BYTES_PER_GET_MAX,
+    MESSAGES_PER_GET_MAX,
+    candidates,
+    check_match,
+    in_memory,
+)
 
 
 def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decision:
@@ -30,7 +36,7 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     source = queue.in_order_after(cursor) if plain else candidates(queue, command)
     found: list[Stored] = []
     size = 0
-    for stored in source:
+    for stored in in_memory(source, found):
         if stored.place <= cursor or 0 < stored.message.expires_at_ms <= request.now_ms:
             continue
         size += weight(stored.message)

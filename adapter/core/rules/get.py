@@ -7,18 +7,20 @@ wait ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from adapter.core.commands import INPUT, Browse, Get, Request
 from adapter.core.model.connection import Handle
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import ID_LENGTH, Stored, delivered, weight
-from adapter.core.model.queue import ID_FIELDS, Queue
+from adapter.core.model.queue import ID_FIELDS, LANES, Queue
 from adapter.core.model.unit import Unit
 from adapter.core.model.waiter import Waiter
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import Record
 from adapter.core.results import Messages
+from adapter.core.rules import pages
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -88,6 +90,7 @@ def give(
     records += discarded(queue, expired)
     if not found:
         return None
+    pages.look_ahead(qm, queue, -found[-1].place[0])
     if unit is None:
         ident = own_unit(request, session_of(qm, request).ident)
         outcome = outcome_of(qm, request)
@@ -135,7 +138,7 @@ def _select(
         return _at_place(queue, command.place, now_ms, expired)
     found: list[Stored] = []
     size = 0
-    for stored in candidates(queue, command):
+    for stored in in_memory(candidates(queue, command), found):
         message = stored.message
         if 0 < message.expires_at_ms <= now_ms:
             expired.append(stored)
@@ -151,6 +154,15 @@ def _select(
     return found
 
 
+def in_memory(source: Iterable[Stored], found: list[Stored]) -> Iterator[Stored]:
+    """Iterate up to what is not in memory; but ask for it when nothing has been found before."""
+    try:
+        yield from source
+    except PageNeeded:
+        if not found:
+            raise
+
+
 def _room(unit: Unit, alone: bool, messages_max: int) -> int:
     """Say how many more messages a unit may be given; none beside one that came back before."""
     if alone and any(stored.backout_count for _, stored in unit.gets):
@@ -163,6 +175,8 @@ def _at_place(
 ) -> list[Stored]:
     lane, seq, n = place
     stored = queue.stored.get((-lane, seq, n))
+    if stored is None and not n and 0 <= lane < LANES and seq in queue.lanes[lane].paged:
+        raise PageNeeded(queue.name, lane, seq, 1)
     if stored is None or stored.locked:
         return []
     if 0 < stored.message.expires_at_ms <= now_ms:

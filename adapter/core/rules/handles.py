@@ -19,7 +19,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import Record
 from adapter.core.results import Done, Messages
-from adapter.core.rules import unit, waiting
+from adapter.core.rules import pages, unit, waiting
 from adapter.core.rules.decision import Decision, connection_of, queue_of
 
 MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET
@@ -91,6 +91,7 @@ def _close(connection: Connection, handle: Handle) -> None:
 def end_connection(qm: QueueManager, connection: Connection, now_ms: int) -> list[Record]:
     """Back out first, then close (S4.46); returns what to record of the backouts."""
     waiting.end_all(qm, connection)
+    pages.forget(qm, connection)
     records = unit.backout_all(qm, connection, now_ms)
     for handle in list(connection.handles.values()):
         _close(connection, handle)

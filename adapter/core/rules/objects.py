@@ -30,6 +30,7 @@ from adapter.core.records import (
     QueueAltered,
     QueueDefined,
     QueueDeleted,
+    QueuePurged,
     Record,
 )
 from adapter.core.results import (
@@ -41,7 +42,7 @@ from adapter.core.results import (
 )
 from adapter.core.rules import waiting
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, queue_of
-from adapter.core.rules.unit import discard_records, taken_from
+from adapter.core.rules.unit import discard_records, taken_by, taken_from
 
 NAME = re.compile(r"[A-Za-z0-9._/%]+")
 PATTERN_LENGTH_MAX = 2 * NAME_LENGTH_MAX
@@ -93,20 +94,23 @@ def decide_delete(qm: QueueManager, request: Request, command: DeleteQueue) -> D
     queue = queue_of(qm, command.name)
     if queue.open_handles or queue.uncommitted_puts or queue.locked_count:
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, "it is open, or units in flight hold it")
-    if queue.stored and not command.purge:
-        raise Refusal(
-            Reason.QUEUE_NOT_EMPTY,
-            queue.name,
-            f"{len(queue.stored)} messages are on it; purge deletes them too",
-        )
-    return _recorded(qm, request, [QueueDeleted(queue.name)], len(queue.stored))
+    if queue.available_count and not command.purge:
+        text = f"{queue.available_count} messages are on it; purge deletes them too"
+        raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
+    return _recorded(qm, request, [QueueDeleted(queue.name)], queue.available_count)
 
 
 def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Decision:
     """CLEAR QLOCAL: discard every message that no unit holds; the answer says how many."""
     queue = queue_of(qm, command.name)
-    taken = [taken_from(queue, stored) for stored in queue.in_order()]
-    return _recorded(qm, request, discard_records(taken, "purged"), len(taken))
+    soft = [taken_from(queue, stored) for stored in queue.in_memory() if stored.place[2]]
+    held = [one for one in queue.stored.values() if one.locked and not one.place[2]]
+    count = queue.available_count
+    records: list[Record] = discard_records(soft, "purged")
+    if count > len(soft):
+        kept = [taken_from(queue, stored) for stored in held]
+        records.insert(0, QueuePurged(queue.name, kept, count - len(soft)))
+    return _recorded(qm, request, records, count)
 
 
 def decide_inquire(qm: QueueManager, request: Request, command: Inquire) -> Decision:
@@ -191,9 +195,15 @@ def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> None:
     del qm.queues[record.name]
 
 
+def apply_queue_purged(qm: QueueManager, record: QueuePurged) -> None:
+    """Remove the messages that no unit held."""
+    kept = [((-t.lane, t.seq, t.n), t.priority) for t in record.places]
+    qm.queues[record.name].clear(kept)
+
+
 def apply_messages_discarded(qm: QueueManager, record: MessagesDiscarded) -> None:
     """Remove messages that nobody got."""
-    gone = [qm.queues[t.queue].take((-t.lane, t.seq, t.n)) for t in record.places]
+    gone = taken_by(qm, record.places)
     if not record.logged:
         record.taken = gone
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
+
 from adapter.core.model.manager import QueueManager
 from adapter.core.records import Record
-from adapter.core.rules import get, session
+from adapter.core.rules import get, pages, session
 
 EXPIRIES_PER_TICK = 1000  # so that one tick stays short; the rest is due at once
 SESSIONS_EVERY_MS = 60_000
@@ -24,6 +26,12 @@ def expired_messages(qm: QueueManager, now_ms: int) -> list[Record]:
         if stored is not None and not stored.locked:
             records += get.discarded(queue, [stored])
     return records
+
+
+def expired_pages(qm: QueueManager, now_ms: int) -> None:
+    """Ask for the pages of messages that have expired out of memory: they are discarded there."""
+    while qm.paged_ends and qm.paged_ends[0][0] <= now_ms:
+        pages.look_for_expired(qm, *heapq.heappop(qm.paged_ends)[1:], now_ms)
 
 
 def expired_sessions(qm: QueueManager, now_ms: int) -> list[Record]:

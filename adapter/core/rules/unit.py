@@ -10,7 +10,7 @@ from collections import Counter
 
 from adapter.core.commands import AskOutcome, Backout, Begin, Commit, Request
 from adapter.core.model.connection import Connection
-from adapter.core.model.manager import QueueManager
+from adapter.core.model.manager import Absent, QueueManager
 from adapter.core.model.message import Message, Stored, delivered
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
@@ -188,7 +188,7 @@ def commit_records(
 def taken_from(queue: Queue, stored: Stored) -> Taken:
     """Name the place of a stored message."""
     lane, seq, n = stored.place
-    return Taken(queue.name, -lane, seq, n)
+    return Taken(queue.name, -lane, seq, n, stored.message.priority)
 
 
 def discard_records(places: list[Taken], cause: Cause) -> list[Record]:
@@ -306,7 +306,9 @@ def backout_all(qm: QueueManager, connection: Connection, now_ms: int) -> list[R
 
 def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> None:
     """Store what was put and remove what was got."""
-    got = [qm.queues[t.queue].take((-t.lane, t.seq, t.n)) for t in record.gets]
+    if record.verb == "get" and record.outcome is not None:
+        _note_absent(qm, record)
+    got = taken_by(qm, record.gets)
     for placed in record.puts:
         _store(qm, record, placed)
     if not record.logged:
@@ -320,6 +322,22 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> None:
     session.record(outcome.number, _result(record, got), written=record.logged)
     if record.verb == "commit":
         session.unit_committed(unit_number(record.unit))
+
+
+def taken_by(qm: QueueManager, places: list[Taken]) -> list[Stored]:
+    """Remove messages for good; returns those whose content is in memory."""
+    found = [qm.queues[t.queue].take((-t.lane, t.seq, t.n), t.priority) for t in places]
+    return [stored for stored in found if stored is not None]
+
+
+def _note_absent(qm: QueueManager, record: UnitCommitted) -> None:
+    """At replay: the message got may be one that is not in memory; its outcome needs it."""
+    outcome, taken = record.outcome, record.gets[0]
+    queue = qm.queues[taken.queue]
+    place = (-taken.lane, taken.seq, taken.n)
+    if outcome is not None and place not in queue.stored:
+        count = queue.lanes[taken.lane].counts.get(taken.seq, 0)
+        qm.absent[outcome.session, outcome.number] = Absent(taken, count)
 
 
 def _store(qm: QueueManager, record: UnitCommitted, placed: Placed) -> None:
@@ -360,9 +378,7 @@ def apply_unit_fenced(qm: QueueManager, record: UnitFenced) -> None:
 def apply_backout_counted(qm: QueueManager, record: BackoutCounted) -> None:
     """Raise the backout counts of returned messages."""
     for t in record.gets:
-        stored = qm.queues[t.queue].stored[(-t.lane, t.seq, t.n)]
-        stored.backout_count += 1
-        stored.entry_n = qm.entry_n
+        qm.queues[t.queue].count_backout((-t.lane, t.seq, t.n), qm.entry_n)
     if record.outcome is not None:
         session = qm.sessions[record.outcome.session]
         session.told(record.outcome.seen)

@@ -187,7 +187,7 @@ def test_the_fast_reader_knows_the_schema_as_it_is() -> None:
     ]
     gets = unit["fields"][3]["type"]["items"]["fields"]
     assert [(one["name"], one["type"]) for one in gets] == [
-        *(("queue", "string"), ("lane", "int"), ("seq", "long")),
+        *(("queue", "string"), ("lane", "int"), ("seq", "long"), ("priority", "int")),
     ]
     assert unit["fields"][0]["type"]["size"] == movable.UNIT_BYTES
     outcome = unit["fields"][5]["type"][1]

@@ -56,8 +56,8 @@ def test_depth_is_available_messages_and_uncommitted_puts() -> None:
     q.unlock(first)
     assert list(q.in_order()) == [first, second]
     q.lock(first)
-    assert q.take(first.place) is first
-    assert q.take(second.place) is second
+    assert q.take(first.place, 0) is first
+    assert q.take(second.place, 0) is second
     q.drop_put(Message(priority=7))
     assert (q.depth, q.locked_count, q.available_count) == (0, 0, 0)
     assert q.depth_by_priority == [0] * 10
@@ -87,7 +87,7 @@ def test_indexes_are_built_on_first_use_and_kept() -> None:
     assert list(q.with_id("group_id", b"g" * 24)) == [second, first]
     q.lock(second)
     assert list(q.with_id("group_id", b"g" * 24)) == [first]
-    q.take(first.place)
+    q.take(first.place, 0)
     assert list(q.with_id("group_id", b"g" * 24)) == []
     assert q._index["group_id"] == {}, "ids that are gone leave nothing behind"
 

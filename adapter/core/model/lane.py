@@ -1,0 +1,136 @@
+"""A lane: the messages of one priority, of which only a window need be in memory.
+
+Persistent messages are numbered densely (seq); the others lie between them (n > 0) and are always
+in memory. A persistent message that is on its topic for good may be *paged out*: its seq is known,
+its content is not. It comes back from its topic when somebody asks for it. This module does not
+know where pages come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from adapter.core.model.message import Place, Stored
+from adapter.core.model.places import Places
+from adapter.core.model.ranges import Ranges
+
+EXPIRY_BUCKET_MS = 60_000
+"""How coarsely the ends of paged-out messages are known; when one is met, its end is exact."""
+
+
+class PageNeeded(Exception):  # noqa: N818 -- it is a request, not an error
+    """What was asked for is not in memory: load the page that begins at this place, ask again.
+
+    count: how many messages are worth loading. field: an id whose index is to be built first.
+    """
+
+    def __init__(self, queue: str, lane: int, seq: int, count: int = 0, field: str = "") -> None:
+        super().__init__(queue, lane, seq, count, field)
+        self.queue = queue
+        self.lane = lane
+        self.seq = seq
+        self.count = count
+        self.field = field
+
+
+class Lane:
+    """The messages of one priority. next_seq numbers the next persistent one, densely from 1."""
+
+    __slots__ = ("available", "counts", "ends", "next_n", "next_seq", "number", "paged", "weight")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.available = Places()
+        """What is in memory and held by no unit."""
+        self.paged = Ranges()
+        """The seqs of what is not in memory; no unit holds any of it."""
+        self.counts: dict[int, int] = {}
+        """Backout counts of paged-out messages, those that have one."""
+        self.ends: dict[int, Ranges] = {}
+        """Seqs of paged-out messages by the time (ms, rounded up) by which they have expired."""
+        self.weight = 0
+        """Bytes of the bodies in available."""
+        self.next_seq = 1
+        self.next_n = 1  # of the next non-persistent message behind seq next_seq - 1
+
+    def __len__(self) -> int:
+        return len(self.available) + self.paged.total
+
+    def page_out(self, stored: Stored) -> None:
+        """Forget a message's content; the caller has taken it out of available."""
+        seq = stored.place[1]
+        self.paged.add(seq)
+        if stored.backout_count:
+            self.counts[seq] = stored.backout_count
+        expires_at_ms = stored.message.expires_at_ms
+        if expires_at_ms:
+            self.ends.setdefault(bucket_of(expires_at_ms), Ranges()).add(seq)
+
+    def page_in(self, seq: int, expires_at_ms: int = 0) -> int:
+        """Stop counting a message as paged out; its backout count."""
+        self.paged.remove(seq)
+        self.forget_end(seq, bucket_of(expires_at_ms))
+        return self.counts.pop(seq, 0)
+
+    def forget_end(self, seq: int, bucket: int) -> None:
+        """Forget when a message will have expired."""
+        ends = self.ends.get(bucket)
+        if ends is not None and seq in ends:
+            ends.remove(seq)
+            if not ends:
+                del self.ends[bucket]
+
+    def first_expired(self, now_ms: int) -> int | None:
+        """Return a paged-out message that has expired; those that are gone are forgotten."""
+        for bucket in sorted(end for end in self.ends if end <= now_ms):
+            while bucket in self.ends:
+                seq = self.ends[bucket].at_or_after(0)
+                if seq is None or seq in self.paged:
+                    return seq
+                self.forget_end(seq, bucket)
+        return None
+
+    def in_order(self, queue: str, after: Place | None = None) -> Iterator[Stored]:
+        """Iterate over what is available, behind a place if one is given.
+
+        Raises PageNeeded when the next message in order is not in memory.
+        """
+        source = iter(self.available) if after is None else self.available.after(after)
+        if not self.paged:
+            yield from source
+            return
+        gap = self._gap_behind(after)
+        for stored in source:
+            _, seq, n = stored.place
+            if gap is not None and (gap < seq or (gap == seq and n)):
+                raise PageNeeded(queue, self.number, gap)
+            yield stored
+        if gap is not None:
+            raise PageNeeded(queue, self.number, gap)
+
+    def _gap_behind(self, after: Place | None) -> int | None:
+        if after is None or -after[0] != self.number:
+            return self.paged.at_or_after(0)
+        return self.paged.at_or_after(after[1] + 1)
+
+    def live(self, locked: list[int]) -> list[tuple[int, int]]:
+        """Return the spans of all persistent messages; locked: the seqs that units hold."""
+        live = Ranges(self.paged.spans())
+        for stored in self.available:
+            if not stored.place[2]:
+                live.add(stored.place[1])
+        for seq in locked:
+            live.add(seq)
+        return live.spans()
+
+    def evict(self, keep: int, keep_bytes: int, may_go: Callable[[Stored], bool]) -> list[Stored]:
+        """Take out what lies behind the first messages and may go; the caller pages it out."""
+        gone = self.available.cut(keep, keep_bytes, may_go)
+        for stored in gone:
+            self.weight -= len(stored.message.body)
+        return gone
+
+
+def bucket_of(expires_at_ms: int) -> int:
+    """Round the end of a message up to its bucket's."""
+    return -(-expires_at_ms // EXPIRY_BUCKET_MS) * EXPIRY_BUCKET_MS

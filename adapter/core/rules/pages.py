@@ -1,0 +1,153 @@
+"""Pages: what leaves memory, what is asked for, and what happens when it comes.
+
+A rule that meets a message which is not in memory raises PageNeeded. Its request is parked, the
+owner reads the page, and the request is decided again, as if it had just come. This module does not
+know from where a page is read.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from msgspec import Struct
+
+from adapter.core.commands import Request
+from adapter.core.model.connection import Connection
+from adapter.core.model.lane import PageNeeded, bucket_of
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import Message, Stored
+from adapter.core.model.queue import Queue
+from adapter.core.records import MessagesDiscarded, Record, Taken
+
+LOOK_AGAIN_MS = 1_000
+"""After a page of expired messages was asked for, in case it did not come."""
+
+
+class Paged(Struct, gc=False, kw_only=True):
+    """A message as its topic holds it."""
+
+    seq: int
+    message: Message
+    unit: bytes
+    unit_index: int
+    unit_size: int
+    queue_unit_index: int
+    queue_unit_size: int
+
+    def stored(self, lane: int) -> Stored:
+        """Give it its place in a lane."""
+        return Stored(
+            message=self.message,
+            place=(-lane, self.seq, 0),
+            unit=self.unit,
+            unit_index=self.unit_index,
+            unit_size=self.unit_size,
+            queue_unit_index=self.queue_unit_index,
+            queue_unit_size=self.queue_unit_size,
+        )
+
+
+def park(qm: QueueManager, request: Request, needed: PageNeeded) -> None:
+    """Let a request wait for a page."""
+    qm.queues[needed.queue].parked.append(request)
+    qm.want_page(needed)
+    connection = qm.connections[request.connection]
+    if request.number and connection.session in qm.sessions:
+        qm.sessions[connection.session].running.add(request.number)
+
+
+def forget(qm: QueueManager, connection: Connection) -> None:
+    """Drop the parked requests of a connection that has gone; nobody is answered."""
+    for handle in connection.handles.values():
+        queue = handle.queue
+        if queue.parked:
+            ours = [one for one in queue.parked if one.connection == connection.number]
+            queue.parked = [one for one in queue.parked if one not in ours]
+            for request in ours:
+                _runs_no_more(qm, request)
+
+
+def unpark(qm: QueueManager, queue: Queue) -> list[Request]:
+    """Return the parked requests of a queue, to be decided again."""
+    parked, queue.parked = queue.parked, []
+    for request in parked:
+        _runs_no_more(qm, request)
+    return parked
+
+
+def _runs_no_more(qm: QueueManager, request: Request) -> None:
+    session = qm.sessions.get(qm.connections[request.connection].session)
+    if session is not None:
+        session.running.discard(request.number)
+
+
+def look_ahead(qm: QueueManager, queue: Queue, lane_number: int) -> None:
+    """Ask for the next page of a lane before it is needed."""
+    lane = queue.lanes[lane_number]
+    messages, _ = qm.window
+    if lane.paged and len(lane.available) <= messages // 2:
+        seq = lane.paged.at_or_after(0)
+        assert seq is not None, "there is one"
+        qm.want_page(PageNeeded(queue.name, lane_number, seq))
+
+
+def look_for_expired(
+    qm: QueueManager, name: str, incarnation: int, lane_number: int, now_ms: int
+) -> None:
+    """Ask for the first page of what has expired in a lane, and look again later."""
+    queue = qm.queues.get(name)
+    if queue is None or queue.incarnation != incarnation:
+        return
+    seq = queue.lanes[lane_number].first_expired(now_ms)
+    if seq is not None:
+        qm.want_page(PageNeeded(name, lane_number, seq))
+        again_ms = now_ms + LOOK_AGAIN_MS
+        heapq.heappush(qm.paged_ends, (again_ms, name, incarnation, lane_number))
+
+
+def evict(qm: QueueManager, moved_n: int) -> int:
+    """Page out what memory need not hold; moved_n: entries up to it are on their topics for good.
+
+    Returns how many messages were paged out.
+    """
+    messages, size = qm.window
+    count = 0
+    for queue in qm.queues.values():
+        ends_before = [set(lane.ends) for lane in queue.lanes]
+        gone = queue.page_out(messages, size, moved_n)
+        if gone:
+            count += gone
+            for lane, before in zip(queue.lanes, ends_before, strict=True):
+                for end in lane.ends.keys() - before:
+                    due = (end, queue.name, queue.incarnation, lane.number)
+                    heapq.heappush(qm.paged_ends, due)
+    return count
+
+
+def load(
+    qm: QueueManager, queue: Queue, lane_number: int, page: list[Paged], now_ms: int
+) -> list[Record]:
+    """Bring messages back into memory; what has expired is discarded instead."""
+    lane = queue.lanes[lane_number]
+    expired: list[Taken] = []
+    for paged in page:
+        if paged.seq not in lane.paged:
+            continue
+        message = paged.message
+        if 0 < message.expires_at_ms <= now_ms:
+            lane.forget_end(paged.seq, bucket_of(message.expires_at_ms))
+            place = Taken(queue.name, lane_number, paged.seq, 0, message.priority)
+            expired.append(place)
+            continue
+        stored = paged.stored(lane_number)
+        queue.page_in(stored)
+        if message.expires_at_ms:
+            qm.add_expiry(message.expires_at_ms, queue, stored.place)
+    qm.wake(queue)
+    return [MessagesDiscarded(expired, "expired")] if expired else []
+
+
+def index(queue: Queue, field: str, lane_number: int, through: int, page: list[Paged]) -> None:
+    """Take the ids of a page into an index that is being built."""
+    ids = {paged.seq: getattr(paged.message, field) for paged in page}
+    queue.index_page(field, lane_number, through, ids)

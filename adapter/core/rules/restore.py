@@ -1,0 +1,252 @@
+"""Snapshots: the hard state of a queue manager as records, and back.
+
+A snapshot is what a ledger would hold that had nothing to tell but how things are. Messages are in
+it by their places: their content is on their topics. This module does not know where a snapshot is
+kept, nor when one is made.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from adapter.core.attributes import QueueAttributes
+from adapter.core.model.lane import Lane, bucket_of
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import Delivered, delivered
+from adapter.core.model.queue import LANES, Queue
+from adapter.core.model.ranges import Ranges
+from adapter.core.model.session import Session
+from adapter.core.records import (
+    LaneRestored,
+    NamesRestored,
+    OutcomeRestored,
+    Placed,
+    QueueRestored,
+    Record,
+    SessionRestored,
+)
+from adapter.core.results import Done, Messages, PutDone, Result
+from adapter.core.rules.pages import Paged
+
+SPANS_PER_RECORD = 20_000
+"""So that a record stays far below what a topic takes."""
+
+
+def snapshot(qm: QueueManager) -> Iterator[Record]:
+    """Describe the hard state as it is now; to be used up before anything changes."""
+    yield NamesRestored(dict(qm.incarnations))
+    ends = _ends(qm)
+    for queue in qm.queues.values():
+        yield _queue(queue)
+        held: dict[int, list[int]] = {}
+        for stored in queue.stored.values():
+            if stored.locked and not stored.place[2]:
+                held.setdefault(-stored.place[0], []).append(stored.place[1])
+        for lane in queue.lanes:
+            if lane.next_seq > 1:
+                mine = ends.get((queue.name, lane.number), {})
+                yield from _lane(queue, lane, held.get(lane.number, []), mine)
+    for session in qm.sessions.values():
+        yield from _session(session)
+
+
+def _queue(queue: Queue) -> QueueRestored:
+    priorities = [
+        depth - held - soft
+        for depth, held, soft in zip(
+            queue.depth_by_priority,
+            queue.uncommitted_by_priority,
+            queue.soft_by_priority,
+            strict=True,
+        )
+    ]
+    for stored in queue.stored.values():
+        if stored.locked and not stored.place[2]:
+            priorities[stored.message.priority] += 1
+    return QueueRestored(
+        queue.name,
+        queue.incarnation,
+        msgspec.structs.asdict(queue.attributes),
+        queue.fifo_lane,
+        queue.full_reported,
+        priorities,
+    )
+
+
+def _ends(qm: QueueManager) -> dict[tuple[str, int], dict[int, Ranges]]:
+    """Say when messages in memory will have expired, in buckets, by queue and lane."""
+    found: dict[tuple[str, int], dict[int, Ranges]] = {}
+    for time_ms, name, incarnation, place in qm.expiries:
+        queue = qm.queues.get(name)
+        if queue and queue.incarnation == incarnation and not place[2] and place in queue.stored:
+            ends = found.setdefault((name, -place[0]), {})
+            ends.setdefault(bucket_of(time_ms), Ranges()).add(place[1])
+    return found
+
+
+def _lane(
+    queue: Queue, lane: Lane, held: list[int], ends: dict[int, Ranges]
+) -> Iterator[LaneRestored]:
+    spans = _flat(lane.live(held))
+    counts = [part for pair in lane.counts.items() for part in pair]
+    for stored in queue.stored.values():
+        if stored.backout_count and -stored.place[0] == lane.number and not stored.place[2]:
+            counts += [stored.place[1], stored.backout_count]
+    expiries = [
+        part
+        for source in (lane.ends, ends)
+        for end, seqs in source.items()
+        for span in seqs.spans()
+        for part in (end, *span)
+    ]
+    size = SPANS_PER_RECORD
+    for at in range(0, max(1, len(spans) // 2, len(counts) // 2, len(expiries) // 3), size):
+        end = at + size
+        yield LaneRestored(
+            queue.name,
+            lane.number,
+            lane.next_seq,
+            spans[2 * at : 2 * end],
+            counts[2 * at : 2 * end],
+            expiries[3 * at : 3 * end],
+        )
+
+
+def _session(session: Session) -> Iterator[Record]:
+    yield SessionRestored(
+        session.ident,
+        session.last_seen_ms,
+        session.issued,
+        _flat(session.committed.spans()),
+        _flat(session.fenced.spans()),
+        session.forgotten,
+    )
+    for number, result in session.outcomes.items():
+        if number in session.written:
+            yield _outcome(session.ident, number, result)
+
+
+def _outcome(session: bytes, number: int, result: Result) -> OutcomeRestored:
+    kept = OutcomeRestored(session, number, "done", 0, bytes(24), 0, bytes(24), 0, [], [])
+    if isinstance(result, PutDone):
+        kept.kind = "put"
+        kept.message_id, kept.put_time_ms = result.message_ids[0], result.put_time_ms
+    elif isinstance(result, Messages):
+        kept.kind = "get"
+        kept.gets = [_placed(one) for one in result.messages]
+        kept.counts = [one.backout_count for one in result.messages]
+        for one in result.messages:
+            kept.unit, kept.unit_size = one.unit, one.unit_size
+    elif isinstance(result, Done):
+        kept.count = result.count
+    return kept
+
+
+def _placed(one: Delivered) -> Placed:
+    return Placed(
+        "",
+        one.lane,
+        one.seq,
+        one.n,
+        one.unit_index,
+        one.queue_unit_index,
+        one.queue_unit_size,
+        one.message,
+    )
+
+
+def _flat(spans: Iterable[tuple[int, int]]) -> list[int]:
+    return [number for span in spans for number in span]
+
+
+def _pairs(flat: list[int]) -> list[tuple[int, int]]:
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+def apply_names_restored(qm: QueueManager, record: NamesRestored) -> None:
+    """Remember how many queues of each name there have been."""
+    qm.incarnations.update(record.incarnations)
+
+
+def apply_queue_restored(qm: QueueManager, record: QueueRestored) -> None:
+    """Make the queue as it was."""
+    queue = Queue(record.name, record.incarnation, QueueAttributes(**record.attributes))
+    queue.fifo_lane = record.fifo_lane
+    queue.full_reported = record.full_reported
+    queue.depth_by_priority = list(record.priorities)
+    assert len(queue.depth_by_priority) == LANES, "a count for each priority"
+    qm.queues[record.name] = queue
+
+
+def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:
+    """Say which messages a lane holds; a lane with many gaps comes in several records."""
+    queue = qm.queues[record.queue]
+    lane = queue.lanes[record.lane]
+    lane.next_seq = record.next_seq
+    before = lane.paged.total
+    lane.paged = Ranges(lane.paged.spans() + _pairs(record.spans))
+    queue.available_count += lane.paged.total - before
+    lane.counts.update(_pairs(record.counts))
+    for at in range(0, len(record.ends), 3):
+        end, first, last = record.ends[at : at + 3]
+        if end not in lane.ends:
+            lane.ends[end] = Ranges()
+            heapq.heappush(qm.paged_ends, (end, queue.name, queue.incarnation, lane.number))
+        for seq in range(first, last + 1):
+            lane.ends[end].add(seq)
+
+
+def apply_session_restored(qm: QueueManager, record: SessionRestored) -> None:
+    """Make the session as the ledger knew it."""
+    session = qm.sessions[record.session] = Session(record.session, record.time_ms)
+    session.issued = record.issued
+    session.committed = Ranges(_pairs(record.committed))
+    session.fenced = Ranges(_pairs(record.fenced))
+    session.forgotten = record.forgotten
+
+
+def apply_outcome_restored(qm: QueueManager, record: OutcomeRestored) -> None:
+    """Keep an outcome that may be asked for."""
+    result: Result
+    if record.kind == "put":
+        result = PutDone([record.message_id], record.put_time_ms)
+    elif record.kind == "get":
+        result = Messages(
+            [
+                _delivered(record, placed, count)
+                for placed, count in zip(record.gets, record.counts, strict=True)
+            ]
+        )
+    else:
+        result = Done(record.count)
+    qm.sessions[record.session].record(record.number, result, written=True)
+
+
+def _delivered(record: OutcomeRestored, placed: Placed, count: int) -> Delivered:
+    return Delivered(
+        placed.message,
+        placed.lane,
+        placed.seq,
+        placed.n,
+        count,
+        record.unit,
+        placed.index,
+        record.unit_size,
+        placed.queue_index,
+        placed.queue_size,
+    )
+
+
+def outcome_loaded(qm: QueueManager, session: bytes, number: int, paged: Paged) -> None:
+    """Complete the outcome of a get whose message was not in memory when it was replayed."""
+    absent = qm.absent.pop((session, number))
+    found = qm.sessions.get(session)
+    if found is None or number not in found.outcomes:
+        return
+    taken = absent.taken
+    stored = paged.stored(taken.lane)
+    stored.backout_count = absent.count
+    found.outcomes[number] = Messages([delivered(stored)])

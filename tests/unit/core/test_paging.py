@@ -1,0 +1,218 @@
+"""Paging: a core with a small window answers as one that keeps everything in memory."""
+
+import random
+
+import pytest
+
+from adapter.core import commands as c
+from adapter.core.model.manager import Limits
+from adapter.core.results import Messages, Result
+from tests.support.core import Client, Core, client_on
+
+SMALL = Limits(window_messages=4)
+QUEUES = ("A", "B")
+IDS = [bytes([number]) * 24 for number in range(1, 5)]
+
+
+def paged(*names: str, **attributes: object) -> Client:
+    return client_on(*names, limits=SMALL, **attributes)
+
+
+def test_what_leaves_memory_comes_back_in_order() -> None:
+    client = paged()
+    for number in range(100):
+        client.put(f"{number:02}", priority=number % 2)
+    queue = client.core.queue()
+    assert (queue.depth, queue.depth_by_priority[:2]) == (100, [50, 50])
+    assert queue.paged_count == 100 - len(queue.stored) > 80
+    got = [client.get()[0] for _ in range(100)]
+    assert got == [f"{n:02}" for n in range(1, 100, 2)] + [f"{n:02}" for n in range(0, 100, 2)]
+    assert client.get() == []
+    assert client.core.pages > 10
+    assert client.core.replayed().queues["Q"].depth == 0
+
+
+def test_a_waiting_get_is_served_from_a_page() -> None:
+    client = paged()
+    unit = client.begin()
+    for number in range(30):
+        client.put(str(number), unit=unit)
+    client.do(c.Commit(unit))
+    client.core.crash_with_snapshot()
+    back = client.core.connect()
+    back.open()
+    assert back.core.queue().stored == {}
+    assert back.get(wait_ms=-1) == ["0"]
+
+
+def test_backout_counts_outlast_memory_and_snapshots() -> None:
+    client = paged()
+    for number in range(30):
+        client.put(f"{number:02}")
+    for _ in range(2):
+        unit = client.begin()
+        client.get(unit, place=(0, 20, 0))
+        client.do(c.Backout(unit))
+    for _ in range(2):
+        assert client.browse(restart=True) == ["00"]
+    client.core.crash_with_snapshot()
+    back = client.core.connect()
+    back.open()
+    (found,) = back.take(place=(0, 20, 0))
+    assert (found.message.body, found.backout_count) == (b"19", 2)
+
+
+def test_a_selective_get_finds_what_is_not_in_memory() -> None:
+    client = paged()
+    for number in range(200):
+        client.put(f"{number:03}", correlation_id=IDS[number % 4])
+    assert client.get(correlation_id=IDS[2]) == ["002"]
+    assert client.get(correlation_id=IDS[2]) == ["006"]
+    assert client.get(correlation_id=b"?" * 24) == []
+    client.put("new", correlation_id=b"n" * 24)
+    for number in range(100):
+        client.put(f"{number:03}")
+    pages = client.core.pages
+    assert client.get(correlation_id=b"n" * 24) == ["new"]
+    assert client.core.pages <= pages + 2, "the index is kept, and not built again"
+
+
+@pytest.mark.parametrize("seconds", [30, 3600])
+def test_paged_out_messages_expire(seconds: int) -> None:
+    client = paged()
+    for number in range(50):
+        client.put(str(number), expiry_ms=600_000 if number % 2 else -1)
+    client.core.advance(590)
+    assert client.core.queue().depth == 50
+    client.core.advance(seconds)
+    for _ in range(40):
+        client.core.advance(61)
+    assert client.core.queue().depth == 25
+    assert client.core.replayed().queues["Q"].depth == 25
+
+
+def test_a_purge_forgets_what_is_not_in_memory() -> None:
+    client = paged()
+    for number in range(50):
+        client.put(str(number), priority=number % 3)
+    client.put("soft", persistence=0)
+    unit = client.begin()
+    assert client.get(unit) == ["2"]
+    client.do(c.PurgeQueue("Q"))
+    queue = client.core.queue()
+    assert (queue.depth, queue.depth_by_priority) == (0, [0] * 10)
+    client.do(c.Backout(unit))
+    assert (queue.depth, sum(queue.depth_by_priority)) == (1, 1)
+    replayed = client.core.replayed().queues["Q"]
+    assert (replayed.depth, replayed.depth_by_priority) == (1, queue.depth_by_priority)
+    assert client.get() == ["2"]
+
+
+def test_a_request_that_waits_for_a_page_goes_with_its_connection() -> None:
+    client = paged()
+    for number in range(30):
+        client.put(str(number))
+    core = client.core
+    core.crash_with_snapshot()
+    core.reads_pages = False
+    lost, other = core.connect(), core.connect()
+    for each in (lost, other):
+        each.open()
+    lost.send(c.Get(1))
+    asked = other.send(c.Get(1))
+    lost.lose()
+    core.reads_pages = True
+    core.advance(0)
+    answer = other.answer(asked)
+    assert isinstance(answer, Messages)
+    assert answer.messages[0].message.body == b"0", "nobody got it before"
+    assert core.queue().depth == 29
+
+
+class Twin:
+    """The same commands to a core with a small window and to one that keeps everything."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.clients = [client_on(*QUEUES, limits=limits) for limits in (SMALL, None)]
+        self.cores: list[Core] = [client.core for client in self.clients]
+        self.units: list[bytes] = []
+        self.number = 0
+
+    def do(self, command: c.Command) -> Result:
+        small, large = (client.do(command) for client in self.clients)
+        assert small == large, command
+        return large
+
+    def step(self) -> None:
+        choice = self.random.random()
+        handle = self.random.randint(1, len(QUEUES))
+        unit = self.random.choice([*self.units, b""]) if self.units else b""
+        if choice < 0.55:
+            self.number += 1
+            fields = self.fields()
+            for client in self.clients:
+                client.put(str(self.number), unit=unit, handle=handle, **fields)
+        elif choice < 0.75:
+            self.do(c.Get(handle, unit, **self.selection()))
+        elif choice < 0.8:
+            self.do(c.Browse(handle, restart=self.random.random() < 0.2))
+        elif choice < 0.86:
+            (begun, _) = [client.begin() for client in self.clients]
+            self.units.append(begun)
+        elif choice < 0.95 and self.units:
+            ended = self.units.pop(self.random.randrange(len(self.units)))
+            self.do(self.random.choice([c.Commit, c.Backout])(ended))
+        elif choice < 0.96:
+            for core in self.cores:
+                core.advance(20)
+        elif choice < 0.97:
+            self.crash()
+        elif choice < 0.971:
+            self.settle()
+            self.do(c.PurgeQueue(QUEUES[handle - 1]))
+
+    def settle(self) -> None:
+        """Let everything expire that does: what is paged out goes up to a minute later."""
+        for core in self.cores:
+            for seconds in (170, *[2] * 20):
+                core.advance(seconds)
+
+    def fields(self) -> dict[str, object]:
+        return {
+            "priority": self.random.randint(0, 2),
+            "persistence": int(self.random.random() < 0.8),
+            "correlation_id": self.random.choice(IDS),
+            "expiry_ms": 100_000 if self.random.random() < 0.1 else -1,
+        }
+
+    def selection(self) -> dict[str, bytes]:
+        return {"correlation_id": self.random.choice(IDS)} if self.random.random() < 0.3 else {}
+
+    def crash(self) -> None:
+        self.units.clear()
+        for core in self.cores:
+            if core is self.cores[0]:
+                core.snapshot()
+            core.crash()
+        for at, client in enumerate(self.clients):
+            back = client.core.connect()
+            back.resume(client.session, [], client.issued)
+            back._units = client._units
+            for handle, name in enumerate(QUEUES, 1):
+                back.open(name, handle=handle)
+            self.clients[at] = back
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_small_window_changes_no_answer(seed: int) -> None:
+    twin = Twin(seed)
+    for _ in range(600):
+        twin.step()
+    twin.settle()
+    small, large = twin.cores
+    for name in QUEUES:
+        assert small.queue(name).depth == large.queue(name).depth
+        assert small.queue(name).depth_by_priority == large.queue(name).depth_by_priority
+    assert small.evicted > 20
+    assert small.pages > 10

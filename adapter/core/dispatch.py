@@ -214,6 +214,7 @@ def _short(text: str) -> str:
 def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
     for record in records:
         APPLY[type(record)](qm, record)
+        qm.tally.count(record)
     executed.records += records
 
 

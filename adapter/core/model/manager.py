@@ -14,6 +14,7 @@ from adapter.core.model.connection import Connection
 from adapter.core.model.message import Place
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
+from adapter.core.model.tally import Tally
 from adapter.core.model.waiter import Waiter
 from adapter.core.results import Result
 
@@ -65,6 +66,7 @@ class QueueManager:
         self.attached: dict[bytes, int] = {}
         """Which connection a session is attached to."""
         self.woken: dict[str, Queue] = {}
+        self.tally = Tally()
         self.sessions_due_ms = 0
         self.entry_n = -1
         """The entry that is being collected: what records applied now will be durable with."""

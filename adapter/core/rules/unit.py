@@ -254,6 +254,7 @@ def backout_records(
 ) -> list[Record]:
     """End a unit without effect: unlock what it got, and say which counts rose."""
     _end(qm, unit)
+    qm.tally.backed_out(queue.name for queue, _ in unit.gets)
     session = qm.sessions.get(unit.ident[:SESSION_ID_LENGTH])
     if session is not None:
         session.unit_backed_out(unit_number(unit.ident))

@@ -172,6 +172,11 @@ def _backout_counted(record: r.BackoutCounted) -> str:
     return f"backed out, and counted once more: {where}{_outcome(record.outcome)}"
 
 
+def _delivery_counted(record: r.DeliveryCounted) -> str:
+    where = "; ".join(_lanes(record.gets)) or "nothing"
+    return f"handed out to a unit, and counted as backed out until it commits: {where}"
+
+
 def _discarded(record: r.MessagesDiscarded) -> str:
     return f"{record.cause}, and gone: {'; '.join(_lanes(record.places)) or 'nothing'}"
 
@@ -205,6 +210,7 @@ def _event(record: r.EventRaised) -> str:
 _WORDS: dict[type, Callable[[Any], str]] = {
     r.UnitCommitted: _unit_committed,
     r.BackoutCounted: _backout_counted,
+    r.DeliveryCounted: _delivery_counted,
     r.MessagesDiscarded: _discarded,
     r.QueueDefined: _defined,
     r.QueueAltered: _altered,

@@ -44,6 +44,10 @@ RECORDS: list[tuple[r.Record, str]] = [
         "backed out, and counted once more: 1 on B (lane 0: seq 4)",
     ),
     (
+        r.DeliveryCounted([r.Taken("B", 0, 4)]),
+        "handed out to a unit, and counted as backed out until it commits: 1 on B (lane 0: seq 4)",
+    ),
+    (
         r.MessagesDiscarded([r.Taken("B", 0, 4), r.Taken("B", 0, 6)], "expired"),
         "expired, and gone: 2 on B (lane 0: seq 4, 6)",
     ),

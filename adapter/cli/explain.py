@@ -172,6 +172,11 @@ def _backout_counted(record: r.BackoutCounted) -> str:
     return f"backed out, and counted once more: {where}{_outcome(record.outcome)}"
 
 
+def _delivery_counted(record: r.DeliveryCounted) -> str:
+    where = "; ".join(_lanes(record.gets)) or "nothing"
+    return f"handed out to a unit, and counted as backed out until it commits: {where}"
+
+
 def _discarded(record: r.MessagesDiscarded) -> str:
     return f"{record.cause}, and gone: {'; '.join(_lanes(record.places)) or 'nothing'}"
 
@@ -205,6 +210,7 @@ def _event(record: r.EventRaised) -> str:
 _WORDS: dict[type, Callable[[Any], str]] = {
     r.UnitCommitted: _unit_committed,
     r.BackoutCounted: _backout_counted,
+    r.DeliveryCounted: _delivery_counted,
     r.MessagesDiscarded: _discarded,
     r.QueueDefined: _defined,
     r.QueueAltered: _altered,
@@ -212,6 +218,16 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     r.SessionOpened: _opened,
     r.SessionExpired: lambda record: f"session {short(record.session)} forgotten",
     r.UnitFenced: lambda record: f"unit {short(record.unit)} fenced: it was said to be backed out",
+    r.QueuePurged: lambda record: f"queue {record.name} purged: {record.count} messages gone",
+    r.NamesRestored: lambda record: f"snapshot: {len(record.incarnations)} names of queues",
+    r.QueueRestored: lambda record: (
+        f"snapshot: queue {record.name}, {sum(record.priorities)} on it"
+    ),
+    r.LaneRestored: lambda record: f"snapshot: lane {record.lane} of {record.queue}",
+    r.SessionRestored: lambda record: f"snapshot: session {short(record.session)}",
+    r.OutcomeRestored: lambda record: (
+        f"snapshot: outcome of command {record.number} of session {short(record.session)}"
+    ),
     r.OutcomeRecorded: _recorded,
     r.EventRaised: _event,
 }

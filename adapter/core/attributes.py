@@ -69,6 +69,15 @@ class QueueAttributes(Struct, kw_only=True):
     backout_requeue_queue: Annotated[
         str, Attribute("BOQNAME", 2019, "where it is set aside to", length=NAME_LENGTH_MAX)
     ] = ""
+    harden_get_backout: Annotated[
+        bool,
+        Attribute(
+            "HARDENBO",
+            8,
+            "a get in a unit is counted, durably, before the message is handed out, so that even "
+            "a crash of the queue manager counts",
+        ),
+    ] = False
 
 
 class Row(Struct, frozen=True):

@@ -61,6 +61,7 @@ DECIDE: dict[type, Rule] = {
 APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.UnitCommitted: unit.apply_unit_committed,
     r.BackoutCounted: unit.apply_backout_counted,
+    r.DeliveryCounted: unit.apply_delivery_counted,
     r.MessagesDiscarded: objects.apply_messages_discarded,
     r.QueuePurged: objects.apply_queue_purged,
     r.QueueRestored: restore.apply_queue_restored,
@@ -240,7 +241,7 @@ def written_later(qm: QueueManager, record: r.Record) -> None:
     """A record that was applied became part of a later entry: what it did waits for that one."""
     if isinstance(record, r.UnitCommitted):
         places = [(put.queue, (-put.lane, put.seq, put.n)) for put in record.puts]
-    elif isinstance(record, r.BackoutCounted):
+    elif isinstance(record, (r.BackoutCounted, r.DeliveryCounted)):
         places = [(taken.queue, (-taken.lane, taken.seq, taken.n)) for taken in record.gets]
     else:
         return
@@ -285,6 +286,7 @@ def _short(text: str) -> str:
 def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
     for record in records:
         APPLY[type(record)](qm, record)
+        qm.tally.count(record)
     executed.records += records
 
 

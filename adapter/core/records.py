@@ -78,6 +78,17 @@ class BackoutCounted(Struct):
     logged: bool = True
 
 
+class DeliveryCounted(Struct):
+    """The messages at these places are handed out to a unit, and counted as backed out meanwhile.
+
+    So the counts hold even if the owner dies. A commit takes the messages with their counts; a
+    backout has nothing more to count.
+    """
+
+    gets: list[Taken]
+    logged: bool = True
+
+
 class MessagesDiscarded(Struct):
     """The messages at these places are gone without having been got."""
 
@@ -230,6 +241,7 @@ class OutcomeRestored(Struct):
 Record = (
     UnitCommitted
     | BackoutCounted
+    | DeliveryCounted
     | MessagesDiscarded
     | QueueDefined
     | QueueAltered

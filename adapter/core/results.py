@@ -64,7 +64,11 @@ class Descriptions(Struct, array_like=True, tag=6):
 
 
 class QueueStatus(Struct, array_like=True, gc=False):
-    """Soft figures of one queue. uncommitted counts puts and gets of open units."""
+    """Soft figures of one queue. uncommitted counts puts and gets of open units.
+
+    The totals count messages since the process started: put and got for good, returned by backouts,
+    and gone without having been got (expired or purged).
+    """
 
     name: str
     current_depth: int
@@ -76,6 +80,10 @@ class QueueStatus(Struct, array_like=True, gc=False):
     waiting_gets: int
     oldest_message_age_s: float
     depth_by_priority: list[int]
+    put_total: int = 0
+    got_total: int = 0
+    returned_total: int = 0
+    discarded_total: int = 0
 
 
 class Statuses(Struct, array_like=True, tag=7):

@@ -50,7 +50,7 @@ class Copies:
         """How many messages are copied; looks for news for so long."""
         try:
             for message in self._consumer.consume(10_000, wait_s):
-                if message.error() is None:
+                if message.error() is None and not progress.is_mark(message.key()):
                     self._copied = progress.decode(message.value() or b"").copied
         except KafkaException as problem:
             raise DemoError(f"{self._topic} cannot be read: {problem}") from problem

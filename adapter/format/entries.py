@@ -101,6 +101,8 @@ def weight(record: r.Record) -> int:
         return size
     if isinstance(record, r.BackoutCounted):
         return 256 + 96 * len(record.gets) + _seen_weight(record.outcome)
+    if isinstance(record, r.DeliveryCounted):
+        return 256 + 96 * len(record.gets)
     if isinstance(record, (r.MessagesDiscarded, r.QueuePurged)):
         return 256 + 96 * len(record.places)
     if isinstance(record, r.LaneRestored):
@@ -253,6 +255,7 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
     kind.__name__: _reader(kind)
     for kind in (
         r.BackoutCounted,
+        r.DeliveryCounted,
         r.MessagesDiscarded,
         r.QueueDefined,
         r.QueueAltered,

@@ -8,6 +8,8 @@ from msgspec import Struct
 from adapter.format.schemas import Codec
 
 NOWHERE = -1
+MARK = b".mark"
+"""Ends the key of a record that is no progress: it only shows that all before it is decided."""
 
 _codec = Codec("progress")
 
@@ -26,6 +28,16 @@ class Progress(Struct):
     copied: int = 0
     records: int = 0
     incarnations: dict[str, int] = {}
+
+
+def mark_key(mover: str) -> str:
+    """Return the key of a mover's marks."""
+    return mover + MARK.decode()
+
+
+def is_mark(key: bytes | str | None) -> bool:
+    """Say whether a record of the progress topic is a mark, by its key."""
+    return isinstance(key, bytes) and key.endswith(MARK)
 
 
 def encode(progress: Progress) -> bytes:

@@ -48,8 +48,6 @@ GATHER_S = 0.01
 left of what came before, at most 5 ms later, so that entries come many at a time."""
 IDLE_PROGRESS_S = 30.0
 """How long the progress over entries without anything to copy may stay unwritten."""
-MARK = ".mark"
-"""Added to the key of a progress: a record that only shows that all before it is decided."""
 BACKOFF_S = 0.1
 BACKOFF_S_MAX = 5.0
 
@@ -285,7 +283,7 @@ class Mover:
         mark = os.urandom(16)
         for _ in range(PRODUCERS):
             self._producer = self._turns.begin()
-            self._produce_progress(mark, self.name + MARK)
+            self._produce_progress(mark, progress_format.mark_key(self.name))
             self._turns.commit()
         return mark
 

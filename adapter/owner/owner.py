@@ -18,7 +18,8 @@ from adapter.core.commands import Request
 from adapter.core.dispatch import restarted
 from adapter.core.model.manager import Limits, QueueManager, Reply
 from adapter.core.reasons import Reason
-from adapter.core.results import Refused
+from adapter.core.results import QueueStatus, Refused
+from adapter.core.rules.objects import statuses
 from adapter.ledger.port import Deposed, Ledger, LedgerError, LedgerUnavailable
 from adapter.owner.clock import Clock, ManualClock
 from adapter.owner.lifecycle import Lifecycle, State
@@ -157,7 +158,23 @@ class Owner:
             figures |= {f"ledger_{k}": v for k, v in self._ledger.statistics().items()}
             figures["sessions"] = len(self.loop.qm.sessions)
             figures["queues"] = len(self.loop.qm.queues)
+            figures |= self._units()
         return figures
+
+    def queue_statuses(self) -> list[QueueStatus]:
+        """Return the figures of every queue; none while nothing is served."""
+        if not self.running:
+            return []
+        qm = self.loop.qm
+        return statuses(qm, qm.queues.values(), self._clock.now_ms())
+
+    def _units(self) -> dict[str, int]:
+        qm = self.loop.qm
+        return {
+            "units": sum(len(connection.units) for connection in qm.connections.values()),
+            "commits": qm.tally.commits,
+            "backouts": qm.tally.backouts,
+        }
 
     # What the loop asks of its surroundings.
 
@@ -217,6 +234,7 @@ class Owner:
         if old is not None:
             last_n = replayed.last_n_of.get(self._owner_id, 0)
             brought = carry_over(old, qm, self.loop.end(last_n))
+            qm.tally = old.tally
             log.info("carried over", queue_manager=self.name, non_persistent_messages=brought)
         self._owner_id = owner_id
         restarted(qm, self._clock.now_ms())

@@ -103,6 +103,7 @@ ATTRIBUTES = st.fixed_dictionaries(
     {}, optional={name: _value_of(row) for name, row in QUEUE_ATTRIBUTES.items()}
 )
 OTHERS = st.one_of(
+    st.builds(r.DeliveryCounted, gets=st.lists(TAKEN, max_size=4)),
     st.builds(r.BackoutCounted, gets=st.lists(TAKEN, max_size=4), outcome=st.none() | OUTCOMES),
     st.builds(
         r.MessagesDiscarded,

@@ -25,7 +25,6 @@ from adapter.format import descriptor, entries, names, progress
 from adapter.format.progress import Progress
 from adapter.ledger.failures import Failure, classify
 from adapter.ledger.kafka import KafkaLedger, LedgerSettings
-from adapter.movers.mover import MARK
 from adapter.movers.settings import MoverSettings
 from adapter.topics import Topics, TopicSettings, ledger_spec
 
@@ -150,7 +149,7 @@ class MoverPlace:
         records = [
             record
             for record in self.read(self.settings.progress_topic)
-            if not record.partition() and not (record.key() or b"").endswith(MARK.encode())
+            if not record.partition() and not progress.is_mark(record.key())
         ]
         return [progress.decode(record.value() or b"") for record in records]
 

@@ -15,6 +15,7 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import Place
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
+from adapter.core.model.tally import Tally
 from adapter.core.model.waiter import Waiter
 from adapter.core.records import Taken
 from adapter.core.results import Result
@@ -80,6 +81,7 @@ class QueueManager:
         self.attached: dict[bytes, int] = {}
         """Which connection a session is attached to."""
         self.woken: dict[str, Queue] = {}
+        self.tally = Tally()
         self.sessions_due_ms = 0
         self.entry_n = -1
         """The entry that is being collected: what records applied now will be durable with."""

@@ -6,14 +6,18 @@ exactly once: by commit or by backout; then it is no longer known here.
 
 from __future__ import annotations
 
-from adapter.core.model.message import Message, Stored
+from adapter.core.model.message import Message, Place, Stored
 from adapter.core.model.queue import Queue
 
 
 class Unit:
-    """What one client has put and got since the unit's first verb. weight bounds its bytes."""
+    """What one client has put and got since the unit's first verb. weight bounds its bytes.
 
-    __slots__ = ("connection", "gets", "ident", "puts", "weight")
+    holds_returned: among what it got is a message that came back before. counted: places of what
+    it got whose delivery was counted in advance, by queue.
+    """
+
+    __slots__ = ("connection", "counted", "gets", "holds_returned", "ident", "puts", "weight")
 
     def __init__(self, ident: bytes, connection: int) -> None:
         self.ident = ident
@@ -21,6 +25,8 @@ class Unit:
         self.puts: list[tuple[Queue, Message]] = []
         self.gets: list[tuple[Queue, Stored]] = []
         self.weight = 0
+        self.holds_returned = False
+        self.counted: set[tuple[str, Place]] = set()
 
     def __len__(self) -> int:
         return len(self.puts) + len(self.gets)
@@ -34,4 +40,5 @@ class Unit:
     def lock(self, queue: Queue, stored: Stored) -> None:
         """Lock a message until the unit ends."""
         self.gets.append((queue, stored))
+        self.holds_returned = self.holds_returned or stored.backout_count > 0
         queue.lock(stored)

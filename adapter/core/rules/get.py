@@ -31,6 +31,7 @@ from adapter.core.rules.decision import (
 )
 from adapter.core.rules.unit import (
     commit_records,
+    delivery_records,
     discard_records,
     taken_from,
     unit_of,
@@ -98,8 +99,10 @@ def give(
         return Decision(records + commit_records(ident, [], pairs, "get", outcome))
     for stored in found:
         unit.lock(queue, stored)
-    after = max(stored.entry_n for stored in found)
-    return Decision(records, Messages([delivered(stored) for stored in found]), after)
+    counted = delivery_records(unit, queue, found)
+    after = qm.entry_n if counted else max(stored.entry_n for stored in found)
+    result = Messages([delivered(stored) for stored in found])
+    return Decision(records + counted, result, after)
 
 
 def discarded(queue: Queue, expired: list[Stored]) -> list[Record]:
@@ -165,7 +168,7 @@ def in_memory(source: Iterable[Stored], found: list[Stored]) -> Iterator[Stored]
 
 def _room(unit: Unit, alone: bool, messages_max: int) -> int:
     """Say how many more messages a unit may be given; none beside one that came back before."""
-    if alone and any(stored.backout_count for _, stored in unit.gets):
+    if alone and unit.holds_returned:
         return 0
     return max(0, messages_max - len(unit))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -22,6 +23,7 @@ from adapter.core.commands import (
 )
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
+from adapter.core.model.tally import QueueTally
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import (
     EventRaised,
@@ -124,8 +126,13 @@ def decide_inquire(qm: QueueManager, request: Request, command: Inquire) -> Deci
 
 def decide_status(qm: QueueManager, request: Request, command: AskStatus) -> Decision:
     """INQUIRE_Q_STATUS: figures of the queues that fit the pattern."""
-    found = [_status(queue, request.now_ms) for queue in _fitting(qm, command.pattern)]
-    return Decision([], Statuses(found), qm.entry_n)
+    fitting = _fitting(qm, command.pattern)
+    return Decision([], Statuses(statuses(qm, fitting, request.now_ms)), qm.entry_n)
+
+
+def statuses(qm: QueueManager, queues: Iterable[Queue], now_ms: int) -> list[QueueStatus]:
+    """Return the figures of these queues."""
+    return [_status(queue, qm.tally.of(queue.name), now_ms) for queue in queues]
 
 
 def _fitting(qm: QueueManager, pattern: str) -> list[Queue]:
@@ -137,7 +144,7 @@ def _fitting(qm: QueueManager, pattern: str) -> list[Queue]:
     return [queue for name, queue in sorted(qm.queues.items()) if fnmatchcase(name, pattern)]
 
 
-def _status(queue: Queue, now_ms: int) -> QueueStatus:
+def _status(queue: Queue, tally: QueueTally, now_ms: int) -> QueueStatus:
     heads = [head.message.put_time_ms for lane in queue.lanes if (head := lane.available.first())]
     age_s = max(0, now_ms - min(heads)) / 1000 if heads else 0.0
     return QueueStatus(
@@ -151,6 +158,10 @@ def _status(queue: Queue, now_ms: int) -> QueueStatus:
         len(queue.waiters),
         age_s,
         list(queue.depth_by_priority),
+        tally.put,
+        tally.got,
+        tally.returned,
+        tally.discarded,
     )
 
 

@@ -19,6 +19,7 @@ from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import (
     BackoutCounted,
     Cause,
+    DeliveryCounted,
     EventRaised,
     MessagesDiscarded,
     OutcomeOf,
@@ -254,6 +255,7 @@ def backout_records(
 ) -> list[Record]:
     """End a unit without effect: unlock what it got, and say which counts rose."""
     _end(qm, unit)
+    qm.tally.backed_out(queue.name for queue, _ in unit.gets)
     session = qm.sessions.get(unit.ident[:SESSION_ID_LENGTH])
     if session is not None:
         session.unit_backed_out(unit_number(unit.ident))
@@ -262,7 +264,12 @@ def backout_records(
         qm.wake(queue)
         if 0 < stored.message.expires_at_ms <= now_ms:
             qm.add_expiry(stored.message.expires_at_ms, queue, stored.place)
-    taken = [taken_from(queue, stored) for queue, stored in unit.gets]
+    counted = unit.counted
+    taken = [
+        taken_from(queue, stored)
+        for queue, stored in unit.gets
+        if not counted or (queue.name, stored.place) not in counted
+    ]
     logged = [t for t in taken if not t.n]
     soft = [t for t in taken if t.n]
     records: list[Record] = []
@@ -270,10 +277,26 @@ def backout_records(
         records.append(BackoutCounted(logged, outcome))
     if soft:
         records.append(BackoutCounted(soft, None, logged=False))
-    return records + _threshold_events(unit.gets, now_ms)
+    return records + _threshold_events(unit, now_ms)
 
 
-def _threshold_events(gets: Gets, now_ms: int) -> list[Record]:
+def delivery_records(unit: Unit, queue: Queue, found: list[Stored]) -> list[Record]:
+    """HARDENBO: count what is handed out to a unit before anybody sees it.
+
+    A message that is not persistent does not outlive the owner, nor does its count.
+    """
+    if not queue.attributes.harden_get_backout:
+        return []
+    hard = [stored for stored in found if not stored.place[2]]
+    unit.counted.update((queue.name, stored.place) for stored in hard)
+    return [DeliveryCounted([taken_from(queue, stored) for stored in hard])] if hard else []
+
+
+def _threshold_events(unit: Unit, now_ms: int) -> list[Record]:
+    returned = [
+        (queue, stored, stored.backout_count + ((queue.name, stored.place) not in unit.counted))
+        for queue, stored in unit.gets
+    ]
     return [
         EventRaised(
             "backout_threshold_reached",
@@ -281,11 +304,11 @@ def _threshold_events(gets: Gets, now_ms: int) -> list[Record]:
             now_ms,
             {
                 "message_id": stored.message.message_id.hex(),
-                "backout_count": str(stored.backout_count + 1),
+                "backout_count": str(count),
             },
         )
-        for queue, stored in gets
-        if stored.backout_count + 1 == queue.attributes.backout_threshold
+        for queue, stored, count in returned
+        if count == queue.attributes.backout_threshold
     ]
 
 
@@ -377,9 +400,18 @@ def apply_unit_fenced(qm: QueueManager, record: UnitFenced) -> None:
 
 def apply_backout_counted(qm: QueueManager, record: BackoutCounted) -> None:
     """Raise the backout counts of returned messages."""
-    for t in record.gets:
-        qm.queues[t.queue].count_backout((-t.lane, t.seq, t.n), qm.entry_n)
+    _raise_counts(qm, record.gets)
     if record.outcome is not None:
         session = qm.sessions[record.outcome.session]
         session.told(record.outcome.seen)
         session.record(record.outcome.number, Done(), written=True)
+
+
+def apply_delivery_counted(qm: QueueManager, record: DeliveryCounted) -> None:
+    """Raise the backout counts of messages that are handed out."""
+    _raise_counts(qm, record.gets)
+
+
+def _raise_counts(qm: QueueManager, places: list[Taken]) -> None:
+    for t in places:
+        qm.queues[t.queue].count_backout((-t.lane, t.seq, t.n), qm.entry_n)

@@ -44,6 +44,10 @@ RECORDS: list[tuple[r.Record, str]] = [
         "backed out, and counted once more: 1 on B (lane 0: seq 4)",
     ),
     (
+        r.DeliveryCounted([r.Taken("B", 0, 4)]),
+        "handed out to a unit, and counted as backed out until it commits: 1 on B (lane 0: seq 4)",
+    ),
+    (
         r.MessagesDiscarded([r.Taken("B", 0, 4), r.Taken("B", 0, 6)], "expired"),
         "expired, and gone: 2 on B (lane 0: seq 4, 6)",
     ),
@@ -59,6 +63,18 @@ RECORDS: list[tuple[r.Record, str]] = [
     ),
     (r.SessionExpired(OUTCOME.session), "session 000000000009 forgotten"),
     (r.UnitFenced(UNIT), "unit 000000000005 fenced: it was said to be backed out"),
+    (r.QueuePurged("Q", [], 7), "queue Q purged: 7 messages gone"),
+    (r.NamesRestored({"Q": 1}), "snapshot: 1 names of queues"),
+    (r.QueueRestored("Q", 0, {}, 0, False, [1, 2]), "snapshot: queue Q, 3 on it"),
+    (r.LaneRestored("Q", 3, 9, [1, 8], [], []), "snapshot: lane 3 of Q"),
+    (
+        r.SessionRestored(OUTCOME.session, 0, 4, [], [], -1),
+        "snapshot: session 000000000009",
+    ),
+    (
+        r.OutcomeRestored(OUTCOME.session, 4, "done", 0, UNIT, 0, UNIT, 0, [], []),
+        "snapshot: outcome of command 4 of session 000000000009",
+    ),
     (
         r.OutcomeRecorded(OUTCOME, 4),
         "done, 4 messages concerned [command 3 of session 000000000009]",

@@ -154,7 +154,7 @@ class Twin:
             for client in self.clients:
                 client.put(str(self.number), unit=unit, handle=handle, **fields)
         elif choice < 0.75:
-            self.do(c.Get(handle, unit, **self.selection()))
+            self.do(c.Get(handle, unit, correlation_id=self.wanted()))
         elif choice < 0.8:
             self.do(c.Browse(handle, restart=self.random.random() < 0.2))
         elif choice < 0.86:
@@ -162,7 +162,7 @@ class Twin:
             self.units.append(begun)
         elif choice < 0.95 and self.units:
             ended = self.units.pop(self.random.randrange(len(self.units)))
-            self.do(self.random.choice([c.Commit, c.Backout])(ended))
+            self.do(c.Commit(ended) if self.random.random() < 0.5 else c.Backout(ended))
         elif choice < 0.96:
             for core in self.cores:
                 core.advance(20)
@@ -186,8 +186,8 @@ class Twin:
             "expiry_ms": 100_000 if self.random.random() < 0.1 else -1,
         }
 
-    def selection(self) -> dict[str, bytes]:
-        return {"correlation_id": self.random.choice(IDS)} if self.random.random() < 0.3 else {}
+    def wanted(self) -> bytes:
+        return self.random.choice(IDS) if self.random.random() < 0.3 else b""
 
     def crash(self) -> None:
         self.units.clear()

@@ -195,10 +195,11 @@ def test_status_counts() -> None:
     other.open(modes=c.INPUT)
     other.send(c.Get(1, wait_ms=-1, correlation_id=b"c" * 24))
     by_priority = [1, 0, 0, 2, 0, 0, 0, 0, 0, 0]
-    assert status(client) == QueueStatus("Q", 3, 2, 1, 2, 1, 1, 1, 2.5, by_priority)
+    assert status(client) == QueueStatus("Q", 3, 2, 1, 2, 1, 1, 1, 2.5, by_priority, 3)
     client.do(c.Backout(unit))
     assert status(client).current_depth == 3
     assert status(client).uncommitted == 0
+    assert status(client).returned_total == 1
 
 
 def test_an_empty_queue_has_no_oldest_message() -> None:

@@ -1,0 +1,81 @@
+"""What has happened since the process started, counted for operators: soft, and never decided by.
+
+Replay is not counted. What was decided and is then found not to have become durable stays counted:
+a total never goes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.core import records as r
+
+
+class QueueTally(Struct, gc=False):
+    """Messages of one queue: put, got for good, returned by a backout, gone without a get."""
+
+    put: int = 0
+    got: int = 0
+    returned: int = 0
+    discarded: int = 0
+
+
+class Tally:
+    """The totals of one queue manager. commits and backouts count the units of clients."""
+
+    def __init__(self) -> None:
+        self.commits = 0
+        self.backouts = 0
+        self._queues: dict[str, QueueTally] = {}
+
+    def of(self, queue: str) -> QueueTally:
+        """Return the totals of a queue."""
+        found = self._queues.get(queue)
+        if found is None:
+            found = self._queues[queue] = QueueTally()
+        return found
+
+    def count(self, record: r.Record) -> None:
+        """Count what a record says happened."""
+        count = COUNT.get(type(record))
+        if count is not None:
+            count(self, record)
+
+    def committed(self, record: r.UnitCommitted) -> None:
+        """Count a unit, once if it is two records, and its messages."""
+        if record.verb == "commit" and record.outcome is not None:
+            self.commits += 1
+        for put in record.puts:
+            self.of(put.queue).put += 1
+        for taken in record.gets:
+            self.of(taken.queue).got += 1
+
+    def backed_out(self, queues: Iterable[str]) -> None:
+        """Count a unit that ended without effect, and the messages that go back to these queues."""
+        self.backouts += 1
+        for queue in queues:
+            self.of(queue).returned += 1
+
+    def discarded(self, record: r.MessagesDiscarded) -> None:
+        """Count messages that nobody got."""
+        for taken in record.places:
+            self.of(taken.queue).discarded += 1
+
+    def purged(self, record: r.QueuePurged) -> None:
+        """Count the persistent messages that a purge discarded."""
+        self.of(record.name).discarded += record.count
+
+    def deleted(self, record: r.QueueDeleted) -> None:
+        """Forget a queue's totals: another of its name begins anew."""
+        self._queues.pop(record.name, None)
+
+
+COUNT: dict[type, Callable[[Tally, Any], None]] = {
+    r.UnitCommitted: Tally.committed,
+    r.MessagesDiscarded: Tally.discarded,
+    r.QueuePurged: Tally.purged,
+    r.QueueDeleted: Tally.deleted,
+}

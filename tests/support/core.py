@@ -33,7 +33,7 @@ class Core:
         self.entries: list[bytes] = []
         self.now_ms = START_MS
         self.answers: dict[tuple[int, int], Result] = {}
-        self.closed: list[int] = []
+        self.closed: dict[int, Refused] = {}
         self.qm = self._new()
 
     def _new(self) -> QueueManager:
@@ -91,7 +91,7 @@ class Core:
         if logged or executed.barrier:
             self.entries.append(entries.encode(logged))
             self.qm.entry_n += 1
-        self.closed += executed.closed
+        self.closed |= executed.closed
         for reply in executed.replies:
             key = (reply.connection, reply.request)
             assert key not in self.answers, f"request {key} was answered twice"

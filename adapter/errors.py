@@ -7,7 +7,7 @@
     │   └── InvalidPriority  InvalidPersistence  InvalidExpiry  InvalidIdentifier
     │       InvalidMessageType  InvalidProperty
     ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse
-    ├── GetInhibited  PutInhibited  MessageTooLong  NotAuthorized
+    ├── GetInhibited  PutInhibited  MessageTooLong  NotAuthorized  ConnectionNotFound
     ├── NotOpen                      the handle was never opened, or is closed
     │   └── NotOpenForInput  NotOpenForOutput  NotOpenForBrowse  NotOpenForInquire  NotOpenForSet
     ├── UnitError                    a unit of work could not go on
@@ -176,6 +176,12 @@ class MessageTooLong(Error):
     """The body is longer than the queue, or a queue manager, takes."""
 
     reason, reason_name = 2030, "MQRC_MSG_TOO_BIG_FOR_Q"
+
+
+class ConnectionNotFound(Error):
+    """There is no connection of this number; it has ended, maybe."""
+
+    reason, reason_name = 3174, "MQRCCF_CONNECTION_ID_ERROR"
 
 
 class NotAuthorized(Error):
@@ -445,6 +451,14 @@ REFUSALS: dict[Reason, Case] = {
         "install the same release on both sides",
     ),
     Reason.PROPERTY_ERROR: Case(InvalidProperty, "a message property is not one", "correct it"),
+    Reason.CONNECTION_NOT_FOUND: Case(
+        ConnectionNotFound, "there is no connection {name}", "list the connections that there are"
+    ),
+    Reason.CONNECTION_ENDED: Case(
+        ConnectionBroken,
+        "connection {name} was ended by an administrator, and its units were backed out",
+        "connect again, and do their work again",
+    ),
     Reason.MESSAGE_TYPE_ERROR: Case(
         InvalidMessageType, "the message type is not one", "use 1, 2, 4, 8, or 65536 to 999999999"
     ),

@@ -10,12 +10,21 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.client import arguments as a
+from adapter.client import requests as rq
 from adapter.client.channel import Channel
 from adapter.client.requests import Handle, Pending
 from adapter.core import commands as c
 from adapter.core.reasons import Reason
-from adapter.core.results import Descriptions, Done, QueueStatus, Statuses
-from adapter.errors import refusal
+from adapter.core.results import (
+    Connections,
+    ConnectionStatus,
+    Descriptions,
+    Done,
+    QueueStatus,
+    Statuses,
+    UnitStatus,
+)
+from adapter.errors import ConnectionBroken, refusal
 from adapter.wire.frames import AskServer, Figures, Stop
 
 
@@ -111,6 +120,37 @@ class Administration:
     def queue_status(self, pattern: str = "*") -> list[QueueStatus]:
         """Return the figures of the queues whose name fits the pattern (* and ?), by name."""
         return statuses(self._channel, a.as_name(pattern, "pattern"))
+
+    def connections(self) -> list[ConnectionStatus]:
+        """Return who is connected, by number: application, address, handles, units in flight."""
+        return self._ask_connections(units=False).connections
+
+    def open_units(self) -> list[UnitStatus]:
+        """Return the units in flight, the oldest first; 10,000 at most."""
+        return self._ask_connections(units=True).units
+
+    def _ask_connections(self, units: bool) -> Connections:
+        request = Pending(c.AskConnections(units))
+        self._channel.ask([request])
+        return self._channel.result(request, Connections)
+
+    def end_connection(self, number: int) -> int:
+        """End another connection: its units are backed out, its handles closed.
+
+        Returns how many units were backed out. Its program may connect again, and with the SDK
+        does so by itself. Raises ConnectionNotFound.
+        """
+        request = Pending(
+            c.EndConnection(a.as_whole("number", number, 1, a.CONNECTION_MAX)), rq.FROM_START
+        )
+        self._channel.ask([request])
+        if isinstance(request.answer, rq.StartOver):
+            raise ConnectionBroken(
+                f"this connection was lost before it was known whether connection {number} was "
+                "ended: list the connections again; a queue manager that started anew numbers "
+                "them anew"
+            )
+        return self._channel.result(request, Done).count
 
     def figures(self) -> dict[str, Any]:
         """Return the figures of the queue manager's process, by name."""

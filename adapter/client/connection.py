@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
@@ -30,12 +31,14 @@ from adapter.errors import ConnectionClosed, InvalidIdentifier
 
 Outcome = Literal["committed", "backed out", "in flight", "unknown"]
 APPLICATION_LENGTH_MAX = 64
+USER_LENGTH_MAX = 64
 
 
 def connect(
     address: str = "127.0.0.1:1414",
     *,
     queue_manager: str | None = None,
+    user: str | None = None,
     application: str | None = None,
     connect_timeout_s: float = 5.0,
     reconnect_timeout_s: float = 60.0,
@@ -44,6 +47,7 @@ def connect(
 
     address: HOST:PORT or HOST(PORT), or a comma list of them, of which the first that answers is
     taken. queue_manager: the name it must have. application: named in the messages that are put.
+    user: who an operator sees as connected; None: the user that this program runs as.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion.
@@ -52,12 +56,21 @@ def connect(
         parse_addresses(address),
         a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
         a.as_text("application", application, APPLICATION_LENGTH_MAX),
+        _own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
     )
     patience = Patience(
         connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_timeout_s), 0.05),
         reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_timeout_s),
     )
     return Connection(Channel(greeting, patience), application or "")
+
+
+def _own_user() -> str:
+    """Name the user that this program runs as; "" where the system knows no name."""
+    try:
+        return getpass.getuser()[:USER_LENGTH_MAX]
+    except (OSError, KeyError, ImportError):
+        return ""
 
 
 class Connection(Administration):

@@ -40,10 +40,13 @@ class NotWelcome(LinkLost):
 class Greeting:
     """Opens TCP connections to one queue manager. Its name is fixed by the first welcome."""
 
-    def __init__(self, addresses: Sequence[Address], queue_manager: str, application: str) -> None:
+    def __init__(
+        self, addresses: Sequence[Address], queue_manager: str, application: str, user: str = ""
+    ) -> None:
         self.queue_manager = queue_manager
         self._addresses = list(addresses)
         self._application = application
+        self._user = user
         self._connecting: socket.socket | None = None
 
     def open_any(self, timeout_s: float) -> Link:
@@ -93,6 +96,7 @@ class Greeting:
             version=PROTOCOL_VERSION,
             queue_manager=self.queue_manager,
             application=self._application,
+            user=self._user,
         )
         link.look_up_every(LOOK_UP_S)
         try:

@@ -180,6 +180,18 @@ class SetAttributes(Struct, array_like=True, tag=17):
     attributes: Attributes
 
 
+class AskConnections(Struct, array_like=True, tag=19):
+    """Ask who is connected (DISPLAY CONN). units: and for their units, the oldest first."""
+
+    units: bool = False
+
+
+class EndConnection(Struct, array_like=True, tag=20):
+    """End another connection as if it were lost (STOP CONN): its units are backed out first."""
+
+    connection: int
+
+
 Command = (
     SessionOpen
     | SessionResume
@@ -199,6 +211,8 @@ Command = (
     | AskStatus
     | SetAttributes
     | Begin
+    | AskConnections
+    | EndConnection
 )
 
 

@@ -14,14 +14,19 @@ from msgspec import Struct
 
 from adapter.core import commands as c
 from adapter.core import records as r
+<<<<<<< HEAD
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded
+=======
+from adapter.core.model.connection import Connection, Party
+>>>>>>> main
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Refused, Result
 from adapter.core.rules import (
     browse,
+    connections,
     get,
     handles,
     objects,
@@ -56,6 +61,8 @@ DECIDE: dict[type, Rule] = {
     c.Inquire: objects.decide_inquire,
     c.AskStatus: objects.decide_status,
     c.SetAttributes: objects.decide_set,
+    c.AskConnections: connections.decide_ask_connections,
+    c.EndConnection: connections.decide_end_connection,
 }
 
 APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
@@ -97,13 +104,13 @@ class Executed(Struct):
     """What a step caused. records: all that was applied, in order; the logged ones are written.
 
     barrier: an entry must be written even if there is no logged record. closed: connections that
-    have ended by it.
+    have ended by it, and what they are told.
     """
 
     records: list[r.Record] = []
     replies: list[Reply] = []
     barrier: bool = False
-    closed: list[int] = []
+    closed: dict[int, Refused] = {}
 
 
 def is_durable(command: c.Command) -> bool:
@@ -116,6 +123,13 @@ def is_durable(command: c.Command) -> bool:
 def connect(qm: QueueManager, connection: int) -> None:
     """Make a connection known, under a number never used before in this process."""
     qm.connections[connection] = Connection(connection)
+
+
+def introduce(qm: QueueManager, connection: int, party: Party) -> None:
+    """Say who a connection is."""
+    known = qm.connections.get(connection)
+    if known is not None:
+        known.party = party
 
 
 def disconnect(qm: QueueManager, connection: int, now_ms: int) -> Executed:
@@ -152,7 +166,7 @@ def _carry_out(qm: QueueManager, executed: Executed, request: c.Request) -> None
         return
     _apply(qm, executed, decision.records)
     executed.barrier = executed.barrier or decision.barrier
-    executed.closed += decision.closed
+    executed.closed |= decision.closed
     executed.replies += decision.replies
     _reply(qm, executed, request, decision)
 

@@ -47,6 +47,8 @@ class Reason(IntEnum):
     PROTOCOL_VERSION_ERROR = 33
     PROPERTY_ERROR = 34
     MESSAGE_TYPE_ERROR = 35
+    CONNECTION_NOT_FOUND = 36
+    CONNECTION_ENDED = 37
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -96,4 +96,55 @@ class Resumed(Struct, array_like=True, tag=8, gc=False):
     """The session is attached again; unanswered numbered commands may be sent again."""
 
 
-Result = Done | Refused | PutDone | Messages | UnitOutcome | Descriptions | Statuses | Resumed
+class ConnectionStatus(Struct, array_like=True, gc=False):
+    """One connection. since_ms: when it was made; session: of 16 bytes, or empty.
+
+    messages: what its units hold; oldest_unit_age_s: 0.0 if it has no unit.
+    """
+
+    number: int
+    application: str
+    user: str
+    address: str
+    since_ms: int
+    session: bytes
+    handles: int
+    waiting_gets: int
+    units: int
+    messages: int
+    oldest_unit_age_s: float
+
+
+class UnitStatus(Struct, array_like=True, gc=False):
+    """A unit in flight. since_ms: when it was begun; puts and gets: messages."""
+
+    unit: bytes
+    connection: int
+    since_ms: int
+    age_s: float
+    puts: int
+    gets: int
+
+
+class Connections(Struct, array_like=True, tag=9):
+    """Who is connected, by number; and units in flight, the oldest first, if they were asked for.
+
+    units_left_out: how many more units there are.
+    """
+
+    connections: list[ConnectionStatus]
+    units: list[UnitStatus] = []
+    units_left_out: int = 0
+
+
+Result = (
+    Done
+    | Refused
+    | PutDone
+    | Messages
+    | UnitOutcome
+    | Descriptions
+    | Statuses
+    | Resumed
+    | Connections
+)

@@ -18,8 +18,10 @@ from typing import Protocol
 
 from adapter.core import dispatch
 from adapter.core.commands import Request
+from adapter.core.model.connection import Party
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.records import Record
+from adapter.core.results import Refused
 from adapter.format import entries
 from adapter.ledger.port import Ledger, LedgerClosed
 from adapter.owner.clock import Clock
@@ -38,8 +40,8 @@ class Outlet(Protocol):
         """Give replies to one connection, in order."""
         ...
 
-    def close(self, connection: int) -> None:
-        """A connection has been replaced by another of the same session: end it."""
+    def close(self, connection: int, told: Refused) -> None:
+        """A connection has ended: tell it why, and close it."""
         ...
 
     def soon(self, call: Callable[[], None]) -> None:
@@ -78,6 +80,10 @@ class OwnerLoop:
     def connect(self, connection: int) -> None:
         """Make a connection known."""
         dispatch.connect(self.qm, connection)
+
+    def introduce(self, connection: int, party: Party) -> None:
+        """Say who a connection is."""
+        dispatch.introduce(self.qm, connection, party)
 
     def disconnect(self, connection: int) -> None:
         """End a connection: its units are backed out."""
@@ -153,9 +159,9 @@ class OwnerLoop:
                 self._ready.setdefault(reply.connection, []).append(reply)
             else:
                 self._promises.park(after, [reply])
-        for connection in executed.closed:
+        for connection, told in executed.closed.items():
             self._ready.pop(connection, None)
-            self._outlet.close(connection)
+            self._outlet.close(connection, told)
         if self._weight > ENTRY_BYTES:
             self._seal()
         self._schedule()

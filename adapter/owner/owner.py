@@ -182,10 +182,9 @@ class Owner:
         """Pass replies on."""
         self._front.send(connection, replies)
 
-    def close(self, connection: int) -> None:
-        """End a connection whose session another one has taken over."""
-        taken = Refused(Reason.OUT_OF_ORDER, "", "another connection has taken this session over")
-        self._front.close(connection, taken)
+    def close(self, connection: int, told: Refused) -> None:
+        """End a connection that core has ended."""
+        self._front.close(connection, told)
 
     def soon(self, call: Callable[[], None]) -> None:
         """Run the loop's turn when what has arrived has been handled, then set the clock."""

@@ -73,6 +73,7 @@ class ClientConnection(asyncio.Protocol):
 
     def __init__(self, house: House, number: int) -> None:
         self.number = number
+        self.address = ""
         self._house = house
         self._loop = asyncio.get_running_loop()
         self._session = ServerSession(house.queue_manager)
@@ -94,6 +95,8 @@ class ClientConnection(asyncio.Protocol):
         # uvloop's transports have the methods of asyncio.Transport, but not the class.
         self._transport = transport = cast("asyncio.Transport", transport)
         transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
+        host, port, *_ = transport.get_extra_info("peername") or ("", 0)
+        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

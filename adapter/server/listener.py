@@ -15,6 +15,7 @@ from collections.abc import Callable
 import structlog
 
 from adapter.core.commands import Request
+from adapter.core.model.connection import Party
 from adapter.core.model.manager import Reply
 from adapter.core.reasons import Reason
 from adapter.core.results import Done, Refused
@@ -166,6 +167,10 @@ class Listener:
                 )
             )
         )
+        if self._owner is not None and self._owner.running:
+            now_ms = self._clock.now_ms()
+            party = Party(hello.application, hello.user, client.address, now_ms)
+            self._owner.loop.introduce(client.number, party)
         log.debug("client connected", connection=client.number, application=hello.application)
 
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:

@@ -93,7 +93,7 @@ class OnCore:
                     due.append(Answered(name, key[1], result))
             if number in self._core.closed:
                 del self._clients[name]
-                due.append(Answered(name, 0, moved()))
+                due.append(Answered(name, 0, self._core.closed[number]))
         return due
 
     def disconnect(self, client: str) -> None:
@@ -109,11 +109,6 @@ class OnCore:
         self._clients.clear()
         self._seen.clear()
         self._core.crash()
-
-
-def moved() -> Refused:
-    """What a connection is told whose session another one has taken over."""
-    return Refused(28, "", "another connection has taken this session over")
 
 
 def by_turn(client: str, clients: dict[str, Client] | dict[str, Line]) -> list[str]:

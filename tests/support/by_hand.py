@@ -13,6 +13,7 @@ from adapter.core import commands as c
 from adapter.core import dispatch
 from adapter.core.model.manager import Limits, QueueManager, Reply
 from adapter.core.records import Record
+from adapter.core.results import Refused
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerUnavailable
 from adapter.owner.loop import OwnerLoop
@@ -138,9 +139,9 @@ class ByHand(Core):
             assert key not in self.answers, f"request {key} was answered twice"
             self.answers[key] = reply.result
 
-    def close(self, connection: int) -> None:
+    def close(self, connection: int, told: Refused) -> None:
         """Keep which connection was closed."""
-        self.closed.append(connection)
+        self.closed[connection] = told
 
     def soon(self, call: Callable[[], None]) -> None:
         """Keep the turn."""

@@ -41,7 +41,7 @@ class Core:
         self.reads_pages = True
         self.now_ms = START_MS
         self.answers: dict[tuple[int, int], Result] = {}
-        self.closed: list[int] = []
+        self.closed: dict[int, Refused] = {}
         self.qm = self._new()
 
     def _new(self) -> QueueManager:
@@ -114,7 +114,7 @@ class Core:
             self.entries.append(entries.encode(logged))
             self.qm.entry_n += 1
             self._copy(logged)
-        self.closed += executed.closed
+        self.closed |= executed.closed
         for reply in executed.replies:
             key = (reply.connection, reply.request)
             assert key not in self.answers, f"request {key} was answered twice"

@@ -20,7 +20,6 @@ from msgspec import Struct
 from adapter.core import commands as c
 from adapter.core import dispatch
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.reasons import Reason
 from adapter.core.records import Record
 from adapter.core.results import Done, Refused
 from adapter.wire import frames
@@ -249,10 +248,10 @@ class Loopback:
 
     def _done(self, executed: dispatch.Executed) -> list[Reply]:
         self._records += [record for record in executed.records if record.logged]
-        for number in executed.closed:
+        for number, told in executed.closed.items():
             client = self.clients.pop(number, None)
             if client is not None:
-                client.say_goodbye(Refused(Reason.OUT_OF_ORDER, "", "taken over"))
+                client.say_goodbye(told)
         due_ms = self.qm.next_tick_ms()
         if due_ms is not None:
             self._loop.call_later(max(due_ms - _now_ms(), 1) / 1000, self._tick)

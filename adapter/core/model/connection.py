@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from adapter.core.model.message import Place
 from adapter.core.model.queue import Queue
 from adapter.core.model.unit import Unit
@@ -23,13 +25,23 @@ class Handle:
         self.cursor = START
 
 
+class Party(Struct, frozen=True):
+    """Who a connection is, as its client and its listener say. since_ms: when it was made."""
+
+    application: str = ""
+    user: str = ""
+    address: str = ""
+    since_ms: int = 0
+
+
 class Connection:
     """What one client connection holds; all of it ends with the connection."""
 
-    __slots__ = ("handles", "number", "session", "units", "waiters")
+    __slots__ = ("handles", "number", "party", "session", "units", "waiters")
 
     def __init__(self, number: int) -> None:
         self.number = number
+        self.party = Party()
         self.handles: dict[int, Handle] = {}
         self.units: dict[bytes, Unit] = {}
         self.waiters: dict[int, Waiter] = {}

@@ -14,14 +14,24 @@ class Unit:
     """What one client has put and got since the unit's first verb. weight bounds its bytes.
 
     holds_returned: among what it got is a message that came back before. counted: places of what
-    it got whose delivery was counted in advance, by queue.
+    it got whose delivery was counted in advance, by queue. since_ms: when it was begun.
     """
 
-    __slots__ = ("connection", "counted", "gets", "holds_returned", "ident", "puts", "weight")
+    __slots__ = (
+        "connection",
+        "counted",
+        "gets",
+        "holds_returned",
+        "ident",
+        "puts",
+        "since_ms",
+        "weight",
+    )
 
-    def __init__(self, ident: bytes, connection: int) -> None:
+    def __init__(self, ident: bytes, connection: int, since_ms: int = 0) -> None:
         self.ident = ident
         self.connection = connection
+        self.since_ms = since_ms
         self.puts: list[tuple[Queue, Message]] = []
         self.gets: list[tuple[Queue, Stored]] = []
         self.weight = 0

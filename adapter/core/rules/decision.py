@@ -11,7 +11,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import OutcomeOf, Record
-from adapter.core.results import Result
+from adapter.core.results import Refused, Result
 
 UNIT_ID_LENGTH = 24
 SESSION_ID_LENGTH = 16
@@ -25,7 +25,7 @@ class Decision(Struct):
     result: None if it is parked, or if a record carries the command's outcome. after: the entry
     that must be durable before the result may be shown. barrier: an entry made after the request
     must be durable first, so that a deposed owner cannot answer. replies: answers to other
-    requests, which waited. closed: connections that this one has taken the place of.
+    requests, which waited. closed: connections that have ended by this, and what they are told.
     """
 
     records: list[Record]
@@ -33,7 +33,7 @@ class Decision(Struct):
     after: int = -1
     barrier: bool = False
     replies: list[Reply] = []
-    closed: list[int] = []
+    closed: dict[int, Refused] = {}
 
 
 def connection_of(qm: QueueManager, request: Request) -> Connection:

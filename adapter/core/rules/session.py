@@ -66,11 +66,12 @@ def _check_numbers(command: SessionResume) -> None:
 def _attach(qm: QueueManager, request: Request, ident: bytes) -> Decision:
     """Take a session over from a connection that the owner may not know to be dead."""
     records: list[Record] = []
-    closed = []
+    closed = {}
     other = qm.connections.get(qm.attached.get(ident, 0))
     if other is not None and other.number != request.connection:
         records = handles.end_connection(qm, other, request.now_ms)
-        closed = [other.number]
+        text = "another connection has taken this session over"
+        closed = {other.number: Refused(Reason.OUT_OF_ORDER, "", text)}
     qm.attached[ident] = request.connection
     connection_of(qm, request).session = ident
     return Decision(records, Resumed(), barrier=True, closed=closed)

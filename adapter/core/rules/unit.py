@@ -82,7 +82,7 @@ def decide_begin(qm: QueueManager, request: Request, command: Begin) -> Decision
     if len(connection.units) >= qm.limits.units_per_connection:
         most = qm.limits.units_per_connection
         raise Refusal(Reason.LIMIT_REACHED, detail=f"a connection has at most {most} units")
-    connection.units[ident] = Unit(ident, connection.number)
+    connection.units[ident] = Unit(ident, connection.number, request.now_ms)
     return Decision([], Done())
 
 

@@ -91,6 +91,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.OUT_OF_ORDER: (as_it_is, c.SessionOpen(b"another session!")),
     Reason.PROPERTY_ERROR: (as_it_is, put(properties={"": 1})),
     Reason.MESSAGE_TYPE_ERROR: (as_it_is, put(message_type=3)),
+    Reason.CONNECTION_NOT_FOUND: (as_it_is, c.EndConnection(77)),
 }
 
 
@@ -126,6 +127,26 @@ def from_a_server_that_stops() -> Reason:
     return Reason(goodbye.reason.reason)
 
 
+def from_an_operator() -> Reason:
+    with testing.queue_manager() as manager:
+        host, port = manager.address.split(":")
+        with (
+            manager.connect() as qm,
+            socket.create_connection((host, int(port)), 10) as sock,
+        ):
+            sock.sendall(frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
+            buffer, received = frames.FrameBuffer(), []
+            received += buffer.feed(sock.recv(65_536))
+            welcome = frames.decode_server_frame(received[0])
+            assert isinstance(welcome, frames.Welcome)
+            qm.end_connection(welcome.connection)
+            while data := sock.recv(65_536):
+                received += buffer.feed(data)
+    goodbye = frames.decode_server_frame(received[-1])
+    assert isinstance(goodbye, frames.Goodbye)
+    return Reason(goodbye.reason.reason)
+
+
 ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.MALFORMED_REQUEST: lambda: from_frames(b"\0\0\0\1?"),
     Reason.PROTOCOL_VERSION_ERROR: lambda: from_frames(frames.encode(frames.Hello(version=9))),
@@ -134,6 +155,7 @@ ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     ),
     Reason.QUEUE_MANAGER_NOT_AVAILABLE: from_a_listener_without_owner,
     Reason.QUEUE_MANAGER_STOPPING: from_a_server_that_stops,
+    Reason.CONNECTION_ENDED: from_an_operator,
 }
 
 

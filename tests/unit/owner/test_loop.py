@@ -323,7 +323,7 @@ def test_a_session_that_moved_closes_its_old_connection() -> None:
     owner.held = False
     back = owner.connect()
     back.resume(client.session, [client.issued], client.issued)
-    assert owner.closed == [client.number]
+    assert list(owner.closed) == [client.number]
     back.open()
     again = back.send(c.Put(1, [Message(body=b"a")]), number=client.issued)
     assert isinstance(back.answer(again), PutDone)

@@ -163,7 +163,7 @@ def test_a_resumed_session_ends_the_connection_it_was_on() -> None:
     assert client.get(unit) == ["a"]
     back = client.core.connect()
     assert isinstance(back.resume(client.session, [], 2), Resumed)
-    assert back.core.closed == [client.number]
+    assert list(back.core.closed) == [client.number]
     assert client.number not in client.core.qm.connections
     back.open()
     assert back.refused(c.Commit(unit)) is Reason.BACKED_OUT

@@ -1,0 +1,81 @@
+"""Connections as an operator sees them: who is there, which units are stuck, and ending one.
+
+Ending a connection is what losing it is: core has one way to end it, in core.rules.handles.
+"""
+
+from __future__ import annotations
+
+from adapter.core.commands import AskConnections, EndConnection, Request
+from adapter.core.model.connection import Connection
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.unit import Unit
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.results import Connections, ConnectionStatus, Done, Refused, UnitStatus
+from adapter.core.rules import handles
+from adapter.core.rules.decision import Decision
+
+UNITS_SHOWN_MAX = 10_000
+"""About 1 MB of an answer; what an operator looks for are the oldest."""
+
+
+def decide_ask_connections(qm: QueueManager, request: Request, command: AskConnections) -> Decision:
+    """DISPLAY CONN: soft state, shown as it is now, even while nothing becomes durable."""
+    known = sorted(qm.connections.values(), key=lambda connection: connection.number)
+    found = Connections([_status(connection, request.now_ms) for connection in known])
+    if command.units:
+        units = [unit for connection in known for unit in connection.units.values()]
+        units.sort(key=lambda unit: (unit.since_ms, unit.connection, unit.ident))
+        found.units = [_unit_status(unit, request.now_ms) for unit in units[:UNITS_SHOWN_MAX]]
+        found.units_left_out = len(units) - len(found.units)
+    return Decision([], found)
+
+
+def _status(connection: Connection, now_ms: int) -> ConnectionStatus:
+    units = connection.units.values()
+    party = connection.party
+    return ConnectionStatus(
+        connection.number,
+        party.application,
+        party.user,
+        party.address,
+        party.since_ms,
+        connection.session,
+        len(connection.handles),
+        len(connection.waiters),
+        len(units),
+        sum(map(len, units)),
+        max((_age_s(unit, now_ms) for unit in units), default=0.0),
+    )
+
+
+def _unit_status(unit: Unit, now_ms: int) -> UnitStatus:
+    return UnitStatus(
+        unit.ident,
+        unit.connection,
+        unit.since_ms,
+        _age_s(unit, now_ms),
+        len(unit.puts),
+        len(unit.gets),
+    )
+
+
+def _age_s(unit: Unit, now_ms: int) -> float:
+    return max(0, now_ms - unit.since_ms) / 1000
+
+
+def decide_end_connection(qm: QueueManager, request: Request, command: EndConnection) -> Decision:
+    """STOP CONN: its units are backed out, then its handles closed. The answer counts the units.
+
+    Its program may connect again; what it had asked and not been answered it may then ask again.
+    """
+    number = command.connection
+    if number == request.connection:
+        text = f"connection {number} is the one that asks; close it instead"
+        raise Refusal(Reason.OPTIONS_ERROR, str(number), text)
+    connection = qm.connections.get(number)
+    if connection is None:
+        raise Refusal(Reason.CONNECTION_NOT_FOUND, str(number))
+    count = len(connection.units)
+    records = handles.end_connection(qm, connection, request.now_ms)
+    told = Refused(Reason.CONNECTION_ENDED, str(number))
+    return Decision(records, Done(count), qm.entry_n, closed={number: told})

@@ -14,12 +14,8 @@ from msgspec import Struct
 
 from adapter.core import commands as c
 from adapter.core import records as r
-<<<<<<< HEAD
-from adapter.core.model.connection import Connection
-from adapter.core.model.lane import PageNeeded
-=======
 from adapter.core.model.connection import Connection, Party
->>>>>>> main
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal

@@ -214,9 +214,12 @@ def outcome_loaded(qm: QueueManager, session: bytes, number: int, paged: pages.P
     restore.outcome_loaded(qm, session, number, paged)
 
 
-def evict(qm: QueueManager, moved_n: int) -> int:
-    """Page out what need not be in memory; moved_n: entries up to it are copied for good."""
-    return pages.evict(qm, moved_n)
+def evict(qm: QueueManager, moved_n: int, but: frozenset[str] = frozenset()) -> int:
+    """Page out what need not be in memory; moved_n: entries up to it are copied for good.
+
+    but: queues of which that is not true.
+    """
+    return pages.evict(qm, moved_n, but)
 
 
 def pass_time(qm: QueueManager, now_ms: int) -> Executed:

@@ -46,6 +46,7 @@ from adapter.ledger.kafka_reader import (
     PARTITION,
     KafkaLedgerReader,
     Source,
+    delete_before,
     offset_of,
     read_values,
     take_all,
@@ -58,6 +59,7 @@ from adapter.ledger.port import (
     LedgerClosed,
     LedgerFull,
     LedgerUnavailable,
+    Position,
     Taken,
     check_size,
     ignore_doubt,
@@ -177,6 +179,11 @@ class Writer:
         term.next_n = n + 1
         return n
 
+    def durable(self) -> Position:
+        """See the port."""
+        assert self._term is not None, "the term has begun"
+        return self._term.at
+
     def stop(self) -> None:
         """End without a word; what is in flight stays unknown."""
         self._stopped = self._ended = True
@@ -262,7 +269,13 @@ class KafkaLedger:
         self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
         self._counts = dict.fromkeys(("takeovers", "replayed", "appends", "durable", "doubts"), 0)
 
-    def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None]) -> Taken:
+    def take_over(
+        self,
+        owner: bytes,
+        who: str,
+        replay: Callable[[Entry], None],
+        after: Position | None = None,
+    ) -> Taken:
         """See the port."""
         self.close()
         with Source(self._settings) as source:
@@ -271,7 +284,8 @@ class KafkaLedger:
             self._attempted.append(owner)
             try:
                 offset = writer.change_owner(who)
-                taken = self._replay(source, owner, offset, replay)
+                scan = Scan(self._settings.topic, after)
+                taken = self._replay(source, scan, owner, offset, replay)
             except BaseException:
                 writer.stop()
                 raise
@@ -288,6 +302,16 @@ class KafkaLedger:
         n = self._writer.append(payload)
         self._counts["appends"] += 1
         return n
+
+    def durable(self) -> Position:
+        """See the port."""
+        if self._writer is None:
+            raise LedgerClosed(f"{self._settings.topic} is not ours: take over first")
+        return self._writer.durable()
+
+    def trim(self, before: int) -> None:
+        """See the port."""
+        delete_before(self._settings, before)
 
     def close(self) -> None:
         """See the port."""
@@ -308,12 +332,16 @@ class KafkaLedger:
         return counts
 
     def _replay(
-        self, source: Source, owner: bytes, offset: int, replay: Callable[[Entry], None]
+        self,
+        source: Source,
+        scan: Scan,
+        owner: bytes,
+        offset: int,
+        replay: Callable[[Entry], None],
     ) -> Taken:
         """Read up to our own record, which must be there."""
-        scan = Scan(self._settings.topic)
         scan.check_bounds(*source.bounds())
-        source.start(0)
+        source.start(scan.next_offset)
         while True:
             batch = source.take_some()
             before = [one for one in batch if offset_of(one) < offset]

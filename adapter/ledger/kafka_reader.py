@@ -10,9 +10,10 @@ from types import TracebackType
 from typing import Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from adapter.ledger.failures import Failure, classify, describe
-from adapter.ledger.kafka_settings import LedgerSettings, consumer_settings
+from adapter.ledger.kafka_settings import LedgerSettings, admin_settings, consumer_settings
 from adapter.ledger.port import Entry, LedgerMismatch, LedgerUnavailable, Position
 from adapter.ledger.scan import Scan
 
@@ -170,6 +171,19 @@ def read_values(settings: LedgerSettings, offsets: range) -> list[bytes | None]:
             batch = source.take_some()
             values += [message.value() for message in batch if message.offset() in offsets]
     return values
+
+
+def delete_before(settings: LedgerSettings, offset: int) -> None:
+    """Delete the records of a topic's partition before an offset; LedgerUnavailable if it fails."""
+    place = TopicPartition(settings.topic, PARTITION, offset)
+    try:
+        admin = AdminClient(admin_settings(settings))
+        for future in admin.delete_records([place]).values():
+            future.result(settings.read_timeout_s)
+    except (KafkaException, TimeoutError) as error:
+        why = describe(error) if isinstance(error, KafkaException) else "no answer"
+        kind = classify(error) if isinstance(error, KafkaException) else Failure.RETRY
+        raise unavailable(settings, f"deleting what lies before {offset}", why, kind) from error
 
 
 class KafkaLedgerReader:

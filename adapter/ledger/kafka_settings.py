@@ -96,3 +96,14 @@ def consumer_settings(
         "error_cb": on_error,
         "logger": LOG,
     }
+
+
+def admin_settings(settings: LedgerSettings) -> dict[str, Any]:
+    """For deleting records."""
+    return {
+        **TIMINGS,
+        "client.id": "mqk-ledger-trim",
+        **settings.client,
+        "bootstrap.servers": settings.bootstrap_servers,
+        "logger": LOG,
+    }

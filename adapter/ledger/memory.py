@@ -142,16 +142,22 @@ class MemoryLedger:
         self._late = False
         self._counts = dict.fromkeys(("takeovers", "replayed", "appends", "durable", "doubts"), 0)
 
-    def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None]) -> Taken:
+    def take_over(
+        self,
+        owner: bytes,
+        who: str,
+        replay: Callable[[Entry], None],
+        after: Position | None = None,
+    ) -> Taken:
         """See the port."""
         self.close()
         log = self.log
         if log.unavailable:
             raise LedgerUnavailable(f"{log.topic} cannot be taken over: {log.unavailable}")
         offset = log.write(encode(OWNER_CHANGED, owner, 0, who.encode()))
-        scan = Scan(log.topic)
+        scan = Scan(log.topic, after)
         scan.check_bounds(log.first, log.end)
-        for at, record in enumerate(log.read(0, offset)):
+        for at, record in enumerate(log.read(scan.next_offset, offset), scan.next_offset):
             entry = scan.take(at, record.time_ms, record.value)
             if entry is not None:
                 replay(entry)
@@ -192,6 +198,17 @@ class MemoryLedger:
             self._end_term()
             self._counts["doubts"] += 1
             self.on_doubt(doubt)
+
+    def durable(self) -> Position:
+        """See the port."""
+        if self._term is None:
+            raise LedgerClosed(f"{self.log.topic} is not ours: take over first")
+        return self._term.at
+
+    def trim(self, before: int) -> None:
+        """See the port."""
+        if before > self.log.first:
+            self.log.trim(before)
 
     def release(self) -> None:
         """End "slow durable": report what was held back."""

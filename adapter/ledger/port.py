@@ -110,17 +110,37 @@ class Ledger(Protocol):
     after the last on_durable may be promised, no on_durable follows, append raises LedgerClosed.
     The text is a Deposed if another owner's take-over was seen."""
 
-    def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None]) -> Taken:
+    def take_over(
+        self,
+        owner: bytes,
+        who: str,
+        replay: Callable[[Entry], None],
+        after: Position | None = None,
+    ) -> Taken:
         """Become the owner; replay is called with each valid entry before us, in order. Blocking.
 
-        owner: 16 random bytes never used before. who: for people, kept in the ledger. Ends the
-        term before, if there is one. Raises LedgerUnavailable or LedgerMismatch.
+        owner: 16 random bytes never used before. who: for people, kept in the ledger. after: the
+        entries up to this one are known; without it the ledger is read from its beginning. Ends
+        the term before, if there is one. Raises LedgerUnavailable or LedgerMismatch.
         """
 
     def append(self, payload: bytes) -> int:
         """Append an entry without waiting and return its n: 1, 2, ... within a term.
 
         From one thread only. Raises LedgerClosed, LedgerFull or EntryTooLarge: nothing written.
+        """
+
+    def durable(self) -> Position:
+        """Where the last entry of this term is that may be promised; only within a term.
+
+        At its beginning that is our OWNER_CHANGED, with n 0. From any thread.
+        """
+
+    def trim(self, before: int) -> None:
+        """Delete the records before an offset; blocking. Raises LedgerUnavailable.
+
+        They must be known to every reader: to the owner by a snapshot, to tailing ones by their
+        positions, whose own records must stay.
         """
 
     def close(self) -> None:

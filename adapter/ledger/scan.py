@@ -18,6 +18,7 @@ class Scan:
         self.validity = Validity() if position is None else Validity.at(position.owner, position.n)
         self.met = dict.fromkeys(Verdict, 0)
         self._owners = {NOBODY}
+        self._began = position
 
     def take(self, offset: int, time_ms: int, value: bytes | None) -> Entry | None:
         """Take the log's next record; the entry, if it is a valid one."""
@@ -70,8 +71,11 @@ class Scan:
             )
 
     def require_owner(self, owner: bytes) -> None:
-        """Refuse a log that has lost an owner that is known to have owned it: another log."""
-        if owner not in self._owners:
+        """Refuse a log that has lost an owner that is known to have owned it: another log.
+
+        Read from a position on it may have: the position proves that it is the same log.
+        """
+        if owner not in self._owners and self._began is None:
             raise LedgerMismatch(
                 f"{self._topic} has lost owner {owner.hex()}, whose term had begun in it: it was "
                 "truncated or created again. Restore the topic from a copy, then start again; or "

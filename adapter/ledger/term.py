@@ -9,14 +9,14 @@ harmless, an OWNER_CHANGED deposes us. It does no reading itself, and must not k
 from collections.abc import Collection, Iterable
 
 from adapter.ledger.envelope import Envelope, NewerVersion
-from adapter.ledger.port import Deposed
+from adapter.ledger.port import Deposed, Position
 from adapter.ledger.validity import Validity, Verdict
 
 
 class Term:
     """One owner's term. next_n: for the next append; durable_n: all up to it may be promised."""
 
-    __slots__ = ("durable_n", "earlier", "next_n", "next_offset", "owner", "topic")
+    __slots__ = ("at", "durable_n", "earlier", "next_n", "next_offset", "owner", "topic")
 
     def __init__(
         self, topic: str, owner: bytes, offset: int, earlier: Collection[bytes] = ()
@@ -28,14 +28,20 @@ class Term:
         self.next_n = 1
         self.durable_n = 0
         self.next_offset = offset + 1
+        self.at = Position(offset, owner, 0)
+        """Of the last entry that may be promised; replaced as a whole, for other threads."""
 
     def follows(self, n: int, offset: int) -> bool:
         """Take a delivery report if it follows the one before; False: there is a gap to judge."""
         if n != self.durable_n + 1 or offset != self.next_offset:
             return False
+        self._reached(n, offset)
+        return True
+
+    def _reached(self, n: int, offset: int) -> None:
         self.durable_n = n
         self.next_offset = offset + 1
-        return True
+        self.at = Position(offset, self.owner, n)
 
     def gap(self, offset: int) -> range:
         """Say which offsets judge_gap must be given for a report that does not follow."""
@@ -57,8 +63,7 @@ class Term:
                 f"there: after n {self.durable_n} at offset {self.next_offset - 1} comes something "
                 "else"
             )
-        self.durable_n = n
-        self.next_offset = offset + 1
+        self._reached(n, offset)
         return ""
 
     def _ended_by(self, offset: int, change: Envelope) -> str:

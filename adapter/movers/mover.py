@@ -194,7 +194,8 @@ class Mover:
     def statistics(self) -> dict[str, int]:
         """Figures since the start.
 
-        position: the ledger offset up to which all is copied; lag_records, lag_bytes: how much of
+        position: the ledger offset up to which all is copied; written: up to which it is recorded,
+        so that a mover that starts again reads on behind it; lag_records, lag_bytes: how much of
         the ledger lies behind it, the bytes estimated from those read so far; copied: copies since
         the queue manager exists; holding: 1 while something must be mended before it goes on.
         """
@@ -203,6 +204,7 @@ class Mover:
             **self._counts,
             "copied": self._copied,
             "position": self._done,
+            "written": self._written_offset,
             "lag_records": lag,
             "lag_bytes": lag * self._bytes // max(1, self._entries),
             "holding": int(bool(self._holding)),

@@ -19,6 +19,7 @@ from typing import Protocol
 from adapter.core import dispatch
 from adapter.core.commands import Request
 from adapter.core.model.connection import Party
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.records import Record
 from adapter.core.results import Refused
@@ -26,9 +27,12 @@ from adapter.format import entries
 from adapter.ledger.port import Ledger, LedgerClosed
 from adapter.owner.clock import Clock
 from adapter.owner.promises import Promises
+from adapter.owner.storage import Page
 
 ENTRIES_IN_FLIGHT_MAX = 4
 """One less than an idempotent producer keeps in flight (5): more entries only make them smaller."""
+INDEX_PAGE = 10_000
+"""Messages read at a time for an index over what is not in memory."""
 ENTRY_BYTES = 512 * 1024
 """An entry is closed before it grows beyond this by more than one unit (7 MiB; a record: 8)."""
 
@@ -38,6 +42,10 @@ class Outlet(Protocol):
 
     def send(self, connection: int, replies: list[Reply]) -> None:
         """Give replies to one connection, in order."""
+        ...
+
+    def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
+        """Read a page; OwnerLoop.page is to be called with it."""
         ...
 
     def close(self, connection: int, told: Refused) -> None:
@@ -68,6 +76,7 @@ class OwnerLoop:
         self._durable_n = 0
         self._ended = False
         self.entries = 0
+        self.bytes = 0
         self.requests = 0
         self.last_append_ms = clock.now_ms()
         qm.entry_n = 1
@@ -93,6 +102,24 @@ class OwnerLoop:
     def acknowledge(self, connection: int, seen: list[int]) -> None:
         """Drop outcomes that a client has seen."""
         dispatch.acknowledge(self.qm, connection, seen)
+
+    def page(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
+        """Take a page that was wanted."""
+        now_ms = self._clock.now_ms()
+        self._take(
+            dispatch.page_loaded(self.qm, needed, incarnation, page.through, page.messages, now_ms)
+        )
+
+    def evict(self, moved_n: int, parked: frozenset[str]) -> None:
+        """Let go of messages beyond each lane's window that are on their topics for good."""
+        dispatch.evict(self.qm, moved_n, parked)
+
+    def cut(self) -> tuple[int, list[Record]]:
+        """Describe the state as it will be when entry n is durable; returns n too."""
+        if self._weight or self._barrier:
+            self._seal()
+            self._schedule()
+        return self.qm.entry_n - 1, list(dispatch.snapshot(self.qm))
 
     def tick(self) -> None:
         """Let core do what time has made due."""
@@ -164,7 +191,17 @@ class OwnerLoop:
             self._outlet.close(connection, told)
         if self._weight > ENTRY_BYTES:
             self._seal()
+        if self.qm.pages_wanted:
+            self._want_pages()
         self._schedule()
+
+    def _want_pages(self) -> None:
+        most, _ = self.qm.window
+        for needed in dispatch.pages_wanted(self.qm):
+            queue = self.qm.queues.get(needed.queue)
+            if queue is not None:
+                count = needed.count or (INDEX_PAGE if needed.field else most)
+                self._outlet.want_page(needed, queue.incarnation, count)
 
     def _collect(self, record: Record) -> None:
         weight = entries.weight(record) if record.logged else 0
@@ -236,3 +273,4 @@ class OwnerLoop:
         self._appended_n = n
         self.last_append_ms = self._clock.now_ms()
         self.entries += 1
+        self.bytes += len(payload)

@@ -16,15 +16,19 @@ import structlog
 
 from adapter.core.commands import Request
 from adapter.core.dispatch import restarted
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager, Reply
 from adapter.core.reasons import Reason
 from adapter.core.results import QueueStatus, Refused
 from adapter.core.rules.objects import statuses
 from adapter.ledger.port import Deposed, Ledger, LedgerError, LedgerUnavailable
 from adapter.owner.clock import Clock, ManualClock
+from adapter.owner.keeping import SWEEP_S, Keeping
 from adapter.owner.lifecycle import Lifecycle, State
 from adapter.owner.loop import OwnerLoop
+from adapter.owner.paging import Paging
 from adapter.owner.replay import LedgerUnreadableError, Replayed, carry_over, take_over
+from adapter.owner.storage import Storage
 
 HEARTBEAT_S = 10.0
 """An idle owner writes a sign of life this often."""
@@ -56,7 +60,13 @@ class Owner:
     """One queue manager in this process."""
 
     def __init__(
-        self, name: str, ledger: Ledger, clock: Clock, front: Front, limits: Limits | None = None
+        self,
+        name: str,
+        ledger: Ledger,
+        clock: Clock,
+        front: Front,
+        limits: Limits | None = None,
+        storage: Storage | None = None,
     ) -> None:
         self.name = name
         self.lifecycle = Lifecycle()
@@ -67,6 +77,10 @@ class Owner:
         self._clock = clock
         self._front = front
         self._limits = limits
+        self._storage = storage
+        self._paging: Paging | None = None
+        self._keeping: Keeping | None = None
+        self._sweeper: asyncio.TimerHandle | None = None
         self._asyncio = asyncio.get_running_loop()
         self._loop: OwnerLoop | None = None
         self._owner_id = b""
@@ -98,6 +112,8 @@ class Owner:
             self.lifecycle.to(State.FAILED)
             raise
         self._beat()
+        if self._storage is not None:
+            self._sweep()
 
     async def stop(self) -> None:
         """Take no more requests, wait for what is on its way, close the ledger."""
@@ -120,12 +136,17 @@ class Owner:
         await self._end()
 
     async def _end(self) -> None:
-        for timer in (self._timer, self._heartbeat):
+        for timer in (self._timer, self._heartbeat, self._sweeper):
             if timer is not None:
                 timer.cancel()
+        self._end_paging()
+        if self._keeping is not None:
+            await self._keeping.finish()
         if self._replaying is not None:
             await asyncio.wait({self._replaying})  # nobody closes a ledger while it is taken over
         await self._asyncio.run_in_executor(None, self._ledger.close)
+        if self._storage is not None:
+            await self._asyncio.run_in_executor(None, self._storage.pages.close)
         self.lifecycle.to(State.STOPPED)
         self.ended.set()
 
@@ -158,6 +179,7 @@ class Owner:
             figures |= {f"ledger_{k}": v for k, v in self._ledger.statistics().items()}
             figures["sessions"] = len(self.loop.qm.sessions)
             figures["queues"] = len(self.loop.qm.queues)
+            figures |= self._storage_figures()
             figures |= self._units()
         return figures
 
@@ -175,6 +197,16 @@ class Owner:
             "commits": qm.tally.commits,
             "backouts": qm.tally.backouts,
         }
+
+    def _storage_figures(self) -> dict[str, object]:
+        stored = sum(len(queue.stored) for queue in self.loop.qm.queues.values())
+        figures: dict[str, object] = {"messages_in_memory": stored}
+        if self._paging is not None and self._keeping is not None:
+            figures["pages_read"] = self._paging.read
+            figures["page_failures"] = self._paging.failures
+            figures["snapshots"] = self._keeping.snapshots
+            figures["snapshot_failures"] = self._keeping.snapshot_failures
+        return figures
 
     # What the loop asks of its surroundings.
 
@@ -215,6 +247,22 @@ class Owner:
             self.loop.tick()
             self.loop.heartbeat()
 
+    def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
+        """Read a page for the loop."""
+        if self._paging is not None:
+            self._paging.want(needed, incarnation, count)
+
+    def _sweep(self) -> None:
+        """Keep memory and ledger small."""
+        self._sweeper = self._asyncio.call_later(SWEEP_S, self._sweep)
+        if self.running and self._keeping is not None:
+            self._keeping.sweep()
+
+    def _end_paging(self) -> None:
+        if self._paging is not None:
+            self._paging.end()
+            self._paging = None
+
     # Terms.
 
     async def _take_over(self, old: QueueManager | None) -> None:
@@ -225,7 +273,7 @@ class Owner:
         self._ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
         who = f"{self.name} (process {os.getpid()})"
         self._replaying = self._asyncio.run_in_executor(
-            None, take_over, self.name, owner_id, who, self._ledger, self._limits
+            None, take_over, self.name, owner_id, who, self._ledger, self._limits, self._storage
         )
         replayed = await asyncio.shield(self._replaying)
         qm = replayed.qm
@@ -237,7 +285,11 @@ class Owner:
             log.info("carried over", queue_manager=self.name, non_persistent_messages=brought)
         self._owner_id = owner_id
         restarted(qm, self._clock.now_ms())
-        self._loop = OwnerLoop(qm, self._ledger, self._clock, self)
+        self._loop = loop = OwnerLoop(qm, self._ledger, self._clock, self)
+        self._end_paging()
+        if self._storage is not None:
+            self._paging = Paging(self._storage.pages, loop.page)
+            self._keeping = Keeping(self._storage, self._ledger, loop)
         self.replay_s = self._asyncio.time() - began
         self.lifecycle.to(State.RUNNING)
         log.info(
@@ -264,6 +316,7 @@ class Owner:
         text = "an append is in doubt; reconnect and ask for the outcomes"
         self._front.close_all(Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, text))
         self.loop.halt()
+        self._end_paging()
         self._moved.set()
         if isinstance(doubt, Deposed):
             self.failure = doubt

@@ -15,7 +15,9 @@ from adapter.core.records import MessagesDiscarded, Record, UnitCommitted
 from adapter.core.results import Messages, Refused, Result
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
-from adapter.ledger.port import Entry, Ledger, Taken
+from adapter.ledger.port import Entry, Ledger, LedgerMismatch, Taken
+from adapter.ledger.snapshots import Snapshot
+from adapter.owner.storage import PageReader, Storage
 
 UNFIT = (UnreadableError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
 """What reading or applying an entry raises that was written by another release, or by a bug."""
@@ -33,13 +35,56 @@ class Replayed(Struct):
     last_n_of: dict[bytes, int]
 
 
-def take_over(name: str, owner: bytes, who: str, ledger: Ledger, limits: Limits | None) -> Replayed:
-    """Become the owner, and replay what the ledger holds."""
+def take_over(
+    name: str,
+    owner: bytes,
+    who: str,
+    ledger: Ledger,
+    limits: Limits | None,
+    storage: Storage | None = None,
+) -> Replayed:
+    """Become the owner, and replay what the newest snapshot and the ledger hold."""
+    while True:
+        snapshot = storage.snapshots.newest() if storage else None
+        try:
+            replayed = _replay(name, owner, who, ledger, limits, snapshot)
+        except LedgerMismatch:
+            if storage is None or storage.snapshots.newest() == snapshot:
+                raise
+            continue  # somebody wrote a newer snapshot meanwhile, and trimmed the ledger
+        if storage is not None:
+            _complete(replayed.qm, storage.pages)
+        return replayed
+
+
+def _complete(qm: QueueManager, pages: PageReader) -> None:
+    """Read the messages that kept outcomes speak of."""
+    for (session, number), absent in list(qm.absent.items()):
+        taken = absent.taken
+        found = pages.read(taken.queue, absent.incarnation, taken.lane, taken.seq, 1)
+        dispatch.outcome_loaded(qm, session, number, found.messages[0])
+
+
+def _replay(
+    name: str,
+    owner: bytes,
+    who: str,
+    ledger: Ledger,
+    limits: Limits | None,
+    snapshot: Snapshot | None,
+) -> Replayed:
     qm = QueueManager(name, owner, limits)
+    qm.entry_n = 0  # replayed messages are copied when everything before this term is
     last_n_of: dict[bytes, int] = {}
     reader = descriptor.Reader()
+    known_owner, known_n = (snapshot.after.owner, snapshot.cut_n) if snapshot else (b"", 0)
+    if snapshot is not None:
+        last_n_of[known_owner] = known_n
+        _restore(qm, snapshot, reader)
 
     def replay(entry: Entry) -> None:
+        if entry.owner == known_owner and entry.n <= known_n:
+            return
         last_n_of[entry.owner] = entry.n
         try:
             for record in entries.decode(entry.payload, reader):
@@ -51,8 +96,20 @@ def take_over(name: str, owner: bytes, who: str, ledger: Ledger, limits: Limits 
                 f"{entry.offset}` with the release that wrote it."
             ) from error
 
-    taken = ledger.take_over(owner, who, replay)
+    taken = ledger.take_over(owner, who, replay, snapshot.after if snapshot else None)
     return Replayed(qm, taken, last_n_of)
+
+
+def _restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.Reader) -> None:
+    try:
+        for part in snapshot.parts:
+            for record in entries.decode(part, reader):
+                dispatch.replay(qm, record)
+    except UNFIT as error:
+        raise LedgerUnreadableError(
+            f"the newest snapshot of {qm.name} (as of n {snapshot.cut_n}) cannot be read: "
+            f"{error!r}. Start the release that wrote it, or a newer one."
+        ) from error
 
 
 def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:

@@ -148,7 +148,7 @@ class Core:
         for needed in dispatch.pages_wanted(self.qm):
             self.pages += 1
             queue = self.qm.queues[needed.queue]
-            topic = self.topics.get((needed.queue, queue.incarnation, max(needed.lane, 0)), {})
+            topic = self.topics.get((needed.queue, queue.incarnation, needed.lane), {})
             through = needed.seq + (needed.count or self.qm.window[0]) - 1
             page = [topic[seq] for seq in range(needed.seq, through + 1) if seq in topic]
             copies = [

@@ -56,6 +56,7 @@ class Absent(Struct, gc=False):
     """A message that was got, and is known by its place only."""
 
     taken: Taken
+    incarnation: int
     count: int
 
 

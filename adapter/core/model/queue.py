@@ -122,6 +122,11 @@ class Queue:
         return (-lane, seq, 0) in self.stored or seq in self.lanes[lane].paged
 
     @property
+    def weight(self) -> int:
+        """How many bytes of available bodies are in memory."""
+        return sum(lane.weight for lane in self.lanes)
+
+    @property
     def paged_count(self) -> int:
         """How many messages are not in memory."""
         return sum(lane.paged.total for lane in self.lanes)
@@ -171,8 +176,8 @@ class Queue:
         if index is None:
             index = self._paged_index[field] = PagedIndex()
             index.complete = not self.paged_count
-        if not index.complete:
-            raise PageNeeded(self.name, -1, 0, 0, field)
+        if not index.complete and (following := self.unindexed(field)) is not None:
+            raise PageNeeded(self.name, *following, 0, field)
         return index.find(value, lambda lane, seq: seq in self.lanes[lane].paged)
 
     def unindexed(self, field: str) -> tuple[int, int] | None:

@@ -105,7 +105,7 @@ def look_for_expired(
         heapq.heappush(qm.paged_ends, (again_ms, name, incarnation, lane_number))
 
 
-def evict(qm: QueueManager, moved_n: int) -> int:
+def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
     """Page out what memory need not hold; moved_n: entries up to it are on their topics for good.
 
     Returns how many messages were paged out.
@@ -113,6 +113,8 @@ def evict(qm: QueueManager, moved_n: int) -> int:
     messages, size = qm.window
     count = 0
     for queue in qm.queues.values():
+        if (len(queue.stored) <= messages and queue.weight <= size) or queue.name in but:
+            continue
         ends_before = [set(lane.ends) for lane in queue.lanes]
         gone = queue.page_out(messages, size, moved_n)
         if gone:

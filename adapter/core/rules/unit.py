@@ -360,7 +360,7 @@ def _note_absent(qm: QueueManager, record: UnitCommitted) -> None:
     place = (-taken.lane, taken.seq, taken.n)
     if outcome is not None and place not in queue.stored:
         count = queue.lanes[taken.lane].counts.get(taken.seq, 0)
-        qm.absent[outcome.session, outcome.number] = Absent(taken, count)
+        qm.absent[outcome.session, outcome.number] = Absent(taken, queue.incarnation, count)
 
 
 def _store(qm: QueueManager, record: UnitCommitted, placed: Placed) -> None:

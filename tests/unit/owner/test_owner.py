@@ -261,7 +261,7 @@ class Slow(MemoryLedger):
         self.go = threading.Event()
         self.taking = self.closed_meanwhile = False
 
-    def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None]) -> Taken:
+    def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None], after: Position | None = None) -> Taken:
         self.taking = True
         self.go.wait(WAIT_S)
         self.taking = False

@@ -1,0 +1,104 @@
+"""Snapshots on Kafka: a topic of one partition beside the ledger's."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.kafka_reader import (
+    PARTITION,
+    Source,
+    delete_before,
+    offset_of,
+    unavailable,
+    wrong_settings,
+)
+from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
+from adapter.ledger.snapshots import KEPT, Collector, Snapshot, frame
+
+POLL_S = 0.1
+
+
+class KafkaSnapshots:
+    """The snapshots of one queue manager on their topic, which must exist. For one thread."""
+
+    def __init__(self, settings: LedgerSettings) -> None:
+        self._settings = settings
+        self._last_error = ""
+        self._starts: deque[int] = deque()
+        """First offsets of the complete snapshots that are kept."""
+
+    def write(self, snapshot: Snapshot) -> None:
+        """See the port."""
+        try:
+            producer = Producer(producer_settings(self._settings, self._on_error))
+        except KafkaException as error:
+            raise wrong_settings(self._settings, error) from error
+        reports: list[tuple[KafkaError | None, Message]] = []
+        records = frame(snapshot, os.urandom(16))
+        deadline_s = time.monotonic() + self._settings.message_timeout_ms / 1000
+        for record in records:
+            self._produce(producer, record, reports, deadline_s)
+        while len(reports) < len(records) and time.monotonic() < deadline_s:
+            producer.poll(POLL_S)
+        self._check(reports, len(records))
+        self._starts.append(offset_of(reports[0][1]))
+        if len(self._starts) > KEPT:
+            self._starts.popleft()
+            delete_before(self._settings, self._starts[0])
+
+    def newest(self) -> Snapshot | None:
+        """See the port."""
+        collector = Collector()
+        with Source(self._settings) as source:
+            source.check_topic()
+            first, end = source.bounds()
+            if first < end:
+                source.start(first)
+            at = first
+            while at < end:
+                for message in source.take_some():
+                    at = offset_of(message) + 1
+                    collector.take(at - 1, message.value())
+        self._starts = deque(sorted(written.offset for written in collector.complete))
+        return collector.newest()
+
+    def _produce(
+        self,
+        producer: Producer,
+        record: bytes,
+        reports: list[tuple[KafkaError | None, Message]],
+        deadline_s: float,
+    ) -> None:
+        while True:
+            try:
+                producer.produce(
+                    self._settings.topic,
+                    record,
+                    partition=PARTITION,
+                    on_delivery=lambda error, message: reports.append((error, message)),
+                )
+            except BufferError:
+                if time.monotonic() > deadline_s:
+                    raise self._failed("no answer", Failure.RETRY) from None
+                producer.poll(POLL_S)
+            else:
+                producer.poll(0)
+                return
+
+    def _check(self, reports: list[tuple[KafkaError | None, Message]], count: int) -> None:
+        errors = [error for error, _ in reports if error is not None]
+        if errors:
+            raise self._failed(describe(errors[0]), classify(errors[0]))
+        if len(reports) < count:
+            raise self._failed(self._last_error or "no answer", Failure.RETRY)
+
+    def _failed(self, why: str, failure: Failure) -> Exception:
+        return unavailable(self._settings, "writing a snapshot", why, failure)
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._last_error = describe(error)

@@ -1,0 +1,140 @@
+"""Snapshots beside the ledger: where they are kept so that older entries may go.
+
+A snapshot says what the ledger said up to an entry, in parts that are opaque bytes here. It is
+written to a log of its own, part by part, and is complete when its last part is there; an
+interrupted one is never seen. The newest is the one whose entry is the latest, whoever wrote it: it
+describes valid entries, so it is true even if its writer has been deposed meanwhile. Nothing here
+knows what a part says.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Protocol
+
+from msgspec import Struct
+
+from adapter.ledger.envelope import NewerVersion
+from adapter.ledger.port import Position
+
+VERSION = 1
+_HEAD = struct.Struct(">B16sIIq16sQQ")
+"""version; snapshot id; part, parts; offset, owner and n where reading goes on; n of the cut."""
+KEPT = 2
+"""Complete snapshots that are kept: the newest and, should it prove unreadable, one more."""
+
+
+class Snapshot(Struct):
+    """after: a valid entry at or before the cut: the ledger is read behind it. cut_n: entries of
+    after's owner up to this n are in the snapshot, and skipped.
+    """
+
+    after: Position
+    cut_n: int
+    parts: list[bytes]
+
+
+class SnapshotLog(Protocol):
+    """The snapshots of one queue manager. Blocking; raises LedgerUnavailable."""
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Write a snapshot; when it returns, it is durable, and older ones may be gone."""
+        ...
+
+    def newest(self) -> Snapshot | None:
+        """Return the newest complete snapshot."""
+        ...
+
+
+class Written(Struct):
+    """A complete snapshot as it was found: its first record's offset too."""
+
+    offset: int
+    snapshot: Snapshot
+
+
+def frame(snapshot: Snapshot, ident: bytes) -> list[bytes]:
+    """Return the records of a snapshot. ident: 16 bytes never used before."""
+    after = snapshot.after
+    return [
+        _HEAD.pack(
+            VERSION,
+            ident,
+            number,
+            len(snapshot.parts),
+            after.offset,
+            after.owner,
+            after.n,
+            snapshot.cut_n,
+        )
+        + part
+        for number, part in enumerate(snapshot.parts)
+    ]
+
+
+class Collector:
+    """Puts records together to complete snapshots; parts of several writers may be mixed."""
+
+    def __init__(self) -> None:
+        self.complete: list[Written] = []
+        self._open: dict[bytes, Written] = {}
+
+    def take(self, offset: int, value: bytes | None) -> None:
+        """Take the next record of the log; what is no part of a snapshot is passed over."""
+        if not value or len(value) < _HEAD.size:
+            return
+        if value[0] > VERSION:
+            raise NewerVersion(f"a snapshot of version {value[0]}, this release reads {VERSION}")
+        _, ident, number, parts, at, owner, n, cut_n = _HEAD.unpack_from(value)
+        if number == 0:
+            self._open[ident] = Written(offset, Snapshot(Position(at, owner, n), cut_n, []))
+        begun = self._open.get(ident)
+        if begun is None or len(begun.snapshot.parts) != number:
+            self._open.pop(ident, None)  # a part is missing
+            return
+        begun.snapshot.parts.append(value[_HEAD.size :])
+        if number + 1 == parts:
+            self.complete.append(self._open.pop(ident))
+
+    def newest(self) -> Snapshot | None:
+        """Return the one that leaves least to be read."""
+        newest = max(self.complete, key=_order, default=None)
+        return newest.snapshot if newest else None
+
+
+def _order(written: Written) -> tuple[int, int, int]:
+    snapshot = written.snapshot
+    return snapshot.after.offset, snapshot.cut_n, written.offset
+
+
+def collected(records: Iterable[tuple[int, bytes | None]]) -> Collector:
+    """Read records from first to last."""
+    collector = Collector()
+    for offset, value in records:
+        collector.take(offset, value)
+    return collector
+
+
+class MemorySnapshots:
+    """Snapshots in memory, as their real records; survives its queue managers like a MemoryLog."""
+
+    def __init__(self) -> None:
+        self.records: list[bytes] = []
+        self.interrupt_after = -1
+        """So many records of the next snapshot are written, and then it fails; -1: all."""
+        self._count = 0
+
+    def write(self, snapshot: Snapshot) -> None:
+        """See the port."""
+        self._count += 1
+        records = frame(snapshot, self._count.to_bytes(16, "big"))
+        keep, self.interrupt_after = self.interrupt_after, -1
+        if keep >= 0:
+            self.records += records[:keep]
+            return
+        self.records += records
+
+    def newest(self) -> Snapshot | None:
+        """See the port."""
+        return collected(enumerate(self.records)).newest()

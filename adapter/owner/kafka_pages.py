@@ -1,0 +1,203 @@
+"""Pages from the queues' topics on Kafka.
+
+A lane is a partition whose messages are numbered densely (seq, in the descriptor), but not its
+offsets: transactions leave markers between. So an offset is guessed from the nearest message whose
+offset is known, never too far, and what is found there corrects the guess.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from adapter.core.rules.pages import Paged
+from adapter.format import descriptor, names
+from adapter.ledger.failures import describe
+from adapter.ledger.kafka_settings import LOG, TIMINGS
+from adapter.owner.storage import Page, PagesUnavailableError
+
+READ_TIMEOUT_S = 10.0
+POLL_S = 0.5
+PAGE_BYTES = 4 * 1024 * 1024
+STRIDE = 256
+"""Seqs between two messages whose offsets are remembered."""
+POINTS_MAX = 8_192
+"""For each lane; then every other one is forgotten."""
+READ_ON = 512
+"""A message that is at most so far ahead is read up to; further ones are jumped to."""
+FETCH_KBYTES = 16 * 1024
+
+Place = tuple[str, int]
+
+
+class Points:
+    """Offsets of some messages of one lane, by seq."""
+
+    def __init__(self) -> None:
+        self._seqs: list[int] = []
+        self._offsets: list[int] = []
+
+    def add(self, seq: int, offset: int) -> None:
+        """Remember a message's offset, unless one near it is known."""
+        at = bisect_right(self._seqs, seq)
+        if at and seq - self._seqs[at - 1] < STRIDE:
+            return
+        self._seqs.insert(at, seq)
+        self._offsets.insert(at, offset)
+        if len(self._seqs) > POINTS_MAX:
+            del self._seqs[1::2], self._offsets[1::2]
+
+    def guess(self, seq: int, first: int) -> int:
+        """Return an offset that is not behind the message's; first: the partition's first."""
+        at = bisect_right(self._seqs, seq) - 1
+        if at < 0:
+            return first
+        return max(first, self._offsets[at] + seq - self._seqs[at])
+
+
+class KafkaPageReader:
+    """Reads pages of one queue manager's queues. For one thread."""
+
+    def __init__(
+        self, queue_manager: str, bootstrap_servers: str, options: Mapping[str, str]
+    ) -> None:
+        self._queue_manager = queue_manager
+        self._settings: dict[str, Any] = {
+            **TIMINGS,
+            "client.id": "mqk-pages",
+            "fetch.wait.max.ms": 20,
+            "queued.max.messages.kbytes": FETCH_KBYTES,
+            **options,
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": "mqk-pages",  # asked for by the client, never used
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed",
+            "error_cb": self._on_error,
+            "logger": LOG,
+        }
+        self._consumer: Consumer | None = None
+        self._points: dict[Place, Points] = {}
+        self._reader = descriptor.Reader()
+        self._place: Place = ("", 0)
+        self._next = 0
+        """The seq that the consumer gives next, if it stands at _place; 0: it does not."""
+        self._left: list[Message] = []
+        self._error = ""
+
+    def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
+        """See the port."""
+        place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
+        try:
+            return self._read(place, seq, count)
+        except KafkaException as error:
+            self._next = 0
+            raise self._unread(place, seq, describe(error)) from error
+
+    def close(self) -> None:
+        """See the port."""
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+    def _read(self, place: Place, seq: int, count: int) -> Page:
+        deadline_s = time.monotonic() + READ_TIMEOUT_S
+        self._go_to(place, seq, deadline_s)
+        page = Page(seq - 1, [])
+        size = 0
+        while len(page.messages) < count and size < PAGE_BYTES:
+            message = self._poll(deadline_s)
+            if message is None:
+                break
+            found = self._paged(message)
+            self._next = found.seq + 1
+            if found.seq >= seq:
+                page.messages.append(found)
+                page.through = found.seq
+                size += len(found.message.body)
+        if not page.messages:
+            self._next = 0
+            why = (
+                self._error or "it is not there, or hidden behind a transaction that has not ended"
+            )
+            raise self._unread(place, seq, why)
+        return page
+
+    def _go_to(self, place: Place, seq: int, deadline_s: float) -> None:
+        """Let the consumer stand at a message, or not far before it."""
+        if place == self._place and self._next and self._next <= seq <= self._next + READ_ON:
+            return
+        points = self._points.setdefault(place, Points())
+        offset = points.guess(seq, self._first(place))
+        while True:
+            self._assign(place, offset)
+            message = self._poll(deadline_s)
+            if message is None:
+                return
+            found = self._paged(message)
+            self._left.insert(0, message)
+            self._next = found.seq
+            if seq - found.seq <= READ_ON:
+                return
+            offset = (message.offset() or 0) + seq - found.seq
+
+    def _first(self, place: Place) -> int:
+        bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
+        if bounds is None:
+            raise self._unread(place, 0, self._error or "no answer")
+        return bounds[0]
+
+    def _assign(self, place: Place, offset: int) -> None:
+        self._error = ""
+        self._left = []
+        self._place, self._next = place, 0
+        self._open().assign([TopicPartition(*place, offset)])
+
+    def _open(self) -> Consumer:
+        if self._consumer is None:
+            self._consumer = Consumer(self._settings)
+        return self._consumer
+
+    def _poll(self, deadline_s: float) -> Message | None:
+        """Return the next message; None at the end of what is committed, or when time is over."""
+        while not self._left:
+            if time.monotonic() > deadline_s:
+                return None
+            first = self._open().poll(POLL_S)
+            if first is not None:
+                self._left = [first, *self._open().consume(1000, 0)]
+        message = self._left.pop(0)
+        error = message.error()
+        if error is None:
+            return message
+        if error.code() == KafkaError._PARTITION_EOF:
+            return None
+        raise KafkaException(error)
+
+    def _paged(self, record: Message) -> Paged:
+        header = dict(record.headers() or [])[descriptor.HEADER]
+        assert isinstance(header, bytes), "a mover wrote it"
+        message, at = self._reader.read(header, record.value() or b"")
+        self._points[self._place].add(at.seq, record.offset() or 0)
+        return Paged(
+            seq=at.seq,
+            message=message,
+            unit=at.unit,
+            unit_index=at.unit_index,
+            unit_size=at.unit_size,
+            queue_unit_index=at.queue_unit_index,
+            queue_unit_size=at.queue_unit_size,
+        )
+
+    def _unread(self, place: Place, seq: int, why: str) -> PagesUnavailableError:
+        topic, lane = place
+        return PagesUnavailableError(f"message {seq} of {topic}[{lane}] was not read: {why}")
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._error = describe(error)

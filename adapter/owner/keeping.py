@@ -1,0 +1,93 @@
+"""Housekeeping of one term: what leaves memory, when a snapshot is made, and of what.
+
+It is called now and then on the owner's thread; writing goes on in another. Nothing of it decides
+what a command does: without it a queue manager works as well, with all messages in memory and a
+ledger that only grows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from adapter.ledger.port import Ledger, LedgerError
+from adapter.owner.loop import OwnerLoop
+from adapter.owner.snapshots import Cut, Progress, publish
+from adapter.owner.storage import Storage
+
+SWEEP_S = 0.2
+"""How often it looks: what is copied leaves memory after this, if there is too much of it."""
+
+log = structlog.get_logger("mqk.owner")
+
+
+class Keeping:
+    """Keeps one term's memory and ledger small. For the owner's thread."""
+
+    def __init__(self, storage: Storage, ledger: Ledger, loop: OwnerLoop) -> None:
+        self._storage = storage
+        self._ledger = ledger
+        self._loop = loop
+        self._progress = Progress()
+        self._cut: Cut | None = None
+        self._cut_entries = 0
+        self._cut_bytes = 0
+        self._writing: asyncio.Future[None] | None = None
+        self.snapshots = 0
+        self.snapshot_failures = 0
+
+    def sweep(self) -> None:
+        """Let go of what is copied, and bring a snapshot one step further."""
+        if self._loop.ended:
+            return
+        copied = self._storage.copied()
+        try:
+            self._progress.note(self._ledger.durable(), copied)
+        except LedgerError:
+            return  # the term is over, and somebody is about to say so
+        self._loop.evict(self._progress.moved_n, copied.parked)
+        if self._writing is not None:
+            return
+        if self._cut is None:
+            self._cut_if_due()
+        elif self._progress.moved_n >= self._cut.n and not copied.parked:
+            self._write(self._cut)
+
+    def _cut_if_due(self) -> None:
+        loop, storage = self._loop, self._storage
+        due = (
+            loop.entries - self._cut_entries >= storage.snapshot_entries
+            or loop.bytes - self._cut_bytes >= storage.snapshot_bytes
+        )
+        if due:
+            after = self._ledger.durable()
+            self._cut = Cut(*loop.cut(), after)
+            self._cut_entries, self._cut_bytes = loop.entries, loop.bytes
+
+    def _write(self, cut: Cut) -> None:
+        storage = self._storage
+        copied = storage.copied()
+        self._writing = asyncio.get_running_loop().run_in_executor(
+            None, publish, cut, storage.snapshots, self._ledger, copied
+        )
+        self._writing.add_done_callback(self._written)
+
+    def _written(self, writing: asyncio.Future[None]) -> None:
+        self._writing = None
+        self._cut = None
+        if writing.cancelled():
+            return
+        failure = writing.exception()
+        if failure is None:
+            self.snapshots += 1
+        elif isinstance(failure, LedgerError):
+            self.snapshot_failures += 1
+            log.warning("a snapshot was not finished; another follows", reason=str(failure))
+        else:
+            raise failure
+
+    async def finish(self) -> None:
+        """Wait for what is being written."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing})

@@ -1,0 +1,73 @@
+"""Snapshots of the owner's state, and what they make superfluous.
+
+A snapshot is cut in one moment, between two entries. It is written once its entry is durable and
+everything up to it has been copied to the topics: then no message need be in it. When it is written
+the ledger's records before it may go, as far as no mover reads them again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import structlog
+from msgspec import Struct
+
+from adapter.core.records import Record
+from adapter.format import entries
+from adapter.ledger.port import Ledger, Position
+from adapter.ledger.snapshots import Snapshot, SnapshotLog
+from adapter.owner.storage import NOTHING, Copied
+
+PART_BYTES = 512 * 1024
+SAMPLES_MAX = 10_000
+
+log = structlog.get_logger("mqk.owner")
+
+
+class Cut(Struct):
+    """State as of entry n, and a durable entry at or before it."""
+
+    n: int
+    records: list[Record]
+    after: Position
+
+
+class Progress:
+    """Which entries of this term are copied for good: from offsets of the ledger to n."""
+
+    def __init__(self) -> None:
+        self._samples: deque[Position] = deque(maxlen=SAMPLES_MAX)
+        self.moved_n = NOTHING
+        """Entries up to this n have their copies on their topics; 0: all before this term."""
+
+    def note(self, durable: Position, copied: Copied) -> None:
+        """Remember where an entry is; see how far copying has come."""
+        samples = self._samples
+        if not samples or durable.n > samples[-1].n or samples[-1].offset != durable.offset:
+            samples.append(durable)
+        while samples and samples[0].offset <= copied.position:
+            self.moved_n = samples.popleft().n
+
+
+def parts_of(records: list[Record]) -> list[bytes]:
+    """Encode a snapshot's records in parts of bounded size."""
+    parts: list[bytes] = []
+    held: list[Record] = []
+    size = 0
+    for record in records:
+        weight = entries.weight(record)
+        if held and size + weight > PART_BYTES:
+            parts.append(entries.encode_by_schema(held))
+            held, size = [], 0
+        held.append(record)
+        size += weight
+    return [*parts, entries.encode_by_schema(held)]
+
+
+def publish(cut: Cut, snapshots: SnapshotLog, ledger: Ledger, copied: Copied) -> None:
+    """Write a snapshot, then delete what it makes superfluous. Blocking."""
+    snapshots.write(Snapshot(cut.after, cut.n, parts_of(cut.records)))
+    before = min(cut.after.offset, copied.kept)
+    if before > 0:
+        ledger.trim(before)
+    log.info("snapshot written", entry=cut.n, records=len(cut.records), ledger_from=before)

@@ -1,0 +1,68 @@
+"""What an owner keeps elsewhere so that its memory stays flat: ports, and nothing else.
+
+Messages come back from their topics as pages; snapshots stand for the ledger's older entries; the
+movers say how much of the ledger they have copied. This module knows no Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from adapter.core.rules.pages import Paged
+from adapter.ledger.snapshots import SnapshotLog
+
+NOTHING = -1
+
+
+class PagesUnavailableError(Exception):
+    """A page could not be read now; the text says from which topic, and why."""
+
+
+class Page(Struct):
+    """All messages of a lane from the one asked for to seq through."""
+
+    through: int
+    messages: list[Paged]
+
+
+class PageReader(Protocol):
+    """Reads messages back from their topics. Blocking, for one thread at a time."""
+
+    def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
+        """Read some messages of a lane from seq on, at least that one, about count at most.
+
+        Raises PagesUnavailableError.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the connections; twice is no error."""
+        ...
+
+
+class Copied(Struct):
+    """How far the ledger has been copied, in its offsets; NOTHING if that is not known.
+
+    position: the entries up to it have their copies on the topics for good. kept: records from
+    this one on will be read again by some mover. parked: queues that are left out of position.
+    """
+
+    position: int = NOTHING
+    kept: int = NOTHING
+    parked: frozenset[str] = frozenset()
+
+
+class Storage(Struct, kw_only=True):
+    """snapshot_entries: how many entries of the ledger, or bytes of them, make a new snapshot due.
+
+    A restart reads at most about so many, and what came while the movers were behind.
+    """
+
+    snapshots: SnapshotLog
+    pages: PageReader
+    copied: Callable[[], Copied]
+    snapshot_entries: int = 10_000
+    snapshot_bytes: int = 128 * 1024 * 1024

@@ -41,6 +41,18 @@ class Ranges:
             lows.insert(at, number)
             highs.insert(at, number)
 
+    def discard(self, number: int) -> None:
+        """Take one integer out, if it is in."""
+        lows, highs = self._lows, self._highs
+        at = bisect_right(lows, number) - 1
+        if at < 0 or number > highs[at]:
+            return
+        low, high = lows.pop(at), highs.pop(at)
+        for first, last in ((number + 1, high), (low, number - 1)):
+            if first <= last:
+                lows.insert(at, first)
+                highs.insert(at, last)
+
     def pop_first(self) -> tuple[int, int]:
         """Remove and return the lowest range; IndexError if there is none."""
         return self._lows.pop(0), self._highs.pop(0)

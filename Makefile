@@ -31,7 +31,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 check: lint types ## tidy, lint, types, unit and scenario tests; no broker, under a minute
-	$(BIN)/python -m pytest --strict-outcomes -q tests/test_tidy.py $(wildcard tests/unit tests/scenarios)
+	$(BIN)/python -m pytest --strict-outcomes -q tests/test_tidy.py $(wildcard tests/unit tests/golden tests/scenarios)
 
 test: lint types ## everything, on a real Kafka
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 tests

@@ -24,6 +24,7 @@ from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
 from adapter.owner.clock import Clock, ManualClock, SystemClock
+from adapter.owner.storage import Storage
 from adapter.server import kafka_wiring
 from adapter.server.server import Movers, NoMovers, Server
 
@@ -38,11 +39,18 @@ class TestQueueManager:
     __test__ = False  # the name is for people; pytest shall not collect it
 
     def __init__(
-        self, name: str, clock: Clock, ledger: Callable[[], Ledger], movers: Movers, limits: Limits
+        self,
+        name: str,
+        clock: Clock,
+        ledger: Callable[[], Ledger],
+        movers: Movers,
+        limits: Limits,
+        storage: Callable[[], Storage | None] = lambda: None,
     ) -> None:
         self.name = name
         self._clock = clock
         self._make_ledger = ledger
+        self._make_storage = storage
         self._movers = movers
         self._limits = limits
         self._server: Server | None = None
@@ -105,7 +113,10 @@ class TestQueueManager:
         self._loop.close()
 
     async def _start(self) -> Server:
-        server = Server(self.name, self._make_ledger(), self._clock, self._movers, self._limits)
+        storage = self._make_storage()
+        server = Server(
+            self.name, self._make_ledger(), self._clock, self._movers, self._limits, storage
+        )
         self._address = await server.start(*self._address)
         return server
 
@@ -159,13 +170,14 @@ def queue_manager(
     if "max_uncommitted_messages" in settings:
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
     parts = _in_memory(name) if bootstrap_servers is None else _on_kafka(name, bootstrap_servers)
-    ledger, movers = parts
+    ledger, movers, storage = parts
     manager = TestQueueManager(
         name,
         ManualClock() if clock == "manual" else SystemClock(),
         ledger,
         movers,
         Limits(**settings),
+        storage,
     )
     try:
         manager.start()
@@ -174,15 +186,20 @@ def queue_manager(
         manager.close()
 
 
-def _in_memory(name: str) -> tuple[Callable[[], Ledger], Movers]:
+Parts = tuple[Callable[[], Ledger], Movers, Callable[[], Storage | None]]
+
+
+def _in_memory(name: str) -> Parts:
+    """Everything stays in memory: there are no topics to read it back from."""
     log = MemoryLog(f"{name} in memory")
-    return lambda: MemoryLedger(log), NoMovers()
+    return lambda: MemoryLedger(log), NoMovers(), lambda: None
 
 
-def _on_kafka(name: str, bootstrap_servers: str) -> tuple[Callable[[], Ledger], Movers]:
+def _on_kafka(name: str, bootstrap_servers: str) -> Parts:
     settings = kafka_wiring.KafkaSettings(bootstrap_servers=bootstrap_servers)
     try:
         wired = kafka_wiring.wire(name, settings)
     except kafka_wiring.TopicError as error:
         raise StartError(str(error), name) from error
-    return wired.ledger, wired.mover_thread()
+    movers = wired.mover_thread()
+    return wired.ledger, movers, lambda: wired.storage(movers)

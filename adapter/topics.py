@@ -109,6 +109,13 @@ def ledger_spec(name: str) -> TopicSpec:
     )
 
 
+def snapshots_spec(name: str) -> TopicSpec:
+    """Snapshots: one partition; the queue manager deletes the older ones itself."""
+    return TopicSpec(
+        name=name, partitions=1, settings={**KEPT, "message.timestamp.type": "CreateTime"}
+    )
+
+
 def queue_spec(name: str, lanes: int) -> TopicSpec:
     """A queue's topic: one partition for each lane, stamped with put times.
 

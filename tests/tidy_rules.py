@@ -29,7 +29,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "ledger": "",
         "topics": "errors format.names ledger.failures ledger.kafka_settings ledger.port",
         "kafka": "errors format core.model.message client.message",
-        "owner": "core format ledger.port errors config",
+        "owner": "core format ledger.port ledger.snapshots ledger.failures ledger.kafka_settings "
+        "errors config",
         "movers": "core format ledger topics errors config launch",
         "wire": "core.commands core.model.message core.model.session core.reasons core.results "
         "core.attributes errors",
@@ -67,7 +68,8 @@ NO_WORLD = frozenset(
     {"asyncio", "datetime", "logging", "random", "secrets", "socket", "threading", "time", "uuid"}
 )
 NO_WORLD_ROOMS = frozenset({"format"})
-CLOCK = "adapter.owner.clock"  # the only reader of a clock in the rooms that decide by time
+# The only readers of a clock in the rooms that decide by time; the second waits for Kafka.
+CLOCKS = frozenset({"adapter.owner.clock", "adapter.owner.pages"})
 
 # Modules that are started by name, or that users import.
 ENTRY_POINTS = frozenset({"adapter.cli.main", "adapter.testing", "adapter.kafka"})
@@ -185,7 +187,7 @@ def libraries(source: Source) -> list[str]:
             continue
         pure = room in PURE_ROOMS and library not in PURE_LIBRARIES
         world = room in NO_WORLD_ROOMS and library in NO_WORLD
-        clock = room == "owner" and library in {"time", "datetime"} and source.module != CLOCK
+        clock = room == "owner" and library in {"time", "datetime"} and source.module not in CLOCKS
         alone = source.module in STANDS_ALONE and library not in {
             "confluent_kafka",
             "fastavro",

@@ -1,36 +1,36 @@
-"""mqk ledger show: what happened on a queue manager, entry by entry, straight from its ledger.
+"""mqk ledger: show what happened on a queue manager, entry by entry; the rest is in backups.
 
-It reads as every reader of the ledger does (the same rule says which records count) but shows the
+Show reads as every reader of the ledger does (the same rule says which records count) but shows the
 others too. It needs Kafka, not the queue manager.
 """
 
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import msgspec
 
-from adapter.cli import explain, failures, options, output
+from adapter.cli import backups, explain, failures, options, output
 from adapter.cli.explain import Shown
 from adapter.format import names
 from adapter.ledger.envelope import NewerVersion
-from adapter.ledger.kafka_reader import Source
 from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.port import LedgerError, LedgerMismatch, LedgerUnavailable
+from adapter.ledger.port import LedgerError, LedgerMismatch
+from adapter.ledger.topic_copy import Whole
 from adapter.ledger.validity import Validity
-
-POLL_S = 0.5
-STALL_S = 30.0
-"""Without a record for so long, though there are some: the broker is gone."""
 
 
 @click.group()
 def ledger() -> None:
     """The ledger: everything that happened, in order."""
+
+
+ledger.add_command(backups.verify)
+ledger.add_command(backups.backup)
+ledger.add_command(backups.restore)
 
 
 @ledger.command()
@@ -79,24 +79,8 @@ def show(
 def read(settings: LedgerSettings) -> Iterator[Shown]:
     """Read the ledger from its start to the end that it has now."""
     validity = Validity()
-    with Source(settings) as source:
-        source.check_topic()
-        following, end = source.bounds()
-        source.start(following)
-        heard_s = time.monotonic()
-        while following < end:
-            for message in source.take(POLL_S):
-                heard_s = time.monotonic()
-                offset = message.offset()
-                assert offset is not None, "a record that was read has an offset"
-                following = offset + 1
-                if offset < end:
-                    time_ms = message.timestamp()[1]
-                    yield _judged(settings.topic, validity, offset, time_ms, message.value())
-            if time.monotonic() - heard_s > STALL_S:
-                raise LedgerUnavailable(
-                    f"{settings.topic}: nothing came for {STALL_S:.0f} s; check that Kafka runs"
-                )
+    for raw in Whole(settings).records():
+        yield _judged(settings.topic, validity, raw.offset, raw.time_ms, raw.value)
 
 
 def _judged(

@@ -7,13 +7,23 @@ falls back to plain text by itself when the output is no terminal.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
 import msgspec
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
+
+Step = Callable[[], None]
 
 WIDTH_PLAIN = 120
 """Where nobody can tell the width: wide enough for every table of ours, so that nothing wraps."""
@@ -63,3 +73,15 @@ def cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.1f}"
     return "" if value is None else str(value)
+
+
+@contextmanager
+def progress(label: str, total: int) -> Iterator[Step]:
+    """A bar on standard error, if that is a terminal; call what it gives for each step."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        console=console(errors=True), disable=not sys.stderr.isatty(), transient=True,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task(label, total=total)
+        yield lambda: bar.advance(task)

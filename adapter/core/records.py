@@ -130,6 +130,8 @@ class QueueDeleted(Struct):
 
     name: str
     logged: bool = True
+    taken: list[Stored] = []
+    """What was on it and is not persistent, kept while the record may prove void."""
 
 
 class SessionOpened(Struct):

@@ -68,6 +68,11 @@ def events_topic(queue_manager: str, prefix: str = PREFIX) -> str:
     return f"{prefix}.{escape(queue_manager, dots=True)}.events"
 
 
+def snapshots_topic(queue_manager: str, prefix: str = PREFIX) -> str:
+    """Name the topic of a queue manager's snapshots."""
+    return f"{prefix}.{escape(queue_manager, dots=True)}.snapshots"
+
+
 def progress_topic(queue_manager: str, prefix: str = PREFIX) -> str:
     """Name the topic of the movers' progress."""
     return f"{prefix}.{escape(queue_manager, dots=True)}.progress"

@@ -75,6 +75,7 @@ class MemoryLog:
         self._first = 0
         self._armed: dict[int, str] = {}
         self._appends = 0
+        self._late: list[bytes] = []
         self._grown = threading.Condition()
 
     @property
@@ -90,10 +91,17 @@ class MemoryLog:
     def write(self, value: bytes) -> int:
         """Write any bytes at the end, as anybody with access to a topic can; their offset."""
         with self._grown:
-            newest_ms = self._records[-1].time_ms if self._records else 0
-            self._records.append(Record(max(newest_ms, self._clock_ms()), value))
+            offset = self.end
+            late, self._late = self._late, []
+            for one in (value, *late):
+                newest_ms = self._records[-1].time_ms if self._records else 0
+                self._records.append(Record(max(newest_ms, self._clock_ms()), one))
             self._grown.notify_all()
-            return self.end - 1
+            return offset
+
+    def write_late(self, value: bytes) -> None:
+        """Let bytes arrive behind the next ones, as a request that was given up may."""
+        self._late.append(value)
 
     def read(self, offset: int, end: int) -> list[Record]:
         """The records from offset up to end, that excluded; less if the log has less."""
@@ -120,6 +128,10 @@ class MemoryLog:
         if fault not in FAULTS:
             raise ValueError(f"no fault {fault!r}: they are {', '.join(FAULTS)}")
         self._armed[self._appends + at] = fault
+
+    def disarm(self) -> None:
+        """Let all appends that are still to come go well."""
+        self._armed.clear()
 
     def next_fault(self) -> str:
         """Count an append; the name of the fault that it meets, or ""."""
@@ -306,6 +318,12 @@ def meet_lost_after_durable(ledger: MemoryLedger, n: int, value: bytes) -> None:
     ledger.failed(n)
 
 
+def meet_doubtful(ledger: MemoryLedger, n: int, value: bytes) -> None:
+    """Reported as doubtful, and written only behind what is written next: mostly a take-over."""
+    ledger.log.write_late(value)
+    ledger.failed(n)
+
+
 def meet_duplicate(ledger: MemoryLedger, n: int, value: bytes) -> None:
     """Written twice, as by a producer whose batch timed out; the first is reported."""
     ledger.written(n, value)
@@ -344,6 +362,7 @@ FAULTS: Mapping[str, Callable[[MemoryLedger, int, bytes], None]] = MappingProxyT
         "": meet_nothing,
         "lost before durable": meet_lost_before_durable,
         "lost after durable": meet_lost_after_durable,
+        "doubtful": meet_doubtful,
         "duplicate": meet_duplicate,
         "hole": meet_hole,
         "rival owner": meet_rival,

@@ -11,8 +11,10 @@ from adapter.core import dispatch
 from adapter.core.model.manager import Limits, QueueManager
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
-from adapter.core.records import MessagesDiscarded, Record, UnitCommitted
+from adapter.core.model.session import Session
+from adapter.core.records import MessagesDiscarded, QueueDeleted, Record, UnitCommitted
 from adapter.core.results import Messages, Refused, Result
+from adapter.core.rules.unit import unit_number
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Entry, Ledger, LedgerMismatch, Taken
@@ -120,14 +122,13 @@ def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
     """
     never_put, got_back = _undone(void)
     brought = 0
-    for queue in old.queues.values():
-        target = new.queues.get(queue.name)
-        if target is None or target.incarnation != queue.incarnation:
-            continue
-        soft = [stored for stored in queue.stored.values() if stored.place[2]]
-        soft += got_back.get(queue.name, [])
+    for target in new.queues.values():
+        soft = got_back.get(target.name, [])
+        queue = old.queues.get(target.name)
+        if queue is not None and queue.incarnation == target.incarnation:
+            soft += [stored for stored in queue.stored.values() if stored.place[2]]
         for stored in sorted(soft, key=lambda stored: stored.place):
-            if (queue.name, *stored.place) not in never_put:
+            if (target.name, *stored.place) not in never_put:
                 _bring(new, target, stored)
                 brought += 1
     _bring_outcomes(old, new, void)
@@ -139,6 +140,8 @@ def _undone(void: list[Record]) -> tuple[set[tuple[str, int, int, int]], dict[st
     never_put: set[tuple[str, int, int, int]] = set()
     got_back: dict[str, list[Stored]] = {}
     for record in void:
+        if isinstance(record, QueueDeleted):
+            got_back.setdefault(record.name, []).extend(record.taken)
         if record.logged or not isinstance(record, (UnitCommitted, MessagesDiscarded)):
             continue
         if isinstance(record, UnitCommitted):
@@ -184,9 +187,20 @@ def _bring_outcomes(old: QueueManager, new: QueueManager, void: list[Record]) ->
         if kept is None:
             continue
         kept.issued = max(kept.issued, session.issued)
+        _bring_units(session, kept, void)
         for number, result in session.outcomes.items():
             if number not in kept.outcomes and (ident, number) not in never and _moved(result):
                 kept.outcomes[number] = result
+
+
+def _bring_units(old: Session, new: Session, void: list[Record]) -> None:
+    """Keep which units were committed that the ledger need not know: nothing of them persists."""
+    for record in void:
+        if isinstance(record, UnitCommitted) and record.verb == "commit":
+            number = unit_number(record.unit)
+            if record.unit.startswith(new.ident) and number not in new.committed:
+                old.committed.discard(number)
+    new.committed, new.forgotten = old.committed, max(old.forgotten, new.forgotten)
 
 
 def _moved(result: Result) -> bool:

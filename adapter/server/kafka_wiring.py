@@ -13,12 +13,22 @@ from adapter.errors import StartError
 from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import Ledger, LedgerError
 from adapter.movers.process import MoverProcess
 from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
-from adapter.server.server import Movers
-from adapter.topics import TopicError, Topics, TopicSettings, ledger_spec, settings_for
+from adapter.owner.pages import KafkaPageReader
+from adapter.owner.storage import Storage
+from adapter.server.server import Movers, copied
+from adapter.topics import (
+    TopicError,
+    Topics,
+    TopicSettings,
+    ledger_spec,
+    settings_for,
+    snapshots_spec,
+)
 
 __all__ = ["KafkaSettings", "LedgerError", "TopicError", "Wired", "wire"]
 
@@ -58,6 +68,21 @@ class Wired:
             )
         )
 
+    def storage(self, movers: Movers) -> Storage:
+        """Make what the queue manager keeps beside its ledger."""
+        settings = self._settings
+        return Storage(
+            snapshots=KafkaSnapshots(
+                LedgerSettings(
+                    bootstrap_servers=settings.bootstrap_servers,
+                    topic=names.snapshots_topic(self._name),
+                    client=settings.options,
+                )
+            ),
+            pages=KafkaPageReader(self._name, settings.bootstrap_servers, settings.options),
+            copied=lambda: copied(movers),
+        )
+
     def movers(self) -> Movers:
         """Make the process that copies from the ledger to the topics."""
         return MoverProcess(self._mover_settings())
@@ -84,8 +109,8 @@ def wire(name: str, settings: KafkaSettings) -> Wired:
         allowed = f"a name has 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
         raise StartError(f"{name!r} is no name for a queue manager: {allowed}", name)
     topics = _topic_settings(settings)
-    ledger = ledger_spec(names.ledger_topic(name))
-    Topics(settings.bootstrap_servers, topics, settings.options).ensure([ledger])
+    specs = [ledger_spec(names.ledger_topic(name)), snapshots_spec(names.snapshots_topic(name))]
+    Topics(settings.bootstrap_servers, topics, settings.options).ensure(specs)
     return Wired(name, settings, topics)
 
 

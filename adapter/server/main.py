@@ -63,7 +63,9 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
     name = settings.queue_manager
     try:
         wired = await loop.run_in_executor(None, kafka_wiring.wire, name, settings.kafka)
-        server = Server(name, wired.ledger(), SystemClock(), wired.movers())
+        movers = wired.movers()
+        storage = wired.storage(movers)
+        server = Server(name, wired.ledger(), SystemClock(), movers, storage=storage)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, server.stopping.set)
         host, port = await server.start(settings.host, settings.port)

@@ -14,8 +14,11 @@ from adapter.core.results import Refused
 from adapter.ledger.port import Ledger
 from adapter.owner.clock import Clock
 from adapter.owner.owner import Owner
+from adapter.owner.storage import Copied, Storage
 from adapter.server.listener import Listener
 
+STREAM = "stream"
+"""The name of the mover that copies messages."""
 MOVER_CHECK_S = 0.5
 """How often the movers are looked at: a dead one is started again after this."""
 
@@ -40,6 +43,14 @@ class Movers(Protocol):
     def statistics(self) -> dict[str, dict[str, int]]:
         """Return the figures of each mover, by its name; never waits."""
         ...
+
+
+def copied(movers: Movers) -> Copied:
+    """Say how far the ledger has been copied."""
+    figures = movers.statistics()
+    if STREAM not in figures:
+        return Copied()
+    return Copied(figures[STREAM]["position"], min(one["written"] for one in figures.values()))
 
 
 class NoMovers:
@@ -70,6 +81,7 @@ class Server:
         clock: Clock,
         movers: Movers,
         limits: Limits | None = None,
+        storage: Storage | None = None,
     ) -> None:
         self.name = name
         self.stopping = asyncio.Event()
@@ -77,7 +89,7 @@ class Server:
         self._mover_failures = 0
         self._watch: asyncio.Task[None] | None = None
         self.listener = Listener(name, clock, self.stopping.set)
-        self.owner = Owner(name, ledger, clock, self.listener, limits)
+        self.owner = Owner(name, ledger, clock, self.listener, limits, storage)
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
         """Open the port, take the ledger over, serve; returns the address in use."""

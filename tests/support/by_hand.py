@@ -11,6 +11,7 @@ import msgspec
 
 from adapter.core import commands as c
 from adapter.core import dispatch
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager, Reply
 from adapter.core.records import Record
 from adapter.core.results import Refused
@@ -138,6 +139,9 @@ class ByHand(Core):
             key = (connection, reply.request)
             assert key not in self.answers, f"request {key} was answered twice"
             self.answers[key] = reply.result
+
+    def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
+        raise AssertionError(f"nothing leaves memory here: {needed}")
 
     def close(self, connection: int, told: Refused) -> None:
         """Keep which connection was closed."""

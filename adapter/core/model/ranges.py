@@ -74,6 +74,11 @@ class Ranges:
             lows.insert(at + 1, number + 1)
             highs.insert(at + 1, high)
 
+    def discard(self, number: int) -> None:
+        """Take one integer out, if it is in."""
+        if number in self:
+            self.remove(number)
+
     def at_or_after(self, number: int) -> int | None:
         """Return the lowest integer that is not below this one, if there is any."""
         at = bisect_right(self._lows, number) - 1

@@ -203,7 +203,8 @@ def apply_queue_altered(qm: QueueManager, record: QueueAltered) -> None:
 
 def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> None:
     """Forget the queue and what was on it."""
-    del qm.queues[record.name]
+    queue = qm.queues.pop(record.name)
+    record.taken = [stored for stored in queue.stored.values() if stored.place[2]]
 
 
 def apply_queue_purged(qm: QueueManager, record: QueuePurged) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import Place
 from adapter.core.records import Record
 from adapter.core.rules import get, pages, session
 
@@ -15,6 +16,7 @@ SESSIONS_EVERY_MS = 60_000
 def expired_messages(qm: QueueManager, now_ms: int) -> list[Record]:
     """Discard messages whose time is over; one held by a unit is looked at when it returns."""
     records: list[Record] = []
+    met: set[tuple[str, Place]] = set()  # what came back when its time was over is noted twice
     for _ in range(EXPIRIES_PER_TICK):
         if not qm.expiries or qm.expiries[0][0] > now_ms:
             break
@@ -23,7 +25,8 @@ def expired_messages(qm: QueueManager, now_ms: int) -> list[Record]:
             continue
         queue, place = found
         stored = queue.stored.get(place)
-        if stored is not None and not stored.locked:
+        if stored is not None and not stored.locked and (queue.name, place) not in met:
+            met.add((queue.name, place))
             records += get.discarded(queue, [stored])
     return records
 

@@ -51,6 +51,7 @@ def test_a_pumped_ledger_reports_once_for_all(log: MemoryLog) -> None:
     [
         ("lost before durable", [1, 2], [b"1", b"2"]),
         ("lost after durable", [1, 2], [b"1", b"2", b"3"]),
+        ("doubtful", [1, 2], [b"1", b"2"]),
         ("rival owner", [1, 2], [b"1", b"2"]),
         ("corrupt tail", [1, 2], [b"1", b"2"]),
     ],
@@ -86,6 +87,27 @@ def test_appends_behind_a_failure_that_is_not_yet_known(log: MemoryLog) -> None:
         assert owner.events[0] == 1
         assert len(owner.events) == 2
         assert Owner(log).replayed == replayed
+
+
+def test_a_doubtful_entry_lands_behind_the_next_take_over_and_counts_for_nobody(
+    log: MemoryLog,
+) -> None:
+    owner = Owner(log)
+    log.arm("doubtful")
+    owner.ledger.append(b"late")
+    next_owner = Owner(log)
+    assert log.end == 3, "the record was written"
+    next_owner.ledger.append(b"1")
+    assert next_owner.events == [1]
+    assert Owner(log).replayed == [b"1"]
+
+
+def test_faults_can_be_disarmed(log: MemoryLog) -> None:
+    owner = Owner(log)
+    log.arm("lost before durable")
+    log.disarm()
+    owner.ledger.append(b"1")
+    assert owner.events == [1]
 
 
 def test_a_hole_is_known_only_after_the_next_append(log: MemoryLog) -> None:

@@ -13,7 +13,7 @@ from adapter.core.model.message import Message
 from adapter.core.reasons import Reason
 from adapter.core.results import Messages, PutDone, Refused, Result
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.port import Entry, LedgerUnavailable, Taken
+from adapter.ledger.port import Entry, LedgerUnavailable, Position, Taken
 from adapter.owner import owner as owner_module
 from adapter.owner.clock import Clock, ManualClock, SystemClock
 from adapter.owner.lifecycle import State
@@ -261,11 +261,17 @@ class Slow(MemoryLedger):
         self.go = threading.Event()
         self.taking = self.closed_meanwhile = False
 
-    def take_over(self, owner: bytes, who: str, replay: Callable[[Entry], None], after: Position | None = None) -> Taken:
+    def take_over(
+        self,
+        owner: bytes,
+        who: str,
+        replay: Callable[[Entry], None],
+        after: Position | None = None,
+    ) -> Taken:
         self.taking = True
         self.go.wait(WAIT_S)
         self.taking = False
-        return super().take_over(owner, who, replay)
+        return super().take_over(owner, who, replay, after)
 
     def close(self) -> None:
         self.closed_meanwhile = self.closed_meanwhile or self.taking

@@ -6,7 +6,7 @@ from adapter.core import commands as c
 from adapter.core import records as r
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason
-from adapter.core.results import Messages, PutDone, Refused, Resumed
+from adapter.core.results import Messages, PutDone, Refused, Resumed, UnitOutcome
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.owner.replay import LedgerUnreadableError, take_over
@@ -120,6 +120,44 @@ def test_a_put_that_did_not_happen_is_not_carried_over() -> None:
     assert bodies == [b"before"]
     resume(back)
     assert back.refused(c.Commit(unit)) is Reason.BACKED_OUT
+
+
+def test_which_units_were_committed_is_known_even_of_those_without_persistent_messages() -> None:
+    client = client_by_hand()
+    owner = owner_of(client)
+    units = [client.begin() for _ in range(3)]
+    client.put("soft", unit=units[0], persistence=0)
+    client.do(c.Commit(units[0]))
+    client.put("never", unit=units[1], persistence=0)
+    client.put("never", unit=units[1])
+    client.put("never", unit=units[2])
+    owner.log.arm("lost before durable")
+    owner.held = True
+    client.send(c.Commit(units[1]))
+    client.send(c.Commit(units[2]))
+    owner.turn()
+    owner.ledger.pump()
+    back = doubt(client)
+    resume(back)
+    states = [back.do(c.AskOutcome(unit)) for unit in units]
+    assert states == [UnitOutcome(state) for state in ("committed", "backed out", "backed out")]
+
+
+@pytest.mark.parametrize("defined_again", [False, True])
+def test_a_deletion_that_did_not_happen_loses_nothing(defined_again: bool) -> None:
+    client = client_by_hand("Q", "T")
+    client.put("soft", handle=2, persistence=0)
+    client.do(c.Close(2))
+    owner = owner_of(client)
+    owner.log.arm("lost before durable")
+    owner.held = True
+    client.send(c.DeleteQueue("T", purge=True))
+    if defined_again:
+        client.send(c.DefineQueue("T"))
+    owner.turn()
+    owner.ledger.pump()
+    doubt(client)
+    assert [stored.message.body for stored in owner.queue("T").in_order()] == [b"soft"]
 
 
 def test_a_put_that_happened_is_carried_over() -> None:

@@ -10,13 +10,17 @@ from adapter.core.model.ranges import Ranges
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.integers(0, 20), max_size=30))
-def test_it_is_a_set(numbers: list[int]) -> None:
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 3)), max_size=30))
+def test_it_is_a_set(steps: list[tuple[int, int]]) -> None:
     ranges = Ranges()
     model: set[int] = set()
-    for number in numbers:
-        ranges.add(number)
-        model.add(number)
+    for number, kind in steps:
+        if kind:
+            ranges.add(number)
+            model.add(number)
+        else:
+            ranges.discard(number)
+            model.discard(number)
         spans = ranges.spans()
         assert {each for low, high in spans for each in range(low, high + 1)} == model
         assert all(before[1] + 1 < after[0] for before, after in itertools.pairwise(spans)), spans

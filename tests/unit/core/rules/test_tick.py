@@ -77,3 +77,15 @@ def test_sessions_are_looked_at_once_a_minute() -> None:
     assert client.session in core.qm.sessions
     core.advance(30.0)
     assert client.session not in core.qm.sessions
+
+
+def test_a_message_that_is_backed_out_when_its_time_is_over_is_discarded_once() -> None:
+    """It may come back before the tick has looked at it."""
+    client = client_on()
+    client.put("a", expiry_ms=10)
+    unit = client.begin()
+    assert client.get(unit) == ["a"]
+    client.core.now_ms += 10
+    client.do(c.Backout(unit))
+    client.core.advance(0.0)
+    assert client.core.queue().depth == 0

@@ -1,0 +1,111 @@
+"""Looking for what is wrong in a ledger: `mqk ledger verify`.
+
+Every record goes the way that it goes when an owner starts: the rule that says what counts, the
+format, and replay into a core of its own. It must not know where records come from.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from adapter.cli.explain import MEANING
+from adapter.core import dispatch
+from adapter.core import records as r
+from adapter.core.model.manager import QueueManager
+from adapter.format import descriptor, entries
+from adapter.format.schemas import UnreadableError
+from adapter.ledger.backup import Raw
+from adapter.ledger.envelope import OWNER_BYTES, NewerVersion
+from adapter.ledger.validity import Validity, Verdict
+from adapter.owner.replay import UNFIT
+
+HARMLESS = frozenset({Verdict.DUPLICATE, Verdict.VOID})
+"""What failures leave behind, and the rule that says what counts is there for."""
+
+
+class Finding(Struct, frozen=True):
+    """Something that is not as usual. anomaly: it must not be; else it is only told."""
+
+    offset: int
+    anomaly: bool
+    text: str
+
+
+class Verifier:
+    """Takes a ledger's records in order, and finds what is wrong with them."""
+
+    def __init__(self, name: str) -> None:
+        self.qm = QueueManager(name, bytes(OWNER_BYTES))
+        self.records = self.entries = self.owners = self.anomalies = 0
+        self._next = 0
+        self._validity = Validity()
+        self._reader = descriptor.Reader()
+        self._seqs: dict[tuple[str, int], int] = {}
+        self._replayable = True
+
+    def take(self, raw: Raw) -> list[Finding]:
+        """Take the next record; what is to be said about it."""
+        found: list[Finding] = []
+        if raw.offset != self._next:
+            gap = f"the records from offset {self._next} on are missing: {raw.offset} comes next"
+            found.append(Finding(self._next, True, gap))
+        self._next = raw.offset + 1
+        self.records += 1
+        try:
+            found += self._judge(raw)
+        except NewerVersion as newer:
+            found.append(Finding(raw.offset, True, str(newer)))
+        self.anomalies += sum(one.anomaly for one in found)
+        return found
+
+    def _judge(self, raw: Raw) -> list[Finding]:
+        verdict, envelope = self._validity.judge_value(raw.value)
+        if verdict is Verdict.OWNER_CHANGED:
+            self.owners += 1
+            return []
+        if verdict is not Verdict.VALID or envelope is None:
+            return [Finding(raw.offset, verdict not in HARMLESS, MEANING[verdict])]
+        self.entries += 1
+        return [Finding(raw.offset, True, text) for text in self._read(envelope.payload)]
+
+    def _read(self, payload: bytes) -> list[str]:
+        try:
+            records = entries.decode(payload, self._reader)
+        except UnreadableError as problem:
+            return [f"unreadable: {problem}"]
+        except UNFIT as problem:
+            return [f"unreadable: {problem!r}"]
+        problems = []
+        for record in records:
+            problems += self._numbering(record)
+            problems += self._replay(record)
+        return problems
+
+    def _replay(self, record: r.Record) -> list[str]:
+        """Apply a record; behind one that cannot be applied, nothing else can be judged by it."""
+        if not self._replayable:
+            return []
+        try:
+            dispatch.replay(self.qm, record)
+        except UNFIT as problem:
+            self._replayable = False
+            kind = type(record).__name__
+            return [f"{kind} cannot be applied: {problem!r}; what follows is not replayed"]
+        return []
+
+    def _numbering(self, record: r.Record) -> list[str]:
+        """Whether the messages of every lane are numbered densely."""
+        if isinstance(record, r.QueueDefined | r.QueueDeleted):
+            self._seqs = {at: seq for at, seq in self._seqs.items() if at[0] != record.name}
+        if not isinstance(record, r.UnitCommitted):
+            return []
+        problems = []
+        for put in record.puts:
+            wanted = self._seqs.get((put.queue, put.lane), 1)
+            if put.seq != wanted:
+                problems.append(
+                    f"a message on {put.queue}, lane {put.lane}, has seq {put.seq}, and {wanted} "
+                    "comes next"
+                )
+            self._seqs[put.queue, put.lane] = put.seq + 1
+        return problems

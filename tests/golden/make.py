@@ -1,0 +1,48 @@
+"""Writes the golden ledger of this release: `python -m tests.golden.make NAME`, from the top.
+
+Run it before a release that writes records of a new kind or shape, with a name that is new; the
+ledgers of former releases stay, and every release replays them all.
+"""
+
+import json
+import sys
+import typing
+from pathlib import Path
+
+from adapter.cli.backups import versions
+from adapter.cli.verify import Verifier
+from adapter.core.records import Record
+from adapter.format import entries, names
+from adapter.ledger import backup
+from tests.golden.state import state
+from tests.golden.story import records, tell
+from tests.support.core import START_MS
+
+MANAGER = "GOLDEN"
+HERE = Path(__file__).parent
+
+
+def make(name: str) -> None:
+    """Write NAME.backup and NAME.json."""
+    told = {type(record) for entry in tell() for record in entries.decode(entry)}
+    missing = [kind.__name__ for kind in typing.get_args(Record) if kind not in told]
+    assert not missing, f"the story does not tell of {missing}"
+    ledger = records()
+    header = backup.Header(
+        queue_manager=MANAGER,
+        topic=names.ledger_topic(MANAGER),
+        first=0,
+        end=len(ledger),
+        made_ms=START_MS,
+        versions=versions(),
+    )
+    backup.write(HERE / f"{name}.backup", header, ledger)
+    verifier = Verifier(MANAGER)
+    for raw in ledger:
+        assert not any(one.anomaly for one in verifier.take(raw))
+    text = json.dumps(state(verifier.qm), indent=1)
+    (HERE / f"{name}.json").write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    make(sys.argv[1])

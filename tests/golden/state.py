@@ -1,0 +1,68 @@
+"""What a queue manager knows, as plain data: to compare it with what it knew in another release."""
+
+from typing import Any
+
+import msgspec
+
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import Stored
+from adapter.core.model.queue import Queue
+from adapter.core.model.session import Session
+
+
+def state(qm: QueueManager) -> dict[str, Any]:
+    """All hard state. Bytes: in hexadecimal, bodies as text."""
+    return {
+        "queues": {name: _queue(queue) for name, queue in sorted(qm.queues.items())},
+        "sessions": {one.ident.hex(): _session(one) for one in qm.sessions.values()},
+    }
+
+
+def _queue(queue: Queue) -> dict[str, Any]:
+    return {
+        "incarnation": queue.incarnation,
+        "attributes": msgspec.to_builtins(queue.attributes),
+        "depth": queue.depth,
+        "next_seqs": [lane.next_seq for lane in queue.lanes],
+        "messages": [_message(stored) for stored in queue.in_order()],
+    }
+
+
+def _message(stored: Stored) -> dict[str, Any]:
+    fields = msgspec.structs.asdict(stored.message)
+    return {
+        "place": list(stored.place),
+        "unit": stored.unit.hex(),
+        "unit_index": stored.unit_index,
+        "unit_size": stored.unit_size,
+        "queue_unit_index": stored.queue_unit_index,
+        "queue_unit_size": stored.queue_unit_size,
+        "backout_count": stored.backout_count,
+        **{name: _plain(value) for name, value in fields.items()},
+        "body": stored.message.body.decode(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, msgspec.Struct):
+        return _plain(msgspec.structs.asdict(value))
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return value
+
+
+def _session(session: Session) -> dict[str, Any]:
+    return {
+        "issued": session.issued,
+        "outcomes": {str(number): _outcome(one) for number, one in session.outcomes.items()},
+        "committed": [number for number in range(100) if session.is_committed(number)],
+        "fenced": [number for number in range(100) if number in session.fenced],
+    }
+
+
+def _outcome(result: Any) -> dict[str, Any]:
+    return {"is": type(result).__name__, **_plain(msgspec.structs.asdict(result))}

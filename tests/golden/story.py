@@ -1,0 +1,123 @@
+"""What happened on the queue manager of the golden ledger: something of everything.
+
+A story is only ever told once: the ledger that it gave is kept, and later releases replay it. Tell
+the next one beside it when records are new.
+"""
+
+from typing import Any
+
+from adapter.core import commands as c
+from adapter.core.model.message import Message
+from adapter.ledger.backup import Raw
+from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from tests.support.core import START_MS, Client, Core
+
+FIRST_OWNER = bytes(range(16))
+SECOND_OWNER = bytes(range(16, 32))
+
+
+def tell() -> list[bytes]:
+    """Let everything happen that a ledger can hold; its entries."""
+    core = Core()
+    client = core.connect()
+    _queues(client)
+    _messages(client)
+    _units(client)
+    _sessions(core, client)
+    return core.entries
+
+
+def _queues(client: Client) -> None:
+    client.define("ORDERS", backout_threshold=3, backout_requeue_queue="ORDERS.BACKOUT")
+    client.define("ORDERS.BACKOUT", msg_delivery_sequence="FIFO", def_priority=2)
+    client.define("SMALL", max_depth=1)
+    client.define("HARD", harden_get_backout=True)
+    client.define("AGAIN")
+    client.open("AGAIN", handle=9)
+    client.put("of the first incarnation", handle=9)
+    client.do(c.Close(9))
+    client.do(c.DeleteQueue("AGAIN", purge=True))
+    client.define("AGAIN", max_message_length=1000)
+    client.do(c.AlterQueue("AGAIN", {"inhibit_get": True}))
+    names = ("ORDERS", "ORDERS.BACKOUT", "SMALL", "HARD", "AGAIN")
+    for handle, name in enumerate(names, 1):
+        client.open(name, handle=handle)
+
+
+def _messages(client: Client) -> None:
+    everything: dict[str, Any] = {
+        "correlation_id": b"c" * 24,
+        "group_id": b"g" * 24,
+        "group_seq": 2,
+        "last_in_group": True,
+        "format": "MQSTR",
+        "message_type": 1,
+        "report": 3,
+        "feedback": 4,
+        "reply_to": "REPLIES",
+        "reply_to_queue_manager": "QM2",
+        "user": "me",
+        "application": "a story",
+        "properties": {
+            "colour": "red",
+            "count": 7,
+            "exact": True,
+            "raw": b"\x00\xff",
+            "none": None,
+        },
+    }
+    client.put("everything", priority=7, **everything)
+    for priority in (0, 9, 4):
+        client.put(f"priority {priority}", priority=priority)
+    client.put("not persistent", persistence=0)
+    client.put("in its order", priority=9, handle=2)
+    client.put("of the second incarnation", handle=5)
+    client.put("soon gone", handle=4, expiry_ms=1000)
+    client.put("fills it", handle=3)
+    client.do(c.Put(3, [Message(body=b"one too many")]))
+    client.get(handle=1)
+
+
+def _units(client: Client) -> None:
+    backed_out = client.begin()
+    client.get(backed_out, limit=2)
+    client.do(c.Backout(backed_out))
+    hardened = client.begin()
+    client.put("counted when delivered", handle=4)
+    client.get(hardened, handle=4, limit=2)
+    client.do(c.Backout(hardened))
+    mixed = client.begin()
+    client.put("first of three", "second of three", unit=mixed)
+    client.put("third of three", unit=mixed, handle=5, persistence=1)
+    client.get(mixed)
+    client.do(c.Commit(mixed))
+    client.do(c.PurgeQueue("SMALL"))
+    client.do(c.PurgeQueue("SMALL"))
+
+
+def _sessions(core: Core, client: Client) -> None:
+    client.seen(1, 2, 3)
+    gone = core.connect()
+    gone.open_session(core.new_session_id())
+    gone.lose()
+    client.do(c.AskOutcome(client.session + (77).to_bytes(8, "big")))
+    core.advance(4000)
+    client.put("the last", priority=1)
+
+
+def records() -> list[Raw]:
+    """The ledger: two owners, and what failures leave behind between their entries."""
+    entries = tell()
+    half = len(entries) // 2
+    first = [encode(ENTRY, FIRST_OWNER, n, one) for n, one in enumerate(entries[:half], 1)]
+    second = [encode(ENTRY, SECOND_OWNER, n, one) for n, one in enumerate(entries[half:], 1)]
+    values = [
+        encode(OWNER_CHANGED, FIRST_OWNER, 0, b"GOLDEN (process 1)"),
+        *first,
+        first[-1],  # written twice
+        encode(OWNER_CHANGED, SECOND_OWNER, 0, b"GOLDEN (process 2)"),
+        encode(ENTRY, FIRST_OWNER, half + 1, entries[half]),  # of an owner that was deposed
+        *second,
+        encode(ENTRY, SECOND_OWNER, len(second) + 2, entries[-1]),  # behind one that was lost
+    ]
+    return [Raw(offset, START_MS + offset, value) for offset, value in enumerate(values)]

@@ -1,0 +1,104 @@
+"""mqk ledger verify: everything that is wrong in a ledger is found, and nothing else."""
+
+import pytest
+
+from adapter.cli.verify import Finding, Verifier
+from adapter.core import records as r
+from adapter.format import entries
+from adapter.ledger.backup import Raw
+from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from tests.support.core import client_on
+
+OWNER = bytes(range(16))
+OTHER = bytes(16)
+
+
+def changed(owner: bytes = OWNER) -> bytes:
+    return encode(OWNER_CHANGED, owner, 0, b"somebody")
+
+
+def entry(n: int, *records: r.Record, owner: bytes = OWNER) -> bytes:
+    return encode(ENTRY, owner, n, entries.encode(records))
+
+
+def found(*values: bytes | None) -> list[Finding]:
+    verifier = Verifier("QM1")
+    return [
+        one for offset, value in enumerate(values) for one in verifier.take(Raw(offset, 0, value))
+    ]
+
+
+def test_a_ledger_of_every_day_is_in_order() -> None:
+    client = client_on("A", "B")
+    client.put("a")
+    client.put("b")
+    client.get()
+    unit = client.begin()
+    client.put("x", "y", unit=unit, handle=2)
+    verifier = Verifier("QM1")
+    values = [
+        changed(),
+        *(encode(ENTRY, OWNER, n, e) for n, e in enumerate(client.core.entries, 1)),
+    ]
+    assert [verifier.take(Raw(offset, 0, value)) for offset, value in enumerate(values)] == [
+        [] for _ in values
+    ]
+    assert (verifier.owners, verifier.entries) == (1, len(client.core.entries))
+    assert {name: queue.depth for name, queue in verifier.qm.queues.items()} == {"A": 1, "B": 0}
+
+
+def test_what_failures_leave_behind_is_told_and_harmless() -> None:
+    told = found(changed(), entry(1), entry(1), entry(3), entry(1, owner=OTHER))
+    assert [(one.offset, one.anomaly) for one in told] == [(2, False), (3, False), (4, False)]
+    assert told[0].text.startswith("duplicate: ")
+
+
+DEFINED = r.QueueDefined("Q", 0, {})
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (b"hello", "corrupt: no record of a ledger"),
+        (None, "corrupt: no record of a ledger"),
+        (bytes([9]) + entry(2)[1:], "the record has version 9 and this mqk reads version 1"),
+        (encode(ENTRY, OWNER, 2, b"\x01\x02\x44"), "unreadable: entry: "),
+        (encode(ENTRY, OWNER, 2, b"\x07"), "unreadable: entry: schema version 7"),
+        (entry(2, r.QueueDeleted("NONE")), "QueueDeleted cannot be applied: KeyError('NONE'); "),
+    ],
+)
+def test_what_must_not_be_is_an_anomaly(value: bytes | None, words: str) -> None:
+    (one,) = found(changed(), entry(1, DEFINED), value)
+    assert (one.offset, one.anomaly) == (2, True)
+    assert words in one.text
+
+
+def test_the_rest_is_judged_all_the_same() -> None:
+    broken = [r.QueueDeleted("NONE")]
+    told = found(
+        changed(), entry(1, *broken), b"x", entry(2, *broken), encode(ENTRY, OWNER, 3, b"")
+    )
+    assert [one.offset for one in told] == [1, 2, 4], "replay ends with the first that fails"
+
+
+def test_a_record_that_is_missing_is_an_anomaly() -> None:
+    verifier = Verifier("QM1")
+    verifier.take(Raw(0, 0, changed()))
+    (one,) = verifier.take(Raw(3, 0, entry(1)))
+    assert one == Finding(
+        1, anomaly=True, text="the records from offset 1 on are missing: 3 comes next"
+    )
+    assert verifier.anomalies == 1
+
+
+def test_messages_are_numbered_densely() -> None:
+    client = client_on("Q")
+    for body in "abc":
+        client.put(body)
+    kept = [entries.decode(one) for one in client.core.entries]
+    units = [one[0] for one in kept if isinstance(one[0], r.UnitCommitted)]
+    kept.remove([units[1]])
+    told = found(changed(), *(entry(n, *one) for n, one in enumerate(kept, 1)))
+    assert [one.text for one in told if one.anomaly] == [
+        f"a message on Q, lane {units[1].puts[0].lane}, has seq 3, and 2 comes next"
+    ]

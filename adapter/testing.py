@@ -24,7 +24,7 @@ from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
 from adapter.owner.clock import Clock, ManualClock, SystemClock
-from adapter.owner.storage import Storage
+from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
 from adapter.server import kafka_wiring
 from adapter.server.server import Movers, NoMovers, Server
 
@@ -164,13 +164,18 @@ def queue_manager(
     """Run a queue manager in this process.
 
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
-    on; None runs in memory. settings: the fields of core.model.manager.Limits, and
-    max_uncommitted_messages. Raises adapter.errors.StartError if the ledger cannot be had.
+    on; None runs in memory. settings: the fields of core.model.manager.Limits,
+    max_uncommitted_messages, and snapshot_entries of owner.storage.Storage. Raises
+    adapter.errors.StartError if the ledger cannot be had.
     """
     if "max_uncommitted_messages" in settings:
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
-    parts = _in_memory(name) if bootstrap_servers is None else _on_kafka(name, bootstrap_servers)
-    ledger, movers, storage = parts
+    entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
+    ledger, movers, storage = (
+        _in_memory(name)
+        if bootstrap_servers is None
+        else _on_kafka(name, bootstrap_servers, entries)
+    )
     manager = TestQueueManager(
         name,
         ManualClock() if clock == "manual" else SystemClock(),
@@ -195,11 +200,11 @@ def _in_memory(name: str) -> Parts:
     return lambda: MemoryLedger(log), NoMovers(), lambda: None
 
 
-def _on_kafka(name: str, bootstrap_servers: str) -> Parts:
+def _on_kafka(name: str, bootstrap_servers: str, snapshot_entries: int) -> Parts:
     settings = kafka_wiring.KafkaSettings(bootstrap_servers=bootstrap_servers)
     try:
         wired = kafka_wiring.wire(name, settings)
     except kafka_wiring.TopicError as error:
         raise StartError(str(error), name) from error
     movers = wired.mover_thread()
-    return wired.ledger, movers, lambda: wired.storage(movers)
+    return wired.ledger, movers, lambda: wired.storage(movers, snapshot_entries)

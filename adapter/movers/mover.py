@@ -46,7 +46,7 @@ SMALL_BYTES = 1024 * 1024
 GATHER_S = 0.01
 """How long to wait for what came while the mover was busy. Kafka is asked for more when nothing is
 left of what came before, at most 5 ms later, so that entries come many at a time."""
-IDLE_PROGRESS_S = 30.0
+IDLE_PROGRESS_S = 5.0
 """How long the progress over entries without anything to copy may stay unwritten."""
 BACKOFF_S = 0.1
 BACKOFF_S_MAX = 5.0

@@ -8,6 +8,8 @@ ledger that only grows.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 
 import structlog
 
@@ -33,7 +35,9 @@ class Keeping:
         self._cut: Cut | None = None
         self._cut_entries = 0
         self._cut_bytes = 0
-        self._writing: asyncio.Future[None] | None = None
+        self._superfluous = 0
+        """The ledger's offset before which nothing but movers needs anything; 0: nothing to do."""
+        self._working: asyncio.Future[None] | None = None
         self.snapshots = 0
         self.snapshot_failures = 0
 
@@ -47,12 +51,14 @@ class Keeping:
         except LedgerError:
             return  # the term is over, and somebody is about to say so
         self._loop.evict(self._progress.moved_n, copied.parked)
-        if self._writing is not None:
+        if self._working is not None:
             return
-        if self._cut is None:
+        if self._superfluous and copied.kept >= self._superfluous:
+            self._trim()
+        elif self._cut is None:
             self._cut_if_due()
         elif self._progress.moved_n >= self._cut.n and not copied.parked:
-            self._write(self._cut)
+            self._work(partial(publish, self._cut, self._storage.snapshots), self._written)
 
     def _cut_if_due(self) -> None:
         loop, storage = self._loop, self._storage
@@ -65,29 +71,37 @@ class Keeping:
             self._cut = Cut(*loop.cut(), after)
             self._cut_entries, self._cut_bytes = loop.entries, loop.bytes
 
-    def _write(self, cut: Cut) -> None:
-        storage = self._storage
-        copied = storage.copied()
-        self._writing = asyncio.get_running_loop().run_in_executor(
-            None, publish, cut, storage.snapshots, self._ledger, copied
-        )
-        self._writing.add_done_callback(self._written)
+    def _trim(self) -> None:
+        """Delete what the last snapshot stands for and every mover has recorded as copied."""
+        before, self._superfluous = self._superfluous, 0
+        self._work(partial(self._ledger.trim, before), lambda: None)
 
-    def _written(self, writing: asyncio.Future[None]) -> None:
-        self._writing = None
-        self._cut = None
-        if writing.cancelled():
+    def _work(self, work: Callable[[], None], done: Callable[[], None]) -> None:
+        """Do something that blocks; one thing at a time."""
+        self._working = asyncio.get_running_loop().run_in_executor(None, work)
+        self._working.add_done_callback(partial(self._worked, done))
+
+    def _worked(self, done: Callable[[], None], working: asyncio.Future[None]) -> None:
+        self._working = None
+        if working.cancelled():
             return
-        failure = writing.exception()
+        failure = working.exception()
         if failure is None:
-            self.snapshots += 1
+            done()
         elif isinstance(failure, LedgerError):
+            self._cut = None
             self.snapshot_failures += 1
             log.warning("a snapshot was not finished; another follows", reason=str(failure))
         else:
             raise failure
 
+    def _written(self) -> None:
+        assert self._cut is not None, "it has just been written"
+        self._superfluous = self._cut.after.offset
+        self._cut = None
+        self.snapshots += 1
+
     async def finish(self) -> None:
         """Wait for what is being written."""
-        if self._writing is not None:
-            await asyncio.wait({self._writing})
+        if self._working is not None:
+            await asyncio.wait({self._working})

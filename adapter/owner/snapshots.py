@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from adapter.core.records import Record
 from adapter.format import entries
-from adapter.ledger.port import Ledger, Position
+from adapter.ledger.port import Position
 from adapter.ledger.snapshots import Snapshot, SnapshotLog
 from adapter.owner.storage import NOTHING, Copied
 
@@ -64,10 +64,7 @@ def parts_of(records: list[Record]) -> list[bytes]:
     return [*parts, entries.encode_by_schema(held)]
 
 
-def publish(cut: Cut, snapshots: SnapshotLog, ledger: Ledger, copied: Copied) -> None:
-    """Write a snapshot, then delete what it makes superfluous. Blocking."""
+def publish(cut: Cut, snapshots: SnapshotLog) -> None:
+    """Write a snapshot. Blocking."""
     snapshots.write(Snapshot(cut.after, cut.n, parts_of(cut.records)))
-    before = min(cut.after.offset, copied.kept)
-    if before > 0:
-        ledger.trim(before)
-    log.info("snapshot written", entry=cut.n, records=len(cut.records), ledger_from=before)
+    log.info("snapshot written", entry=cut.n, records=len(cut.records))

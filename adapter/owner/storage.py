@@ -15,6 +15,8 @@ from adapter.core.rules.pages import Paged
 from adapter.ledger.snapshots import SnapshotLog
 
 NOTHING = -1
+SNAPSHOT_ENTRIES = 10_000
+SNAPSHOT_BYTES = 128 * 1024 * 1024
 
 
 class PagesUnavailableError(Exception):
@@ -64,5 +66,5 @@ class Storage(Struct, kw_only=True):
     snapshots: SnapshotLog
     pages: PageReader
     copied: Callable[[], Copied]
-    snapshot_entries: int = 10_000
-    snapshot_bytes: int = 128 * 1024 * 1024
+    snapshot_entries: int = SNAPSHOT_ENTRIES
+    snapshot_bytes: int = SNAPSHOT_BYTES

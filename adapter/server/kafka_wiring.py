@@ -19,7 +19,7 @@ from adapter.movers.process import MoverProcess
 from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.owner.pages import KafkaPageReader
-from adapter.owner.storage import Storage
+from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
 from adapter.server.server import Movers, copied
 from adapter.topics import (
     TopicError,
@@ -68,7 +68,7 @@ class Wired:
             )
         )
 
-    def storage(self, movers: Movers) -> Storage:
+    def storage(self, movers: Movers, snapshot_entries: int = SNAPSHOT_ENTRIES) -> Storage:
         """Make what the queue manager keeps beside its ledger."""
         settings = self._settings
         return Storage(
@@ -81,6 +81,7 @@ class Wired:
             ),
             pages=KafkaPageReader(self._name, settings.bootstrap_servers, settings.options),
             copied=lambda: copied(movers),
+            snapshot_entries=snapshot_entries,
         )
 
     def movers(self) -> Movers:

@@ -1,0 +1,167 @@
+"""Messages leave memory and come back from their topics; snapshots stand for the ledger's past."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from adapter import Message, testing
+from adapter.errors import StartError
+from adapter.format import names
+from adapter.ledger.kafka_reader import Source
+from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.localkafka import LocalKafka
+from adapter.testing import TestQueueManager
+from adapter.topics import Topics, TopicSettings
+
+WINDOW = 20
+MESSAGES = 3_000
+UNIT = 30
+WAIT_S = 20.0
+
+
+@pytest.fixture
+def manager(
+    kafka: LocalKafka, unique_name: Callable[..., str]
+) -> Iterator[tuple[TestQueueManager, LedgerSettings]]:
+    name = unique_name()
+    ledger = LedgerSettings(
+        bootstrap_servers=kafka.bootstrap_servers, topic=names.ledger_topic(name)
+    )
+    with testing.queue_manager(
+        name,
+        bootstrap_servers=kafka.bootstrap_servers,
+        window_messages=WINDOW,
+        snapshot_entries=20,
+    ) as one:
+        yield one, ledger
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait until a figure has come to what is expected; figures tell nobody that they change."""
+    deadline_s = time.monotonic() + WAIT_S
+    while not is_so():
+        assert time.monotonic() < deadline_s, "it did not come to that"
+        threading.Event().wait(0.02)
+
+
+def bodies(first: int, end: int) -> list[bytes]:
+    return [b"%06d" % number for number in range(first, end)]
+
+
+def fill(manager: TestQueueManager) -> None:
+    """Put messages until only a window of them is in memory and a snapshot is written."""
+    with manager.connect() as qm:
+        qm.define_queue("Q", max_depth=1_000_000)
+        qm.queue("Q").put_many(bodies(0, MESSAGES), unit_size=UNIT)
+        until(lambda: manager.statistics()["messages_in_memory"] <= 2 * WINDOW)
+        until(lambda: manager.statistics()["snapshots"] >= 1)
+
+
+def drain(manager: TestQueueManager, count: int) -> list[bytes]:
+    got: list[bytes] = []
+    with manager.connect() as qm:
+        queue = qm.queue("Q")
+        while len(got) < count:
+            with qm.unit() as unit:
+                for _ in range(min(UNIT, count - len(got))):
+                    message = queue.get(unit=unit)
+                    assert message is not None, f"{len(got)} came, and there must be more"
+                    got.append(message.body)
+    return got
+
+
+def test_a_backlog_is_got_in_order_through_crashes(
+    manager: tuple[TestQueueManager, LedgerSettings],
+) -> None:
+    one, ledger = manager
+    fill(one)
+    with Source(ledger) as source:
+        until(lambda: source.bounds()[0] > 0)
+    got: list[bytes] = []
+    for _ in range(3):
+        one.crash()
+        one.start()
+        assert one.statistics()["messages_in_memory"] <= 3 * UNIT
+        got += drain(one, MESSAGES // 3)
+    assert got == bodies(0, MESSAGES)
+    with one.connect() as qm:
+        assert qm.queue("Q").get() is None
+        assert qm.queue("Q").depth() == 0
+
+
+def test_what_is_not_in_memory_is_found_and_browsed(
+    manager: tuple[TestQueueManager, LedgerSettings],
+) -> None:
+    one, _ = manager
+    with one.connect() as qm:
+        qm.define_queue("Q", max_depth=1_000_000)
+    fill_with_ids(one)
+    with one.connect() as qm:
+        queue = qm.queue("Q")
+        for number in (700, 3, 999, 700):
+            found = queue.get(correlation_id=b"%024d" % number)
+            if number == 700 and found is None:
+                break
+            assert found is not None
+            assert found.body == b"%06d" % number
+        else:
+            pytest.fail("700 was got twice")
+        left = [one for one in bodies(0, 1000) if one not in (b"000700", b"000003", b"000999")]
+        assert [message.body for message in queue.browse()] == left
+
+
+def fill_with_ids(manager: TestQueueManager) -> None:
+    with manager.connect() as qm:
+        messages = (
+            Message(b"%06d" % number, correlation_id=b"%024d" % number) for number in range(1000)
+        )
+        qm.queue("Q").put_many(messages, unit_size=UNIT)
+        until(lambda: manager.statistics()["messages_in_memory"] <= 2 * WINDOW)
+
+
+def test_backout_counts_and_outcomes_outlast_what_is_trimmed(
+    manager: tuple[TestQueueManager, LedgerSettings],
+) -> None:
+    one, _ = manager
+    fill(one)
+    with one.connect() as qm:
+        queue = qm.queue("Q")
+        unit = qm.unit()
+        unit.begin()
+        assert queue.get(unit=unit) is not None
+        unit.backout()
+        before = one.statistics()["snapshots"]
+        queue.put_many(bodies(0, 50 * UNIT), unit_size=UNIT)
+        until(lambda: one.statistics()["snapshots"] > before)
+    one.crash()
+    one.start()
+    with one.connect() as qm:
+        message = qm.queue("Q").get()
+        assert message is not None
+        assert (message.body, message.backout_count) == (b"000000", 1)
+
+
+def test_a_ledger_without_its_snapshot_is_refused(
+    kafka: LocalKafka, unique_name: Callable[..., str]
+) -> None:
+    name = unique_name()
+    with testing.queue_manager(
+        name, bootstrap_servers=kafka.bootstrap_servers, window_messages=WINDOW, snapshot_entries=20
+    ) as one:
+        fill(one)
+        with Source(
+            LedgerSettings(
+                bootstrap_servers=kafka.bootstrap_servers, topic=names.ledger_topic(name)
+            )
+        ) as source:
+            until(lambda: source.bounds()[0] > 0)
+    Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(1)).delete(
+        [names.snapshots_topic(name)]
+    )
+    with (
+        pytest.raises((StartError, Exception), match="begins at offset"),
+        testing.queue_manager(name, bootstrap_servers=kafka.bootstrap_servers),
+    ):
+        pytest.fail("it began")

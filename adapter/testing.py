@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar
 import uvloop
 
 import adapter
+from adapter import logs
 from adapter.core.model.manager import Limits
 from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
@@ -156,6 +157,7 @@ def queue_manager(
     on; None runs in memory. settings: the fields of core.model.manager.Limits, and
     max_uncommitted_messages. Raises adapter.errors.StartError if the ledger cannot be had.
     """
+    logs.quieten()
     if "max_uncommitted_messages" in settings:
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
     parts = _in_memory(name) if bootstrap_servers is None else _on_kafka(name, bootstrap_servers)

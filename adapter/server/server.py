@@ -10,9 +10,10 @@ import structlog
 
 from adapter.core.model.manager import Limits
 from adapter.core.reasons import Reason
-from adapter.core.results import Refused
+from adapter.core.results import QueueStatus, Refused
 from adapter.ledger.port import Ledger
 from adapter.owner.clock import Clock
+from adapter.owner.lifecycle import State
 from adapter.owner.owner import Owner
 from adapter.server.listener import Listener
 
@@ -37,6 +38,11 @@ class Movers(Protocol):
         """Say how it ended, or None while it copies."""
         ...
 
+    @property
+    def holding(self) -> str:
+        """Say what they wait for to be mended, or nothing; never waits."""
+        ...
+
     def statistics(self) -> dict[str, dict[str, int]]:
         """Return the figures of each mover, by its name; never waits."""
         ...
@@ -54,6 +60,11 @@ class NoMovers:
     def ended(self) -> str | None:
         """It never ends."""
         return None
+
+    @property
+    def holding(self) -> str:
+        """Nothing needs mending."""
+        return ""
 
     def statistics(self) -> dict[str, dict[str, int]]:
         """There are no movers."""
@@ -115,6 +126,30 @@ class Server:
         await self.owner.abandon()
         self.listener.abandon()
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
+
+    @property
+    def state(self) -> State:
+        """Where the owner stands."""
+        return self.owner.lifecycle.state
+
+    @property
+    def failure(self) -> str:
+        """Why the owner has ended, or nothing."""
+        return self.owner.failure
+
+    @property
+    def movers_hold(self) -> str:
+        """Why nothing is copied to the topics, or nothing."""
+        ended = self._movers.ended()
+        return self._movers.holding if ended is None else f"the movers ended: {ended}"
+
+    def figures(self) -> dict[str, object]:
+        """Return what `mqk qmgr status` shows."""
+        return self.listener.figures()
+
+    def queue_statuses(self) -> list[QueueStatus]:
+        """Return the figures of every queue."""
+        return self.owner.queue_statuses()
 
     def _figures(self) -> dict[str, object]:
         return {"mover_restarts": self._mover_failures, "movers": self._movers.statistics()}

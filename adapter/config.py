@@ -171,6 +171,11 @@ SETTINGS: Mapping[str, Setting] = {
             "to their topics. More costs readers time, less costs Kafka transactions.",
         ),
         Setting(
+            key="quiesce_ms", kind=_number(0, 600_000), default=4000,
+            meaning="How long a stop gives units of work to end before it backs them out. The "
+            "rest of a stop takes less than 6 s.",
+        ),
+        Setting(
             key="kafka.bootstrap_servers", kind=_text(1), default="",
             variable="MQK_BOOTSTRAP_SERVER",
             meaning="HOST:PORT[,...] where Kafka is reached.",

@@ -59,6 +59,11 @@ class TestQueueManager:
         return f"{host}:{port}"
 
     @property
+    def is_running(self) -> bool:
+        """Whether it runs: it was started, and has not been stopped or crashed."""
+        return self._server is not None
+
+    @property
     def clock(self) -> AdvancingClock:
         """The manual clock; ValueError if the queue manager runs on the machine's."""
         if not isinstance(self._clock, ManualClock):
@@ -73,9 +78,9 @@ class TestQueueManager:
         """Start, after a stop or a crash, on the same ledger."""
         self._server = self._run(self._start())
 
-    def stop(self) -> None:
-        """Stop cleanly: units in flight are backed out."""
-        self._run(self._running().stop())
+    def stop(self, *, quiesce_s: float = 0.0) -> None:
+        """Stop cleanly: units in flight are backed out, after this time if they have not ended."""
+        self._run(self._running().stop(quiesce_s))
         self._server = None
 
     def restart(self) -> None:

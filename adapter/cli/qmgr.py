@@ -17,7 +17,7 @@ from adapter import logs
 from adapter.cli import background, failures, options, output, settings
 from adapter.cli.background import ReadyLine
 from adapter.config import ConfigError, missing
-from adapter.errors import ConnectionBroken
+from adapter.errors import ConnectionBroken, QueueManagerQuiescing, QueueManagerStopping
 from adapter.server import main as server
 from adapter.server.listener import NotLoopbackError, check_loopback
 from adapter.server.main import ServerSettings
@@ -84,15 +84,19 @@ def wanted_settings(name: str | None, given: dict[str, Any]) -> ServerSettings:
 
 
 @qmgr.command()
+@click.option("--immediate", is_flag=True, help="Give units in flight no time to end.")
 @options.queue_manager
 @options.json_output
-def stop(qmgr: str, as_json: bool) -> None:
-    """Stop a queue manager; open units are backed out. Returns when it has stopped."""
+def stop(immediate: bool, qmgr: str, as_json: bool) -> None:
+    """Stop a queue manager. Returns when it has stopped.
+
+    New work is refused, and units in flight get some seconds to end; then they are backed out.
+    """
     with adapter.connect(
         qmgr, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=0.0, application="mqk qmgr"
     ) as qm:
         name = qm.name
-        qm.stop_queue_manager()
+        qm.stop_queue_manager(immediate=immediate)
     deadline_s = time.monotonic() + STOP_TIMEOUT_S
     while serves(qmgr):
         if time.monotonic() > deadline_s:
@@ -108,6 +112,8 @@ def serves(address: str) -> bool:
     """Whether a queue manager still answers there."""
     try:
         adapter.connect(address, connect_timeout_s=POLL_S, reconnect_timeout_s=0.0).close()
+    except (QueueManagerQuiescing, QueueManagerStopping):
+        return True
     except ConnectionBroken:
         return False
     return True

@@ -37,7 +37,7 @@ REPORT_S = 0.1
 """How often figures are looked at, and printed if they have changed."""
 ORPHAN_GRACE_S = 10.0
 """How long an orphan may take for its open transactions; another queue manager may take over."""
-STOP_GRACE_S = 15.0
+STOP_GRACE_S = 3.0
 """After it a stopping process is killed. Nothing is lost by that: the next one goes on from the
 progress, and ends what this one left open."""
 KILL_TIMEOUT_S = 30.0

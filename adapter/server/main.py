@@ -24,6 +24,7 @@ from adapter.core.model.manager import Limits
 from adapter.errors import StartError
 from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
+from adapter.owner.owner import QUIESCE_S
 from adapter.owner.replay import LedgerUnreadableError
 from adapter.server import kafka_wiring
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
@@ -44,7 +45,7 @@ class ServerSettings(Struct, kw_only=True):
     """What a server needs to know.
 
     http_port: for monitoring, 0 for none. http_if_free: nobody has chosen that port, so that the
-    server goes on without one if it is taken.
+    server goes on without one if it is taken. quiesce_ms: how long a stop gives units in flight.
     """
 
     queue_manager: str
@@ -55,6 +56,7 @@ class ServerSettings(Struct, kw_only=True):
     http_if_free: bool = False
     log: LogSettings = LogSettings()
     limits: Limits = Limits()
+    quiesce_ms: int = round(QUIESCE_S * 1000)
 
 
 class Ready(Struct):
@@ -83,6 +85,7 @@ def settings_of(config: Config) -> ServerSettings:
         port=port,
         http_port=config["http_port"],
         http_if_free=config.is_default("http_port"),
+        quiesce_ms=config["quiesce_ms"],
         log=LogSettings(level=config["log_level"], format=config["log_format"]),
         limits=Limits(
             unit_messages=config["max_uncommitted_messages"],
@@ -112,7 +115,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             )
             server = Server(name, wired.ledger(), SystemClock(), wired.movers(), settings.limits)
             for number in (signal.SIGTERM, signal.SIGINT):
-                loop.add_signal_handler(number, server.stopping.set)
+                loop.add_signal_handler(number, server.tell_to_stop)
             http = await _monitor(settings, server, ends)
             host, port = await server.start(settings.host, settings.port)
         except START_ERRORS as error:
@@ -123,7 +126,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
         ready = Ready(name, host, port, http)
         print(msgspec.json.encode(ready).decode(), file=out, flush=True)
         failure = await server.run()
-        await server.stop()
+        await server.stop(settings.quiesce_ms / 1000)
     if failure:
         raise StartError(failure, name)
 

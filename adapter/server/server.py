@@ -86,8 +86,9 @@ class Server:
         self.stopping = asyncio.Event()
         self._movers = movers
         self._mover_failures = 0
+        self._immediate = False
         self._watch: asyncio.Task[None] | None = None
-        self.listener = Listener(name, clock, self.stopping.set)
+        self.listener = Listener(name, clock, self.tell_to_stop)
         self.owner = Owner(name, ledger, clock, self.listener, limits)
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
@@ -108,13 +109,25 @@ class Server:
             task.cancel()
         return self.owner.failure
 
-    async def stop(self) -> None:
-        """Refuse new work, back out what is open, write what is decided, and close."""
+    def tell_to_stop(self, immediate: bool = False) -> None:
+        """Let run() return, so that stop() follows. Told twice: stop without waiting."""
+        if self.stopping.is_set():
+            self.owner.hurry()
+        self._immediate = self._immediate or immediate
+        self.stopping.set()
+
+    async def stop(self, quiesce_s: float = 0.0) -> None:
+        """Refuse new work, back out what is open, write what is decided, and close.
+
+        quiesce_s: how long units in flight are given to end; none if told to stop immediately.
+        """
         text = "the queue manager is stopping"
         if self._watch is not None:
             self._watch.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watch
+        if quiesce_s and not self._immediate:
+            await self.owner.quiesce(quiesce_s)
         await self.owner.stop()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)

@@ -57,6 +57,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
         host="::1",
         port=7,
         http_port=wanted.pop("http_port"),
+        quiesce_ms=wanted.pop("quiesce_ms"),
         log=LogSettings(level="debug", format="json"),
         limits=Limits(
             unit_messages=wanted.pop("max_uncommitted_messages"),

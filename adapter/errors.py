@@ -17,7 +17,8 @@
     │   └── BackoutThresholdReached  a message came back too often and cannot be set aside
     ├── ConnectionBroken             also a ConnectionError
     │   ├── ConnectionClosed         this program closed it
-    │   └── QueueManagerNotAvailable, QueueManagerStopping, WrongQueueManager, WrongVersion
+    │   └── QueueManagerNotAvailable, QueueManagerQuiescing, QueueManagerStopping,
+    │       WrongQueueManager, WrongVersion
     ├── NoReply                      also a TimeoutError
     ├── StartError                   a queue manager did not start
     ├── LimitReached                 a bound of the queue manager
@@ -293,6 +294,12 @@ class QueueManagerNotAvailable(ConnectionBroken):
     reason, reason_name = 2059, "MQRC_Q_MGR_NOT_AVAILABLE"
 
 
+class QueueManagerQuiescing(ConnectionBroken):
+    """The queue manager takes no new work: it is being stopped. Nothing was done."""
+
+    reason, reason_name = 2161, "MQRC_Q_MGR_QUIESCING"
+
+
 class QueueManagerStopping(ConnectionBroken):
     """The queue manager is being stopped."""
 
@@ -441,6 +448,11 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.QUEUE_MANAGER_STOPPING: Case(
         QueueManagerStopping, "the queue manager is stopping", "try again when it has restarted"
+    ),
+    Reason.QUEUE_MANAGER_QUIESCING: Case(
+        QueueManagerQuiescing,
+        "queue manager {name} takes no new work, for it is being stopped",
+        "try again when it has restarted",
     ),
     Reason.QUEUE_MANAGER_NOT_AVAILABLE: Case(
         QueueManagerNotAvailable, "the queue manager is not available", "try again in a while"

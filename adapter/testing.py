@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar
 import uvloop
 
 import adapter
+from adapter import logs
 from adapter.core.model.manager import Limits
 from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
@@ -66,6 +67,11 @@ class TestQueueManager:
         return f"{host}:{port}"
 
     @property
+    def is_running(self) -> bool:
+        """Whether it runs: it was started, and has not been stopped or crashed."""
+        return self._server is not None
+
+    @property
     def clock(self) -> AdvancingClock:
         """The manual clock; ValueError if the queue manager runs on the machine's."""
         if not isinstance(self._clock, ManualClock):
@@ -80,9 +86,9 @@ class TestQueueManager:
         """Start, after a stop or a crash, on the same ledger."""
         self._server = self._run(self._start())
 
-    def stop(self) -> None:
-        """Stop cleanly: units in flight are backed out."""
-        self._run(self._running().stop())
+    def stop(self, *, quiesce_s: float = 0.0) -> None:
+        """Stop cleanly: units in flight are backed out, after this time if they have not ended."""
+        self._run(self._running().stop(quiesce_s))
         self._server = None
 
     def restart(self) -> None:
@@ -168,6 +174,7 @@ def queue_manager(
     max_uncommitted_messages, and snapshot_entries of owner.storage.Storage. Raises
     adapter.errors.StartError if the ledger cannot be had.
     """
+    logs.quieten()
     if "max_uncommitted_messages" in settings:
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)

@@ -25,20 +25,21 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "errors": "core.reasons",
         "launch": "errors",
         "config": "errors core",
+        "logs": "",
         "format": "core errors",
         "ledger": "",
         "topics": "errors format.names ledger.failures ledger.kafka_settings ledger.port",
         "kafka": "errors format core.model.message client.message",
         "owner": "core format ledger.port ledger.snapshots ledger.failures ledger.kafka_settings "
         "errors config",
-        "movers": "core format ledger topics errors config launch",
+        "movers": "core format ledger topics errors config launch logs",
         "wire": "core.commands core.model.message core.model.session core.reasons core.results "
         "core.attributes errors",
         "client": "wire core.commands core.model.message core.reasons core.results "
         "core.attributes errors",
-        "server": "owner wire core format ledger movers topics errors config launch",
-        "testing": "adapter client config core errors format ledger localkafka owner server topics "
-        "wire",
+        "server": "owner wire core format ledger movers topics errors config launch logs",
+        "testing": "adapter client config core errors format ledger localkafka logs owner server "
+        "topics wire",
         "localkafka": "launch errors",
         "demo": "adapter client core.commands core.results errors format launch localkafka server "
         "topics wire",

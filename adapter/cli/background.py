@@ -46,6 +46,8 @@ class ReadyLine(io.StringIO):
             output.emit(msgspec.structs.asdict(ready))
         else:
             click.echo(f"queue manager {ready.queue_manager} serves at {ready.host}:{ready.port}")
+            if ready.http:
+                click.echo(f"monitoring: {ready.http}/metrics, /live and /ready")
         sys.stdout.flush()
 
 

@@ -21,6 +21,8 @@ COMMANDS = {
     "demo": "adapter.cli.demo:demo",
     "kafka": "adapter.cli.kafka:kafka",
     "qmgr": "adapter.cli.qmgr:qmgr",
+    "config": "adapter.cli.config:config",
+    "top": "adapter.cli.top:top",
     "put": "adapter.cli.put:put",
     "get": "adapter.cli.get:get",
     "browse": "adapter.cli.browse:browse",

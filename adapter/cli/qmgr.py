@@ -13,11 +13,12 @@ from typing import Any
 import click
 
 import adapter
-from adapter.cli import background, failures, options, output
+from adapter import logs
+from adapter.cli import background, failures, options, output, settings
 from adapter.cli.background import ReadyLine
-from adapter.errors import ConnectionBroken
+from adapter.config import ConfigError, missing
+from adapter.errors import ConnectionBroken, QueueManagerQuiescing, QueueManagerStopping
 from adapter.server import main as server
-from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.listener import NotLoopbackError, check_loopback
 from adapter.server.main import ServerSettings
 
@@ -33,16 +34,8 @@ def qmgr() -> None:
 
 
 @qmgr.command()
-@click.argument("name")
-@options.kafka_client
-@click.option(
-    "--listen",
-    callback=options.address,
-    default=options.DEFAULT_ADDRESS,
-    show_default=True,
-    metavar="HOST:PORT",
-    help="Where it listens; loopback only. Port 0: any free one.",
-)
+@click.argument("name", required=False)
+@settings.flags
 @click.option(
     "--background", "in_background", is_flag=True, help="Return when it serves, and let it go on."
 )
@@ -54,52 +47,56 @@ def qmgr() -> None:
 )
 @options.json_output
 def start(
-    name: str,
-    bootstrap_servers: str,
-    command_config: Path | None,
-    settings: dict[str, str],
-    listen: tuple[str, int],
-    in_background: bool,
-    log: Path | None,
-    as_json: bool,
+    name: str | None, in_background: bool, log: Path | None, as_json: bool, **given: Any
 ) -> None:
     """Start the queue manager NAME on a Kafka.
 
-    One process at a time owns a queue manager: one that is started again takes it over.
+    One process at a time owns a queue manager: one that is started again takes it over. Settings
+    come from flags, the environment and a file, in this order; see `mqk config check`.
     """
+    wanted = wanted_settings(name, given)
     try:
-        check_loopback(listen[0])
+        check_loopback(wanted.host)
     except NotLoopbackError as problem:
         raise failures.Failed(str(problem)) from problem
-    client = options.kafka_options(command_config, settings)
-    wanted = ServerSettings(
-        queue_manager=name,
-        kafka=KafkaSettings(bootstrap_servers=bootstrap_servers, options=client),
-        host=listen[0],
-        port=listen[1],
-    )
     if in_background:
-        log = log or background.log_file(name)
+        log = log or background.log_file(wanted.queue_manager)
         ReadyLine(as_json).show(background.start(wanted, log))
         if not as_json:
             click.echo(f"log: {log}")
     elif log is not None:
         raise click.UsageError("--log goes with --background; in the foreground use 2>FILE")
     else:
-        server.configure_logging()
+        logs.configure(wanted.log)
         server.run(wanted, ReadyLine(as_json))
 
 
+def wanted_settings(name: str | None, given: dict[str, Any]) -> ServerSettings:
+    """The settings to start with; wrong ones are wrong use."""
+    try:
+        found = settings.load(name, given)
+    except ConfigError as problem:
+        raise click.UsageError(str(problem)) from problem
+    lacking = missing(found)
+    if lacking:
+        raise click.UsageError("; ".join(lacking))
+    return server.settings_of(found)
+
+
 @qmgr.command()
+@click.option("--immediate", is_flag=True, help="Give units in flight no time to end.")
 @options.queue_manager
 @options.json_output
-def stop(qmgr: str, as_json: bool) -> None:
-    """Stop a queue manager; open units are backed out. Returns when it has stopped."""
+def stop(immediate: bool, qmgr: str, as_json: bool) -> None:
+    """Stop a queue manager. Returns when it has stopped.
+
+    New work is refused, and units in flight get some seconds to end; then they are backed out.
+    """
     with adapter.connect(
         qmgr, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=0.0, application="mqk qmgr"
     ) as qm:
         name = qm.name
-        qm.stop_queue_manager()
+        qm.stop_queue_manager(immediate=immediate)
     deadline_s = time.monotonic() + STOP_TIMEOUT_S
     while serves(qmgr):
         if time.monotonic() > deadline_s:
@@ -115,6 +112,8 @@ def serves(address: str) -> bool:
     """Whether a queue manager still answers there."""
     try:
         adapter.connect(address, connect_timeout_s=POLL_S, reconnect_timeout_s=0.0).close()
+    except (QueueManagerQuiescing, QueueManagerStopping):
+        return True
     except ConnectionBroken:
         return False
     return True

@@ -158,8 +158,12 @@ class Administration:
         self._channel.ask([request])
         return self._channel.result(request, Figures).figures
 
-    def stop_queue_manager(self) -> None:
-        """Ask the queue manager's process to stop; it has not yet stopped when this returns."""
-        request = Pending(Stop())
+    def stop_queue_manager(self, *, immediate: bool = False) -> None:
+        """Ask the queue manager's process to stop; it has not yet stopped when this returns.
+
+        New work is refused (QueueManagerQuiescing), units in flight get some seconds to end, and
+        are backed out then. immediate: at once.
+        """
+        request = Pending(Stop(a.as_flag("immediate", immediate)))
         self._channel.ask([request])
         self._channel.result(request, Done)

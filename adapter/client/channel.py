@@ -368,6 +368,9 @@ class Channel:
                 continue
             result = answer.result
             if type(result) is Refused:
+                if result.reason == Reason.QUEUE_MANAGER_QUIESCING:
+                    request.not_now = result  # until the link is lost, others may end their units
+                    continue
                 self._check_refusal(request, result)
             outstanding.answered(request, result)
         self._attempts = 0

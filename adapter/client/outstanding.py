@@ -22,6 +22,7 @@ from adapter.errors import (
     Error,
     InDoubt,
     LimitReached,
+    refusal,
 )
 
 RESEND_BYTES = 4 * 1024 * 1024
@@ -166,7 +167,7 @@ class Outstanding:
         What is durable is still waited for, unless abrupt, so that its outcome gets known.
         """
         for request in list(self.pending.values()):
-            if abrupt or not request.number:
+            if abrupt or not request.number or request.not_now is not None:
                 self._settle(request, "it was closed meanwhile", ConnectionClosed)
 
     def give_up(self, why: str, error: type[ConnectionBroken] = ConnectionBroken) -> None:
@@ -197,16 +198,20 @@ class Outstanding:
     ) -> rq.Answer:
         """Say what is known of a request whose answer is not to be had."""
         command = request.command
+        refused = request.not_now
+        if refused is not None and error is not ConnectionClosed:
+            return refusal(refused.reason, refused.name, refused.detail)
+        sent = request.sent and refused is None
         if isinstance(command, c.Backout):
             return Done()  # a unit that is not committed is gone with its connection
-        if request.sent and isinstance(command, c.Commit):
+        if sent and isinstance(command, c.Commit):
             return _in_doubt(command.unit, f"whether the unit was committed ({why})")
-        if request.sent and request.number and isinstance(command, (c.Put, c.Get)):
+        if sent and request.number and isinstance(command, (c.Put, c.Get)):
             verb = "the message was put" if isinstance(command, c.Put) else "a message was got"
             name = request.handle.queue if request.handle else ""
             ident = self.session.own_unit_id(request.number)
             return _in_doubt(ident, f"whether {verb} ({why})", name)
-        if request.sent and request.number:
+        if sent and request.number:
             return error(
                 f"the connection is broken ({why}), and it is not known "
                 "whether this was done: connect again and inquire"
@@ -279,7 +284,7 @@ class Outstanding:
             if request.wait_until_s and isinstance(command, c.Get):
                 command.wait_ms = max(int((request.wait_until_s - now_s) * 1000), 0)
             request.resent += request.sent
-            request.sent = True
+            request.sent, request.not_now = True, None
             operations.append((request.request, request.number, command))
             size += rq.size_of(command)
             if size > RESEND_BYTES or len(operations) == rq.FRAME_OPERATIONS_MAX:

@@ -58,6 +58,7 @@ class Pending(Struct, eq=False):
 
     durable: it gets a number of the session. answer: None until there is one. wake: put to when the
     thread that waits for it has something to do. wait_until_s: when a waiting get's time is over.
+    not_now: it was refused because the queue manager is being stopped, and waits for the next one.
     """
 
     command: Command | ServerCommand
@@ -71,6 +72,7 @@ class Pending(Struct, eq=False):
     sent: bool = False
     resent: int = 0
     wait_until_s: float = 0.0
+    not_now: Refused | None = None
 
     def settle(self, answer: Answer) -> None:
         """Give the answer to whoever waits."""

@@ -28,6 +28,7 @@ from adapter.core.rules import (
     objects,
     pages,
     put,
+    quiesce,
     restore,
     session,
     tick,
@@ -232,6 +233,16 @@ def pass_time(qm: QueueManager, now_ms: int) -> Executed:
     return executed
 
 
+def begin_quiesce(qm: QueueManager) -> Executed:
+    """Take no new work from now on; units in flight may end."""
+    return Executed(replies=quiesce.begin(qm))
+
+
+def idle_connections(qm: QueueManager) -> list[int]:
+    """Return the connections that have no unit in flight, or only such that hold nothing."""
+    return [n for n, connection in qm.connections.items() if not quiesce.is_busy(connection)]
+
+
 def acknowledge(qm: QueueManager, connection: int, seen: list[int]) -> None:
     """Drop the outcomes that a client says it has seen."""
     known = qm.connections.get(connection)
@@ -282,6 +293,8 @@ def _kept_answer(qm: QueueManager, request: c.Request) -> Result | None:
 def _decide(qm: QueueManager, request: c.Request) -> Decision:
     command = request.command
     try:
+        if qm.quiescing:
+            quiesce.check(qm, request)
         return DECIDE[type(command)](qm, request, command)
     except Refusal as refusal:
         return Decision([], _refused(refusal), qm.entry_n)

@@ -49,6 +49,7 @@ class Reason(IntEnum):
     MESSAGE_TYPE_ERROR = 35
     CONNECTION_NOT_FOUND = 36
     CONNECTION_ENDED = 37
+    QUEUE_MANAGER_QUIESCING = 38
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -27,6 +27,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
+from adapter import logs
 from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
 
@@ -36,7 +37,7 @@ REPORT_S = 0.1
 """How often figures are looked at, and printed if they have changed."""
 ORPHAN_GRACE_S = 10.0
 """How long an orphan may take for its open transactions; another queue manager may take over."""
-STOP_GRACE_S = 15.0
+STOP_GRACE_S = 3.0
 """After it a stopping process is killed. Nothing is lost by that: the next one goes on from the
 progress, and ends what this one left open."""
 KILL_TIMEOUT_S = 30.0
@@ -229,14 +230,6 @@ class Child:
 
 def main() -> int:
     """Run as `python -m adapter.movers.process`."""
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.KeyValueRenderer(key_order=["timestamp", "level", "event"]),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
     gc.set_threshold(GC_THRESHOLD)
     child = Child(sys.stdout)
     signal.signal(signal.SIGTERM, child.stop)
@@ -248,6 +241,7 @@ def main() -> int:
     except msgspec.DecodeError as error:
         print(f"mqk: the movers' settings are not understood: {error}", file=sys.stderr)
         return 1
+    logs.configure(settings.log)
     return child.run(settings, commands)
 
 

@@ -12,6 +12,7 @@ from adapter.format import names
 from adapter.ledger.kafka import LedgerSettings
 from adapter.ledger.kafka_settings import TIMINGS
 from adapter.ledger.port import RECORD_BYTES_MAX
+from adapter.logs import LogSettings
 from adapter.topics import TopicSettings
 
 SOCKET_TIMEOUT_MS = 3000
@@ -42,7 +43,7 @@ class MoverSettings(Struct, kw_only=True, frozen=True):
 
     kafka_options: further librdkafka settings, for security. interval_ms: while entries trickle in,
     how long to collect them: the first after a pause is copied at once, the others wait so long at
-    most, and do not cost a transaction each.
+    most, and do not cost a transaction each. log: how their process logs.
     """
 
     queue_manager: str
@@ -50,6 +51,7 @@ class MoverSettings(Struct, kw_only=True, frozen=True):
     topics: TopicSettings
     kafka_options: dict[str, str] = {}
     interval_ms: int = 50
+    log: LogSettings = LogSettings()
 
     @property
     def progress_topic(self) -> str:

@@ -4,7 +4,9 @@ States, what is done in each, and what comes next:
 
 TAKING_OVER  replays the ledger into a new core, off the owner's thread
                                                                 -> RUNNING, DOUBTFUL, FAILED
-RUNNING      serves requests                                 -> DOUBTFUL, STOPPING, DEPOSED
+RUNNING      serves requests                      -> QUIESCING, DOUBTFUL, STOPPING, DEPOSED
+QUIESCING    serves units in flight until they end, for a while, and no new work
+                                                                -> DOUBTFUL, STOPPING, DEPOSED
 DOUBTFUL     promises nothing; connections are dropped, so that clients come back and ask
              for their outcomes; what is not persistent is carried over   -> TAKING_OVER
 DEPOSED      another process owns the ledger: serves nothing, for ever
@@ -23,6 +25,7 @@ class State(Enum):
 
     TAKING_OVER = "taking over"
     RUNNING = "running"
+    QUIESCING = "quiescing"
     DOUBTFUL = "doubtful"
     DEPOSED = "deposed"
     FAILED = "failed"
@@ -34,7 +37,8 @@ NEXT: dict[State, frozenset[State]] = {
     State.TAKING_OVER: frozenset(
         {State.RUNNING, State.DOUBTFUL, State.DEPOSED, State.FAILED, State.STOPPING}
     ),
-    State.RUNNING: frozenset({State.DOUBTFUL, State.DEPOSED, State.STOPPING}),
+    State.RUNNING: frozenset({State.QUIESCING, State.DOUBTFUL, State.DEPOSED, State.STOPPING}),
+    State.QUIESCING: frozenset({State.DOUBTFUL, State.DEPOSED, State.STOPPING}),
     State.DOUBTFUL: frozenset({State.TAKING_OVER, State.STOPPING}),
     State.DEPOSED: frozenset({State.STOPPING}),
     State.FAILED: frozenset({State.STOPPING}),

@@ -94,6 +94,10 @@ class OwnerLoop:
         """Say who a connection is."""
         dispatch.introduce(self.qm, connection, party)
 
+    def quiesce(self) -> None:
+        """Take no new work; units in flight may end."""
+        self._take(dispatch.begin_quiesce(self.qm))
+
     def disconnect(self, connection: int) -> None:
         """End a connection: its units are backed out."""
         self._ready.pop(connection, None)

@@ -15,6 +15,7 @@ from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import Ledger, LedgerError
+from adapter.logs import LogSettings
 from adapter.movers.process import MoverProcess
 from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
@@ -22,6 +23,7 @@ from adapter.owner.pages import KafkaPageReader
 from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
 from adapter.server.server import Movers, copied
 from adapter.topics import (
+    DAY_MS,
     TopicError,
     Topics,
     TopicSettings,
@@ -41,22 +43,28 @@ class KafkaSettings(Struct, kw_only=True):
     """Where Kafka is, and how many copies it keeps.
 
     options: further librdkafka settings, for security. replication: 0 is as many copies as there
-    are brokers, at most three.
+    are brokers, at most three. min_insync_replicas: 0 is all copies but one. mover_interval_ms: see
+    MoverSettings.
     """
 
     bootstrap_servers: str
     options: dict[str, str] = {}
     replication: int = 0
-    min_insync_replicas: int = 1
+    min_insync_replicas: int = 0
+    events_retention_ms: int = 7 * DAY_MS
+    mover_interval_ms: int = 50
 
 
 class Wired:
     """The parts of one queue manager on Kafka, made anew for each start."""
 
-    def __init__(self, name: str, settings: KafkaSettings, topics: TopicSettings) -> None:
+    def __init__(
+        self, name: str, settings: KafkaSettings, topics: TopicSettings, log: LogSettings
+    ) -> None:
         self._name = name
         self._settings = settings
         self._topics = topics
+        self._log = log
 
     def ledger(self) -> Ledger:
         """Make a ledger object on the queue manager's ledger topic."""
@@ -98,13 +106,15 @@ class Wired:
             bootstrap_servers=self._settings.bootstrap_servers,
             kafka_options=self._settings.options,
             topics=self._topics,
+            interval_ms=self._settings.mover_interval_ms,
+            log=self._log,
         )
 
 
-def wire(name: str, settings: KafkaSettings) -> Wired:
+def wire(name: str, settings: KafkaSettings, log: LogSettings | None = None) -> Wired:
     """Make the ledger's topic, or check the one that is there. Blocking.
 
-    Raises StartError and TopicError.
+    log: how a mover process logs. Raises StartError and TopicError.
     """
     if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
         allowed = f"a name has 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
@@ -112,13 +122,14 @@ def wire(name: str, settings: KafkaSettings) -> Wired:
     topics = _topic_settings(settings)
     specs = [ledger_spec(names.ledger_topic(name)), snapshots_spec(names.snapshots_topic(name))]
     Topics(settings.bootstrap_servers, topics, settings.options).ensure(specs)
-    return Wired(name, settings, topics)
+    return Wired(name, settings, topics, log or LogSettings())
 
 
 def _topic_settings(settings: KafkaSettings) -> TopicSettings:
     found = settings_for(settings.bootstrap_servers, settings.options, ANSWER_S)
-    if not settings.replication:
-        return found
+    copies = settings.replication or found.replication
     return TopicSettings(
-        replication=settings.replication, min_insync_replicas=settings.min_insync_replicas
+        replication=copies,
+        min_insync_replicas=settings.min_insync_replicas or max(1, copies - 1),
+        events_retention_ms=settings.events_retention_ms,
     )

@@ -67,7 +67,7 @@ def files_max() -> int:
 class Listener:
     """All client connections of one queue manager: the owner's front."""
 
-    def __init__(self, queue_manager: str, clock: Clock, on_stop: Callable[[], None]) -> None:
+    def __init__(self, queue_manager: str, clock: Clock, on_stop: Callable[[bool], None]) -> None:
         self.queue_manager = queue_manager
         self._clock = clock
         self._on_stop = on_stop
@@ -136,12 +136,16 @@ class Listener:
     def admit(self, client: ClientConnection) -> Refused | None:
         """Say whether one more connection is welcome."""
         self._open.add(client)
+        if self._owner is not None and self._owner.stopping:
+            return Refused(Reason.QUEUE_MANAGER_STOPPING, self.queue_manager)
         if self._owner is None or not self._owner.running:
             return Refused(
                 Reason.QUEUE_MANAGER_NOT_AVAILABLE,
                 self.queue_manager,
                 "it is starting or stopping; try again",
             )
+        if self._owner.quiescing:
+            return Refused(Reason.QUEUE_MANAGER_QUIESCING, self.queue_manager)
         if len(self._open) > self._connections_max:
             text = f"{self._connections_max} clients are connected"
             return Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
@@ -185,7 +189,7 @@ class Listener:
             client.answer(frames.Answer(operation.request, command))
         elif isinstance(command, frames.Stop):
             client.answer(frames.Answer(operation.request, Done()))
-            self._on_stop()
+            self._on_stop(command.immediate)
         elif isinstance(command, frames.AskServer):
             figures = frames.Figures(self.figures())
             client.answer(frames.AnyAnswer(operation.request, figures))

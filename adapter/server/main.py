@@ -10,6 +10,7 @@ import asyncio
 import gc
 import signal
 import sys
+from contextlib import AsyncExitStack
 from typing import TextIO
 
 import msgspec
@@ -17,8 +18,13 @@ import structlog
 import uvloop
 from msgspec import Struct
 
+from adapter import logs
+from adapter.config import Config
+from adapter.core.model.manager import Limits
 from adapter.errors import StartError
+from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
+from adapter.owner.owner import QUIESCE_S
 from adapter.owner.replay import LedgerUnreadableError
 from adapter.server import kafka_wiring
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
@@ -32,22 +38,63 @@ GC_THRESHOLD = 100_000
 """Messages make no cycles: looking for some every 700 allocations costs more than it frees."""
 START_ERRORS = (LedgerError, LedgerUnreadableError, NotLoopbackError, TopicError)
 
+log = structlog.get_logger("mqk.server")
+
 
 class ServerSettings(Struct, kw_only=True):
-    """What a server needs to know."""
+    """What a server needs to know.
+
+    http_port: for monitoring, 0 for none. http_if_free: nobody has chosen that port, so that the
+    server goes on without one if it is taken. quiesce_ms: how long a stop gives units in flight.
+    """
 
     queue_manager: str
     kafka: KafkaSettings
     host: str = "127.0.0.1"
     port: int = 1414
+    http_port: int = 0
+    http_if_free: bool = False
+    log: LogSettings = LogSettings()
+    limits: Limits = Limits()
+    quiesce_ms: int = round(QUIESCE_S * 1000)
 
 
 class Ready(Struct):
-    """The line that is printed when the server serves."""
+    """The line that is printed when the server serves. http: where it is monitored, or ""."""
 
     queue_manager: str
     host: str
     port: int
+    http: str = ""
+
+
+def settings_of(config: Config) -> ServerSettings:
+    """Return what the effective settings mean for a server."""
+    host, port = config.address
+    return ServerSettings(
+        queue_manager=config["queue_manager"],
+        kafka=KafkaSettings(
+            bootstrap_servers=config["kafka.bootstrap_servers"],
+            options=config.kafka_options,
+            replication=config["kafka.replication"],
+            min_insync_replicas=config["kafka.min_insync_replicas"],
+            events_retention_ms=config["kafka.events_retention_ms"],
+            mover_interval_ms=config["mover_interval_ms"],
+        ),
+        host=host,
+        port=port,
+        http_port=config["http_port"],
+        http_if_free=config.is_default("http_port"),
+        quiesce_ms=config["quiesce_ms"],
+        log=LogSettings(level=config["log_level"], format=config["log_format"]),
+        limits=Limits(
+            unit_messages=config["max_uncommitted_messages"],
+            handles_per_connection=config["max_handles"],
+            queues=config["max_queues"],
+            sessions=config["max_sessions"],
+            session_expiry_ms=config["session_expiry_ms"],
+        ),
+    )
 
 
 def run(settings: ServerSettings, out: TextIO = sys.stdout) -> None:
@@ -61,46 +108,61 @@ def run(settings: ServerSettings, out: TextIO = sys.stdout) -> None:
 async def _serve(settings: ServerSettings, out: TextIO) -> None:
     loop = asyncio.get_running_loop()
     name = settings.queue_manager
-    try:
-        wired = await loop.run_in_executor(None, kafka_wiring.wire, name, settings.kafka)
-        movers = wired.movers()
-        storage = wired.storage(movers)
-        server = Server(name, wired.ledger(), SystemClock(), movers, storage=storage)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, server.stopping.set)
-        host, port = await server.start(settings.host, settings.port)
-    except START_ERRORS as error:
-        raise StartError(str(error), name) from error
-    except OSError as error:
-        raise StartError(
-            f"{settings.host}:{settings.port} cannot be listened on: {error.strerror or error}; "
-            "choose another port with --listen",
-            name,
-        ) from error
-    print(msgspec.json.encode(Ready(name, host, port)).decode(), file=out, flush=True)
-    failure = await server.run()
-    await server.stop()
+    async with AsyncExitStack() as ends:
+        try:
+            wired = await loop.run_in_executor(
+                None, kafka_wiring.wire, name, settings.kafka, settings.log
+            )
+            movers = wired.movers()
+            storage = wired.storage(movers)
+            server = Server(name, wired.ledger(), SystemClock(), movers, settings.limits, storage)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, server.tell_to_stop)
+            http = await _monitor(settings, server, ends)
+            host, port = await server.start(settings.host, settings.port)
+        except START_ERRORS as error:
+            raise StartError(str(error), name) from error
+        except OSError as error:
+            address = f"{settings.host}:{settings.port}"
+            raise StartError(_no_port(address, error, "--listen"), name) from error
+        ready = Ready(name, host, port, http)
+        print(msgspec.json.encode(ready).decode(), file=out, flush=True)
+        failure = await server.run()
+        await server.stop(settings.quiesce_ms / 1000)
     if failure:
         raise StartError(failure, name)
 
 
-def configure_logging() -> None:
-    """Log to standard error, one line an event, as key=value pairs."""
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.KeyValueRenderer(key_order=["timestamp", "level", "event"]),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
+async def _monitor(settings: ServerSettings, server: Server, ends: AsyncExitStack) -> str:
+    """Open the endpoint for monitoring, if there is to be one; its address."""
+    if not settings.http_port:
+        return ""
+    # Half a second, which a server without the endpoint does not spend.
+    from adapter.server.http import HOST, Monitor  # noqa: PLC0415
+
+    monitor = Monitor(server)
+    ends.push_async_callback(monitor.stop)
+    try:
+        return await monitor.start(settings.http_port)
+    except OSError as error:
+        text = _no_port(f"{HOST}:{settings.http_port}", error, "--http-port, or 0 for none")
+        if not settings.http_if_free:
+            raise StartError(text, settings.queue_manager) from error
+        log.warning("not monitored", queue_manager=settings.queue_manager, reason=text)
+        return ""
+
+
+def _no_port(address: str, error: OSError, remedy: str) -> str:
+    why = error.strerror or error
+    return f"{address} cannot be listened on: {why}; choose another port with {remedy}"
 
 
 def main() -> int:
     """Read settings from standard input and serve."""
-    configure_logging()
     try:
-        run(msgspec.json.decode(sys.stdin.buffer.read(), type=ServerSettings))
+        settings = msgspec.json.decode(sys.stdin.buffer.read(), type=ServerSettings)
+        logs.configure(settings.log)
+        run(settings)
     except (StartError, msgspec.DecodeError) as error:
         print(f"mqk: {error}", file=sys.stderr)
         return 1

@@ -10,9 +10,10 @@ import structlog
 
 from adapter.core.model.manager import Limits
 from adapter.core.reasons import Reason
-from adapter.core.results import Refused
+from adapter.core.results import QueueStatus, Refused
 from adapter.ledger.port import Ledger
 from adapter.owner.clock import Clock
+from adapter.owner.lifecycle import State
 from adapter.owner.owner import Owner
 from adapter.owner.storage import Copied, Storage
 from adapter.server.listener import Listener
@@ -38,6 +39,11 @@ class Movers(Protocol):
 
     def ended(self) -> str | None:
         """Say how it ended, or None while it copies."""
+        ...
+
+    @property
+    def holding(self) -> str:
+        """Say what they wait for to be mended, or nothing; never waits."""
         ...
 
     def statistics(self) -> dict[str, dict[str, int]]:
@@ -66,6 +72,11 @@ class NoMovers:
         """It never ends."""
         return None
 
+    @property
+    def holding(self) -> str:
+        """Nothing needs mending."""
+        return ""
+
     def statistics(self) -> dict[str, dict[str, int]]:
         """There are no movers."""
         return {}
@@ -87,14 +98,19 @@ class Server:
         self.stopping = asyncio.Event()
         self._movers = movers
         self._mover_failures = 0
+        self._immediate = False
         self._watch: asyncio.Task[None] | None = None
-        self.listener = Listener(name, clock, self.stopping.set)
+        self.listener = Listener(name, clock, self.tell_to_stop)
         self.owner = Owner(name, ledger, clock, self.listener, limits, storage)
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
         """Open the port, take the ledger over, serve; returns the address in use."""
         address = await self.listener.listen(host, port)
-        await self.owner.start()
+        try:
+            await self.owner.start()
+        except BaseException:
+            self.listener.abandon()
+            raise
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
         self._watch = asyncio.create_task(self._watch_movers())
         self.listener.serve(self.owner, self._figures)
@@ -109,13 +125,25 @@ class Server:
             task.cancel()
         return self.owner.failure
 
-    async def stop(self) -> None:
-        """Refuse new work, back out what is open, write what is decided, and close."""
+    def tell_to_stop(self, immediate: bool = False) -> None:
+        """Let run() return, so that stop() follows. Told twice: stop without waiting."""
+        if self.stopping.is_set():
+            self.owner.hurry()
+        self._immediate = self._immediate or immediate
+        self.stopping.set()
+
+    async def stop(self, quiesce_s: float = 0.0) -> None:
+        """Refuse new work, back out what is open, write what is decided, and close.
+
+        quiesce_s: how long units in flight are given to end; none if told to stop immediately.
+        """
         text = "the queue manager is stopping"
         if self._watch is not None:
             self._watch.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watch
+        if quiesce_s and not self._immediate:
+            await self.owner.quiesce(quiesce_s)
         await self.owner.stop()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
@@ -127,6 +155,30 @@ class Server:
         await self.owner.abandon()
         self.listener.abandon()
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
+
+    @property
+    def state(self) -> State:
+        """Where the owner stands."""
+        return self.owner.lifecycle.state
+
+    @property
+    def failure(self) -> str:
+        """Why the owner has ended, or nothing."""
+        return self.owner.failure
+
+    @property
+    def movers_hold(self) -> str:
+        """Why nothing is copied to the topics, or nothing."""
+        ended = self._movers.ended()
+        return self._movers.holding if ended is None else f"the movers ended: {ended}"
+
+    def figures(self) -> dict[str, object]:
+        """Return what `mqk qmgr status` shows."""
+        return self.listener.figures()
+
+    def queue_statuses(self) -> list[QueueStatus]:
+        """Return the figures of every queue."""
+        return self.owner.queue_statuses()
 
     def _figures(self) -> dict[str, object]:
         return {"mover_restarts": self._mover_failures, "movers": self._movers.statistics()}

@@ -93,7 +93,12 @@ class Goodbye(Struct, array_like=True, tag=5):
 
 
 class Stop(Struct, array_like=True, tag=1001):
-    """Ask the server process to stop. Not a matter of core."""
+    """Ask the server process to stop. Not a matter of core.
+
+    immediate: give units in flight no time to end.
+    """
+
+    immediate: bool = False
 
 
 class AskServer(Struct, array_like=True, tag=1002):

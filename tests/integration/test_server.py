@@ -10,16 +10,18 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import adapter
-from adapter.errors import BackedOut
+from adapter import Unit
+from adapter.errors import BackedOut, QueueManagerQuiescing
 from adapter.format import names
 from adapter.localkafka import LocalKafka, free_port
+from adapter.owner.owner import QUIESCE_S
 from tests.support.bystander import Bystander
 from tests.support.load import Load
 from tests.support.queue_topic import LANES, read_until
@@ -115,7 +117,7 @@ def test_settings_that_cannot_be_read(make: MakeServer) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_end_under_load(make: MakeServer, number: signal.Signals) -> None:
     """Open units are backed out, clients come back to the next one, nothing is lost or doubled."""
-    server = make()
+    server = make(quiesce_s=0.3)
     server.start()
     with adapter.connect(server.address) as qm:
         qm.define_queue("LOAD")
@@ -143,12 +145,74 @@ def test_told_to_end_under_load(make: MakeServer, number: signal.Signals) -> Non
             assert load.finish() > 40
 
 
+@contextmanager
+def stuck(address: str) -> Iterator[Unit]:
+    """A unit that holds a message and does not end."""
+    with adapter.connect(address) as qm:
+        qm.define_queue("Q")
+        qm.put("Q", "stuck")
+        unit = qm.unit()
+        unit.begin()
+        assert qm.get("Q", unit=unit) is not None
+        yield unit
+
+
+def await_quiescing(address: str) -> None:
+    """Wait until no new connection is taken."""
+    while True:  # bounded by the test's own time
+        try:
+            adapter.connect(address).close()
+        except QueueManagerQuiescing:
+            return
+
+
+def test_a_unit_that_does_not_end_holds_the_end_up_for_a_while(make: MakeServer) -> None:
+    """New work is refused meanwhile; then the unit is backed out."""
+    server = make(quiesce_s=1.0)
+    server.start()
+    with stuck(server.address) as unit, adapter.connect(server.address) as qm:
+        began_s = time.monotonic()
+        server.ask_to_end()
+        await_quiescing(server.address)
+        assert server.await_end() == 0
+        assert time.monotonic() - began_s > 1.0
+        server.start()
+        with pytest.raises(BackedOut):
+            unit.commit()
+        message = qm.get("Q")
+        assert message is not None
+        assert message.backout_count == 1
+
+
+def test_told_to_end_twice(make: MakeServer) -> None:
+    """The second time it waits for nothing."""
+    server = make()
+    server.start()
+    with stuck(server.address):
+        server.ask_to_end()
+        await_quiescing(server.address)
+        began_s = time.monotonic()
+        server.ask_to_end()
+        assert server.await_end() == 0
+        assert time.monotonic() - began_s < QUIESCE_S / 2
+
+
 def test_told_to_end_by_a_client(make: MakeServer) -> None:
     server = make()
     server.start()
     with adapter.connect(server.address, reconnect_timeout_s=0.0) as qm:
         qm.stop_queue_manager()
         assert server.await_end(STOP_S) == 0
+
+
+def test_told_to_end_at_once_by_a_client(make: MakeServer) -> None:
+    server = make()
+    server.start()
+    with stuck(server.address), adapter.connect(server.address) as qm:
+        began_s = time.monotonic()
+        qm.stop_queue_manager(immediate=True)
+        assert server.await_end() == 0
+        assert time.monotonic() - began_s < QUIESCE_S / 2
 
 
 def test_told_to_end_while_it_starts(make: MakeServer) -> None:

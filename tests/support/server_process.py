@@ -18,6 +18,8 @@ import msgspec
 
 from adapter import launch
 from adapter.localkafka import free_port
+from adapter.logs import LogSettings
+from adapter.owner.owner import QUIESCE_S
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import Ready, ServerSettings
 
@@ -33,7 +35,8 @@ class ServerProcess:
     """One queue manager on a Kafka; a context manager that leaves no process behind.
 
     port: 0 for a free one, which is kept across restarts. files: its limit of open files.
-    options: of librdkafka's.
+    options: of librdkafka's. http_port: of the endpoint for monitoring, 0 for none.
+    quiesce_s: how long units are given when it is told to end.
     """
 
     def __init__(
@@ -46,6 +49,9 @@ class ServerProcess:
         port: int = 0,
         files: int = 0,
         options: dict[str, str] | None = None,
+        http_port: int = 0,
+        http_if_free: bool = False,
+        quiesce_s: float = QUIESCE_S,
     ) -> None:
         self.queue_manager = queue_manager
         self.port = port or free_port()
@@ -62,7 +68,14 @@ class ServerProcess:
         ]
         kafka = KafkaSettings(bootstrap_servers=bootstrap_servers, options=options or {})
         settings = ServerSettings(
-            queue_manager=queue_manager, kafka=kafka, host=host, port=self.port
+            queue_manager=queue_manager,
+            kafka=kafka,
+            host=host,
+            port=self.port,
+            http_port=http_port,
+            http_if_free=http_if_free,
+            quiesce_ms=round(quiesce_s * 1000),
+            log=LogSettings(format="text"),  # so that the only JSON is its line for programs
         )
         self.write_settings(msgspec.json.encode(settings))
         self._lives: list[launch.Child] = []
@@ -109,7 +122,7 @@ class ServerProcess:
         deadline_s = time.monotonic() + START_S
         while time.monotonic() < deadline_s:
             for line in self.said().splitlines():
-                if line.startswith("{") and line.endswith("}"):
+                if line.startswith('{"queue_manager":') and line.endswith("}"):
                     return msgspec.json.decode(line, type=Ready)
             assert self._lives[-1].exit_status() is None, f"it ended:\n{self.said()}"
             time.sleep(POLL_S)

@@ -81,6 +81,8 @@ class QueueManager:
         self.connections: dict[int, Connection] = {}
         self.attached: dict[bytes, int] = {}
         """Which connection a session is attached to."""
+        self.quiescing = False
+        """No new work is taken; units in flight may end."""
         self.woken: dict[str, Queue] = {}
         self.tally = Tally()
         self.sessions_due_ms = 0

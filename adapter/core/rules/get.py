@@ -212,6 +212,8 @@ def next_served(
 def _park(qm: QueueManager, request: Request, command: Get, handle: Handle) -> None:
     """Let a get wait; it is served in the order of arrival."""
     queue = handle.queue
+    if qm.quiescing:
+        raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
     if len(queue.waiters) >= qm.limits.waiters_per_queue:
         most = qm.limits.waiters_per_queue
         raise Refusal(Reason.LIMIT_REACHED, queue.name, f"{most} gets wait already")

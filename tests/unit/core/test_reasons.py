@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +14,7 @@ from adapter.core.model.manager import Limits
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Refused
+from adapter.errors import REFUSALS, QueueManagerQuiescing
 from adapter.owner.clock import SystemClock
 from adapter.server.connection import ClientConnection
 from adapter.server.listener import Listener
@@ -104,7 +107,7 @@ def from_frames(data: bytes) -> Reason:
 
 def from_a_listener_without_owner() -> Reason:
     async def admitted() -> Refused | None:
-        listener = Listener("QM1", SystemClock(), lambda: None)
+        listener = Listener("QM1", SystemClock(), lambda _immediate: None)
         return listener.admit(ClientConnection(listener, 1))
 
     refused = asyncio.run(admitted())
@@ -147,6 +150,22 @@ def from_an_operator() -> Reason:
     return Reason(goodbye.reason.reason)
 
 
+def from_a_server_that_quiesces() -> Reason:
+    with testing.queue_manager() as manager, manager.connect() as qm:
+        qm.define_queue("Q")
+        stop = threading.Thread(target=lambda: manager.stop(quiesce_s=30))
+        with qm.unit():
+            qm.put("Q", "a")
+            stop.start()
+            while manager.statistics()["state"] == "running":
+                time.sleep(0.005)
+            with pytest.raises(QueueManagerQuiescing) as refused:
+                manager.connect()
+        stop.join()
+    cases = [reason for reason, case in REFUSALS.items() if case.error is refused.type]
+    return cases[0]
+
+
 ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.MALFORMED_REQUEST: lambda: from_frames(b"\0\0\0\1?"),
     Reason.PROTOCOL_VERSION_ERROR: lambda: from_frames(frames.encode(frames.Hello(version=9))),
@@ -156,6 +175,7 @@ ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.QUEUE_MANAGER_NOT_AVAILABLE: from_a_listener_without_owner,
     Reason.QUEUE_MANAGER_STOPPING: from_a_server_that_stops,
     Reason.CONNECTION_ENDED: from_an_operator,
+    Reason.QUEUE_MANAGER_QUIESCING: from_a_server_that_quiesces,
 }
 
 

@@ -371,3 +371,112 @@ def test_an_idle_owner_shows_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> N
     bench = run(test)
     entries = MemoryLedgerReader(bench.log).read(0)
     assert len(entries) == bench.log.end - 1, "heartbeats are valid entries"
+
+
+async def in_flight(bench: Bench) -> bytes:
+    """A unit that holds a message."""
+    await bench.begin()
+    await bench.ask(put(), durable=True)
+    unit = SESSION + bytes(8)
+    bench.send(c.Begin(unit))
+    await bench.ask(c.Get(1, unit))
+    return unit
+
+
+def reasons(bench: Bench, *requests: int) -> list[int]:
+    answers = [bench.front.answers[request] for request in requests]
+    return [answer.reason if isinstance(answer, Refused) else 0 for answer in answers]
+
+
+def test_a_quiesce_lets_units_end_and_everybody_else_go() -> None:
+    async def test(bench: Bench) -> None:
+        unit = await in_flight(bench)
+        bench.owner.loop.connect(2)
+        await bench.ask(c.Open(1, "Q", c.INPUT), connection=2)
+        quiescing = asyncio.create_task(bench.owner.quiesce(WAIT_S))
+        await until(lambda: bool(bench.front.closed))
+        assert bench.front.closed == [(2, Reason.QUEUE_MANAGER_QUIESCING)]
+        assert bench.owner.statistics()["state"] == "quiescing"
+        refused = bench.send(put(), durable=True)
+        await until(lambda: refused in bench.front.answers)
+        assert reasons(bench, refused) == [Reason.QUEUE_MANAGER_QUIESCING]
+        committed = bench.send(c.Commit(unit), durable=True)
+        await quiescing
+        assert reasons(bench, committed) == [0], "answered before its connection was closed"
+        assert bench.front.closed[1:] == [(1, Reason.QUEUE_MANAGER_QUIESCING)]
+        assert depth(bench) == 0
+
+    run(test)
+
+
+def test_nobody_is_let_go_before_all_is_durable() -> None:
+    async def test(bench: Bench) -> None:
+        unit = await in_flight(bench)
+        quiescing = asyncio.create_task(bench.owner.quiesce(WAIT_S))
+        await until(lambda: bench.owner.quiescing)
+        bench.log.arm("slow durable")
+        committed = bench.send(c.Commit(unit), durable=True)
+        end = bench.log.end
+        await until(lambda: bench.log.end > end)
+        await asyncio.sleep(0.01)
+        assert not bench.front.closed
+        bench.ledger.release()
+        await quiescing
+        assert reasons(bench, committed) == [0]
+
+    run(test)
+
+
+def test_a_get_that_waits_hears_the_reason_before_it_is_let_go() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        waits = bench.send(c.Get(1, wait_ms=-1), durable=True)
+        await bench.owner.quiesce(WAIT_S)
+        assert reasons(bench, waits) == [Reason.QUEUE_MANAGER_QUIESCING]
+        assert bench.front.closed == [(1, Reason.QUEUE_MANAGER_QUIESCING)]
+
+    run(test)
+
+
+def test_units_that_do_not_end_are_backed_out() -> None:
+    async def test(bench: Bench) -> None:
+        await in_flight(bench)
+        await bench.owner.quiesce(0.02)
+        assert bench.front.closed == []
+        await bench.owner.stop()
+        second = Bench(bench.log)
+        await second.owner.start()
+        (stored,) = second.owner.loop.qm.queues["Q"].in_order()
+        assert stored.backout_count == 1
+        await second.owner.stop()
+
+    run(test)
+
+
+def test_who_hurries_waits_for_nothing() -> None:
+    async def test(bench: Bench) -> None:
+        await in_flight(bench)
+        bench.log.arm("slow durable")
+        bench.send(put(), durable=True)
+        quiescing = asyncio.create_task(bench.owner.quiesce(10 * WAIT_S))
+        await until(lambda: bench.owner.quiescing)
+        bench.owner.hurry()
+        async with asyncio.timeout(1.0):
+            await quiescing
+            await bench.owner.stop()
+
+    run(test)
+
+
+def test_a_doubt_ends_a_quiesce() -> None:
+    async def test(bench: Bench) -> None:
+        await in_flight(bench)
+        quiescing = asyncio.create_task(bench.owner.quiesce(10 * WAIT_S))
+        await until(lambda: bench.owner.quiescing)
+        bench.log.arm("lost before durable")
+        bench.owner.loop.heartbeat()
+        async with asyncio.timeout(WAIT_S):
+            await quiescing
+        assert bench.front.closed[-1] == (0, Reason.QUEUE_MANAGER_NOT_AVAILABLE)
+
+    run(test)

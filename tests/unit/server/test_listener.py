@@ -122,7 +122,7 @@ def test_everybody_is_told_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_nobody_is_let_in_before_there_is_an_owner() -> None:
     async def listen(connect: Callable[[str], object]) -> object:
-        front = Listener("QM1", SystemClock(), lambda: None)
+        front = Listener("QM1", SystemClock(), lambda _immediate: None)
         host, port = await front.listen("127.0.0.1", 0)
         try:
             return await asyncio.get_running_loop().run_in_executor(None, connect, f"{host}:{port}")

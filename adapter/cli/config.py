@@ -1,0 +1,149 @@
+"""mqk config check and reference: what a queue manager would start with, and what there is to set.
+
+Nothing is started, and Kafka is not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from adapter.cli import failures, options, output, settings
+from adapter.config import (
+    FILE,
+    FILE_VARIABLE,
+    OPTION_PREFIX,
+    OPTIONS,
+    OUR_OPTIONS,
+    SETTINGS,
+    ConfigError,
+    Setting,
+    Value,
+    missing,
+)
+from adapter.server.listener import NotLoopbackError, check_loopback
+from adapter.topics import TopicError, admin_client
+
+HIDDEN = "(not shown)"
+
+
+@click.group()
+def config() -> None:
+    """Settings of a queue manager: check them, list what there is."""
+
+
+@config.command()
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@settings.flags
+@options.json_output
+def check(file: Path | None, as_json: bool, **given: Any) -> None:
+    """Show the effective settings and where each comes from; exit status 1 if one is wrong.
+
+    FILE is the same as --config FILE. The flags are those of `mqk qmgr start`.
+    """
+    options.not_both("FILE", file, "--config", given["config_file"])
+    given["config_file"] = file or given["config_file"]
+    try:
+        found = settings.load(None, given)
+        check_loopback(found.address[0])
+        admin_client(found["kafka.bootstrap_servers"] or "localhost:9092", found.kafka_options)
+    except (ConfigError, NotLoopbackError, TopicError) as problem:
+        raise failures.Failed(str(problem)) from problem
+    if as_json:
+        for one in found.all():
+            output.emit({"key": one.key, "value": shown(one), "from": one.source})
+    else:
+        rows = [(one.key, str(shown(one)), one.source) for one in found.all()]
+        output.table(("setting", "value", "from"), rows)
+    for text in missing(found):
+        failures.tell(f"note: {text}")
+
+
+def shown(value: Value) -> Any:
+    """A value as people may see it."""
+    return HIDDEN if value.is_secret else value.value
+
+
+@config.command()
+def reference() -> None:
+    """Print the page of the documentation that lists every setting, as Markdown."""
+    click.echo("\n".join(page()))
+
+
+def page() -> Iterator[str]:
+    """The lines of docs/operations/configuration.md."""
+    yield from HEAD.format(file=FILE, variable=FILE_VARIABLE, prefix=OPTION_PREFIX).splitlines()
+    yield from ("", "| setting | takes | default | flag | environment | what it is |")
+    yield "|---|---|---|---|---|---|"
+    for one in SETTINGS.values():
+        flag = "the argument `NAME`" if one.flag == "NAME" else f"`{one.flag}`"
+        cells = (
+            f"`{one.key}`", takes(one), default(one), flag, f"`{one.environment}`", one.meaning,
+        )  # fmt: skip
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    yield from ("", "## An example", "", "```toml", *example(), "```", "")
+    yield from ("## Options of the Kafka client that are refused", "")
+    yield "The promises of a queue manager stand on them, or they have a setting of their own:"
+    yield ", ".join(f"`{name}`" for name in sorted(OUR_OPTIONS)) + "."
+
+
+def takes(setting: Setting) -> str:
+    """Which values a setting takes."""
+    if setting.choices:
+        return ", ".join(f"`{one}`" for one in setting.choices)
+    if setting.bounds:
+        return "{} to {}".format(*setting.bounds)
+    return "a table of text" if setting.key == OPTIONS else "text"
+
+
+def default(setting: Setting) -> str:
+    """Its default, as it is written in the file."""
+    return written(setting.default) if setting.default not in ("", {}) else "none"
+
+
+def written(value: object) -> str:
+    """A value as it is written in the file."""
+    return f"`{value}`" if isinstance(value, int) else f'`"{value}"`'
+
+
+def example() -> Iterator[str]:
+    """Every setting in a file, those that need not be said as comments."""
+    table = ""
+    for one in SETTINGS.values():
+        head, _, name = one.key.rpartition(".")
+        if head != table:
+            table = head
+            yield from ("", f"[{table}]")
+        value = one.example or written(one.default).strip("`")
+        yield f"{name} = {value}" if one.example else f"# {name} = {value}"
+
+
+HEAD = """\
+# Configuration
+
+<!-- Written by `mqk config reference`; a test holds it to the table in adapter/config.py. -->
+
+A queue manager's process takes its settings from flags, from the environment, and from a TOML file.
+**Flags win over the environment, the environment over the file, the file over the defaults**; the
+options of the Kafka client are put together one by one, in the same order (and `-X` wins over
+`--command-config`). `mqk config check` shows what is in force and where each value comes from:
+
+```
+mqk config check /etc/mqk/qm1.toml
+```
+
+The file is the one that `--config` names, else the one that `{variable}` names, else `{file}` in
+the working directory if it is there. A setting that is unknown, in whichever of the three, or that
+has a value it does not take, is refused by a sentence that names the place and the setting; nothing
+is started then. An environment variable that is empty counts as not set.
+
+Options of the Kafka client have librdkafka's names. In the file they stand under `[kafka.options]`,
+with or without quotes; in the environment `sasl.password` is `{prefix}SASL_PASSWORD`
+(an underscore of a name is written twice); `mqk config check` does not show secrets. Passwords
+belong into the environment or into a file that only the queue manager's user can read, not on a
+command line. What it takes to reach a secured cluster: [Kafka](kafka.md).
+
+## Settings"""

@@ -1,0 +1,68 @@
+"""The settings of a queue manager's process as options of a command: made from the one table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from adapter import config
+from adapter.cli import options
+from adapter.config import OPTIONS, SETTINGS, Config, Setting
+
+Command = Callable[..., Any]
+
+
+def flags(command: Command) -> Command:
+    """--config, a flag for each setting, --command-config and -X."""
+    made: list[Callable[[Command], Command]] = [
+        click.option(
+            "--config", "config_file", type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help=f"The settings' file.  [default: {config.FILE_VARIABLE}, else {config.FILE} in "
+            "the working directory if it is there]",
+        ),
+        *(_flag(one) for one in SETTINGS.values() if one.flag.startswith("--")),
+        click.option(
+            "--command-config", type=click.Path(path_type=Path), metavar="FILE",
+            help="A properties file with settings of the Kafka client (librdkafka's names).",
+        ),
+        click.option(
+            "-X", "kafka_settings", callback=options.settings, multiple=True, metavar="key=value",
+            help="One setting of the Kafka client; wins over the files'. May be repeated.",
+        ),
+    ]  # fmt: skip
+    for option in reversed(made):
+        command = option(command)
+    return command
+
+
+def _flag(setting: Setting) -> Callable[[Command], Command]:
+    shown = f"  [{setting.environment}; default: {setting.default}]"
+    if setting.default == "":
+        shown = f"  [{setting.environment}]"
+    return click.option(
+        setting.flag, setting.name, metavar=metavar(setting), help=setting.meaning + shown
+    )
+
+
+def metavar(setting: Setting) -> str:
+    """What a value looks like, in a word."""
+    if setting.choices:
+        return "|".join(setting.choices)
+    if setting.bounds:
+        return "N"
+    return "HOST:PORT" if setting.key == "listen" else "HOST:PORT[,...]"
+
+
+def load(name: str | None, given: dict[str, Any]) -> Config:
+    """Put the settings together; ConfigError says what is wrong. given: what flags() made."""
+    wanted = {one.key: given[one.name] for one in SETTINGS.values() if one.name in given}
+    told: Path | None = given["command_config"]
+    of_file = {} if told is None else options.read_properties(told)
+    layers = {f"--command-config {told}": of_file, "-X": given["kafka_settings"]}
+    wanted.pop(OPTIONS, None)
+    return config.load(wanted | {"queue_manager": name}, os.environ, given["config_file"], layers)

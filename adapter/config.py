@@ -1,0 +1,437 @@
+"""Settings of a queue manager's process: from flags, the environment and a TOML file.
+
+SETTINGS is the one table: it drives all three and the documentation. What is given in several
+places counts in this order: flags, then the environment, then the file, then the default; of
+kafka.options each setting for itself. Whatever is no setting, or has a value that is none, is
+refused by a sentence that names the place and the setting. This module does not know what the
+settings do.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+from msgspec import Meta, Struct
+
+from adapter.core.attributes import NAME_LENGTH_MAX
+from adapter.core.model.manager import Limits
+
+FILE = "mqk.toml"
+"""The file in the working directory that is read if no other is named."""
+FILE_VARIABLE = "MQK_CONFIG"
+PREFIX = "MQK_"
+OTHER_VARIABLES = frozenset({FILE_VARIABLE, "MQK_QMGR", "MQK_DEBUG", "MQK_CACHE_DIR"})
+"""Read by other parts."""
+OF_KUBERNETES = re.compile(r"MQK_(PORT|SERVICE|\w+_SERVICE|\w+_PORT)(_\w+)?")
+"""What Kubernetes puts into the environment of every pod beside a service called mqk."""
+OPTIONS = "kafka.options"
+OPTION_PREFIX = "MQK_KAFKA_OPTION_"
+SECRET = re.compile(r"password|secret|token|\.pem$|sasl\.oauthbearer\.config|sasl\.jaas")
+DAY_MS = 24 * 60 * 60 * 1000
+INT_MAX = 2**31 - 1
+
+# What the promises of a queue manager stand on, or what has a setting of its own.
+OUR_OPTIONS: Mapping[str, str] = {
+    **dict.fromkeys(("bootstrap.servers", "metadata.broker.list"), "say it in bootstrap_servers"),
+    **dict.fromkeys(
+        (
+            *("acks", "request.required.acks", "enable.idempotence", "transactional.id"),
+            *("max.in.flight.requests.per.connection", "max.in.flight", "isolation.level"),
+            *("group.id", "auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store"),
+            *("enable.partition.eof", "check.crcs", "transaction.timeout.ms", "linger.ms"),
+            *("message.max.bytes", "message.timeout.ms", "delivery.timeout.ms", "partitioner"),
+            *("enable.gapless.guarantee", "delivery.report.only.error"),
+        ),
+        "the queue manager sets it by itself; leave it out",
+    ),
+}
+
+
+class ConfigError(Exception):
+    """A setting is unknown or has a value that is none; the text says where, which and why."""
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """One row. kind: the type that its values must have, bounds included."""
+
+    key: str
+    kind: Any
+    default: Any
+    meaning: str
+    example: str = ""
+    variable: str = ""
+    """Its environment variable, if that is not the one that the key would give."""
+
+    @property
+    def name(self) -> str:
+        """Its name for Python: the key without its table."""
+        return self.key.rpartition(".")[2]
+
+    @property
+    def flag(self) -> str:
+        """Its flag on the command line; the name of a queue manager is an argument."""
+        if self.key == "queue_manager":
+            return "NAME"
+        if self.key == OPTIONS:
+            return "-X"
+        if self.key == "kafka.bootstrap_servers":
+            return "--bootstrap-server"  # as Kafka's own tools call it
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def environment(self) -> str:
+        """Its environment variable."""
+        return self.variable or PREFIX + self.key.upper().replace(".", "_")
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The only values it takes, if they are few."""
+        return get_args(self.kind) if getattr(self.kind, "__origin__", None) is Literal else ()
+
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """The least and the greatest number it takes, if it is one."""
+        for meta in getattr(self.kind, "__metadata__", ()):
+            if meta.ge is not None and meta.le is not None:
+                return meta.ge, meta.le
+        return None
+
+
+def _number(low: int, high: int) -> Any:
+    return Annotated[int, Meta(ge=low, le=high)]
+
+
+def _text(least: int = 0) -> Any:
+    return Annotated[str, Meta(min_length=least, max_length=4096)]
+
+
+LIMITS = Limits()
+NAME_PATTERN = rf"^[A-Za-z0-9._/%]{{1,{NAME_LENGTH_MAX}}}$"
+ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?$"
+DEFAULT_PORT = 1414
+PORT_MAX = 65535
+
+SETTINGS: Mapping[str, Setting] = {
+    one.key: one
+    for one in (
+        Setting(
+            key="queue_manager", kind=Annotated[str, Meta(pattern=NAME_PATTERN)], default="",
+            meaning=f"Its name: 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %. Names its topics.",
+            example='"QM1"',
+        ),
+        Setting(
+            key="listen", kind=Annotated[str, Meta(pattern=ADDRESS_PATTERN)],
+            default=f"127.0.0.1:{DEFAULT_PORT}",
+            meaning="HOST:PORT where programs connect; loopback only. Port 0: any free one.",
+        ),
+        Setting(
+            key="http_port", kind=_number(0, PORT_MAX), default=9414,
+            meaning="Port for /metrics, /live and /ready on 127.0.0.1; 0: none. If nobody has "
+            "chosen a port and the default is taken, there is none, and the log says so.",
+        ),
+        Setting(
+            key="log_level", kind=Literal["debug", "info", "warning", "error"], default="info",
+            meaning="The least that is logged.",
+        ),
+        Setting(
+            key="log_format", kind=Literal["auto", "json", "text"], default="auto",
+            meaning="How a line of the log looks; auto: text on a terminal, JSON elsewhere.",
+        ),
+        Setting(
+            key="max_uncommitted_messages", kind=_number(1, 1_000_000),
+            default=LIMITS.unit_messages,
+            meaning="Messages that one unit of work may put and get.",
+        ),
+        Setting(
+            key="max_handles", kind=_number(1, 100_000), default=LIMITS.handles_per_connection,
+            meaning="Queues that one connection may have open at a time.",
+        ),
+        Setting(
+            key="max_queues", kind=_number(1, 100_000), default=LIMITS.queues,
+            meaning="Queues of the queue manager; each is a topic of ten partitions.",
+        ),
+        Setting(
+            key="max_sessions", kind=_number(1, 10_000_000), default=LIMITS.sessions,
+            meaning="Client sessions whose outcomes are kept; the longest detached goes first.",
+        ),
+        Setting(
+            key="session_expiry_ms", kind=_number(1000, INT_MAX),
+            default=LIMITS.session_expiry_ms,
+            meaning="How long a client may stay away and still ask what became of its commands.",
+        ),
+        Setting(
+            key="mover_interval_ms", kind=_number(0, 60_000), default=50,
+            meaning="While messages trickle in, how long they are collected for one transaction "
+            "to their topics. More costs readers time, less costs Kafka transactions.",
+        ),
+        Setting(
+            key="quiesce_ms", kind=_number(0, 600_000), default=4000,
+            meaning="How long a stop gives units of work to end before it backs them out. The "
+            "rest of a stop takes less than 6 s.",
+        ),
+        Setting(
+            key="kafka.bootstrap_servers", kind=_text(1), default="",
+            variable="MQK_BOOTSTRAP_SERVER",
+            meaning="HOST:PORT[,...] where Kafka is reached.",
+            example='"kafka-1:9092,kafka-2:9092"',
+        ),
+        Setting(
+            key="kafka.replication", kind=_number(0, 100), default=0,
+            meaning="Copies of each topic; 0: as many as there are brokers, three at most.",
+        ),
+        Setting(
+            key="kafka.min_insync_replicas", kind=_number(0, 100), default=0,
+            meaning="Copies that must be there for a write to succeed; 0: all but one.",
+        ),
+        Setting(
+            key="kafka.events_retention_ms", kind=_number(60_000, 3650 * DAY_MS),
+            default=7 * DAY_MS, meaning="How long events stay readable on their topic.",
+        ),
+        Setting(
+            key=OPTIONS, kind=dict[str, str], default={}, variable=OPTION_PREFIX + "...",
+            meaning="Settings of the Kafka client by librdkafka's names: security above all.",
+            example='{ "security.protocol" = "SSL" }',
+        ),
+    )
+}  # fmt: skip
+
+
+class Value(Struct):
+    """What a setting is, and where it comes from."""
+
+    key: str
+    value: Any
+    source: str
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether it is not for showing."""
+        return self.key.startswith(f"{OPTIONS}.") and bool(SECRET.search(self.key))
+
+
+class Config(Struct):
+    """The effective settings. file: the one that was read, if any."""
+
+    values: dict[str, Value]
+    options: dict[str, Value]
+    file: Path | None = None
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key].value
+
+    def is_default(self, key: str) -> bool:
+        """Whether nobody has said what it is to be."""
+        return self.values[key].source == "default"
+
+    @property
+    def kafka_options(self) -> dict[str, str]:
+        """kafka.options without their sources."""
+        return {name: one.value for name, one in self.options.items()}
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        return read_address(self["listen"])
+
+    def all(self) -> Iterator[Value]:
+        """Give every setting, in the order of the table, the options of Kafka's client last."""
+        yield from self.values.values()
+        yield from self.options.values()
+
+
+def load(
+    flags: Mapping[str, Any],
+    environment: Mapping[str, str],
+    path: Path | None = None,
+    options: Mapping[str, Mapping[str, str]] | None = None,
+) -> Config:
+    """Put settings together; ConfigError says what is wrong.
+
+    flags: by key, None for those not given. path: --config. options: by flag, what that says of
+    kafka.options; a later flag wins.
+    """
+    layers: list[Layer] = []
+    found = _file(path, environment)
+    if found is not None:
+        layers.append(_file_layer(found))
+    layers.append(_environment_layer(environment))
+    layers.append(_flag_layer(flags, options or {}))
+    config = Config({}, {}, found)
+    for key, setting in SETTINGS.items():
+        if key != OPTIONS:
+            config.values[key] = Value(key, setting.default, "default")
+    for layer in layers:
+        config.values |= layer.values
+        config.options |= layer.options
+    config.values = {key: config.values[key] for key in SETTINGS if key != OPTIONS}
+    _check_together(config)
+    return config
+
+
+def missing(config: Config) -> list[str]:
+    """Say what a queue manager cannot start without."""
+    return [
+        f"{key} is not set: say it with {one.flag}, {one.environment}, or {key} in {FILE}"
+        for key in ("queue_manager", "kafka.bootstrap_servers")
+        if not config[(one := SETTINGS[key]).key]
+    ]
+
+
+class Layer(Struct):
+    """What one place says."""
+
+    values: dict[str, Value] = {}
+    options: dict[str, Value] = {}
+
+    def set(self, key: str, raw: Any, source: str, *, as_text: bool) -> None:
+        """Take a value; as_text: numbers are written as text there."""
+        kind = SETTINGS[key].kind
+        try:
+            value = msgspec.convert(raw, kind, strict=not as_text)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"{source}: {key} is {raw!r}; {_wanted(key, error)}") from error
+        if key == "listen":
+            try:
+                read_address(value)
+            except ValueError as error:
+                raise ConfigError(f"{source}: {key}: {error}") from error
+        self.values[key] = Value(key, value, source)
+
+    def set_option(self, name: str, raw: Any, source: str) -> None:
+        """Take one setting of Kafka's client."""
+        if isinstance(raw, bool):
+            raw = "true" if raw else "false"
+        if not isinstance(raw, str | int | float):
+            kind = type(raw).__name__
+            raise ConfigError(f"{source}: {OPTIONS}: {name} is a {kind}; text is wanted")
+        if name in OUR_OPTIONS:
+            raise ConfigError(f"{source}: {OPTIONS}: {name}: {OUR_OPTIONS[name]}")
+        self.options[name] = Value(f"{OPTIONS}.{name}", str(raw), source)
+
+
+def read_address(text: str) -> tuple[str, int]:
+    """Read HOST:PORT; a host alone means the usual port. ValueError if it is none."""
+    host, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]"):
+        host, port = text, str(DEFAULT_PORT)
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isdecimal() or int(port) > PORT_MAX:
+        raise ValueError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:{DEFAULT_PORT}")
+    return host, int(port)
+
+
+def _wanted(key: str, error: msgspec.ValidationError) -> str:
+    """Say what a value has to be, in words of the setting rather than of its type."""
+    setting = SETTINGS[key]
+    if setting.choices:
+        return f"it is one of {', '.join(setting.choices)}"
+    if setting.bounds:
+        low, high = setting.bounds
+        return f"it is a number from {low} to {high}"
+    if key == "queue_manager":
+        return f"a name has 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
+    if key == "listen":
+        return f"it is HOST:PORT, such as 127.0.0.1:{DEFAULT_PORT}"
+    return str(error).lower()
+
+
+def _file(path: Path | None, environment: Mapping[str, str]) -> Path | None:
+    """Say which file to read: the flag's, the environment's, or the one that is there."""
+    if path is not None:
+        return path
+    if environment.get(FILE_VARIABLE):
+        return Path(environment[FILE_VARIABLE])
+    return Path(FILE) if Path(FILE).is_file() else None
+
+
+def _file_layer(path: Path) -> Layer:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ConfigError(f"{path} cannot be read: {reason}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
+    layer = Layer()
+    for key, raw in _keys(content, str(path)):
+        if key.startswith(f"{OPTIONS}."):
+            layer.set_option(key.removeprefix(f"{OPTIONS}."), raw, str(path))
+        elif key in SETTINGS:
+            layer.set(key, raw, str(path), as_text=False)
+        else:
+            raise ConfigError(f"{path}: {key} is no setting{_nearest(key)}")
+    return layer
+
+
+def _keys(table: Mapping[str, Any], source: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Give dotted keys and their values; tables end where nothing of ours lies below."""
+    for name, value in table.items():
+        key = prefix + name
+        if isinstance(value, dict) and _is_table(key):
+            yield from _keys(value, source, f"{key}.")
+        elif key == OPTIONS or (_is_table(key) and not key.startswith(f"{OPTIONS}.")):
+            raise ConfigError(f"{source}: {key} is a table: write [{key}] and its settings below")
+        else:
+            yield key, value
+
+
+def _is_table(key: str) -> bool:
+    below = any(one.startswith(f"{key}.") for one in SETTINGS)
+    return below or key == OPTIONS or key.startswith(f"{OPTIONS}.")
+
+
+def _environment_layer(environment: Mapping[str, str]) -> Layer:
+    layer = Layer()
+    by_variable = {one.environment: key for key, one in SETTINGS.items() if key != OPTIONS}
+    for variable, raw in sorted(environment.items()):
+        if not variable.startswith(PREFIX) or not raw:
+            continue
+        if variable.startswith(OPTION_PREFIX):
+            name = variable.removeprefix(OPTION_PREFIX).lower()
+            name = name.replace("__", "\0").replace("_", ".").replace("\0", "_")
+            layer.set_option(name, raw, variable)
+        elif variable in by_variable:
+            layer.set(by_variable[variable], raw, variable, as_text=True)
+        elif variable not in OTHER_VARIABLES and not OF_KUBERNETES.fullmatch(variable):
+            near = difflib.get_close_matches(variable, by_variable, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ConfigError(f"the environment variable {variable} is no setting{hint}")
+    return layer
+
+
+def _flag_layer(flags: Mapping[str, Any], options: Mapping[str, Mapping[str, str]]) -> Layer:
+    layer = Layer()
+    for key, raw in flags.items():
+        if raw is not None:
+            layer.set(key, raw, SETTINGS[key].flag, as_text=True)
+    for flag, given in options.items():
+        for name, raw in given.items():
+            layer.set_option(name, raw, flag)
+    return layer
+
+
+def _nearest(key: str) -> str:
+    near = difflib.get_close_matches(key, SETTINGS, 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _check_together(config: Config) -> None:
+    copies, in_sync = config["kafka.replication"], config["kafka.min_insync_replicas"]
+    if copies and in_sync > copies:
+        source = config.values["kafka.min_insync_replicas"].source
+        raise ConfigError(
+            f"{source}: kafka.min_insync_replicas is {in_sync}, more than kafka.replication, "
+            f"which is {copies}: nothing could be written"
+        )
+    if in_sync and not copies:
+        source = config.values["kafka.min_insync_replicas"].source
+        raise ConfigError(
+            f"{source}: kafka.min_insync_replicas is {in_sync}, and kafka.replication is not set: "
+            "set both, or neither"
+        )

@@ -1,0 +1,58 @@
+"""Quiescing: the queue manager takes no new work, and lets units in flight come to their end.
+
+Soft state: a queue manager that starts again knows nothing of it. How long units are given is not
+known here; whoever stops the queue manager ends the connections that are left.
+"""
+
+from __future__ import annotations
+
+from adapter.core.commands import (
+    AlterQueue,
+    Begin,
+    Browse,
+    DefineQueue,
+    DeleteQueue,
+    Get,
+    PurgeQueue,
+    Put,
+    Request,
+    SetAttributes,
+)
+from adapter.core.model.connection import Connection
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.results import Refused
+from adapter.core.rules import waiting
+from adapter.core.rules.decision import connection_of
+
+NEW_WORK = (Begin, Browse, DefineQueue, AlterQueue, DeleteQueue, PurgeQueue, SetAttributes)
+
+
+def begin(qm: QueueManager) -> list[Reply]:
+    """Quiesce: gets that wait end with the reason, also those of units in flight."""
+    qm.quiescing = True
+    refused = Refused(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
+    return [
+        waiting.answer(qm, waiter, refused)
+        for connection in qm.connections.values()
+        for waiter in list(connection.waiters.values())
+    ]
+
+
+def check(qm: QueueManager, request: Request) -> None:
+    """Refuse what is new (MQRC_Q_MGR_QUIESCING): whatever belongs to no unit in flight.
+
+    Opening and closing, questions, and ending units or connections is what units need to end.
+    """
+    command = request.command
+    if isinstance(command, (Put, Get)):
+        new = command.unit not in connection_of(qm, request).units
+    else:
+        new = isinstance(command, NEW_WORK)
+    if new:
+        raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
+
+
+def is_busy(connection: Connection) -> bool:
+    """Whether a connection has a unit in flight that holds anything."""
+    return any(len(unit) for unit in connection.units.values())

@@ -1,0 +1,148 @@
+"""The HTTP endpoint for monitoring, on loopback: /metrics, /live, /ready.
+
+It asks the server and changes nothing. It is there before the ledger is taken over, so that a long
+replay can be told from a dead process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from importlib import metadata
+from typing import Protocol
+
+import structlog
+from aiohttp import web
+from msgspec import Struct, json
+
+from adapter.core.results import QueueStatus
+from adapter.owner.lifecycle import State
+from adapter.server import metrics
+from adapter.server.metrics import Snapshot
+
+HOST = "127.0.0.1"
+JSON = "application/json"
+SHUT_S = 1.0
+"""How long a stop waits for an answer that is on its way."""
+PAGES = "/metrics, /live, /ready"
+
+WHY_NOT: dict[State, str] = {
+    State.TAKING_OVER: "the ledger is being taken over: what it holds is read first",
+    State.DOUBTFUL: "an append is in doubt: the ledger is taken over again",
+    State.DEPOSED: "another process owns the ledger",
+    State.FAILED: "the ledger cannot be had or read",
+}
+DEAD = frozenset({State.DEPOSED, State.FAILED, State.STOPPED})
+"""It will never serve again in this process."""
+
+log = structlog.get_logger("mqk.http")
+
+
+class House(Protocol):
+    """What is asked: the server."""
+
+    name: str
+
+    @property
+    def state(self) -> State:
+        """Where the owner stands."""
+        ...
+
+    @property
+    def failure(self) -> str:
+        """Why the owner has ended, or nothing."""
+        ...
+
+    @property
+    def movers_hold(self) -> str:
+        """Why nothing is copied, or nothing."""
+        ...
+
+    def figures(self) -> dict[str, object]:
+        """Return what `mqk qmgr status` shows."""
+        ...
+
+    def queue_statuses(self) -> list[QueueStatus]:
+        """Return the figures of every queue."""
+        ...
+
+
+class Health(Struct):
+    """The answer of /live and /ready. reason: why not, or ""."""
+
+    queue_manager: str
+    state: str
+    ok: bool
+    reason: str = ""
+
+
+def live(house: House) -> Health:
+    """Say whether the process is of any use: a supervisor starts it again if not."""
+    state = house.state
+    reason = why_not(house) if state in DEAD else ""
+    return Health(house.name, state.value, not reason, reason)
+
+
+def ready(house: House) -> Health:
+    """Say whether requests are served, and what they do is copied to the topics."""
+    state = house.state
+    reason = house.movers_hold if state is State.RUNNING else why_not(house)
+    return Health(house.name, state.value, not reason, reason)
+
+
+def why_not(house: House) -> str:
+    """Say why requests are not served."""
+    plain = f"the queue manager is {house.state.value}"
+    return house.failure or WHY_NOT.get(house.state, plain)
+
+
+class Monitor:
+    """The endpoint."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._release = metadata.version("mqk")
+        self._runner: web.AppRunner | None = None
+
+    async def start(self, port: int) -> str:
+        """Listen; returns the address to ask, as a URL. OSError if the port cannot be had."""
+        application = web.Application()
+        application.router.add_get("/metrics", self._metrics)
+        application.router.add_get("/live", self._answer(live))
+        application.router.add_get("/ready", self._answer(ready))
+        application.router.add_get("/{other:.*}", self._other)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUT_S)
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, HOST, port).start()
+        except OSError:
+            await self.stop()
+            raise
+        return f"http://{HOST}:{self._runner.addresses[0][1]}"
+
+    async def stop(self) -> None:
+        """Listen no more; twice is no error."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()
+
+    async def _metrics(self, _request: web.Request) -> web.Response:
+        house = self._house
+        snapshot = Snapshot(house.figures(), house.queue_statuses(), self._release)
+        loop = asyncio.get_running_loop()
+        text = await loop.run_in_executor(None, metrics.text, snapshot)
+        return web.Response(body=text, headers={"Content-Type": metrics.CONTENT_TYPE})
+
+    def _answer(
+        self, question: Callable[[House], Health]
+    ) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def answer(_request: web.Request) -> web.Response:
+            health = question(self._house)
+            status = 200 if health.ok else 503
+            return web.Response(body=json.encode(health) + b"\n", status=status, content_type=JSON)
+
+        return answer
+
+    async def _other(self, request: web.Request) -> web.Response:
+        text = f"there is no {request.path}; there are {PAGES}\n"
+        return web.Response(text=text, status=404)

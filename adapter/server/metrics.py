@@ -1,0 +1,180 @@
+"""A queue manager's figures as Prometheus metrics: which there are, what they mean, their text.
+
+FIGURES, MOVERS and QUEUES are tables from the names that statistics() of the parts use; a figure
+that is in no table is exported all the same, without a description. Everything here is pure but for
+the figures of the process itself, and may run in any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+from msgspec import Struct
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    InfoMetricFamily,
+    StateSetMetricFamily,
+)
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from adapter.core.results import QueueStatus
+from adapter.owner.lifecycle import State
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Described(Struct, frozen=True):
+    """A metric: a counter's name ends with _total, as Prometheus has it."""
+
+    name: str
+    kind: Literal["counter", "gauge"]
+    meaning: str
+
+
+def _counter(name: str, meaning: str) -> Described:
+    return Described(name, "counter", meaning)
+
+
+def _gauge(name: str, meaning: str) -> Described:
+    return Described(name, "gauge", meaning)
+
+
+FIGURES: Mapping[str, Described] = {
+    "connections": _gauge("mqk_connections", "Client connections."),
+    "sessions": _gauge("mqk_sessions", "Client sessions whose outcomes are kept."),
+    "queues": _gauge("mqk_queues", "Queues."),
+    "units": _gauge("mqk_units_in_flight", "Units of work that are open."),
+    "commits": _counter("mqk_commits_total", "Units committed by programs."),
+    "backouts": _counter(
+        "mqk_backouts_total", "Units backed out, by programs or because a connection ended."
+    ),
+    "requests": _counter("mqk_requests_total", "Requests of clients, in this term."),
+    "entries": _counter("mqk_entries_total", "Entries appended to the ledger, in this term."),
+    "entries_in_flight": _gauge(
+        "mqk_ledger_entries_in_flight", "Entries appended and not yet durable."
+    ),
+    "replies_parked": _gauge("mqk_replies_parked", "Replies that wait for an entry to be durable."),
+    "terms": _counter("mqk_owner_terms_total", "How often this process took the ledger over."),
+    "replay_s": _gauge("mqk_replay_seconds", "How long the last take-over took, replay included."),
+    "ledger_takeovers": _counter("mqk_ledger_takeovers_total", "Take-overs that succeeded."),
+    "ledger_replayed": _counter("mqk_ledger_replayed_entries_total", "Entries read at take-overs."),
+    "ledger_appends": _counter("mqk_ledger_appends_total", "Entries handed to Kafka."),
+    "ledger_durable": _counter("mqk_ledger_durable_entries_total", "Entries Kafka acknowledged."),
+    "ledger_doubts": _counter(
+        "mqk_ledger_doubts_total", "Appends whose outcome was in doubt: each one is a take-over."
+    ),
+    "mover_restarts": _counter("mqk_mover_restarts_total", "How often the movers had to be begun."),
+}
+
+MOVERS: Mapping[str, Described] = {
+    "position": _gauge("mqk_mover_position", "Ledger offset up to which all is copied."),
+    "lag_records": _gauge("mqk_mover_lag_records", "Ledger records that are not copied yet."),
+    "lag_bytes": _gauge("mqk_mover_lag_bytes", "About how many bytes of ledger that is."),
+    "holding": _gauge("mqk_mover_holding", "1 while it waits for something to be mended."),
+    "parked": _gauge("mqk_mover_parked_queues", "Queues whose topic cannot be written."),
+    "copied": _counter("mqk_mover_copied_total", "Copies since the queue manager exists."),
+    "terms": _counter("mqk_mover_terms_total", "How often it began from its progress."),
+    "transactions": _counter("mqk_mover_transactions_total", "Kafka transactions committed."),
+    "doubtful_commits": _counter(
+        "mqk_mover_doubtful_commits_total", "Transactions whose commit was in doubt."
+    ),
+    "failures": _counter("mqk_mover_failures_total", "Failures after which it began again."),
+}
+
+QUEUES: Mapping[str, Described] = {
+    "current_depth": _gauge(
+        "mqk_queue_depth", "Messages on the queue: available ones and uncommitted puts."
+    ),
+    "uncommitted_gets": _gauge(
+        "mqk_queue_in_flight", "Messages that open units have got and not yet committed."
+    ),
+    "uncommitted_puts": _gauge(
+        "mqk_queue_uncommitted_puts", "Messages that open units have put and not yet committed."
+    ),
+    "oldest_message_age_s": _gauge(
+        "mqk_queue_oldest_message_age_seconds", "Age of the oldest message at a lane's head."
+    ),
+    "waiting_gets": _gauge("mqk_queue_waiting_gets", "Gets that wait for a message."),
+    "open_input_count": _gauge("mqk_queue_open_input_handles", "Handles open for input."),
+    "open_output_count": _gauge("mqk_queue_open_output_handles", "Handles open for output."),
+    "put_total": _counter("mqk_queue_puts_total", "Messages put, once committed."),
+    "got_total": _counter("mqk_queue_gets_total", "Messages got, once committed."),
+    "returned_total": _counter("mqk_queue_backouts_total", "Messages returned by backouts."),
+    "discarded_total": _counter(
+        "mqk_queue_discarded_total", "Messages gone without having been got: expired or purged."
+    ),
+}
+
+
+class Snapshot(Struct):
+    """What is told at one moment. figures: of `mqk qmgr status`."""
+
+    figures: dict[str, object]
+    queues: list[QueueStatus]
+    release: str
+
+
+class Once(Collector):
+    """Gives a snapshot's metrics."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def collect(self) -> Iterable[Metric]:
+        """Give every metric."""
+        return families(self._snapshot)
+
+
+def text(snapshot: Snapshot) -> bytes:
+    """Write a snapshot, and what the system says of this process, as Prometheus reads it."""
+    registry = CollectorRegistry()
+    registry.register(Once(snapshot))
+    ProcessCollector(registry=registry)
+    return generate_latest(registry)
+
+
+def families(snapshot: Snapshot) -> Iterator[Metric]:
+    """Give every metric of a snapshot."""
+    figures = snapshot.figures
+    about = {"queue_manager": str(figures.get("queue_manager", "")), "version": snapshot.release}
+    yield InfoMetricFamily("mqk", "Which queue manager this is.", about)
+    states = {state.value: figures.get("state") == state.value for state in State}
+    yield StateSetMetricFamily("mqk_owner_state", "Where the owner stands.", states)
+    for key, value in figures.items():
+        if isinstance(value, int | float):
+            yield _family(FIGURES.get(key) or _unknown("mqk", key), [], [([], value)])
+    movers = figures.get("movers")
+    yield from _by_label("mover", movers if isinstance(movers, dict) else {}, MOVERS, "mqk_mover")
+    queues = {one.name: {name: getattr(one, name) for name in QUEUES} for one in snapshot.queues}
+    yield from _by_label("queue", queues, QUEUES, "mqk_queue")
+
+
+def _by_label(
+    label: str,
+    rows: Mapping[str, Mapping[str, float]],
+    table: Mapping[str, Described],
+    prefix: str,
+) -> Iterator[Metric]:
+    """One metric for each figure, with a sample for each row."""
+    keys = dict.fromkeys(key for row in rows.values() for key in row)
+    for key in keys:
+        samples = [([name], float(row[key])) for name, row in rows.items() if key in row]
+        yield _family(table.get(key) or _unknown(prefix, key), [label], samples)
+
+
+def _unknown(prefix: str, key: str) -> Described:
+    return _gauge(f"{prefix}_{key}", "Not described.")
+
+
+def _family(
+    described: Described, labels: list[str], samples: list[tuple[list[str], float]]
+) -> Metric:
+    kind = CounterMetricFamily if described.kind == "counter" else GaugeMetricFamily
+    family = kind(described.name.removesuffix("_total"), described.meaning, labels=labels)
+    for values, number in samples:
+        family.add_metric(values, number)
+    return family

@@ -1,0 +1,79 @@
+"""Planted bugs: each a patch in bugs/, a sentence and a diff, applied to a copy of the package.
+
+Hunks are found by their text and not by their line numbers, so that a patch lives as long as the
+lines it is about.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+TOP = Path(__file__).parents[2]
+BUGS = Path(__file__).parent / "bugs"
+TIMEOUT_S = 20.0
+
+
+class Outdated(Exception):  # noqa: N818 -- it says what the patch is
+    """The lines that a patch changes are no longer there, or there twice."""
+
+
+def patches() -> list[Path]:
+    """All planted bugs."""
+    return sorted(BUGS.glob("*.patch"))
+
+
+def planted(patch: Path, folder: Path) -> None:
+    """Copy the package into a folder, with a bug in it."""
+    for name in ("adapter", "schemas"):
+        shutil.copytree(TOP / name, folder / name)  # with what is compiled: most of it stays true
+    path, hunks = read(patch.read_text())
+    source = folder / path
+    text = source.read_text()
+    for old, new in hunks:
+        if text.count(old) != 1:
+            raise Outdated(
+                f"{patch.name} no longer applies: {path} holds these lines {text.count(old)} times "
+                f"and not once; plant the bug anew in what is there now:\n{old}"
+            )
+        text = text.replace(old, new)
+    source.write_text(text)
+
+
+def read(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Read a patch of one file: its path, and of each hunk the lines before and after."""
+    lines = iter(text.splitlines(keepends=True))
+    path = next(line.split()[1].removeprefix("b/") for line in lines if line.startswith("+++ "))
+    return path, list(_hunks(lines))
+
+
+def _hunks(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    old, new = "", ""
+    for line in lines:
+        if line.startswith("@@"):
+            if old:
+                yield old, new
+            old, new = "", ""
+            continue
+        old += line[1:] if line[0] in " -" else ""
+        new += line[1:] if line[0] in " +" else ""
+    yield old, new
+
+
+def judged(folder: Path, seeds: str) -> subprocess.CompletedProcess[str]:
+    """Run seeds on the package in a folder."""
+    found = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{TOP}"}
+    command = [sys.executable, "-m", "tests.simulation", seeds]
+    return subprocess.run(
+        command,
+        check=False,
+        cwd=folder,
+        env=found,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )

@@ -1,0 +1,35 @@
+"""What the simulation is worth: bugs are planted in copies of the package, and all are found."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.simulation import bugs
+
+SEEDS = "1-25"
+LEAST = 15
+
+
+@pytest.mark.parametrize("patch", bugs.patches(), ids=lambda patch: patch.stem)
+def test_a_planted_bug_is_found(patch: Path, tmp_path: Path) -> None:
+    bugs.planted(patch, tmp_path)
+    judged = bugs.judged(tmp_path, SEEDS)
+    assert judged.returncode == 1, f"{patch.name} was not found: {judged.stdout}{judged.stderr}"
+    assert judged.stdout.startswith("seed "), judged.stdout + judged.stderr
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(bugs.patches()) >= LEAST
+
+
+def test_each_says_what_it_breaks() -> None:
+    for patch in bugs.patches():
+        assert patch.read_text().partition("\n")[0].endswith("."), patch
+
+
+def test_a_patch_that_no_longer_applies_says_so(tmp_path: Path) -> None:
+    patch = tmp_path / "old.patch"
+    lines = ("It.", "--- a/adapter/kafka.py", "+++ b/adapter/kafka.py", "@@", "-gone", "+new", "")
+    patch.write_text("\n".join(lines))
+    with pytest.raises(bugs.Outdated, match=r"old.patch no longer applies: adapter/kafka.py holds"):
+        bugs.planted(patch, tmp_path / "copy")

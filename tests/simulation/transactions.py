@@ -1,0 +1,422 @@
+"""Topics in memory with Kafka's transactions, for the production movers: what their clients offer.
+
+A transactional id has an epoch; whoever initialises it ends what it had open, and fences those who
+come with an older one. A reader of committed records sees nothing behind a transaction that is
+open, or that has ended and whose markers are not written yet. A commit may be asked for and arrive
+late.
+
+What goes wrong, and when, is asked of a Trouble before each step. Kafka itself loses nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+from unittest import mock
+
+from confluent_kafka import KafkaError, KafkaException
+
+from adapter.movers import events, mover, progress, stream, transactions
+from adapter.topics import TopicSpec
+
+BEFORE_COMMIT = "mover crash before commit"
+AFTER_COMMIT = "mover crash after commit"
+LOST = "commit request lost"
+UNANSWERED = "commit answer lost"
+LATE = "late commit"
+TWICE = "commit sent twice"
+HANGING = "hanging transaction"
+
+
+class Killed(SystemExit):
+    """The mover's process is gone. Nothing that catches errors keeps this one."""
+
+
+class Trouble(Protocol):
+    """Says what goes wrong."""
+
+    def at_step(self, step: str) -> None:
+        """A step of a producer is about to be done; may raise Killed."""
+        ...
+
+    def at_commit(self) -> str:
+        """Name what happens to this commit, or ""."""
+        ...
+
+    def arrives(self) -> bool:
+        """Whether a commit that is on its way arrives now."""
+        ...
+
+
+class Transaction:
+    """One transaction. told: its markers are written, so that readers go on."""
+
+    __slots__ = ("parts", "state", "told")
+
+    def __init__(self) -> None:
+        self.parts: list[Partition] = []
+        self.state = "open"
+        self.told = False
+
+
+class Record:
+    """A record; without a transaction it is a marker."""
+
+    __slots__ = ("headers", "key", "time_ms", "transaction", "value")
+
+    def __init__(
+        self,
+        transaction: Transaction | None = None,
+        value: bytes | None = None,
+        key: str | None = None,
+        headers: Sequence[tuple[str, Any]] = (),
+        time_ms: int = 0,
+    ) -> None:
+        self.transaction = transaction
+        self.value = value
+        self.key = key
+        self.headers = headers
+        self.time_ms = time_ms
+
+
+class Partition:
+    """One partition: its records, and up to where all transactions have ended."""
+
+    __slots__ = ("_stable", "records")
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self._stable = 0
+
+    @property
+    def stable(self) -> int:
+        """The offset behind the last record that a reader of committed ones gets to."""
+        records, at = self.records, self._stable
+        while at < len(records):
+            transaction = records[at].transaction
+            if transaction is not None and not transaction.told:
+                break
+            at += 1
+        self._stable = at
+        return at
+
+    def committed(self, start: int) -> Iterator[tuple[int, Record]]:
+        """The offsets and committed records from a start."""
+        for offset in range(start, self.stable):
+            transaction = self.records[offset].transaction
+            if transaction is not None and transaction.state == "committed":
+                yield offset, self.records[offset]
+
+
+class Kafka:
+    """All topics, and what is on its way to the transaction coordinator."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        self.trouble = trouble
+        self.topics: dict[str, list[Partition]] = {}
+        self._epochs: dict[str, int] = {}
+        self._open: dict[str, Transaction] = {}
+        self._late: list[tuple[str, int]] = []
+        self._untold: dict[str, list[Transaction]] = {}
+
+    def create(self, specs: Sequence[TopicSpec]) -> None:
+        """Create the topics that are missing."""
+        for spec in specs:
+            self.topics.setdefault(spec.name, [Partition() for _ in range(spec.partitions)])
+
+    def is_settled(self) -> bool:
+        """Whether no transaction hides anything."""
+        return not self._untold and not self._open
+
+    def initialise(self, ident: str) -> int:
+        """Fence whoever had this id, and abort what it had open."""
+        self.deliver()
+        self._epochs[ident] = epoch = self._epochs.get(ident, 0) + 1
+        self._end(ident, epoch, "aborted")
+        return epoch
+
+    def begin(self, ident: str, epoch: int) -> Transaction:
+        """Begin a transaction; it is known here from its first record on."""
+        self.check(ident, epoch)
+        return Transaction()
+
+    def write(self, ident: str, epoch: int, transaction: Transaction, partition: Partition) -> None:
+        """Add a partition to a transaction."""
+        self.check(ident, epoch)
+        if transaction.state != "open":
+            raise KafkaException(KafkaError(KafkaError.INVALID_TXN_STATE))
+        self._open[ident] = transaction
+        if partition not in transaction.parts:
+            transaction.parts.append(partition)
+
+    def commit(self, ident: str, epoch: int, transaction: Transaction, *, hangs: bool) -> None:
+        """Commit what is open, if it is still that; all that was hanging is told with it."""
+        self.check(ident, epoch)
+        if transaction.state == "aborted":
+            raise KafkaException(KafkaError(KafkaError.INVALID_TXN_STATE))
+        self._end(ident, epoch, "committed", hangs=hangs)
+        for other in [] if hangs else self._untold.pop(ident, []):
+            self._tell(other)
+
+    def abort(self, ident: str, epoch: int) -> None:
+        """Abort what is open."""
+        self.check(ident, epoch)
+        self._end(ident, epoch, "aborted")
+
+    def commit_late(self, ident: str, epoch: int) -> None:
+        """Let a request to commit be on its way, for whatever is open when it arrives."""
+        self._late.append((ident, epoch))
+
+    def deliver(self) -> None:
+        """Let requests that are on their way arrive, if this is their time."""
+        for request in list(self._late):
+            if self.trouble.arrives():
+                self._late.remove(request)
+                ident, epoch = request
+                self._end(ident, epoch, "committed")
+
+    def check(self, ident: str, epoch: int) -> None:
+        """Refuse who was fenced."""
+        if self._epochs.get(ident) != epoch:
+            raise KafkaException(KafkaError(KafkaError._FENCED))
+
+    def _end(self, ident: str, epoch: int, state: str, *, hangs: bool = False) -> None:
+        transaction = self._open.get(ident)
+        if transaction is None or self._epochs[ident] != epoch:
+            return
+        del self._open[ident]
+        transaction.state = state
+        if hangs:
+            self._untold.setdefault(ident, []).append(transaction)
+        else:
+            self._tell(transaction)
+
+    @staticmethod
+    def _tell(transaction: Transaction) -> None:
+        for partition in transaction.parts:
+            partition.records.append(Record())
+        transaction.told = True
+
+    def installed(self, life: Callable[[], Life]) -> contextlib.AbstractContextManager[object]:
+        """Let the movers' modules find these clients. life: tells one mover's process by another's.
+
+        Backing off takes no time: what time would bring comes at each step. Transactions are small,
+        so that many are full, and end within an entry.
+        """
+        stack = contextlib.ExitStack()
+        for module, name, stand_in in (
+            (transactions, "Producer", lambda settings: Producer(self, life(), settings)),
+            (progress, "Consumer", lambda _settings: Consumer(self)),
+            (progress, "SETTLE_S", 0.0),
+            (stream, "Topics", lambda *_connection: Admin(self)),
+            (events, "Topics", lambda *_connection: Admin(self)),
+            (mover, "BACKOFF_S", 0.0),
+            (mover, "MESSAGES_MAX", 12),
+            (mover, "PARTITIONS_MAX", 5),
+            (mover, "log", Silence()),
+        ):
+            stack.enter_context(mock.patch.object(module, name, stand_in))
+        return stack
+
+
+class Silence:
+    """Stands for a logger."""
+
+    def warning(self, *_arguments: object, **_facts: object) -> None:
+        """Hear nothing."""
+
+
+class Admin:
+    """Creates topics, as adapter.topics.Topics does."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        self._kafka = kafka
+
+    def ensure(self, specs: Sequence[TopicSpec]) -> None:
+        """Create the topics that are missing."""
+        self._kafka.create(specs)
+
+
+class Life:
+    """One process of a mover: when it is killed, its producers do nothing any more."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+
+
+class Producer:
+    """A transactional producer."""
+
+    def __init__(self, kafka: Kafka, life: Life, settings: dict[str, Any]) -> None:
+        self._kafka = kafka
+        self._life = life
+        self._ident: str = settings["transactional.id"]
+        self._watch = settings["logger"]
+        self._epoch = 0
+        self._transaction: Transaction | None = None
+        self._buffer: list[tuple[str, int, Record, Callable[[KafkaError, Any], object]]] = []
+
+    def list_topics(self, _topic: str, _timeout_s: float) -> None:
+        """Connect."""
+
+    def poll(self, _timeout_s: float) -> int:
+        """Call nobody back: all that there was to say has been said."""
+        return 0
+
+    def init_transactions(self, _timeout_s: float) -> None:
+        """Take the id."""
+        self._step("while it begins")
+        self._epoch = self._kafka.initialise(self._ident)
+
+    def begin_transaction(self) -> None:
+        """Begin; Kafka hears of it with the first record."""
+        self._step("between transactions")
+        self._transaction = self._kafka.begin(self._ident, self._epoch)
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        key: str | None = None,
+        partition: int = -1,
+        callback: Any = None,
+        on_delivery: Any = None,
+        timestamp: int = 0,
+        headers: Sequence[tuple[str, Any]] = (),
+    ) -> None:
+        """Buffer a record: it is sent by a flush."""
+        record = Record(self._transaction, value, key, headers, timestamp)
+        self._buffer.append((topic, partition, record, callback or on_delivery))
+
+    def flush(self, _timeout_s: float) -> int:
+        """Send what is buffered."""
+        self._step("in a transaction")
+        buffer, self._buffer = self._buffer, []
+        transaction = self._transaction
+        assert transaction is not None
+        for topic, number, record, report in buffer:
+            parts = self._kafka.topics.get(topic)
+            if parts is None:
+                unknown = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+                report(unknown, Shown(topic, number, -1, record))
+                continue
+            self._kafka.deliver()
+            self._kafka.write(self._ident, self._epoch, transaction, parts[number])
+            parts[number].records.append(record)
+        return 0
+
+    def commit_transaction(self, _timeout_s: float) -> None:
+        """Commit, unless something happens to that."""
+        self._step("in a transaction")
+        kafka, transaction = self._kafka, self._transaction
+        assert transaction is not None
+        meets = kafka.trouble.at_commit()
+        if meets == BEFORE_COMMIT:
+            self._die()
+        if meets == LATE:
+            kafka.commit_late(self._ident, self._epoch)
+        if meets not in (LATE, LOST):
+            kafka.commit(self._ident, self._epoch, transaction, hangs=meets == HANGING)
+        if meets == AFTER_COMMIT:
+            self._die()
+        if meets == TWICE:
+            kafka.commit_late(self._ident, self._epoch)
+            self._watch.log(6, "%s", "Disconnected")
+        if meets in (LATE, LOST, UNANSWERED, HANGING):
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    def abort_transaction(self, _timeout_s: float) -> None:
+        """Abort."""
+        self._step("")
+        self._buffer.clear()
+        self._kafka.abort(self._ident, self._epoch)
+
+    def _step(self, step: str) -> None:
+        if self._life.is_over:
+            raise Killed
+        try:
+            self._kafka.trouble.at_step(step)
+        except Killed:
+            self._life.is_over = True
+            raise
+        self._kafka.deliver()
+
+    def _die(self) -> None:
+        self._life.is_over = True
+        raise Killed
+
+
+class Shown:
+    """A record as a client shows it."""
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        record: Record,
+        error: KafkaError | None = None,
+    ) -> None:
+        self._place = topic, partition, offset
+        self._record = record
+        self._error = error
+
+    def topic(self) -> str:
+        return self._place[0]
+
+    def partition(self) -> int:
+        return self._place[1]
+
+    def offset(self) -> int:
+        return self._place[2]
+
+    def value(self) -> bytes | None:
+        return self._record.value
+
+    def key(self) -> bytes | None:
+        return None if self._record.key is None else self._record.key.encode()
+
+    def error(self) -> KafkaError | None:
+        return self._error
+
+
+class Consumer:
+    """Reads the committed records of one partition."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        self._kafka = kafka
+        self._topic = ""
+        self._number = 0
+        self._records: Iterator[tuple[int, Record]] = iter(())
+
+    def get_watermark_offsets(self, place: Any, _timeout_s: float) -> tuple[int, int]:
+        """Where the partition begins, and where what is stable ends."""
+        self._kafka.deliver()
+        return 0, self._kafka.topics[place.topic][place.partition].stable
+
+    def assign(self, places: Sequence[Any]) -> None:
+        """Go to a place."""
+        self._topic, self._number = places[0].topic, places[0].partition
+        partition = self._kafka.topics[self._topic][self._number]
+        self._records = partition.committed(places[0].offset)
+
+    def poll(self, _timeout_s: float) -> Shown:
+        """Return the next record, or that there is none."""
+        for offset, record in self._records:
+            return Shown(self._topic, self._number, offset, record)
+        end = self._kafka.topics[self._topic][self._number].stable
+        eof = KafkaError(KafkaError._PARTITION_EOF)
+        return Shown(self._topic, self._number, end, Record(), eof)
+
+    def list_topics(self, topic: str = "", timeout: float = 0) -> Any:
+        """Say which topics and partitions there are."""
+        metadata = mock.Mock()
+        metadata.topics = {
+            name: mock.Mock(partitions=dict.fromkeys(range(len(parts))))
+            for name, parts in {topic: [], **self._kafka.topics}.items()
+        }
+        return metadata
+
+    def close(self) -> None:
+        """Let go of nothing."""

@@ -1,0 +1,458 @@
+"""What a queue manager does with its queues, by sorted lists: one way in which all may have gone.
+
+It imports nothing of the product, and is as dumb as can be: no indexes, no cleverness, no bounds.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+Answer = tuple[Any, ...]
+Item = tuple[int, int, "Message", int]
+"""-lane, order of the commits, the message, how often it came back: sorts as it is delivered."""
+Listing = dict[str, list[tuple[str, int]]]
+LaneKey = tuple[str, int, int]
+"""queue, incarnation, lane."""
+DONE: Answer = ("done",)
+GONE: Answer = ("gone",)
+PUT: Answer = ("put",)
+START = (-99, 0)
+PRIORITIES = 10
+
+HARD, SOFT, NOTHING = "hard", "soft", "nothing"
+"""What is left of an operation: a line in the ledger; only what memory holds; not even that."""
+
+
+class Message:
+    """What was put. It never changes."""
+
+    __slots__ = ("body", "correlation", "expires_ms", "group", "hard", "priority")
+
+    def __init__(
+        self,
+        body: str,
+        priority: int,
+        hard: bool,
+        expires_ms: int = 0,
+        correlation: str = "",
+        group: str = "",
+    ) -> None:
+        self.body = body
+        self.priority = priority
+        self.hard = hard
+        self.expires_ms = expires_ms
+        self.correlation = correlation
+        self.group = group
+
+    def is_over(self, now_ms: int) -> bool:
+        """Whether its time is over."""
+        return 0 < self.expires_ms <= now_ms
+
+    def __repr__(self) -> str:
+        return f"{self.body}{'' if self.hard else '~'}"
+
+
+class Op:
+    """One operation of a client. number: 0, or the number under which it may come again."""
+
+    __slots__ = (
+        "body",
+        "client",
+        "correlation",
+        "flag",
+        "group",
+        "kind",
+        "limit",
+        "messages",
+        "now_ms",
+        "number",
+        "place",
+        "queue",
+        "unit",
+    )
+
+    def __init__(
+        self,
+        client: str,
+        kind: str,
+        now_ms: int,
+        *,
+        number: int = 0,
+        unit: str = "",
+        queue: str = "",
+        messages: tuple[Message, ...] = (),
+        limit: int = 1,
+        body: str = "",
+        correlation: str = "",
+        group: str = "",
+        place: str = "",
+        flag: bool = False,
+    ) -> None:
+        self.client = client
+        self.kind = kind
+        self.now_ms = now_ms
+        self.number = number
+        self.unit = unit
+        self.queue = queue
+        self.messages = messages
+        self.limit = limit
+        self.body = body
+        self.correlation = correlation
+        self.group = group
+        self.place = place
+        self.flag = flag
+
+    def fits(self, message: Message) -> bool:
+        """Whether the ids that were asked for are the message's."""
+        return (
+            (not self.body or self.body == message.body)
+            and (not self.correlation or self.correlation == message.correlation)
+            and (not self.group or self.group == message.group)
+        )
+
+    def __repr__(self) -> str:
+        told = ((name, getattr(self, name, None)) for name in self.__slots__)
+        return " ".join(f"{name}={value}" for name, value in told if value)
+
+
+class Unit(NamedTuple):
+    """An open unit: who has it, what it put, what it got."""
+
+    client: str
+    puts: tuple[tuple[str, Message], ...] = ()
+    gets: tuple[tuple[str, Item], ...] = ()
+
+
+class Queue:
+    """What is available on one queue, and how much of it units hold."""
+
+    __slots__ = ("depth_max", "fifo", "held", "incarnation", "items", "uncommitted")
+
+    def __init__(self, incarnation: int, fifo: bool, depth_max: int) -> None:
+        self.incarnation = incarnation
+        self.fifo = fifo
+        self.depth_max = depth_max
+        self.items: list[Item] = []
+        self.uncommitted: list[Message] = []
+        self.held = 0
+
+    def copy(self) -> Queue:
+        """Return a queue that goes its own way from here."""
+        queue = Queue(self.incarnation, self.fifo, self.depth_max)
+        queue.items = list(self.items)
+        queue.uncommitted = list(self.uncommitted)
+        queue.held = self.held
+        return queue
+
+    def sweep(self, now_ms: int) -> None:
+        """Discard the messages whose time is over."""
+        if any(item[2].is_over(now_ms) for item in self.items):
+            self.items = [item for item in self.items if not item[2].is_over(now_ms)]
+
+
+class World:
+    """One way in which everything may have gone so far."""
+
+    def __init__(self) -> None:
+        self.queues: dict[str, Queue] = {}
+        self.incarnations: dict[str, int] = {}
+        self.open: dict[tuple[str, str], tuple[int, int]] = {}
+        """(client, queue) -> where its browse stands."""
+        self.units: dict[str, Unit] = {}
+        self.committed: dict[str, str] = {}
+        self.done: dict[tuple[str, int], tuple[Answer, str]] = {}
+        self.stored: list[tuple[LaneKey, str]] = []
+        """Every persistent message that was ever committed, in that order."""
+        self.ever: dict[str, int] = {}
+        """Every message that was ever committed, and how often it has come back."""
+        self.order = 0
+
+    def copy(self) -> World:
+        """Return a world that goes its own way from here."""
+        world = World()
+        world.queues = {name: queue.copy() for name, queue in self.queues.items()}
+        world.incarnations = dict(self.incarnations)
+        world.open = dict(self.open)
+        world.units = dict(self.units)
+        world.committed = dict(self.committed)
+        world.done = dict(self.done)
+        world.stored = list(self.stored)
+        world.ever = dict(self.ever)
+        world.order = self.order
+        return world
+
+    def is_like(self, other: World) -> bool:
+        """Whether both will answer alike for ever, having just recovered."""
+        return (
+            self.done == other.done
+            and self.committed == other.committed
+            and self.stored == other.stored
+            and self.queues.keys() == other.queues.keys()
+            and all(queue.items == other.queues[name].items for name, queue in self.queues.items())
+        )
+
+    def apply(self, op: Op) -> Answer:
+        """Do an operation, or answer it from what was done under its number before."""
+        if not op.number:
+            return DO[op.kind](self, op)[0]
+        key = (op.client, op.number)
+        if key in self.done:
+            return self.done[key][0]
+        self.done[key] = answer, _ = DO[op.kind](self, op)
+        return answer
+
+    # Each returns the answer, and what is left of it.
+
+    def define(self, op: Op) -> tuple[Answer, str]:
+        if op.queue in self.queues:
+            return ("refused", "QUEUE_EXISTS"), NOTHING
+        incarnation = self.incarnations.get(op.queue, 0)
+        self.incarnations[op.queue] = incarnation + 1
+        self.queues[op.queue] = Queue(incarnation, op.flag, op.limit)
+        return DONE, HARD
+
+    def delete(self, op: Op) -> tuple[Answer, str]:
+        queue = self.queues.get(op.queue)
+        if queue is None:
+            return ("refused", "QUEUE_NOT_FOUND"), NOTHING
+        is_open = any(name == op.queue for _, name in self.open)
+        if is_open or queue.held or queue.uncommitted:
+            return ("refused", "QUEUE_IN_USE"), NOTHING
+        if queue.items and not op.flag:
+            return ("refused", "QUEUE_NOT_EMPTY"), NOTHING
+        del self.queues[op.queue]
+        return DONE, HARD
+
+    def purge(self, op: Op) -> tuple[Answer, str]:
+        queue = self.queues.get(op.queue)
+        if queue is None:
+            return ("refused", "QUEUE_NOT_FOUND"), NOTHING
+        count = len(queue.items)
+        queue.items = []
+        return ("purged", count), HARD
+
+    def opens(self, op: Op) -> tuple[Answer, str]:
+        if (op.client, op.queue) in self.open:
+            return ("refused", "HANDLE_IN_USE"), NOTHING
+        if op.queue not in self.queues:
+            return ("refused", "QUEUE_NOT_FOUND"), NOTHING
+        self.open[op.client, op.queue] = START
+        return DONE, NOTHING
+
+    def closes(self, op: Op) -> tuple[Answer, str]:
+        if self.open.pop((op.client, op.queue), None) is None:
+            return ("refused", "HANDLE_NOT_OPEN"), NOTHING
+        return DONE, NOTHING
+
+    def begin(self, op: Op) -> tuple[Answer, str]:
+        self.units[op.unit] = Unit(op.client)
+        return DONE, NOTHING
+
+    def put(self, op: Op) -> tuple[Answer, str]:
+        if (op.client, op.queue) not in self.open:
+            return ("refused", "HANDLE_NOT_OPEN"), NOTHING
+        queue = self.queues[op.queue]
+        if len(queue.items) + len(queue.uncommitted) + len(op.messages) > queue.depth_max:
+            return ("refused", "QUEUE_FULL"), NOTHING
+        if not op.unit:
+            for message in op.messages:
+                self.store(op.queue, message)
+            return PUT, HARD if op.messages[0].hard else SOFT
+        unit = self.units.get(op.unit)
+        if unit is None:
+            return GONE, NOTHING
+        puts = unit.puts + tuple((op.queue, message) for message in op.messages)
+        self.units[op.unit] = unit._replace(puts=puts)
+        queue.uncommitted += op.messages
+        return PUT, NOTHING
+
+    def get(self, op: Op) -> tuple[Answer, str]:
+        if (op.client, op.queue) not in self.open:
+            return ("refused", "HANDLE_NOT_OPEN"), NOTHING
+        unit = self.units.get(op.unit) if op.unit else None
+        if op.unit and unit is None:
+            return GONE, NOTHING
+        queue = self.queues[op.queue]
+        taken = self._choose(queue, op)
+        answer = ("got", [(item[2].body, item[3]) for item in taken])
+        if unit is None:
+            return answer, left_of(item[2] for item in taken)
+        queue.held += len(taken)
+        gets = unit.gets + tuple((op.queue, item) for item in taken)
+        self.units[op.unit] = unit._replace(gets=gets)
+        return answer, NOTHING
+
+    def _choose(self, queue: Queue, op: Op) -> list[Item]:
+        """Take what a get is given; what it meets whose time is over goes too."""
+        taken: list[Item] = []
+        gone: set[int] = set()
+        for at, item in enumerate(queue.items):
+            message = item[2]
+            if op.place and op.place != message.body:
+                continue
+            if not op.place and not op.fits(message):
+                continue
+            gone.add(at)
+            if not message.is_over(op.now_ms):
+                taken.append(item)
+                if len(taken) == op.limit:
+                    break
+        if gone:
+            queue.items = [item for at, item in enumerate(queue.items) if at not in gone]
+        return taken
+
+    def browse(self, op: Op) -> tuple[Answer, str]:
+        cursor = self.open.get((op.client, op.queue))
+        if cursor is None:
+            return ("refused", "HANDLE_NOT_OPEN"), NOTHING
+        cursor = START if op.flag else cursor
+        shown = [
+            item
+            for item in self.queues[op.queue].items
+            if item[:2] > cursor and not item[2].is_over(op.now_ms) and op.fits(item[2])
+        ][: op.limit]
+        self.open[op.client, op.queue] = shown[-1][:2] if shown else cursor
+        return ("got", [(item[2].body, item[3]) for item in shown]), NOTHING
+
+    def commit(self, op: Op) -> tuple[Answer, str]:
+        unit = self.units.pop(op.unit, None)
+        if unit is None:
+            return GONE, NOTHING
+        self._let_go(unit)
+        for name, message in unit.puts:
+            self.store(name, message)
+        moved = [message for _, message in unit.puts] + [item[2] for _, item in unit.gets]
+        left = left_of(moved) if moved else SOFT
+        self.committed[op.unit] = left
+        return DONE, left
+
+    def backout(self, op: Op) -> tuple[Answer, str]:
+        unit = self.units.pop(op.unit, None)
+        if unit is not None:
+            self._let_go(unit)
+            for name, item in unit.gets:
+                self.give_back(name, item, 1)
+        return GONE, NOTHING
+
+    def lose(self, op: Op) -> tuple[Answer, str]:
+        for name, unit in list(self.units.items()):
+            if unit.client == op.client:
+                self.backout(Op(op.client, "backout", op.now_ms, unit=name))
+        self.open = {key: at for key, at in self.open.items() if key[0] != op.client}
+        return DONE, NOTHING
+
+    def ask(self, op: Op) -> tuple[Answer, str]:
+        state = "in flight" if op.unit in self.units else "backed out"
+        return ("state", "committed" if op.unit in self.committed else state), NOTHING
+
+    def status(self, op: Op) -> tuple[Answer, str]:
+        queue = self.queues.get(op.queue)
+        if queue is None:
+            return ("status",), NOTHING
+        counts = [0] * PRIORITIES
+        for message in [item[2] for item in queue.items] + queue.uncommitted:
+            counts[message.priority] += 1
+        depth = len(queue.items) + len(queue.uncommitted)
+        return ("status", depth, len(queue.uncommitted), queue.held, counts), NOTHING
+
+    def tick(self, op: Op) -> tuple[Answer, str]:
+        for queue in self.queues.values():
+            queue.sweep(op.now_ms)
+        return DONE, NOTHING
+
+    def store(self, name: str, message: Message) -> None:
+        """Put a message behind all that were committed before, within its lane."""
+        queue = self.queues[name]
+        self.order += 1
+        lane = 0 if queue.fifo else message.priority
+        insort(queue.items, (-lane, self.order, message, 0))
+        self.ever[message.body] = 0
+        if message.hard:
+            self.stored.append(((name, queue.incarnation, lane), message.body))
+
+    def give_back(self, name: str, item: Item, counted: int) -> None:
+        """Return a message to its place."""
+        message, count = item[2], item[3] + counted
+        insort(self.queues[name].items, (item[0], item[1], message, count))
+        self.ever[message.body] = count
+
+    def _let_go(self, unit: Unit) -> None:
+        for name, message in unit.puts:
+            self.queues[name].uncommitted.remove(message)
+        for name, _ in unit.gets:
+            self.queues[name].held -= 1
+
+    def recover(self, crashed: bool, now_ms: int) -> None:
+        """End every unit; a crash also takes what is not in the ledger. Then time is looked at."""
+        for unit in self.units.values():
+            self._let_go(unit)
+            for name, item in unit.gets:
+                self.give_back(name, item, 0 if item[2].hard else 1)
+        self.units.clear()
+        self.open.clear()
+        kept = (HARD,) if crashed else (HARD, SOFT)
+        self.done = {key: done for key, done in self.done.items() if done[1] in kept}
+        self.committed = {unit: left for unit, left in self.committed.items() if left in kept}
+        for queue in self.queues.values():
+            if crashed:
+                queue.items = [item for item in queue.items if item[2].hard]
+            queue.sweep(now_ms)
+
+    def listing(self) -> Listing:
+        """What a browse of each queue must show."""
+        return {
+            name: [(item[2].body, item[3]) for item in queue.items]
+            for name, queue in self.queues.items()
+        }
+
+    def adopt(self, listing: Listing) -> bool:
+        """Whether a browse after a doubt may show this, and if so believe its soft counts.
+
+        A non-persistent message may have been handed out and returned after the last thing that the
+        ledger knows: that was no dream, and its count says so.
+        """
+        if listing.keys() != self.queues.keys():
+            return False
+        for name, queue in self.queues.items():
+            shown = listing[name]
+            if [item[2].body for item in queue.items] != [body for body, _ in shown]:
+                return False
+            for at, (item, (_, count)) in enumerate(zip(queue.items, shown, strict=True)):
+                if count == item[3]:
+                    continue
+                if count < item[3] or item[2].hard:
+                    return False
+                queue.items[at] = (*item[:3], count)
+                self.ever[item[2].body] = count
+        return True
+
+
+DO: dict[str, Callable[[World, Op], tuple[Answer, str]]] = {
+    "define": World.define,
+    "delete": World.delete,
+    "purge": World.purge,
+    "open": World.opens,
+    "close": World.closes,
+    "begin": World.begin,
+    "put": World.put,
+    "get": World.get,
+    "browse": World.browse,
+    "commit": World.commit,
+    "backout": World.backout,
+    "lose": World.lose,
+    "ask": World.ask,
+    "status": World.status,
+    "tick": World.tick,
+}
+
+
+def left_of(messages: Iterable[Message]) -> str:
+    """What is left of moving these messages."""
+    left = NOTHING
+    for message in messages:
+        if message.hard:
+            return HARD
+        left = SOFT
+    return left

@@ -1,0 +1,103 @@
+"""mqk config: what would be in force, and the page that lists what there is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapter.cli import config
+from adapter.config import SETTINGS
+from tests.unit.cli.conftest import Mqk, Said
+
+PAGE = Path(__file__).parents[3] / "docs" / "operations" / "configuration.md"
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "qm1.toml"
+    path.write_text(
+        'queue_manager = "QM1"\nlog_level = "debug"\n'
+        "[kafka]\nbootstrap_servers = \"k:1\"\n[kafka.options]\nsasl.password = 'hush'\n"
+    )
+    return path
+
+
+def said_lines(said: Said) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in said.out.splitlines()]
+
+
+def test_check_shows_what_is_in_force_and_where_it_comes_from(
+    mqk: Mqk, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MQK_HTTP_PORT", "9500")
+    said = mqk("config", "check", file, "--listen", "127.0.0.1:1500", "-X", "client.id=b", "--json")
+    assert (said.status, said.err) == (0, "")
+    told = {
+        one["key"]: (one["value"], one["from"])
+        for one in map(json.loads, said.out.split("\n")[:-1])
+    }
+    assert told["queue_manager"] == ("QM1", str(file))
+    assert told["http_port"] == (9500, "MQK_HTTP_PORT")
+    assert told["listen"] == ("127.0.0.1:1500", "--listen")
+    assert told["log_format"] == ("auto", "default")
+    assert told["kafka.options.sasl.password"] == ("(not shown)", str(file))
+    assert told["kafka.options.client.id"] == ("b", "-X")
+    assert list(told)[: len(SETTINGS) - 1] == [key for key in SETTINGS if key != "kafka.options"]
+
+
+def test_check_for_people(mqk: Mqk, file: Path) -> None:
+    said = mqk("config", "check", "--config", file)
+    assert said.status == 0
+    assert ["log_level", "debug", str(file)] in [line.split() for line in said.out.splitlines()]
+    assert "hush" not in said.out
+
+
+def test_what_is_still_missing_is_a_note(mqk: Mqk, tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").write_text("")
+    said = mqk("config", "check", tmp_path / "empty.toml")
+    assert said.status == 0
+    assert "note: queue_manager is not set" in said.err
+    assert "note: kafka.bootstrap_servers is not set" in said.err
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("lisen = 'x'", "lisen is no setting; did you mean listen?"),
+        ("listen = '0.0.0.0:1'", "listens on loopback only"),
+        ("[kafka.options]\nno.such = 1", 'No such configuration property: "no.such"'),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(content: str, words: str, mqk: Mqk, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(content)
+    said = mqk("config", "check", path)
+    assert said.status == 1
+    assert words in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+
+
+def test_a_file_twice_is_wrong_use(mqk: Mqk, file: Path) -> None:
+    assert mqk("config", "check", file, "--config", file).status == 2
+
+
+def test_the_page_of_the_documentation_is_what_the_table_says(mqk: Mqk) -> None:
+    said = mqk("config", "reference")
+    assert said.status == 0
+    assert PAGE.read_text() == said.out, f"write it: mqk config reference > {PAGE.name}"
+
+
+def test_the_example_of_the_documentation_is_a_file_that_works(mqk: Mqk, tmp_path: Path) -> None:
+    path = tmp_path / "example.toml"
+    path.write_text("\n".join(config.example()))
+    said = mqk("config", "check", path, "--json")
+    assert (said.status, said.err) == (0, "")
+    told = {one["key"]: one["from"] for one in said_lines(said)}
+    assert told["queue_manager"] == told["kafka.bootstrap_servers"] == str(path)
+    assert told["kafka.options.security.protocol"] == str(path)
+    path.write_text(path.read_text().replace("# ", ""))
+    said = mqk("config", "check", path, "--json")
+    assert "default" not in {one["from"] for one in said_lines(said)}

@@ -1,0 +1,134 @@
+"""The endpoint for monitoring: what it answers, in every state that a server can be in."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp import ClientSession
+
+from adapter.core.results import QueueStatus
+from adapter.owner.lifecycle import State
+from adapter.server import http
+from adapter.server.http import DEAD, WHY_NOT, Monitor
+
+
+class House:
+    """A server that is as it is told to be."""
+
+    name = "QM1"
+
+    def __init__(self) -> None:
+        self.state = State.RUNNING
+        self.failure = ""
+        self.movers_hold = ""
+
+    def figures(self) -> dict[str, object]:
+        return {"queue_manager": "QM1", "state": self.state.value, "connections": 3}
+
+    def queue_statuses(self) -> list[QueueStatus]:
+        return [QueueStatus("ORDERS", 7, 0, 0, 0, 0, 0, 0, 0.0, [])]
+
+
+class Page(msgspec.Struct):
+    """One answer."""
+
+    status: int
+    kind: str
+    text: str
+
+    @property
+    def said(self) -> Any:
+        return msgspec.json.decode(self.text)
+
+
+Ask = Callable[[str], Awaitable[Page]]
+
+
+def asked(house: House, *paths: str) -> list[Page]:
+    """Start an endpoint, and ask for these pages."""
+
+    async def ask() -> list[Page]:
+        monitor = Monitor(house)
+        url = await monitor.start(0)
+        try:
+            async with ClientSession(url) as session:
+                return [await get(session, path) for path in paths]
+        finally:
+            await monitor.stop()
+
+    return asyncio.run(ask())
+
+
+async def get(session: ClientSession, path: str) -> Page:
+    async with session.get(path) as answer:
+        return Page(answer.status, answer.headers["Content-Type"], await answer.text())
+
+
+def test_one_that_runs_is_live_and_ready() -> None:
+    for page in asked(House(), "/live", "/ready"):
+        assert (page.status, page.kind) == (200, "application/json")
+        assert page.said == {"queue_manager": "QM1", "state": "running", "ok": True, "reason": ""}
+
+
+@pytest.mark.parametrize(
+    "state", sorted(set(State) - {State.RUNNING}, key=str), ids=lambda state: state.value
+)
+def test_every_other_state_has_its_answer(state: State) -> None:
+    house = House()
+    house.state = state
+    live, ready = asked(house, "/live", "/ready")
+    assert live.status == (503 if state in DEAD else 200)
+    assert ready.status == 503
+    why = WHY_NOT.get(state, f"the queue manager is {state.value}")
+    assert ready.said == {
+        "queue_manager": "QM1", "state": state.value, "ok": False, "reason": why
+    }  # fmt: skip
+
+
+def test_the_owners_own_words_say_more() -> None:
+    house = House()
+    house.state, house.failure = State.DEPOSED, "another owner took over at offset 9"
+    for page in asked(house, "/live", "/ready"):
+        assert page.status == 503
+        assert page.said["reason"] == house.failure
+
+
+def test_movers_that_hold_make_it_not_ready() -> None:
+    house = House()
+    house.movers_hold = "mq.QM1.q.ORDERS: topic authorization failed"
+    live, ready = asked(house, "/live", "/ready")
+    assert live.status == 200
+    assert (ready.status, ready.said["reason"]) == (503, house.movers_hold)
+
+
+def test_metrics() -> None:
+    (page,) = asked(House(), "/metrics")
+    assert page.status == 200
+    assert page.kind == "text/plain; version=0.0.4; charset=utf-8"
+    assert 'mqk_queue_depth{queue="ORDERS"} 7.0\n' in page.text
+    assert "mqk_connections 3.0\n" in page.text
+
+
+def test_another_page_names_those_that_there_are() -> None:
+    for page in asked(House(), "/", "/nowhere"):
+        assert page.status == 404
+        assert "there are /metrics, /live, /ready" in page.text
+
+
+def test_it_is_on_loopback_and_a_taken_port_is_an_error() -> None:
+    async def twice() -> str:
+        first, second = Monitor(House()), Monitor(House())
+        url = await first.start(0)
+        port = int(url.rpartition(":")[2])
+        with pytest.raises(OSError, match="in use"):
+            await second.start(port)
+        await first.stop()
+        await first.stop()
+        again = await second.start(port)
+        await second.stop()
+        return again
+
+    assert asyncio.run(twice()).startswith(f"http://{http.HOST}:")
+    assert http.HOST == "127.0.0.1"

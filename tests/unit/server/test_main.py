@@ -1,0 +1,70 @@
+"""What settings mean for a server."""
+
+from adapter.config import SETTINGS, load
+from adapter.core.model.manager import Limits
+from adapter.logs import LogSettings
+from adapter.movers.settings import MoverSettings
+from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.main import ServerSettings, settings_of
+from adapter.topics import TopicSettings
+
+NEEDED = {"queue_manager": "QM1", "kafka.bootstrap_servers": "k:1"}
+
+
+def test_defaults_are_those_of_the_parts() -> None:
+    """So that nothing has two defaults."""
+    made = settings_of(load(NEEDED, {}))
+    wanted = ServerSettings(
+        queue_manager="QM1",
+        kafka=KafkaSettings(bootstrap_servers="k:1"),
+        http_port=9414,
+        http_if_free=True,
+    )
+    assert made == wanted
+    topics = TopicSettings(replication=1, min_insync_replicas=1)
+    assert SETTINGS["kafka.events_retention_ms"].default == topics.events_retention_ms
+    movers = MoverSettings(queue_manager="Q", bootstrap_servers="k:1", topics=topics)
+    assert SETTINGS["mover_interval_ms"].default == movers.interval_ms
+
+
+def test_every_setting_gets_where_it_is_used() -> None:
+    numbers = {
+        key: str(one.bounds[0] + 1000 + at)
+        for at, (key, one) in enumerate(SETTINGS.items())
+        if one.bounds and one.bounds[1] > 2000
+    }
+    flags = {
+        **NEEDED,
+        **numbers,
+        "listen": "[::1]:7",
+        "log_level": "debug",
+        "log_format": "json",
+        "kafka.replication": "5",
+        "kafka.min_insync_replicas": "4",
+    }
+    made = settings_of(load(flags, {}, None, {"-X": {"security.protocol": "SSL"}}))
+    wanted = {key: int(value) for key, value in numbers.items()}
+    assert made == ServerSettings(
+        queue_manager="QM1",
+        kafka=KafkaSettings(
+            bootstrap_servers="k:1",
+            options={"security.protocol": "SSL"},
+            replication=5,
+            min_insync_replicas=4,
+            events_retention_ms=wanted.pop("kafka.events_retention_ms"),
+            mover_interval_ms=wanted.pop("mover_interval_ms"),
+        ),
+        host="::1",
+        port=7,
+        http_port=wanted.pop("http_port"),
+        quiesce_ms=wanted.pop("quiesce_ms"),
+        log=LogSettings(level="debug", format="json"),
+        limits=Limits(
+            unit_messages=wanted.pop("max_uncommitted_messages"),
+            handles_per_connection=wanted.pop("max_handles"),
+            queues=wanted.pop("max_queues"),
+            sessions=wanted.pop("max_sessions"),
+            session_expiry_ms=wanted.pop("session_expiry_ms"),
+        ),
+    )
+    assert not wanted

@@ -1,0 +1,133 @@
+"""Metrics: every figure that the parts tell, described, as Prometheus reads them."""
+
+import asyncio
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from adapter import testing
+from adapter.core.results import QueueStatus
+from adapter.ledger.port import LedgerReader
+from adapter.movers.mover import Mover
+from adapter.movers.settings import MoverSettings
+from adapter.movers.thread import MoverThread
+from adapter.owner.lifecycle import State
+from adapter.server import metrics
+from adapter.server.metrics import FIGURES, MOVERS, QUEUES, Snapshot
+from adapter.topics import TopicSettings
+
+NOT_NUMBERS = {"queue_manager", "state", "movers"}
+STATUS = QueueStatus("Q", 5, 1, 2, 4, 3, 1, 6, 2.5, [0] * 10, 11, 12, 13, 14)
+FIGURES_SAID = {
+    "queue_manager": "QM1",
+    "state": "running",
+    "connections": 2,
+    "commits": 7,
+    "replay_s": 0.25,
+    "movers": {"stream": {"lag_records": 3, "copied": 9}, "events": {"lag_records": 0}},
+}
+
+
+def samples(snapshot: Snapshot) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """What a Prometheus would store."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(metrics.text(snapshot).decode())
+        for sample in family.samples
+    }
+
+
+def test_figures_are_told_as_prometheus_reads_them() -> None:
+    told = samples(Snapshot(dict(FIGURES_SAID), [STATUS], "1.2.3"))
+    assert told["mqk_info", (("queue_manager", "QM1"), ("version", "1.2.3"))] == 1
+    assert told["mqk_connections", ()] == 2
+    assert told["mqk_commits_total", ()] == 7
+    assert told["mqk_replay_seconds", ()] == 0.25
+    assert told["mqk_mover_lag_records", (("mover", "stream"),)] == 3
+    assert told["mqk_mover_lag_records", (("mover", "events"),)] == 0
+    assert told["mqk_mover_copied_total", (("mover", "stream"),)] == 9
+    of_queue = {name: value for (name, labels), value in told.items() if ("queue", "Q") in labels}
+    assert of_queue == {
+        "mqk_queue_depth": 5,
+        "mqk_queue_open_input_handles": 1,
+        "mqk_queue_open_output_handles": 2,
+        "mqk_queue_uncommitted_puts": 3,
+        "mqk_queue_in_flight": 1,
+        "mqk_queue_waiting_gets": 6,
+        "mqk_queue_oldest_message_age_seconds": 2.5,
+        "mqk_queue_puts_total": 11,
+        "mqk_queue_gets_total": 12,
+        "mqk_queue_backouts_total": 13,
+        "mqk_queue_discarded_total": 14,
+    }
+    states = {
+        labels[0][1]: value for (name, labels), value in told.items() if name == "mqk_owner_state"
+    }
+    assert states == {state.value: float(state is State.RUNNING) for state in State}
+    assert told["process_resident_memory_bytes", ()] > 0
+
+
+def test_names_that_need_escaping_are_escaped() -> None:
+    status = QueueStatus('A"\\\n', 1, 0, 0, 0, 0, 0, 0, 0.0, [])
+    told = samples(Snapshot({}, [status], ""))
+    assert told["mqk_queue_depth", (("queue", 'A"\\\n'),)] == 1
+
+
+def test_a_figure_that_is_in_no_table_is_told_all_the_same() -> None:
+    snapshot = Snapshot({"new_thing": 4, "movers": {"stream": {"newer": 5}}}, [], "")
+    told = samples(snapshot)
+    assert told["mqk_new_thing", ()] == 4
+    assert told["mqk_mover_newer", (("mover", "stream"),)] == 5
+
+
+def test_every_figure_of_a_server_is_described() -> None:
+    with testing.queue_manager() as manager, manager.connect() as qm:
+        figures = qm.figures()
+    assert set(figures) - NOT_NUMBERS <= set(FIGURES)
+    assert set(FIGURES) <= set(figures), "described, and told by nobody"
+
+
+def test_every_figure_of_a_mover_is_described() -> None:
+    settings = MoverSettings(
+        queue_manager="QM1",
+        bootstrap_servers="127.0.0.1:1",
+        topics=TopicSettings(replication=1, min_insync_replicas=1),
+    )
+    assert MoverThread(settings).statistics() == {}
+    told = Mover(settings, _Cargo(), _no_reader).statistics()  # type: ignore[arg-type]
+    assert set(told) <= set(MOVERS)
+    assert set(MOVERS) - {"parked"} <= set(told), "described, and told by nobody"
+
+
+class _Cargo:
+    name = "nothing"
+    partition = 0
+
+
+def _no_reader(_position: object) -> LedgerReader:
+    raise AssertionError("statistics() reads nothing")
+
+
+def test_every_figure_of_a_queue_is_there() -> None:
+    left = {"name", "uncommitted", "depth_by_priority"}  # the sum of two, and too many to be one
+    assert set(QUEUES) == set(QueueStatus.__struct_fields__) - left
+
+
+def test_names_follow_the_rules_of_prometheus() -> None:
+    described = [*FIGURES.values(), *MOVERS.values(), *QUEUES.values()]
+    assert len({one.name for one in described}) == len(described)
+    for one in described:
+        assert one.name.startswith("mqk_")
+        assert one.name.endswith("_total") == (one.kind == "counter")
+        assert one.meaning.endswith(".")
+
+
+def test_many_queues_are_told_in_a_moment() -> None:
+    """A scrape runs beside the commits: 2,000 queues take far less than one's timeout."""
+    names = (f"Q{number}" for number in range(2000))
+    queues = [QueueStatus(name, 1, 0, 0, 0, 0, 0, 0, 0.0, []) for name in names]
+
+    async def within() -> bytes:
+        async with asyncio.timeout(5):
+            return await asyncio.to_thread(metrics.text, Snapshot({}, queues, ""))
+
+    assert asyncio.run(within()).count(b"mqk_queue_depth{") == 2000

@@ -1,0 +1,9 @@
+"""What a stop may take."""
+
+from adapter.movers.process import STOP_GRACE_S
+from adapter.owner.owner import DRAIN_S, QUIESCE_S
+
+
+def test_a_stop_takes_less_than_ten_seconds() -> None:
+    """Units in flight, the last entries, and the movers, one after the other."""
+    assert QUIESCE_S + DRAIN_S + STOP_GRACE_S < 10.0

@@ -1,0 +1,246 @@
+"""Settings: one precedence, one table, and a sentence for whatever is wrong."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapter import config
+from adapter.config import SETTINGS, Config, ConfigError, load, missing
+
+FLAG = {
+    "queue_manager": "FLAG", "listen": "127.0.0.1:1", "http_port": "1", "log_level": "error",
+    "log_format": "json", "max_uncommitted_messages": "1", "max_handles": "1", "max_queues": "1",
+    "max_sessions": "1", "session_expiry_ms": "1001", "mover_interval_ms": "1",
+    "quiesce_ms": "1",
+    "kafka.bootstrap_servers": "flag:1", "kafka.replication": "4",
+    "kafka.min_insync_replicas": "4", "kafka.events_retention_ms": "60001",
+}  # fmt: skip
+VARIABLE = {
+    "queue_manager": "ENV", "listen": "127.0.0.1:2", "http_port": "2", "log_level": "warning",
+    "log_format": "text", "max_uncommitted_messages": "2", "max_handles": "2", "max_queues": "2",
+    "max_sessions": "2", "session_expiry_ms": "1002", "mover_interval_ms": "2",
+    "quiesce_ms": "2",
+    "kafka.bootstrap_servers": "env:2", "kafka.replication": "5",
+    "kafka.min_insync_replicas": "2", "kafka.events_retention_ms": "60002",
+}  # fmt: skip
+IN_FILE: dict[str, Any] = {
+    "queue_manager": "FILE", "listen": "127.0.0.1:3", "http_port": 3, "log_level": "debug",
+    "log_format": "json", "max_uncommitted_messages": 3, "max_handles": 3, "max_queues": 3,
+    "max_sessions": 3, "session_expiry_ms": 1003, "mover_interval_ms": 3,
+    "quiesce_ms": 3,
+    "kafka.bootstrap_servers": "file:3", "kafka.replication": 6,
+    "kafka.min_insync_replicas": 3, "kafka.events_retention_ms": 60003,
+}  # fmt: skip
+KEYS = [key for key in SETTINGS if key != config.OPTIONS]
+IN_SYNC = "kafka.min_insync_replicas"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A working directory without a settings' file."""
+    monkeypatch.chdir(tmp_path)
+
+
+def toml(path: Path, values: dict[str, Any]) -> Path:
+    """Write a settings' file."""
+    lines = [f"{key} = {value!r}" for key, value in values.items()]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def environment(values: dict[str, str]) -> dict[str, str]:
+    return {SETTINGS[key].environment: value for key, value in values.items()}
+
+
+def said(found: Config) -> dict[str, tuple[Any, str]]:
+    return {key: (one.value, one.source) for key, one in found.values.items()}
+
+
+def test_the_samples_name_every_setting() -> None:
+    assert set(FLAG) == set(VARIABLE) == set(IN_FILE) == set(KEYS)
+
+
+def test_nothing_given_is_the_defaults() -> None:
+    assert said(load({}, {})) == {key: (SETTINGS[key].default, "default") for key in KEYS}
+    assert load({}, {}).file is None
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_flags_win_over_the_environment_over_the_file(key: str, tmp_path: Path) -> None:
+    beside = {"kafka.replication": 7} if key == IN_SYNC else {}
+    path = toml(tmp_path / "a.toml", {key: IN_FILE[key]} | beside)
+    in_environment = environment({key: VARIABLE[key]})
+    flags = {key: FLAG[key]}
+    setting = SETTINGS[key]
+    number = isinstance(setting.default, int)
+    for found, value, source in (
+        (load(flags, in_environment, path), FLAG[key], setting.flag),
+        (load({key: None}, in_environment, path), VARIABLE[key], setting.environment),
+        (load({}, {}, path), IN_FILE[key], str(path)),
+    ):
+        assert said(found)[key] == (int(value) if number else value, source)
+
+
+def test_options_of_kafka_are_put_together_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(
+        "[kafka.options]\n"
+        '"security.protocol" = "SASL_SSL"\n'
+        'sasl.mechanism = "PLAIN"\n'
+        "socket.keepalive.enable = true\n"
+        "log_level = 5\n"
+        'sasl.username = "file"\n'
+        'sasl.password = "file"\n'
+    )
+    in_environment = {
+        "MQK_KAFKA_OPTION_SASL_PASSWORD": "env",
+        "MQK_KAFKA_OPTION_SASL_USERNAME": "env",
+        "MQK_KAFKA_OPTION_LOG__LEVEL": "6",
+    }
+    told = {"--command-config x": {"sasl.username": "told", "a": "told"}, "-X": {"a": "X"}}
+    found = load({}, in_environment, path, told)
+    assert found.kafka_options == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "socket.keepalive.enable": "true",
+        "log_level": "6",
+        "sasl.username": "told",
+        "sasl.password": "env",
+        "a": "X",
+    }
+    sources = {name: one.source for name, one in found.options.items()}
+    assert sources["sasl.password"] == "MQK_KAFKA_OPTION_SASL_PASSWORD"
+    assert sources["sasl.username"] == "--command-config x"
+    assert sources["a"] == "-X"
+    hidden = {name for name, one in found.options.items() if one.is_secret}
+    assert hidden == {"sasl.password"}
+
+
+def test_the_file_is_the_flags_then_the_environments_then_the_one_that_is_there(
+    tmp_path: Path,
+) -> None:
+    flag = toml(tmp_path / "flag.toml", {"queue_manager": "FLAG"})
+    variable = toml(tmp_path / "variable.toml", {"queue_manager": "VARIABLE"})
+    toml(tmp_path / config.FILE, {"queue_manager": "HERE"})
+    named = {"MQK_CONFIG": str(variable)}
+    assert load({}, named, flag)["queue_manager"] == "FLAG"
+    assert load({}, named)["queue_manager"] == "VARIABLE"
+    assert load({}, {})["queue_manager"] == "HERE"
+
+
+def test_an_empty_variable_counts_as_not_set() -> None:
+    assert load({}, {"MQK_LISTEN": ""}).is_default("listen")
+
+
+@pytest.mark.parametrize(
+    "name", ["PATH", "MQK_QMGR", "MQK_DEBUG", "MQK_CACHE_DIR", "MQK_PORT", "MQK_SERVICE_HOST",
+             "MQK_PORT_1414_TCP_ADDR", "MQK_HEADLESS_SERVICE_PORT"],
+)  # fmt: skip
+def test_variables_of_others_are_let_be(name: str) -> None:
+    assert said(load({}, {name: "x"})) == said(load({}, {}))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("queue_manger = 'Q'", "queue_manger is no setting; did you mean queue_manager?"),
+        ("[kafka]\nbootstrap = 'x'", "kafka.bootstrap is no setting"),
+        ("[kafka]\nbootstrap_server = 'x'", "did you mean kafka.bootstrap_servers?"),
+        ("[other]\na = 1", "other is no setting"),
+        ("kafka = 1", "kafka is a table: write [kafka]"),
+        ("kafka.options = 'x'", "kafka.options is a table: write [kafka.options]"),
+        ("listen = {}", "listen is {}; it is HOST:PORT, such as 127.0.0.1:1414"),
+        ("listen = 1414", "listen is 1414; it is HOST:PORT"),
+        ("listen = '127.0.0.1:70000'", "listen: '127.0.0.1:70000' is not HOST:PORT"),
+        ("listen = 'a:b:c'", "listen is 'a:b:c'; it is HOST:PORT"),
+        ("http_port = '9414'", "http_port is '9414'; it is a number from 0 to 65535"),
+        ("http_port = -1", "http_port is -1; it is a number from 0 to 65535"),
+        ("http_port = true", "http_port is True; it is a number from 0 to 65535"),
+        ("log_level = 'loud'", "log_level is 'loud'; it is one of debug, info, warning, error"),
+        ("queue_manager = 'no name'", "queue_manager is 'no name'; a name has 1 to 48 of"),
+        ("queue_manager = ''", "queue_manager is ''; a name has 1 to 48 of"),
+        ("max_handles = 0", "max_handles is 0; it is a number from 1 to 100000"),
+        ("[kafka.options]\nacks = '1'", "kafka.options: acks: the queue manager sets it by itself"),
+        ("[kafka.options]\nbootstrap.servers = 'x'", "say it in bootstrap_servers"),
+        ("[kafka.options]\nx = [1]", "kafka.options: x is a list; text is wanted"),
+        ("[kafka]\nreplication = 2\nmin_insync_replicas = 3", "nothing could be written"),
+        ("[kafka]\nmin_insync_replicas = 1", "set both, or neither"),
+        ("a = ", "is not TOML: "),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_named(content: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(content)
+    with pytest.raises(ConfigError) as problem:
+        load({}, {}, path)
+    assert str(problem.value).startswith(str(path))
+    assert words in str(problem.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"gone\.toml cannot be read: No such file"):
+        load({}, {"MQK_CONFIG": "gone.toml"})
+    (tmp_path / "bytes.toml").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match=r"bytes\.toml cannot be read: it is not text"):
+        load({}, {}, Path("bytes.toml"))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("MQK_HTTP_PORT", "many", "MQK_HTTP_PORT: http_port is 'many'; it is a number from 0"),
+        ("MQK_HTTP_PRT", "1", "variable MQK_HTTP_PRT is no setting; did you mean MQK_HTTP_PORT?"),
+        ("MQK_LOG_LEVEL", "INFO", "MQK_LOG_LEVEL: log_level is 'INFO'; it is one of"),
+        ("MQK_KAFKA_OPTION_ACKS", "0", "MQK_KAFKA_OPTION_ACKS: kafka.options: acks: the queue"),
+    ],
+)
+def test_what_is_wrong_in_the_environment_is_named(variable: str, value: str, words: str) -> None:
+    with pytest.raises(ConfigError) as problem:
+        load({}, {variable: value})
+    assert words in str(problem.value)
+
+
+def test_what_is_wrong_in_a_flag_is_named() -> None:
+    with pytest.raises(ConfigError, match="--http-port: http_port is 'x'; it is a number"):
+        load({"http_port": "x"}, {})
+    with pytest.raises(ConfigError, match=r"-X: kafka\.options: group\.id: the queue manager sets"):
+        load({}, {}, None, {"-X": {"group.id": "x"}})
+
+
+def test_what_a_start_cannot_do_without() -> None:
+    texts = missing(load({}, {}))
+    assert len(texts) == 2
+    assert "NAME, MQK_QUEUE_MANAGER, or queue_manager in mqk.toml" in texts[0]
+    assert "--bootstrap-server, MQK_BOOTSTRAP_SERVER, or kafka.bootstrap_servers" in texts[1]
+    enough = {"queue_manager": "Q", "kafka.bootstrap_servers": "k:1"}
+    assert missing(load(enough, {})) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:1", ("127.0.0.1", 1)),
+        ("localhost", ("localhost", 1414)),
+        ("[::1]:2", ("::1", 2)),
+        ("[::1]", ("::1", 1414)),
+    ],
+)
+def test_where_it_listens(text: str, address: tuple[str, int]) -> None:
+    assert load({"listen": text}, {}).address == address
+
+
+def test_names_are_unique() -> None:
+    for names in (
+        [one.name for one in SETTINGS.values()],
+        [one.flag for one in SETTINGS.values()],
+        [one.environment for one in SETTINGS.values()],
+    ):
+        assert len(set(names)) == len(names)
+
+
+def test_the_environment_of_this_run_is_understood() -> None:
+    """Nobody who runs the tests has to clean their environment for the command."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("MQK_TEST_")}
+    load({}, ours)

@@ -1,0 +1,101 @@
+"""Logs: one line an event on standard error, readable for programs unless a person looks."""
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+
+from adapter import logs, testing
+from adapter.logs import Bridge, LogSettings
+
+
+@pytest.fixture(autouse=True)
+def afterwards() -> Iterator[None]:
+    """Leave logging as it was."""
+    yield
+    structlog.reset_defaults()
+    root = logging.getLogger()
+    for handler in [one for one in root.handlers if isinstance(one, Bridge)]:
+        root.removeHandler(handler)
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    out, err = capsys.readouterr()
+    assert out == ""
+    return [json.loads(line) for line in err.splitlines()]
+
+
+def test_a_line_is_json_where_no_person_looks(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure(LogSettings())
+    structlog.get_logger("mqk.owner").info("ledger taken over", entries=3)
+    (line,) = lines(capsys)
+    assert list(line) == ["timestamp", "level", "logger", "event", "entries"]
+    assert line["timestamp"].endswith("Z")
+    del line["timestamp"]
+    assert line == {
+        "level": "info", "logger": "mqk.owner", "event": "ledger taken over", "entries": 3
+    }  # fmt: skip
+
+
+def test_a_terminal_is_given_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    logs.configure(LogSettings())
+    structlog.get_logger("mqk.owner").info("ledger taken over", entries=3)
+    text = capsys.readouterr().err
+    assert "level='info' logger='mqk.owner' event='ledger taken over' entries=3\n" in text
+    logs.configure(LogSettings(format="json"))
+    structlog.get_logger("mqk.owner").info("again")
+    assert lines(capsys)[0]["event"] == "again"
+
+
+@pytest.mark.parametrize("level", list(logs.LEVELS))
+def test_less_than_the_level_is_not_logged(
+    level: logs.Level, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs.configure(LogSettings(level=level))
+    log = structlog.get_logger("mqk.x")
+    for each in logs.LEVELS:
+        getattr(log, each)("said")
+    wanted = list(logs.LEVELS)[list(logs.LEVELS).index(level) :]
+    assert [line["level"] for line in lines(capsys)] == wanted
+
+
+def test_an_exception_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure(LogSettings())
+    try:
+        raise ValueError("no\nluck")
+    except ValueError:
+        structlog.get_logger("mqk.x").exception("broke")
+    (line,) = lines(capsys)
+    assert "Traceback" in line["exception"]
+
+
+def test_what_libraries_log_goes_the_same_way(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure(LogSettings())
+    logs.configure(LogSettings())  # twice is once
+    logging.getLogger("some.library").info("not said")
+    logging.getLogger("some.library").warning("50%% of %s", "it")
+    (line,) = lines(capsys)
+    assert (line["logger"], line["level"]) == ("some.library", "warning")
+    assert line["event"] == "50% of it"
+
+
+def test_a_queue_manager_for_tests_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    structlog.reset_defaults()
+    with testing.queue_manager() as manager, manager.connect() as qm:
+        qm.define_queue("Q")
+        manager.restart()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_program_that_has_said_how_it_logs_is_heeded(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure(LogSettings(level="info"))
+    with testing.queue_manager():
+        pass
+    assert "ledger taken over" in [line["event"] for line in lines(capsys)]

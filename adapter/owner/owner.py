@@ -248,13 +248,14 @@ class Owner:
 
     def _storage_figures(self) -> dict[str, object]:
         stored = sum(len(queue.stored) for queue in self.loop.qm.queues.values())
-        figures: dict[str, object] = {"messages_in_memory": stored}
-        if self._paging is not None and self._keeping is not None:
-            figures["pages_read"] = self._paging.read
-            figures["page_failures"] = self._paging.failures
-            figures["snapshots"] = self._keeping.snapshots
-            figures["snapshot_failures"] = self._keeping.snapshot_failures
-        return figures
+        paging, keeping = self._paging, self._keeping
+        return {
+            "messages_in_memory": stored,
+            "pages_read": paging.read if paging else 0,
+            "page_failures": paging.failures if paging else 0,
+            "snapshots": keeping.snapshots if keeping else 0,
+            "snapshot_failures": keeping.snapshot_failures if keeping else 0,
+        }
 
     # What the loop asks of its surroundings.
 

@@ -60,6 +60,11 @@ FIGURES: Mapping[str, Described] = {
     "replies_parked": _gauge("mqk_replies_parked", "Replies that wait for an entry to be durable."),
     "terms": _counter("mqk_owner_terms_total", "How often this process took the ledger over."),
     "replay_s": _gauge("mqk_replay_seconds", "How long the last take-over took, replay included."),
+    "messages_in_memory": _gauge("mqk_messages_in_memory", "Messages whose content is in memory."),
+    "pages_read": _counter("mqk_pages_read_total", "Pages of messages read back from topics."),
+    "page_failures": _counter("mqk_page_failures_total", "Pages that were not there yet."),
+    "snapshots": _counter("mqk_snapshots_total", "Snapshots written in this term."),
+    "snapshot_failures": _counter("mqk_snapshot_failures_total", "Snapshots not finished."),
     "ledger_takeovers": _counter("mqk_ledger_takeovers_total", "Take-overs that succeeded."),
     "ledger_replayed": _counter("mqk_ledger_replayed_entries_total", "Entries read at take-overs."),
     "ledger_appends": _counter("mqk_ledger_appends_total", "Entries handed to Kafka."),
@@ -72,6 +77,7 @@ FIGURES: Mapping[str, Described] = {
 
 MOVERS: Mapping[str, Described] = {
     "position": _gauge("mqk_mover_position", "Ledger offset up to which all is copied."),
+    "written": _gauge("mqk_mover_recorded_position", "Ledger offset where it would begin again."),
     "lag_records": _gauge("mqk_mover_lag_records", "Ledger records that are not copied yet."),
     "lag_bytes": _gauge("mqk_mover_lag_bytes", "About how many bytes of ledger that is."),
     "holding": _gauge("mqk_mover_holding", "1 while it waits for something to be mended."),

@@ -426,6 +426,48 @@ class LedgerContract:
         with pytest.raises(LedgerMismatch, match=r"begins at offset .*retention"):
             place.reader(Position(one.offset, one.owner, one.n)).read(WAIT_S)
 
+    def test_a_take_over_goes_on_from_a_durable_position(self, place: Place) -> None:
+        first = place.ledger()
+        heard = Heard(first)
+        owner, _ = take(first)
+        assert first.durable() == Position(owner.offset, first.durable().owner, 0)
+        write_durably(first, heard, [b"a", b"b"])
+        known = first.durable()
+        assert known.n == 2
+        write_durably(first, heard, [b"c"])
+        second = place.ledger()
+        Heard(second)
+        found: list[Entry] = []
+        taken = second.take_over(new_owner(), "a test", found.append, known)
+        assert payloads_of(found) == [b"c"]
+        assert (taken.last_owner, taken.last_n) == (known.owner, 3)
+
+    def test_what_was_trimmed_is_not_asked_for_from_a_position_on(self, place: Place) -> None:
+        first = place.ledger()
+        heard = Heard(first)
+        take(first)
+        write_durably(first, heard, [b"a", b"b"])
+        known = first.durable()
+        write_durably(first, heard, [b"c"])
+        first.trim(known.offset)
+        second = place.ledger()
+        Heard(second)
+        found: list[Entry] = []
+        second.take_over(new_owner(), "a test", found.append, known)
+        assert payloads_of(found) == [b"c"]
+        with pytest.raises(LedgerMismatch, match="begins at offset"):
+            take(place.ledger())
+
+    def test_a_position_of_another_ledger_is_fatal_for_a_take_over_too(self, place: Place) -> None:
+        first = place.ledger()
+        heard = Heard(first)
+        take(first)
+        write_durably(first, heard, [b"a"])
+        at = first.durable()
+        other = Position(at.offset, new_owner(), at.n)
+        with pytest.raises(LedgerMismatch, match="is not what was read there before"):
+            place.ledger().take_over(new_owner(), "a test", lambda _entry: None, other)
+
     def test_an_error_while_replaying_ends_the_take_over(self, place: Place) -> None:
         ledger = place.ledger()
         heard = Heard(ledger)

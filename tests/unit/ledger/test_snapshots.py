@@ -1,0 +1,66 @@
+"""Snapshots: complete or not there; the newest is the one that leaves least to be read."""
+
+import pytest
+
+from adapter.ledger.envelope import NewerVersion
+from adapter.ledger.port import Position
+from adapter.ledger.snapshots import MemorySnapshots, Snapshot, collected, frame
+
+OWNER = b"o" * 16
+
+
+def snapshot(offset: int, cut_n: int, *parts: bytes) -> Snapshot:
+    return Snapshot(Position(offset, OWNER, cut_n - 1), cut_n, list(parts))
+
+
+def test_a_snapshot_comes_back_as_it_was() -> None:
+    log = MemorySnapshots()
+    assert log.newest() is None
+    first, second = snapshot(5, 3, b"a", b"", b"c"), snapshot(9, 7, b"d")
+    log.write(first)
+    assert log.newest() == first
+    log.write(second)
+    assert log.newest() == second
+
+
+def test_an_older_one_that_was_written_late_is_not_the_newest() -> None:
+    log = MemorySnapshots()
+    log.write(snapshot(9, 7, b"new"))
+    log.write(snapshot(5, 3, b"old"))
+    assert log.newest() == snapshot(9, 7, b"new")
+
+
+@pytest.mark.parametrize("records", [0, 1, 2])
+def test_an_interrupted_one_is_not_seen(records: int) -> None:
+    log = MemorySnapshots()
+    whole = snapshot(5, 3, b"a", b"b")
+    log.write(whole)
+    log.interrupt_after = records
+    log.write(snapshot(9, 7, b"a", b"b", b"c"))
+    assert log.newest() == whole
+    log.write(snapshot(11, 8, b"z"))
+    assert log.newest() == snapshot(11, 8, b"z")
+
+
+def test_parts_of_two_writers_may_be_mixed() -> None:
+    one, two = snapshot(5, 3, b"a", b"b"), snapshot(6, 4, b"c", b"d")
+    (a, b), (c, d) = frame(one, b"1" * 16), frame(two, b"2" * 16)
+    found = collected(enumerate([a, c, d, b]))
+    assert [written.snapshot for written in found.complete] == [two, one]
+    assert [written.offset for written in found.complete] == [1, 0]
+
+
+@pytest.mark.parametrize("value", [None, b"", b"text"])
+def test_what_is_no_snapshot_is_passed_over(value: bytes | None) -> None:
+    assert collected([(0, value)]).newest() is None
+
+
+def test_one_part_that_is_missing_makes_it_incomplete() -> None:
+    a, _, c = frame(snapshot(5, 3, b"a", b"b", b"c"), b"1" * 16)
+    assert collected(enumerate([a, c])).newest() is None
+
+
+def test_a_newer_version_is_refused() -> None:
+    (record,) = frame(snapshot(5, 3, b"a"), b"1" * 16)
+    with pytest.raises(NewerVersion, match="version 2"):
+        collected([(0, b"\x02" + record[1:])])

@@ -1,0 +1,71 @@
+"""Snapshots of the owner: progress from offsets to n, parts of bounded size, state for state."""
+
+from adapter.core import commands as c
+from adapter.core import dispatch
+from adapter.core import records as r
+from adapter.core.model.lane import PageNeeded
+from adapter.core.model.manager import QueueManager
+from adapter.format import entries
+from adapter.ledger.port import Position
+from adapter.owner.snapshots import PART_BYTES, Progress, parts_of
+from adapter.owner.storage import NOTHING, Copied
+from tests.golden.state import state
+from tests.support.core import client_on
+
+OWNER = b"o" * 16
+
+
+def test_progress_goes_from_offsets_to_entries() -> None:
+    progress = Progress()
+    progress.note(Position(10, OWNER, 0), Copied())
+    assert progress.moved_n == NOTHING
+    progress.note(Position(14, OWNER, 4), Copied(position=9))
+    assert progress.moved_n == NOTHING
+    progress.note(Position(14, OWNER, 4), Copied(position=10))
+    assert progress.moved_n == 0
+    progress.note(Position(20, OWNER, 9), Copied(position=19))
+    assert progress.moved_n == 4
+    progress.note(Position(20, OWNER, 9), Copied(position=30))
+    assert progress.moved_n == 9
+
+
+def test_parts_are_bounded_and_say_it_all() -> None:
+    records: list[r.Record] = [
+        r.LaneRestored("Q", 0, 9, list(range(20_000)), [], []) for _ in range(20)
+    ]
+    parts = parts_of(records)
+    assert len(parts) > 5
+    assert max(map(len, parts)) < 2 * PART_BYTES
+    assert [one for part in parts for one in entries.decode(part)] == records
+    assert entries.decode(parts_of([])[0]) == []
+
+
+def test_a_snapshot_says_what_the_ledger_said() -> None:
+    client = client_on("A", "B", backout_threshold=3)
+    for number in range(20):
+        client.put(str(number), priority=number % 4, expiry_ms=900_000 if number % 5 else -1)
+    for handle in (1, 2):
+        unit = client.begin()
+        client.put("in a unit", unit=unit, handle=handle)
+        client.get(unit, handle=1)
+        client.do(c.Backout(unit) if handle == 1 else c.Commit(unit))
+    client.get(handle=1)
+    client.define("GONE")
+    client.do(c.DeleteQueue("GONE"))
+    client.seen(1, 2, 3)
+    client.put("with what was seen")
+    core = client.core
+    expected = state(core.replayed())
+    restored = QueueManager("QM1", OWNER)
+    for part in parts_of(list(dispatch.snapshot(core.qm))):
+        for record in entries.decode(part):
+            dispatch.replay(restored, record)
+    assert restored.incarnations == core.qm.incarnations
+    for name, queue in restored.queues.items():
+        for lane in queue.lanes:
+            for seq in list(lane.paged):
+                page = [core.topics[name, queue.incarnation, lane.number][seq]]
+                dispatch.page_loaded(restored, PageNeeded(name, lane.number, seq), 0, seq, page, 0)
+    found = state(restored)
+    assert found["queues"] == expected["queues"]
+    assert found["sessions"] == expected["sessions"]

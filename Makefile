@@ -9,7 +9,7 @@ LOCK_VENV := .venv-lock
 FLIGHTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench fmt lint types constraints wheel clean
+.PHONY: help setup check test demo mutants bench fmt lint types constraints wheel clean
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test: lint types ## everything, on a real Kafka
 
 demo: $(STAMP) ## 336,776 real flights through transactional queues; FLIGHTS=N for a short run
 	$(BIN)/mqk demo $(if $(FLIGHTS),--flights $(FLIGHTS))
+
+mutants: $(STAMP) ## switch off each rule of core, one by one; exit 1 if no test turns red
+	$(BIN)/python -m tests.mutation
 
 bench: $(STAMP) ## throughput and latency, medians of 3; prints a table
 	$(BIN)/python -m benchmarks

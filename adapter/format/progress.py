@@ -11,7 +11,26 @@ NOWHERE = -1
 MARK = b".mark"
 """Ends the key of a record that is no progress: it only shows that all before it is decided."""
 
-_codec = Codec("progress")
+VERSION = 2
+"""1 knew no parked topics."""
+
+_codec = Codec("progress", VERSION)
+
+
+class Parked(Struct):
+    """A topic that could not be written: from where in the ledger its copying goes on.
+
+    offset, owner, n, records: as in Progress, of this topic alone. messages, bytes: of bodies, that
+    wait to be copied to it. why: for people.
+    """
+
+    offset: int = NOWHERE
+    owner: bytes = bytes(16)
+    n: int = 0
+    records: int = 0
+    messages: int = 0
+    bytes: int = 0
+    why: str = ""
 
 
 class Progress(Struct):
@@ -20,6 +39,7 @@ class Progress(Struct):
     records: how many records of the next entry are copied too. copied counts all copies.
     incarnations: of the queues whose name is not used for the first time (absent: 0). They are
     defined by records that may have been trimmed from the ledger when a mover starts again.
+    parked: topics that the rest leaves out, by name; each goes on from its own place.
     """
 
     offset: int = NOWHERE
@@ -28,6 +48,7 @@ class Progress(Struct):
     copied: int = 0
     records: int = 0
     incarnations: dict[str, int] = {}
+    parked: dict[str, Parked] = {}
 
 
 def mark_key(mover: str) -> str:
@@ -42,9 +63,13 @@ def is_mark(key: bytes | str | None) -> bool:
 
 def encode(progress: Progress) -> bytes:
     """Return the value of a progress record."""
-    return _codec.encode(msgspec.structs.asdict(progress))
+    value = msgspec.structs.asdict(progress)
+    value["parked"] = {topic: msgspec.structs.asdict(one) for topic, one in progress.parked.items()}
+    return _codec.encode(value)
 
 
 def decode(data: bytes) -> Progress:
     """Read a progress record."""
-    return Progress(**_codec.decode(data))
+    value = _codec.decode(data)
+    value["parked"] = {topic: Parked(**one) for topic, one in value["parked"].items()}
+    return Progress(**value)

@@ -32,12 +32,20 @@ def schema_text(name: str) -> str:
 
 
 class Codec:
-    """Writes and reads values of one schema, each behind its version byte."""
+    """Writes and reads values of one schema, each behind its version byte.
 
-    def __init__(self, name: str) -> None:
+    version: what is written, of schemas/NAME.avsc; older ones, NAME.1.avsc and so on, are read.
+    """
+
+    def __init__(self, name: str, version: int = VERSION) -> None:
         self.name = name
+        self._version = version
         self._schema = fastavro.parse_schema(json.loads(schema_text(name)))
-        self._prefix = bytes((VERSION,))
+        self._older = {
+            old: fastavro.parse_schema(json.loads(schema_text(f"{name}.{old}")))
+            for old in range(VERSION, version)
+        }
+        self._prefix = bytes((version,))
 
     def encode(self, value: dict[str, Any]) -> bytes:
         """Return the version byte and the Avro binary of a value."""
@@ -48,14 +56,22 @@ class Codec:
 
     def decode(self, data: bytes) -> dict[str, Any]:
         """Read what encode wrote; UnreadableError says what is wrong with other bytes."""
-        if not data or data[0] != VERSION:
-            found = data[0] if data else "nothing"
-            raise UnreadableError(
-                f"{self.name}: schema version {found}, this release reads version {VERSION}"
-            )
+        written = self._written(data)
+        reader = None if written is self._schema else self._schema
         try:
             source = io.BytesIO(data[1:])
-            value = fastavro.schemaless_reader(source, self._schema, None, return_record_name=True)
+            value = fastavro.schemaless_reader(source, written, reader, return_record_name=True)
         except (EOFError, IndexError, ValueError, OverflowError, KeyError) as error:
             raise UnreadableError(f"{self.name}: {len(data)} damaged bytes ({error})") from error
         return cast("dict[str, Any]", value)
+
+    def _written(self, data: bytes) -> Any:
+        """Return the schema that bytes were written by."""
+        if data and data[0] == self._version:
+            return self._schema
+        if data and data[0] in self._older:
+            return self._older[data[0]]
+        found = data[0] if data else "nothing"
+        raise UnreadableError(
+            f"{self.name}: schema version {found}, this release reads version {self._version}"
+        )

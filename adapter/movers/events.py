@@ -7,6 +7,7 @@ from confluent_kafka import Producer
 from adapter.core.records import EventRaised
 from adapter.format import events, names
 from adapter.format.movable import Movable, decode_events
+from adapter.format.progress import Parked
 from adapter.movers.mover import Load, Report
 from adapter.movers.settings import MOVERS, MoverSettings
 from adapter.topics import Topics, events_spec, progress_spec
@@ -22,6 +23,7 @@ class Events:
 
     name = "events"
     partition = 1
+    parks = False  # they have one topic
 
     def __init__(self, settings: MoverSettings) -> None:
         self.incarnations: dict[str, int] = {}
@@ -55,14 +57,38 @@ class Events:
     def take_in(self, record: list[Movable]) -> None:
         """See Cargo: nothing shapes how events are copied."""
 
-    def settle(self) -> None:
+    def settle(self) -> dict[str, str]:
         """See Cargo."""
+        return {}
+
+    def keep_back(self, record: list[Movable], parked: dict[str, Parked]) -> list[Movable]:  # noqa: ARG002
+        """See Cargo."""
+        return record
+
+    def repair(self, topic: str) -> bool:  # noqa: ARG002
+        """See Cargo."""
+        return False
+
+    def last_topic(self) -> str:
+        """See Cargo."""
+        return self._topic
+
+    def weight(self, record: list[Movable]) -> int:  # noqa: ARG002
+        """See Cargo."""
+        return 0
 
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:  # noqa: ARG002
         """See Cargo."""
         return {(self._topic, TOPIC_PARTITION)}
 
-    def send(self, record: list[Movable], producer: Producer, report: Report, load: Load) -> None:
+    def send(
+        self,
+        record: list[Movable],
+        producer: Producer,
+        report: Report,
+        load: Load,
+        topics: dict[str, str] | None = None,  # noqa: ARG002
+    ) -> None:
         """See Cargo."""
         for event in record:
             assert isinstance(event, EventRaised)

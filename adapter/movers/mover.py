@@ -6,7 +6,8 @@ but anywhere within an entry: the progress counts the records of the entry that 
 
 Whatever goes wrong ends the *term*: producers, reader and all that is remembered are thrown away,
 and the next term begins with new producers and the progress as it was committed. There is no other
-recovery. Nothing is ever skipped: what cannot be copied is tried again, and holds the mover.
+recovery. Nothing is ever skipped: what cannot be copied is tried again, and holds the mover; or, if
+it is known which topic refuses, that topic is parked, and its copies are written later, in order.
 
 What is copied, and to where, is its cargo's business; it must not know queues or events.
 """
@@ -25,10 +26,11 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.format import progress as progress_format
 from adapter.format.movable import Movable
-from adapter.format.progress import NOWHERE, Progress
+from adapter.format.progress import NOWHERE, Parked, Progress
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Entry, LedgerMismatch, LedgerReader, LedgerUnavailable, Position
 from adapter.movers.errors import Doubtful, MoverError
+from adapter.movers.parking import SLICE_S, CatchUp, Held, Parking, position_of
 from adapter.movers.progress import read_last, with_records
 from adapter.movers.settings import MoverSettings
 from adapter.movers.transactions import PRODUCERS, Turns
@@ -65,6 +67,8 @@ class Cargo(Protocol):
     """Of the progress topic."""
     incarnations: dict[str, int]
     """Kept in the progress; stays empty if the cargo has no use for it."""
+    parks: bool
+    """Whether a topic that refuses is parked; else it holds everything."""
 
     def open(self) -> None:
         """Create the topics that must be there before anything is read."""
@@ -86,16 +90,45 @@ class Cargo(Protocol):
         """Take in a record that is not produced."""
         ...
 
-    def settle(self) -> None:
-        """Do what taken-in records ask for. May be slow, may be done twice."""
+    def settle(self) -> dict[str, str]:
+        """Do what taken-in records ask for. May be slow, may be done twice.
+
+        Returns the topics for which it could not be done, with the reasons.
+        """
+        ...
+
+    def keep_back(self, record: list[Movable], parked: dict[str, Parked]) -> list[Movable]:
+        """Return what of a record goes to topics that are not parked, and count the rest there."""
+        ...
+
+    def repair(self, topic: str) -> bool:
+        """See that a parked topic can be written, creating it if it is missing.
+
+        Returns whether it was never written. Raises TopicError if it cannot be written.
+        """
         ...
 
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
         """Say where the copies of a record go."""
         ...
 
-    def send(self, record: list[Movable], producer: Producer, report: Report, load: Load) -> None:
-        """Produce a record's copies, and add them to the load."""
+    def weight(self, record: list[Movable]) -> int:
+        """Count the bytes of a record's bodies."""
+        ...
+
+    def send(
+        self,
+        record: list[Movable],
+        producer: Producer,
+        report: Report,
+        load: Load,
+        topics: dict[str, str] | None = None,
+    ) -> None:
+        """Produce a record's copies, and add them to the load. topics: where else to, by queue."""
+        ...
+
+    def last_topic(self) -> str:
+        """Say which topic the copy was for whose produce failed."""
         ...
 
 
@@ -148,6 +181,12 @@ class Mover:
         self._written_s = 0.0
         self._began_s = 0.0
         self._holding = ""
+        self._parking = Parking()
+        self._refused: dict[str, str] = {}  # to be parked when the next term begins
+        self._trying = ""  # the parked topic whose fault it is if something fails now
+        self._catch_up: CatchUp | None = None
+        self._held: dict[str, Held] = {}
+        self._keeps_from = NOWHERE
         self._ready = False
         self._over = False
         self._counts = dict.fromkeys(("terms", "transactions", "doubtful_commits", "failures"), 0)
@@ -191,6 +230,12 @@ class Mover:
             self._moved.wait_for(lambda: self._done >= offset or self._over, timeout_s)
             return self._done >= offset
 
+    def none_parked(self, timeout_s: float) -> bool:
+        """Wait until every topic is written; False if not in time."""
+        with self._moved:
+            self._moved.wait_for(lambda: (self._ready and not self._held) or self._over, timeout_s)
+            return not self._held
+
     def statistics(self) -> dict[str, int]:
         """Figures since the start.
 
@@ -198,8 +243,12 @@ class Mover:
         so that a mover that starts again reads on behind it; lag_records, lag_bytes: how much of
         the ledger lies behind it, the bytes estimated from those read so far; copied: copies since
         the queue manager exists; holding: 1 while something must be mended before it goes on.
+        parked: topics that cannot be written; parked_messages, parked_bytes: what waits for them;
+        pinned_records, pinned_bytes: how much of the ledger must be kept for lag and parked topics.
         """
         lag = max(0, self._end - 1 - self._done)
+        pinned = max(lag, self._end - 1 - self._keeps_from) if self._held else lag
+        held = self._held.values()
         return {
             **self._counts,
             "copied": self._copied,
@@ -208,7 +257,17 @@ class Mover:
             "lag_records": lag,
             "lag_bytes": lag * self._bytes // max(1, self._entries),
             "holding": int(bool(self._holding)),
+            "parked": len(held),
+            "parked_messages": sum(one.messages for one in held),
+            "parked_bytes": sum(one.bytes for one in held),
+            "pinned_records": pinned,
+            "pinned_bytes": pinned * self._bytes // max(1, self._entries),
         }
+
+    @property
+    def parked(self) -> dict[str, Held]:
+        """The topics that cannot be written, by name."""
+        return self._held
 
     @property
     def name(self) -> str:
@@ -240,6 +299,7 @@ class Mover:
             while not self._stopping.is_set():
                 entries = self._read()
                 self._take_all(entries)
+                self._try_parked()
                 # Silence alone proves nothing: the reader may not even have found its position.
                 if entries or self._reader.reached()[0] > self._at.offset:
                     self._holding = ""
@@ -247,11 +307,12 @@ class Mover:
             self._write_idle_progress(0.0)
         finally:
             self._ready = False
+            self._end_catch_up()
 
     def _read(self) -> list[Entry]:
         """Wait for entries; soon after others, for those too that came meanwhile."""
         last_s = self._began_s
-        entries = self._reader.read(READ_S)
+        entries = self._reader.read(0.0 if self._catch_up else READ_S)
         self._began_s = time.monotonic()
         if entries and self._began_s - last_s < 2 * self._interval_s:
             entries += self._reader.read(GATHER_S)
@@ -260,7 +321,11 @@ class Mover:
 
     def _pause(self, entries: list[Entry]) -> None:
         """After a few entries leave time for more to come, but read on at once in a backlog."""
-        if entries and sum(len(entry.payload) for entry in entries) < SMALL_BYTES:
+        if (
+            self._catch_up is None
+            and entries
+            and sum(len(entry.payload) for entry in entries) < SMALL_BYTES
+        ):
             left_s = self._began_s + self._interval_s - time.monotonic()
             self._stopping.wait(max(0.0, left_s))
 
@@ -272,6 +337,9 @@ class Mover:
         at = self._at = found or Progress()
         self._load = Load()
         self._cargo.incarnations = at.incarnations
+        refused, self._refused = self._refused, {}
+        for topic, why in refused.items():
+            self._park(topic, why)
         self._is_written()
         return None if at.offset == NOWHERE else Position(at.offset, at.owner, at.n)
 
@@ -297,7 +365,9 @@ class Mover:
             self._take(entry)
         if self._turns.open:
             self._commit()
-        self._cargo.settle()
+        self._settle()
+        if self._at.parked:
+            self._show_parked()
         if not self._stopping.is_set():
             self._is_done(self._reader.reached()[0] - 1)
         self._write_idle_progress(IDLE_PROGRESS_S)
@@ -324,13 +394,122 @@ class Mover:
             cargo.take_in(record)
             return
         if not turns.open:
-            cargo.settle()
+            self._settle()
+        if self._at.parked:
+            record = cargo.keep_back(record, self._at.parked)
+            if not record:
+                return
+        self._send(record)
+
+    def _send(self, record: list[Movable], topics: dict[str, str] | None = None) -> None:
+        """Produce copies, in the open transaction or in a new one."""
+        turns = self._turns
+        if not turns.open:
             self._producer = turns.begin()
         try:
-            cargo.send(record, self._producer, turns.report, self._load)
+            self._cargo.send(record, self._producer, turns.report, self._load, topics)
         except (KafkaException, BufferError) as error:
+            turns.refuse(self._cargo.last_topic(), error)
             raise turns.meaning(error, f"copying {len(record)} records") from error
         self._at.copied += len(record)
+
+    def _settle(self) -> None:
+        for topic, why in self._cargo.settle().items():
+            self._park(topic, why)
+
+    # Parked topics.
+
+    def _park(self, topic: str, why: str) -> None:
+        """Leave a topic out from here on. Nothing of it may be in an open transaction."""
+        at = self._at
+        self._parking.failed(topic, time.monotonic())
+        if topic in at.parked:
+            at.parked[topic].why = why
+        else:
+            at.parked[topic] = Parked(at.offset, at.owner, at.n, at.records, why=why)
+            log.warning("topic parked; the others go on", topic=topic, reason=why, mover=self.name)
+        self._show_parked()
+
+    def _try_parked(self) -> None:
+        """Go on with a parked topic whose time has come: see to it, or copy a slice of its own."""
+        at = self._at
+        topic = self._catch_up.topic if self._catch_up else None
+        topic = topic or self._parking.due(at.parked, time.monotonic())
+        if topic is None or at.records or self._stopping.is_set():
+            return
+        self._trying = topic
+        try:
+            if self._catch_up is None:
+                self._catch_up = self._begin_catch_up(topic)
+            self._copy_slice(self._catch_up)
+        except TopicError as trouble:
+            self._park(topic, str(trouble))
+        self._trying = ""
+
+    def _begin_catch_up(self, topic: str) -> CatchUp:
+        parked = self._at.parked[topic]
+        if self._cargo.repair(topic) and parked.offset != NOWHERE:
+            # Nothing is in it: all that the ledger has, once more. Said before anything is copied:
+            # a transaction that is aborted makes the topic look used.
+            parked.offset, parked.owner, parked.n, parked.records = NOWHERE, bytes(16), 0, 0
+            self._producer = self._turns.begin()
+            self._commit()
+        return CatchUp(topic, parked, self._make_reader(position_of(parked)))
+
+    def _copy_slice(self, catch_up: CatchUp) -> None:
+        """Copy what a parked topic has missed, up to where the others are or for a while."""
+        at, parked = self._at, self._at.parked[catch_up.topic]
+        until_s = time.monotonic() + SLICE_S
+        is_over = parked.offset >= at.offset
+        while not is_over and time.monotonic() < until_s:
+            entry = catch_up.next_entry(READ_S)
+            if entry is None or not self._catch_up_with(catch_up, parked, entry):
+                break
+            catch_up.pending.popleft()
+            is_over = parked.offset >= at.offset or catch_up.is_deleted
+        if is_over:
+            del at.parked[catch_up.topic]
+            if not self._turns.open:
+                self._producer = self._turns.begin()
+        if self._turns.open:
+            self._commit()
+        if is_over:
+            self._end_catch_up()
+            self._parking.forget(catch_up.topic)
+            log.info("parked topic goes on", topic=catch_up.topic, mover=self.name)
+
+    def _catch_up_with(self, catch_up: CatchUp, parked: Parked, entry: Entry) -> bool:
+        """Copy a parked topic's share of an entry; False if the transaction is full before."""
+        records = self._cargo.read(entry.payload)
+        for number in range(parked.records, len(records)):
+            share = catch_up.share(records[number])
+            if share and self._turns.open and not self._load.has_room(share, self._cargo):
+                return False
+            if share:
+                self._send(share, {catch_up.queue: catch_up.topic})
+                parked.messages = max(0, parked.messages - len(share))
+                parked.bytes = max(0, parked.bytes - self._cargo.weight(share))
+            parked.records = number + 1
+        parked.offset, parked.owner, parked.n, parked.records = (
+            entry.offset,
+            entry.owner,
+            entry.n,
+            0,
+        )
+        return True
+
+    def _end_catch_up(self) -> None:
+        if self._catch_up is not None:
+            self._catch_up.close()
+            self._catch_up = None
+
+    def _show_parked(self) -> None:
+        """Publish what is parked, for other threads: a new dict each time."""
+        parked = self._at.parked
+        self._keeps_from = min((one.offset for one in parked.values()), default=NOWHERE)
+        self._held = {
+            topic: Held(one.messages, one.bytes, one.why) for topic, one in parked.items()
+        }
 
     def _commit(self) -> None:
         """End the open transaction with the progress that it makes."""
@@ -359,6 +538,7 @@ class Mover:
         self._written_offset = self._at.offset
         self._written_s = time.monotonic()
         self._copied = self._at.copied
+        self._show_parked()
         self._is_done(self._at.offset)
 
     def _is_done(self, offset: int) -> None:
@@ -385,6 +565,11 @@ class Mover:
         self._counts["failures"] += 1
         if isinstance(trouble, Doubtful) and trouble.late:
             self._counts["doubtful_commits"] += 1
+        trying, self._trying = self._trying, ""
+        if self._cargo.parks:
+            self._refused = dict(self._turns.refused) | ({trying: str(trouble)} if trying else {})
+        if self._refused:
+            return
         self._holding = str(trouble)
         log.warning(
             "holds, and tries again from its progress", mover=self.name, reason=self._holding

@@ -28,6 +28,7 @@ import structlog
 from msgspec import Struct
 
 from adapter import logs
+from adapter.movers.parking import Held
 from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
 
@@ -51,12 +52,14 @@ class State(Struct):
     """One line that the process prints.
 
     failure: why a mover cannot go on, or "". holding: what it waits for to be mended, or "".
+    parked: topics that cannot be written, by name.
     """
 
     ready: bool = False
     holding: str = ""
     failure: str = ""
     movers: dict[str, dict[str, int]] = {}
+    parked: dict[str, Held] = {}
 
 
 class MoverProcess:
@@ -113,6 +116,11 @@ class MoverProcess:
     def holding(self) -> str:
         """What the movers wait for to be mended, or nothing; as they told it last."""
         return "" if self._run is None else self._run.state.holding
+
+    @property
+    def parked(self) -> dict[str, Held]:
+        """The topics that cannot be written, by name; as the movers told them last."""
+        return {} if self._run is None else self._run.state.parked
 
     def statistics(self) -> dict[str, dict[str, int]]:
         """The figures of each mover, by its name, as it told them last; never waits."""
@@ -211,6 +219,7 @@ class Child:
             holding=movers.holding,
             failure=movers.ended() or "",
             movers=movers.statistics(),
+            parked=movers.parked,
         )
         if state == self._last:
             return

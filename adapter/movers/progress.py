@@ -44,6 +44,12 @@ def with_records(settings: MoverSettings, topics: list[str]) -> list[str]:
         return [topic for topic in topics if committed.is_any(topic)]
 
 
+def never_written(settings: MoverSettings, topic: str) -> bool:
+    """Whether nothing was ever written to a topic: not even what was deleted or aborted since."""
+    with Committed(settings) as committed:
+        return committed.is_new(topic)
+
+
 def topics_like(settings: MoverSettings, beginning: str) -> list[str]:
     """List the topics that are there and whose names begin like this."""
     with Committed(settings) as committed:
@@ -106,6 +112,11 @@ class Committed:
             for _ in self._records(topic, partition, *self._bounds(topic, partition)):
                 return True
         return False
+
+    def is_new(self, topic: str) -> bool:
+        """Whether a topic that exists was never written, not even what was aborted or trimmed."""
+        partitions = self._consumer.list_topics(topic, READ_TIMEOUT_S).topics[topic].partitions
+        return bool(partitions) and all(self._bounds(topic, one)[1] == 0 for one in partitions)
 
     def topics(self) -> list[str]:
         """List all topics."""

@@ -9,16 +9,28 @@ from __future__ import annotations
 
 from typing import cast
 
-from confluent_kafka import Producer
+import msgspec
+from confluent_kafka import KafkaException, Producer
 
 from adapter.core.records import QueueDefined, QueueDeleted
 from adapter.format import names
 from adapter.format.descriptor import HEADER
 from adapter.format.movable import Copy, Movable, decode_copies
+from adapter.format.progress import Parked
 from adapter.movers.mover import Load, Report
-from adapter.movers.progress import topics_like
+from adapter.movers.progress import never_written, topics_like
 from adapter.movers.settings import MOVERS, MoverSettings
-from adapter.topics import LANES_MAX, Topics, TopicSpec, progress_spec, queue_spec
+from adapter.topics import (
+    LANES_MAX,
+    TopicError,
+    Topics,
+    TopicSpec,
+    progress_spec,
+    queue_spec,
+)
+
+REPAIR_S = 3.0
+"""For Kafka's answers while a parked topic is seen to: the other topics wait meanwhile."""
 
 Headers = list[tuple[str, str | bytes | None]]
 
@@ -28,6 +40,7 @@ class Stream:
 
     name = "stream"
     partition = 0
+    parks = True
 
     def __init__(self, settings: MoverSettings) -> None:
         self._settings = settings
@@ -37,6 +50,9 @@ class Stream:
         self._incarnations: dict[str, int] = {}
         self._names: dict[str, str] = {}
         self._missing: list[TopicSpec] = []
+        self._last_topic = ""
+        hasty = msgspec.structs.replace(settings.topics, timeout_s=REPAIR_S)
+        self._repairs = Topics(settings.bootstrap_servers, hasty, settings.kafka_options)
 
     @property
     def incarnations(self) -> dict[str, int]:
@@ -77,30 +93,86 @@ class Stream:
                 self._incarnations[change.name] = change.incarnation
             self._missing.append(queue_spec(self._topic(change.name), LANES_MAX))
 
-    def settle(self) -> None:
+    def settle(self) -> dict[str, str]:
         """See Cargo: the topics of queues that were defined together are created together."""
-        if self._missing:
-            self._topics.ensure(self._missing)
-            self._missing = []
+        missing, self._missing = self._missing, []
+        if not missing:
+            return {}
+        try:
+            self._topics.ensure(missing)
+        except TopicError as error:
+            if error.retriable:
+                raise
+            return self._settle_each(missing)
+        return {}
+
+    def _settle_each(self, missing: list[TopicSpec]) -> dict[str, str]:
+        """Find out which of them it is that cannot be created."""
+        refused = {}
+        for spec in missing:
+            try:
+                self._topics.ensure([spec])
+            except TopicError as error:
+                if error.retriable:
+                    raise
+                refused[spec.name] = str(error)
+        return refused
+
+    def keep_back(self, record: list[Movable], parked: dict[str, Parked]) -> list[Movable]:
+        """See Cargo."""
+        kept: list[Movable] = []
+        for one in cast("list[Copy]", record):
+            at = parked.get(self._names.get(one.queue) or self._topic(one.queue))
+            if at is None:
+                kept.append(one)
+            else:
+                at.messages += 1
+                at.bytes += len(one.body)
+        return kept
+
+    def repair(self, topic: str) -> bool:
+        """See Cargo."""
+        self._repairs.ensure([queue_spec(topic, LANES_MAX)])
+        return never_written(self._settings, topic)
+
+    def last_topic(self) -> str:
+        """See Cargo."""
+        return self._last_topic
+
+    def weight(self, record: list[Movable]) -> int:
+        """See Cargo."""
+        return sum(len(one.body) for one in record if isinstance(one, Copy))
 
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
         """See Cargo."""
         return {(one.queue, one.lane) for one in record if isinstance(one, Copy)}
 
-    def send(self, record: list[Movable], producer: Producer, report: Report, load: Load) -> None:
+    def send(
+        self,
+        record: list[Movable],
+        producer: Producer,
+        report: Report,
+        load: Load,
+        topics: dict[str, str] | None = None,
+    ) -> None:
         """See Cargo."""
         produce = producer.produce
         add = load.partitions.add
-        topics = self._names
+        topics = topics or self._names
         size = 0
-        for one in cast("list[Copy]", record):
-            queue, lane, body = one.queue, one.lane, one.body
-            topic = topics.get(queue) or self._topic(queue)
-            time_ms = one.put_time_ms or 1  # 0 would mean the current time
-            header: Headers = [(HEADER, one.descriptor)]
-            produce(topic, body, None, lane, report, None, time_ms, header)
-            add((queue, lane))
-            size += len(body)
+        topic = ""
+        try:
+            for one in cast("list[Copy]", record):
+                queue, lane, body = one.queue, one.lane, one.body
+                topic = topics.get(queue) or self._topic(queue)
+                time_ms = one.put_time_ms or 1  # 0 would mean the current time
+                header: Headers = [(HEADER, one.descriptor)]
+                produce(topic, body, None, lane, report, None, time_ms, header)
+                add((queue, lane))
+                size += len(body)
+        except KafkaException:
+            self._last_topic = topic
+            raise
         load.messages += len(record)
         load.bytes += size
 

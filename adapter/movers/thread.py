@@ -12,6 +12,7 @@ from adapter.ledger.port import LedgerReader, Position
 from adapter.movers.errors import MoverError
 from adapter.movers.events import Events
 from adapter.movers.mover import Cargo, Mover
+from adapter.movers.parking import Held
 from adapter.movers.settings import MoverSettings
 from adapter.movers.stream import Stream
 
@@ -66,6 +67,11 @@ class MoverThread:
         return "; ".join(mover.holding for mover in self._movers if mover.holding)
 
     @property
+    def parked(self) -> dict[str, Held]:
+        """The topics that cannot be written, by name."""
+        return {topic: held for mover in self._movers for topic, held in mover.parked.items()}
+
+    @property
     def is_ready(self) -> bool:
         """Whether every mover has found where to go on."""
         return bool(self._movers) and all(mover.is_ready for mover in self._movers)
@@ -73,6 +79,10 @@ class MoverThread:
     def wait(self, timeout_s: float) -> bool:
         """Wait until one of them has ended; False if not in time."""
         return self._ended.wait(timeout_s)
+
+    def none_parked(self, timeout_s: float) -> bool:
+        """Wait until every topic is written; False if not in time."""
+        return all(mover.none_parked(timeout_s) for mover in self._movers)
 
     def caught_up(self, offset: int, timeout_s: float) -> bool:
         """Wait until all entries up to a ledger offset are copied; False if not in time."""

@@ -52,6 +52,22 @@ FENCED_CODES = frozenset(
 )
 FENCED_MARK = "(_FENCED)"
 """In what librdkafka logs of a fatal transaction error."""
+REFUSED_CODES = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.TOPIC_EXCEPTION,
+        KafkaError.MSG_SIZE_TOO_LARGE,
+        KafkaError.RECORD_LIST_TOO_LARGE,
+        KafkaError.INVALID_TIMESTAMP,
+        KafkaError.INVALID_RECORD,
+        KafkaError.INVALID_MSG,
+        KafkaError.POLICY_VIOLATION,
+    }
+)
+"""A topic's own refusals. To take one for it that passes by is no harm: see parking."""
 PURGED_CODES = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 """Of records that go down with another's failure: they say nothing about the cause."""
 
@@ -89,11 +105,14 @@ class Turns:
         self._turn = 0
         self._failed = ""
         self.open = False
+        self.refused: dict[str, str] = {}
+        """Topics, but for that of the progress, that refused records in this term."""
 
     def renew(self) -> None:
         """Replace both producers: what the old ones, or another mover's, have open is aborted."""
         self._producers, self._troubles = [], []
         self.open = False
+        self.refused = {}
         for turn, transactional_id in enumerate(self._ids):
             self._turn = turn
             self._troubles.append(Trouble())
@@ -118,6 +137,8 @@ class Turns:
         left = self._call("writing", lambda one: one.flush(FLUSH_TIMEOUT_S))
         if left:
             raise Doubtful(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
+        if self._failed:
+            raise Doubtful(f"writing failed: {self._failed}")
         began_s = time.monotonic()
         self._call("committing", lambda one: one.commit_transaction(COMMIT_TIMEOUT_S))
         took_s = time.monotonic() - began_s
@@ -130,8 +151,17 @@ class Turns:
 
     def report(self, error: KafkaError | None, message: Message) -> None:
         """Take a delivery report: of a record that was not written."""
-        if error is not None and error.code() not in PURGED_CODES and not self._failed:
+        if error is None or error.code() in PURGED_CODES:
+            return
+        self.refuse(message.topic() or "", error)
+        if not self._failed:
             self._failed = f"{message.topic()}[{message.partition()}]: {describe(error)}"
+
+    def refuse(self, topic: str, failure: BaseException | KafkaError) -> None:
+        """Note that a topic did not take a record, if that is the topic's own refusal."""
+        error = error_of(failure) if isinstance(failure, KafkaException | KafkaError) else None
+        if error is not None and error.code() in REFUSED_CODES and topic != self._topic:
+            self.refused.setdefault(topic, describe(error))
 
     def meaning(self, failure: object, doing: str) -> Fenced | Doubtful:
         """Say what it means that a call of the producer raised something."""

@@ -20,7 +20,6 @@ from adapter.movers.mover import PARTITIONS_MAX
 from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
 from adapter.movers.transactions import Turns
-from adapter.topics import queue_spec
 from tests.support.mover_place import LANES, PUT_TIME_MS, WAIT_S, MoverPlace
 
 
@@ -140,31 +139,6 @@ def test_progress_over_entries_without_messages_is_written_too(
         end = place.flush()
         assert movers.caught_up(end, WAIT_S)
         assert place.progress()[-1].offset == end
-
-
-def test_what_cannot_be_copied_holds_the_mover_and_is_never_skipped(
-    place: MoverPlace, movers: MoverThread
-) -> None:
-    place.define("A", "B")
-    place.append(place.unit(["A", "B"]))
-    copy_all(place, MoverThread(place.settings))
-    place.topics.delete([place.topic("A")])
-    place.append(place.unit(["B"]), place.unit(["A"]))
-    place.append(place.unit(["B"]))
-    movers.start()
-    assert not movers.caught_up(place.flush(), 7.0)
-    figures = movers.statistics()["stream"]
-    assert (figures["holding"], figures["lag_records"]) == (1, 2)
-    assert figures["lag_bytes"] > 0
-    assert movers.ended() is None
-    assert f"{place.topic('A')}[" in movers.holding
-    assert [len(lane) for lane in place.copies("B", settled=False).values()] == [1] * LANES
-    place.topics.ensure([queue_spec(place.topic("A"), LANES)])
-    assert movers.caught_up(place.flush(), WAIT_S), movers.ended()
-    assert (movers.statistics()["stream"]["holding"], movers.holding) == (0, "")
-    place.check("B")
-    for lane, copied in place.copies("A").items():
-        assert [one.body for one in copied] == place.written["A", lane][1:]
 
 
 def test_an_entry_of_many_queues_is_copied_in_parts(

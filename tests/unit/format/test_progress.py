@@ -3,14 +3,15 @@
 import pytest
 
 from adapter.format import progress
-from adapter.format.progress import NOWHERE, Progress
-from adapter.format.schemas import UnreadableError
+from adapter.format.progress import NOWHERE, Parked, Progress
+from adapter.format.schemas import Codec, UnreadableError
 
 
 def test_it_is_read_as_it_was_written() -> None:
     one = Progress(
-        offset=2**40, owner=b"o" * 16, n=7, copied=2**50, records=3, incarnations={"Ä": 2}
-    )
+        offset=2**40, owner=b"o" * 16, n=7, copied=2**50, records=3, incarnations={"Ä": 2},
+        parked={"mq.QM1.q.A": Parked(5, b"p" * 16, 4, 3, 2, 1, "no such topic")},
+    )  # fmt: skip
     assert progress.decode(progress.encode(one)) == one
 
 
@@ -31,3 +32,18 @@ def test_other_bytes_are_refused() -> None:
         progress.decode(b"")
     with pytest.raises(UnreadableError):
         progress.decode(progress.encode(Progress())[:9])
+
+
+def test_progress_of_the_first_version_is_read() -> None:
+    """A mover of a new release goes on from what the old one has written."""
+    old = Codec("progress.1").encode(
+        {
+            "offset": 5,
+            "owner": b"o" * 16,
+            "n": 4,
+            "copied": 3,
+            "records": 2,
+            "incarnations": {"A": 1},
+        }
+    )
+    assert progress.decode(old) == Progress(5, b"o" * 16, 4, 3, 2, {"A": 1})

@@ -1,0 +1,196 @@
+"""Topics that cannot be written: the others go on, and nothing is skipped, doubled or reordered."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import admin
+
+from adapter.core import records as r
+from adapter.localkafka import LocalKafka
+from adapter.movers import mover
+from adapter.movers.errors import Doubtful
+from adapter.movers.process import MoverProcess
+from adapter.movers.thread import MoverThread
+from adapter.movers.transactions import Turns
+from adapter.topics import queue_spec
+from tests.support.mover_place import LANES, WAIT_S, MoverPlace
+
+
+@pytest.fixture
+def place(
+    kafka: LocalKafka, unique_name: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MoverPlace]:
+    monkeypatch.setattr("adapter.movers.settings.MISSING_TOPIC_MS", 1000)
+    one = MoverPlace(kafka.bootstrap_servers, unique_name())
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def movers(place: MoverPlace) -> Iterator[MoverThread]:
+    """Both movers in threads of this process; not started."""
+    one = MoverThread(place.settings)
+    yield one
+    one.stop()
+
+
+def spoil(place: MoverPlace, queue: str) -> None:
+    """Let a queue's topic refuse what is written to it, but for the ends of transactions."""
+    configure(place, queue, "150")
+
+
+def mend(place: MoverPlace, queue: str) -> None:
+    """Let it take everything again."""
+    configure(place, queue, queue_spec("any", 1).settings["max.message.bytes"])
+
+
+def configure(place: MoverPlace, queue: str, message_bytes: str) -> None:
+    kinds: Any = vars(admin)
+    entry = kinds["ConfigEntry"](
+        "max.message.bytes",
+        message_bytes,
+        incremental_operation=kinds["AlterConfigOpType"].SET,
+    )
+    resource = kinds["ConfigResource"](
+        kinds["ResourceType"].TOPIC, place.topic(queue), incremental_configs=[entry]
+    )
+    (done,) = place.admin.incremental_alter_configs([resource]).values()
+    done.result(WAIT_S)
+
+
+def copy(place: MoverPlace, movers: MoverThread) -> None:
+    """Wait until the whole ledger is copied, but for what is parked."""
+    assert movers.caught_up(place.flush(), WAIT_S), movers.ended()
+
+
+def figure(movers: MoverThread, name: str) -> int:
+    return movers.statistics()["stream"][name]
+
+
+def test_a_topic_that_is_deleted_comes_back_with_all_that_the_ledger_has(
+    place: MoverPlace, movers: MoverThread
+) -> None:
+    place.define("A", "B")
+    place.append(place.unit(["A", "B"]))
+    movers.start()
+    copy(place, movers)
+    place.topics.delete([place.topic("A")])
+    for _ in range(3):
+        place.append(place.unit(["B"]), place.unit(["A", "B"]))
+        place.flush()
+    copy(place, movers)
+    assert movers.none_parked(WAIT_S)
+    copy(place, movers)
+    place.check("A", "B")
+    assert movers.ended() is None
+
+
+def test_the_others_go_on_while_a_topic_is_parked(place: MoverPlace, movers: MoverThread) -> None:
+    place.define("A", "B")
+    place.append(place.unit(["A", "B"]))
+    movers.start()
+    copy(place, movers)
+    spoil(place, "A")
+    for _ in range(5):
+        place.append(place.unit(["A", "B"]), place.unit(["A"]), place.unit(["B"]))
+    copy(place, movers)
+    place.check("B")
+    assert (figure(movers, "parked"), figure(movers, "holding")) == (1, 0)
+    assert figure(movers, "parked_messages") == 100
+    assert figure(movers, "parked_bytes") == 800
+    assert figure(movers, "pinned_records") > figure(movers, "lag_records") == 0
+    assert figure(movers, "pinned_bytes") > 0
+    (held,) = movers.parked.values()
+    assert held.messages == 100
+    mend(place, "A")
+    assert movers.none_parked(WAIT_S)
+    place.check("A", "B")
+    assert (figure(movers, "parked"), figure(movers, "parked_bytes")) == (0, 0)
+
+
+def test_what_is_parked_outlives_the_mover(
+    place: MoverPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that dies between two slices of a queue that it catches up with."""
+    monkeypatch.setattr(mover, "MESSAGES_MAX", 30)
+    place.define("A", "B")
+    parked = place.topic("A")
+    place.topics.ensure([queue_spec(parked, 1)])  # another program's
+    for _ in range(2):
+        one = MoverThread(place.settings)
+        for _ in range(4):
+            place.append(place.unit(["A", "B"]), place.unit(["B", "A"]))
+        one.start()
+        copy(place, one)
+        one.stop()
+        assert figure(one, "parked_messages") == len(place.written["A", 0]) * LANES
+    assert place.progress()[-1].parked[parked].messages == 160
+    place.topics.delete([parked])
+    commits = 0
+    commit = Turns.commit
+
+    def doubt_some(turns: Turns) -> None:
+        nonlocal commits
+        commit(turns)
+        if turns.mover == "stream":
+            commits += 1
+            if commits in (4, 5, 8):
+                raise Doubtful("as the test wants it", late=True)
+
+    monkeypatch.setattr(Turns, "commit", doubt_some)
+    again = MoverThread(place.settings)
+    again.start()
+    assert again.none_parked(WAIT_S)
+    copy(place, again)
+    again.stop()
+    assert commits > 8
+    place.check("A", "B")
+    assert place.progress()[-1].parked == {}
+
+
+def test_each_incarnation_is_parked_for_itself(place: MoverPlace) -> None:
+    """A queue that is parked, deleted and defined again; the movers restart in between."""
+    place.define("A")
+    place.append(place.unit(["A"]))
+    one = MoverThread(place.settings)
+    one.start()
+    copy(place, one)
+    spoil(place, "A")
+    place.append(place.unit(["A"]))
+    copy(place, one)
+    place.append(place.unit(["A"]), r.QueueDeleted("A"))
+    copy(place, one)
+    one.stop()
+    old = {lane: list(place.written["A", lane]) for lane in range(LANES)}
+    place.define("A", incarnation=1)
+    place.append(place.unit(["A"]))
+    two = MoverThread(place.settings)
+    two.start()
+    copy(place, two)
+    new = {lane: place.written["A", lane][3:] for lane in range(LANES)}
+    bodies = {lane: [one.body for one in got] for lane, got in place.copies("A", 1).items()}
+    assert bodies == new, "the new incarnation's topic does not wait for the old one's"
+    assert list(two.parked) == [place.topic("A")]
+    mend(place, "A")
+    assert two.none_parked(WAIT_S)
+    two.stop()
+    bodies = {lane: [one.body for one in got] for lane, got in place.copies("A").items()}
+    assert bodies == old
+    bodies = {lane: [one.body for one in got] for lane, got in place.copies("A", 1).items()}
+    assert bodies == new
+
+
+def test_the_process_tells_what_is_parked(place: MoverPlace) -> None:
+    place.define("A")
+    place.topics.ensure([queue_spec(place.topic("A"), 1)])
+    place.append(place.unit(["A"]))
+    process = MoverProcess(place.settings)
+    process.start()
+    try:
+        assert process.caught_up(place.flush(), WAIT_S), process.ended()
+        (held,) = process.parked.values()
+        assert held.messages == LANES
+        assert "has 1 partitions and needs 10" in held.why
+    finally:
+        process.stop()

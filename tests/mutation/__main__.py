@@ -1,0 +1,143 @@
+"""Switches off each rule of core, one by one, and looks whether a test turns red: `make mutants`.
+
+The tests are the transcripts of tests/scenarios on a bare core and then, for what they let live,
+the requirements of tests/spec that need no broker. Prints a table; exit status 1 if a mutant lives.
+`python -m tests.mutation WORD ...` tries only mutants whose module or name has a word.
+
+Each mutant lives in a process of its own, forked before anything of adapter is imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.abc
+import importlib.util
+import io
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+import pytest
+
+from tests.mutation.mutants import TOP, Mutant, mutants
+
+PRELOADED = (
+    *("click", "confluent_kafka", "confluent_kafka.admin", "fastavro", "msgspec", "structlog"),
+    "uvloop",
+)
+"""What takes long to import and is none of ours."""
+TIMEOUT_S = 120
+"""A mutant that makes a test wait for ever is found, too."""
+LIVES = ""
+
+
+class Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Lets the mutant be imported in place of the module."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self._mutant = mutant
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """See MetaPathFinder."""
+        if name != self._mutant.module:
+            return None
+        return importlib.util.spec_from_loader(name, self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """See Loader."""
+        exec(compile(self._mutant.text, self._mutant.module, "exec"), vars(module))
+
+
+class NoBroker:
+    """Leaves out what needs a broker, and keeps the first that turns red."""
+
+    def __init__(self) -> None:
+        self.red = ""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """See pytest."""
+        items[:] = [item for item in items if "kafka" not in getattr(item, "fixturenames", ())]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """See pytest."""
+        if report.failed and not self.red:
+            self.red = report.nodeid.rpartition("::")[2]
+
+
+def red_transcript() -> str:
+    """The first transcript that does not end as it says; LIVES if there is none."""
+    from adapter.core.model.manager import Limits
+    from tests.scenarios.drivers import OnCore
+    from tests.scenarios.language import parse, render
+    from tests.scenarios.transcripts import TRANSCRIPTS, limits_of, name_of, played
+
+    for path in TRANSCRIPTS:
+        text = path.read_text()
+        transcript = parse(text)
+        try:
+            outcome = render(played(transcript, OnCore(Limits(**limits_of(transcript)))))
+        except Exception as error:  # noqa: BLE001 -- the mutant's own
+            outcome = repr(error)
+        if outcome != text:
+            return f"scenario {name_of(path)}"
+    return LIVES
+
+
+def red_requirement() -> str:
+    """The first requirement's test that turns red; LIVES if there is none."""
+    watch = NoBroker()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        status = pytest.main(["-x", "-q", "--timeout=60", str(TOP / "tests" / "spec")], [watch])
+    return LIVES if not status else f"spec {watch.red or status}"
+
+
+def found_by(mutant: Mutant | None) -> str:
+    """Which test finds a mutant, or core as it is if there is none."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        signal.alarm(TIMEOUT_S)
+        if mutant is not None:
+            sys.meta_path.insert(0, Instead(mutant))
+        try:
+            red = red_transcript() or red_requirement()
+        except BaseException as error:  # noqa: BLE001 -- it could not even be imported
+            red = repr(error)
+        os.write(writing, red.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        red = pipe.read().decode()
+    _, status = os.waitpid(child, 0)
+    return red if not status else "a test that never ends"
+
+
+def main(words: list[str]) -> int:
+    """Try the mutants."""
+    for name in PRELOADED:
+        importlib.import_module(name)
+    red = found_by(None)
+    if red:
+        print(f"core as it is does not pass: {red}")
+        return 1
+    alive = tried = 0
+    for mutant in mutants():
+        title = f"{mutant.module.removeprefix('adapter.core.')}  {mutant.name}"
+        if words and not any(word in title for word in words):
+            continue
+        tried += 1
+        red = found_by(mutant)
+        alive += not red
+        print(f"{title:<72}  {red or '*** LIVES ***'}", flush=True)
+    print(f"{tried} rules were switched off; {alive} of them no test misses")
+    return int(alive > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,253 @@
+"""Every refusal has a smallest request that meets it, and one beside it that is not refused.
+
+What transcripts show is not shown here again: these are the rules that no ordinary program meets.
+`make mutants` switches each rule off and looks whether a test turns red.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from adapter.core import commands as c
+from adapter.core import dispatch
+from adapter.core.model.manager import Limits
+from adapter.core.model.message import Message
+from adapter.core.model.session import WINDOW
+from adapter.core.reasons import Reason
+from adapter.core.results import Connections, Done, Messages, PutDone, Refused, UnitOutcome
+from adapter.format import entries
+from tests.support.by_hand import ByHand
+from tests.support.core import Client, Core, client_on
+
+SESSION = b"s" * 16
+
+
+def request(client: Client, command: c.Command, *, number: int = 0, number_of: int = 900) -> object:
+    """Ask without the session that a Client opens by itself; the answer."""
+    client.core.execute(c.Request(client.number, number_of, number, 0, command))
+    return client.answer(number_of)
+
+
+def reason_of(answer: object) -> Reason:
+    assert isinstance(answer, Refused), answer
+    return Reason(answer.reason)
+
+
+def put_of(**fields: object) -> c.Put:
+    return c.Put(1, [Message(body=b"a", **fields)])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("refused", "taken", "reason"),
+    [
+        (c.Put(1, []), put_of(), Reason.OPTIONS_ERROR),
+        (put_of(persistence=2), put_of(persistence=1), Reason.PERSISTENCE_ERROR),
+        (put_of(correlation_id=b"x"), put_of(correlation_id=b"x" * 24), Reason.IDENTIFIER_ERROR),
+        (put_of(message_type=3), put_of(message_type=65_536), Reason.MESSAGE_TYPE_ERROR),
+        (put_of(format="123456789"), put_of(format="12345678"), Reason.OPTIONS_ERROR),
+        (put_of(report=2**31), put_of(report=-(2**31)), Reason.OPTIONS_ERROR),
+        (
+            put_of(properties={f"p{n}": 1 for n in range(257)}),
+            put_of(properties={f"p{n}": 1 for n in range(256)}),
+            Reason.PROPERTY_ERROR,
+        ),
+        (put_of(properties={"": 1}), put_of(properties={"a": 1}), Reason.PROPERTY_ERROR),
+        (put_of(properties={"a": [1]}), put_of(properties={"a": b"1"}), Reason.PROPERTY_ERROR),
+        (
+            put_of(properties={"a": 2**63}),
+            put_of(properties={"a": -(2**63)}),
+            Reason.PROPERTY_ERROR,
+        ),
+        (c.Get(1, wait_ms=-2), c.Get(1, wait_ms=0), Reason.WAIT_INTERVAL_ERROR),
+        (c.Get(1, message_id=b"x"), c.Get(1, message_id=b"x" * 24), Reason.IDENTIFIER_ERROR),
+        (c.Browse(1, group_id=b"x"), c.Browse(1, group_id=b"x" * 24), Reason.IDENTIFIER_ERROR),
+        (c.Browse(1, limit=0), c.Browse(1, limit=10_000), Reason.OPTIONS_ERROR),
+        (c.Open(1, "Q", c.BROWSE), c.Open(2, "Q", c.BROWSE), Reason.HANDLE_IN_USE),
+        (c.Open(0, "Q", c.BROWSE), c.Open(3, "Q", c.BROWSE), Reason.HANDLE_IN_USE),
+        (c.Inquire("?" * 97), c.Inquire("?" * 96), Reason.NAME_ERROR),
+        (c.AskOutcome(b"x"), c.AskOutcome(b"x" * 24), Reason.IDENTIFIER_ERROR),
+    ],
+)
+def test_a_request_that_says_what_cannot_be(
+    refused: c.Command, taken: c.Command, reason: Reason
+) -> None:
+    client = client_on()
+    assert client.refused(refused) is reason
+    assert not isinstance(client.do(taken), Refused)
+
+
+def test_how_many_messages_a_get_takes() -> None:
+    client = client_on()
+    unit = client.begin()
+    assert client.refused(c.Get(1, unit, limit=0)) is Reason.OPTIONS_ERROR
+    assert client.refused(c.Get(1, unit, limit=10_001)) is Reason.OPTIONS_ERROR
+    assert client.get(unit, limit=10_000) == []
+
+
+def test_an_inhibited_queue_is_not_browsed() -> None:
+    client = client_on(inhibit_get=True)
+    assert client.refused(c.Browse(1)) is Reason.GET_INHIBITED
+
+
+@pytest.mark.parametrize(
+    ("limits", "one_more"),
+    [
+        (Limits(waiters_per_queue=2), lambda _client: c.Get(1, wait_ms=-1)),
+        (Limits(waiters_per_connection=2), lambda _client: c.Get(1, wait_ms=-1)),
+        (Limits(handles_per_connection=1), lambda _client: c.Open(2, "Q", c.BROWSE)),
+        (Limits(queues=1), lambda _client: c.DefineQueue("R")),
+    ],
+)
+def test_bounds(limits: Limits, one_more: Callable[[Client], c.Command]) -> None:
+    client = client_on(limits=limits)
+    for _ in range(2):
+        client.send(c.Get(1, wait_ms=-1))
+    assert client.refused(one_more(client)) is Reason.LIMIT_REACHED
+
+
+def test_two_waiting_gets_do_not_have_one_request_number() -> None:
+    client = client_on()
+    unit = client.begin()
+    for number_of in (900, 901):
+        assert request(client, c.Get(1, unit, wait_ms=-1), number_of=number_of) is None
+    assert reason_of(request(client, c.Get(1, unit, wait_ms=-1))) is Reason.OUT_OF_ORDER
+
+
+# -- sessions
+
+
+def test_a_session_is_opened_first_and_once() -> None:
+    client = client_on()
+    other = client.core.connect()
+    assert reason_of(request(other, c.Begin(bytes(24)))) is Reason.OUT_OF_ORDER
+    assert other.refused(c.SessionOpen(b"short")) is Reason.IDENTIFIER_ERROR
+    other.open_session(SESSION)
+    assert other.do(c.SessionOpen(SESSION)) == Done()
+    assert other.refused(c.SessionOpen(b"t" * 16)) is Reason.OUT_OF_ORDER
+
+
+def test_sessions_that_are_in_use_are_not_forgotten_for_another() -> None:
+    client = client_on(limits=Limits(sessions=1))
+    other = client.core.connect()
+    assert other.refused(c.SessionOpen(SESSION)) is Reason.LIMIT_REACHED
+    client.lose()
+    assert other.do(c.SessionOpen(SESSION)) == Done()
+
+
+@pytest.mark.parametrize(
+    ("unanswered", "issued", "reason"),
+    [
+        ([0], 5, Reason.OUT_OF_ORDER),
+        ([6], 5, Reason.OUT_OF_ORDER),
+        ([], -1, Reason.OUT_OF_ORDER),
+        ([], 2**63, Reason.OUT_OF_ORDER),
+        (list(range(1, WINDOW + 2)), WINDOW + 1, Reason.LIMIT_REACHED),
+    ],
+)
+def test_numbers_that_a_resumption_cannot_name(
+    unanswered: list[int], issued: int, reason: Reason
+) -> None:
+    client = client_on()
+    client.lose()
+    back = client.core.connect()
+    command = c.SessionResume(client.session, unanswered, issued)
+    assert back.refused(command) is reason
+
+
+def test_outcomes_that_are_not_seen_are_bounded() -> None:
+    client = client_on()
+    while client.issued < WINDOW:
+        assert client.get() == []
+    assert client.refused(c.Get(1)) is Reason.LIMIT_REACHED
+    client.seen(1)
+    client.issued -= 1  # what was refused has not used its number
+    assert client.get() == []
+
+
+def test_the_outcome_of_a_definition_can_be_asked_again() -> None:
+    client = client_on()
+    client.core.crash()
+    back = client.core.connect()
+    back.resume(client.session, [1], client.issued)
+    assert back.do(c.DefineQueue("Q"), 1) == Done()
+
+
+# -- units
+
+
+def test_what_a_unit_may_be_called() -> None:
+    client = client_on()
+    unit = client.begin()
+    assert client.refused(c.Begin(unit)) is Reason.IDENTIFIER_ERROR
+    assert client.refused(c.Begin(bytes(24))) is Reason.IDENTIFIER_ERROR
+    assert client.refused(c.Begin(client.session + b"\xff" * 8)) is Reason.IDENTIFIER_ERROR
+    client.do(c.Commit(unit))
+    assert client.refused(c.Begin(unit)) is Reason.IDENTIFIER_ERROR
+
+
+@pytest.mark.parametrize("crashed", [False, True])
+def test_a_unit_that_was_said_to_be_backed_out_never_begins(crashed: bool) -> None:
+    client = client_on()
+    client.lose()
+    asked = client.session + (7).to_bytes(8, "big")
+    assert client.core.connect().do(c.AskOutcome(asked)) == UnitOutcome("backed out")
+    if crashed:
+        client.core.crash()
+    back = client.core.connect()
+    back.resume(client.session, [], client.issued)
+    assert back.refused(c.Begin(asked)) is Reason.BACKED_OUT
+    assert back.do(c.Begin(client.session + (8).to_bytes(8, "big"))) == Done()
+
+
+def test_a_message_waits_for_the_entry_that_it_came_to_stand_in() -> None:
+    """A put that does not fit beside another goes into the next entry, and so does its promise."""
+    owner = ByHand(Limits(unit_bytes=5 * 1024 * 1024))
+    client = owner.connect()
+    client.define(max_message_length=5_000_000)
+    client.open()
+    unit = client.begin()
+    owner.held = True
+    sent = [client.send(c.Put(1, [Message(body=bytes(4_000_000))])) for _ in range(2)]
+    got = [client.send(c.Get(1, unit)) for _ in sent]
+    owner.log.arm("lost before durable", at=2)
+    owner.turn()
+    owner.ledger.pump()
+    assert owner.doubts
+    assert isinstance(client.answer(sent[0]), PutDone)
+    assert isinstance(client.answer(got[0]), Messages)
+    assert client.answer(sent[1]) is None
+    assert client.answer(got[1]) is None
+
+
+# -- objects and operators
+
+
+def test_a_full_queue_is_reported_once() -> None:
+    client = client_on(max_depth=0)
+    for _ in range(2):
+        assert client.refused(put_of()) is Reason.QUEUE_FULL
+    events = [name for payload in client.core.entries for name, _ in entries.raw_records(payload)]
+    assert events.count("mqk.EventRaised") == 1
+
+
+def test_a_connection_is_ended_by_another_one() -> None:
+    core = Core()
+    operator, program = core.connect(), core.connect()
+    known = operator.do(c.AskConnections())
+    assert isinstance(known, Connections)
+    assert len(known.connections) == 2
+    own, other = operator.number, program.number
+    assert operator.refused(c.EndConnection(own)) is Reason.OPTIONS_ERROR
+    assert operator.refused(c.EndConnection(99)) is Reason.CONNECTION_NOT_FOUND
+    assert operator.do(c.EndConnection(other)) == Done()
+    assert other not in core.qm.connections
+    assert operator.refused(c.EndConnection(other)) is Reason.CONNECTION_NOT_FOUND
+
+
+def test_a_queue_manager_that_quiesces_takes_no_new_work() -> None:
+    client = client_on()
+    unit = client.begin()
+    dispatch.begin_quiesce(client.core.qm)
+    assert client.refused(c.Put(1, [Message(body=b"a")])) is Reason.QUEUE_MANAGER_QUIESCING
+    client.put("b", unit=unit)
+    assert client.do(c.Commit(unit)) == Done(1)

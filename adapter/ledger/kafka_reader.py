@@ -22,6 +22,7 @@ NO_OFFSET = -1
 BATCH_RECORDS_MAX = 10_000
 # How long one wait for records may be while there is more to do than to wait.
 POLL_S = 0.5
+RETRY_S = 0.05
 
 
 class Source:
@@ -74,15 +75,20 @@ class Source:
 
     def bounds(self) -> tuple[int, int]:
         """The first offset, and the one after the last."""
-        try:
-            found = self._consumer.get_watermark_offsets(
-                TopicPartition(self._settings.topic, PARTITION), self._settings.read_timeout_s
-            )
-        except KafkaException as error:
-            raise self._unavailable("asking for its first and last offset", error) from error
-        if found is None:
-            raise self._too_slow("asking for its first and last offset")
-        return found
+        place = TopicPartition(self._settings.topic, PARTITION)
+        doing = "asking for its first and last offset"
+        deadline_s = time.monotonic() + self._settings.read_timeout_s
+        while True:
+            try:
+                found = self._consumer.get_watermark_offsets(place, self._settings.read_timeout_s)
+            except KafkaException as error:  # a new topic's leader is not known everywhere at once
+                if classify(error) is not Failure.RETRY or time.monotonic() > deadline_s:
+                    raise self._unavailable(doing, error) from error
+                time.sleep(RETRY_S)
+                continue
+            if found is None:
+                raise self._too_slow(doing)
+            return found
 
     def known_end(self) -> int:
         """The offset after the last record, as the last answer from Kafka had it; 0 before one."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,6 +31,8 @@ POINTS_MAX = 8_192
 READ_ON = 512
 """A message that is at most so far ahead is read up to; further ones are jumped to."""
 FETCH_KBYTES = 16 * 1024
+SINGLE_BYTES = 32 * 1024
+BATCH = 1_000
 
 Place = tuple[str, int]
 
@@ -59,49 +62,32 @@ class Points:
         return max(first, self._offsets[at] + seq - self._seqs[at])
 
 
-class KafkaPageReader:
-    """Reads pages of one queue manager's queues. For one thread."""
+class Cursor:
+    """A consumer that stands at one place. Points are shared with other cursors."""
 
-    def __init__(
-        self, queue_manager: str, bootstrap_servers: str, options: Mapping[str, str]
-    ) -> None:
-        self._queue_manager = queue_manager
-        self._settings: dict[str, Any] = {
-            **TIMINGS,
-            "client.id": "mqk-pages",
-            "fetch.wait.max.ms": 20,
-            "queued.max.messages.kbytes": FETCH_KBYTES,
-            **options,
-            "bootstrap.servers": bootstrap_servers,
-            "group.id": "mqk-pages",  # asked for by the client, never used
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
-            "enable.partition.eof": True,
-            "auto.offset.reset": "error",
-            "isolation.level": "read_committed",
-            "error_cb": self._on_error,
-            "logger": LOG,
-        }
+    def __init__(self, settings: dict[str, Any], points: dict[Place, Points]) -> None:
+        self._settings = settings | {"error_cb": self._on_error}
         self._consumer: Consumer | None = None
-        self._points: dict[Place, Points] = {}
+        self._points = points
+        self._firsts: dict[Place, int] = {}
         self._reader = descriptor.Reader()
         self._place: Place = ("", 0)
         self._next = 0
         """The seq that the consumer gives next, if it stands at _place; 0: it does not."""
-        self._left: list[Message] = []
+        self._left: deque[Message] = deque()
         self._error = ""
 
-    def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
-        """See the port."""
-        place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
+    def read(self, place: Place, seq: int, count: int) -> Page:
+        """Read some messages from seq on."""
         try:
             return self._read(place, seq, count)
         except KafkaException as error:
             self._next = 0
+            self._firsts.pop(place, None)
             raise self._unread(place, seq, describe(error)) from error
 
     def close(self) -> None:
-        """See the port."""
+        """Let go of the connections."""
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
@@ -123,9 +109,7 @@ class KafkaPageReader:
                 size += len(found.message.body)
         if not page.messages:
             self._next = 0
-            why = (
-                self._error or "it is not there, or hidden behind a transaction that has not ended"
-            )
+            why = self._error or "it is not there, or behind a transaction that has not ended"
             raise self._unread(place, seq, why)
         return page
 
@@ -141,21 +125,25 @@ class KafkaPageReader:
             if message is None:
                 return
             found = self._paged(message)
-            self._left.insert(0, message)
+            self._left.appendleft(message)
             self._next = found.seq
             if seq - found.seq <= READ_ON:
                 return
             offset = (message.offset() or 0) + seq - found.seq
 
     def _first(self, place: Place) -> int:
-        bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
-        if bounds is None:
-            raise self._unread(place, 0, self._error or "no answer")
-        return bounds[0]
+        """Return the partition's first offset, as it was when it was asked for."""
+        first = self._firsts.get(place)
+        if first is None:
+            bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
+            if bounds is None:
+                raise self._unread(place, 0, self._error or "no answer")
+            first = self._firsts[place] = bounds[0]
+        return first
 
     def _assign(self, place: Place, offset: int) -> None:
         self._error = ""
-        self._left = []
+        self._left.clear()
         self._place, self._next = place, 0
         self._open().assign([TopicPartition(*place, offset)])
 
@@ -171,8 +159,9 @@ class KafkaPageReader:
                 return None
             first = self._open().poll(POLL_S)
             if first is not None:
-                self._left = [first, *self._open().consume(1000, 0)]
-        message = self._left.pop(0)
+                self._left.append(first)
+                self._left.extend(self._open().consume(BATCH, 0))
+        message = self._left.popleft()
         error = message.error()
         if error is None:
             return message
@@ -201,3 +190,46 @@ class KafkaPageReader:
 
     def _on_error(self, error: KafkaError) -> None:
         self._error = describe(error)
+
+
+class KafkaPageReader:
+    """Reads pages of one queue manager's queues. For one thread.
+
+    Single messages, which selective gets ask for, are fetched by a consumer of their own that
+    fetches little at a time: a page's worth for each of them would take several times as long.
+    """
+
+    def __init__(
+        self, queue_manager: str, bootstrap_servers: str, options: Mapping[str, str]
+    ) -> None:
+        self._queue_manager = queue_manager
+        settings: dict[str, Any] = {
+            **TIMINGS,
+            "client.id": "mqk-pages",
+            "fetch.wait.max.ms": 20,
+            "fetch.queue.backoff.ms": 1,
+            "fetch.error.backoff.ms": 20,
+            **options,
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": "mqk-pages",  # asked for by the client, never used
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed",
+            "logger": LOG,
+        }
+        points: dict[Place, Points] = {}
+        few = {"fetch.message.max.bytes": SINGLE_BYTES, "queued.max.messages.kbytes": 64}
+        self._pages = Cursor(settings | {"queued.max.messages.kbytes": FETCH_KBYTES}, points)
+        self._singles = Cursor(settings | few, points)
+
+    def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
+        """See the port."""
+        place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
+        return (self._singles if count == 1 else self._pages).read(place, seq, count)
+
+    def close(self) -> None:
+        """See the port."""
+        self._pages.close()
+        self._singles.close()

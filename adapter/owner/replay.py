@@ -62,6 +62,10 @@ def take_over(
 def _complete(qm: QueueManager, pages: PageReader) -> None:
     """Read the messages that kept outcomes speak of."""
     for (session, number), absent in list(qm.absent.items()):
+        kept = qm.sessions.get(session)
+        if kept is None or number not in kept.outcomes:
+            del qm.absent[session, number]  # its client has seen it since
+            continue
         taken = absent.taken
         found = pages.read(taken.queue, absent.incarnation, taken.lane, taken.seq, 1)
         dispatch.outcome_loaded(qm, session, number, found.messages[0])

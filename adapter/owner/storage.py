@@ -16,7 +16,8 @@ from adapter.ledger.snapshots import SnapshotLog
 
 NOTHING = -1
 SNAPSHOT_ENTRIES = 10_000
-SNAPSHOT_BYTES = 128 * 1024 * 1024
+SNAPSHOT_BYTES = 16 * 1024 * 1024
+"""About a second of replay with small messages."""
 
 
 class PagesUnavailableError(Exception):

@@ -93,7 +93,7 @@ class QueueManager:
         self.paged_ends: list[tuple[int, str, int, int]] = []
         """When paged-out messages of a lane will have expired: time, queue, incarnation, lane."""
         self.absent: dict[tuple[bytes, int], Absent] = {}
-        """Outcomes whose message is not in memory, after a replay: by session and number."""
+        """Outcomes whose message was not in memory at replay: by session and number."""
         self.expiries: list[tuple[int, str, int, Place]] = []
         self.deadlines: list[tuple[int, int, Waiter]] = []
         self._sweep_expiries_at = self._sweep_deadlines_at = _SWEEP_AT

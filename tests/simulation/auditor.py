@@ -18,6 +18,7 @@ from tests.simulation.world import Answer, LaneKey, Listing, Op, World
 
 TRACELESS = frozenset({"open", "close", "begin", "browse", "ask", "status"})
 """A crash just before or just after one of these leaves the same."""
+UNANSWERED = frozenset({"lose", "tick"})
 
 
 class Copied(NamedTuple):
@@ -40,13 +41,19 @@ class Line:
         self.certain = world
         self.newest = world.copy()
         self.between: deque[tuple[int, Op]] = deque()
-        self.expected: dict[int, Answer] = {}
+        self.expected: dict[int, tuple[Answer, int]] = {}
+        """By the index of an operation its answer, and the operation that it was given after."""
         self.lanes: dict[LaneKey, list[str]] = defaultdict(list)
         self._in_lanes = 0
 
     def decide(self, index: int, op: Op) -> None:
         """Go on by one operation."""
-        self.expected[index] = self.newest.apply(op)
+        answer = self.newest.apply(op)
+        if answer is not None:
+            self.expected[index] = answer, index
+        for waited, answer in self.newest.served.items():
+            self.expected[waited] = answer, index
+        self.newest.served.clear()
         self.between.append((index, op))
 
     def need(self, index: int) -> None:
@@ -99,7 +106,11 @@ class Auditor:
     def decided(self, op: Op) -> int:
         """An operation was decided; returns its index."""
         index = self._decided = self._decided + 1
-        self.ops[index] = op
+        op.index = index
+        if op.kind == "lose":
+            self.ops = {at: one for at, one in self.ops.items() if one.client != op.client}
+        if op.kind not in UNANSWERED:
+            self.ops[index] = op
         self._note(index, op)
         for line in self.lines:
             line.decide(index, op)
@@ -109,9 +120,10 @@ class Auditor:
         """It was answered. Most answers promise all that was decided before, too."""
         op = self.ops.pop(index)
         self._note(index, "answered", answer)
-        possible = [line.expected.pop(index) for line in self.lines]
-        pairs = zip(self.lines, possible, strict=True)
-        self.lines = [line for line, expected in pairs if expected == answer]
+        possible = [line.expected.pop(index, (None, index)) for line in self.lines]
+        pairs = list(zip(self.lines, possible, strict=True))
+        fitting = [(line, after) for line, (expected, after) in pairs if expected == answer]
+        self.lines = [line for line, _ in fitting]
         assert self.lines, f"{op} was answered {answer}, possible is {possible}"
         in_unit = op.unit and op.kind in ("begin", "put", "get") and not op.number
         if op.kind == "close":
@@ -120,8 +132,8 @@ class Auditor:
             for line in self.lines:
                 line.shown(answer[1])
         elif not in_unit or (op.kind == "get" and answer == ("got", [])):
-            for line in self.lines:
-                line.need(index)
+            for line, after in fitting:
+                line.need(after)
 
     def recovered(self, crashed: bool, now_ms: int, listing: Listing) -> None:
         """After a crash or a doubt this is what a browse shows: a beginning has happened."""
@@ -178,6 +190,10 @@ class Auditor:
 
     def at_rest(self, listing: Listing) -> None:
         """All is answered, copied and settled, and this is what a browse shows."""
+        for line in self.lines:
+            waiting = {op.index for gets in line.newest.waiting.values() for op in gets}
+            silent = [op for index, op in self.ops.items() if index not in waiting]
+            assert not silent, f"never answered: {silent}"
         possible = [line.newest.listing() for line in self.lines]
         assert listing in possible, f"at rest there is {listing}, possible is {possible}"
         self.units_are_whole()

@@ -434,7 +434,7 @@ class Simulation:
         """See transactions.Trouble."""
         if self.calm or self.rng.random() > 0.12:
             return ""
-        fault = self.rng.choice(COMMIT_FAULTS)
+        fault = self.rng.choice((*COMMIT_FAULTS, t.TWICE))  # which does harm more rarely
         if fault == RIVAL:
             if self._nested:
                 return ""

@@ -24,6 +24,7 @@ from adapter.core.rules import (
     connections,
     get,
     handles,
+    lifetime,
     objects,
     put,
     quiesce,
@@ -162,6 +163,13 @@ def pass_time(qm: QueueManager, now_ms: int) -> Executed:
 def begin_quiesce(qm: QueueManager) -> Executed:
     """Take no new work from now on; units in flight may end."""
     return Executed(replies=quiesce.begin(qm))
+
+
+def stopped(qm: QueueManager, now_ms: int) -> Executed:
+    """Note that the queue manager has been stopped: nothing is done after this."""
+    executed = Executed()
+    _apply(qm, executed, lifetime.stopped(qm, now_ms))
+    return executed
 
 
 def idle_connections(qm: QueueManager) -> list[int]:

@@ -14,7 +14,7 @@ from adapter.core.results import QueueStatus, Refused
 from adapter.ledger.port import Ledger
 from adapter.owner.clock import Clock
 from adapter.owner.lifecycle import State
-from adapter.owner.owner import Owner
+from adapter.owner.owner import HEARTBEAT_S, Owner
 from adapter.server.listener import Listener
 
 MOVER_CHECK_S = 0.5
@@ -89,12 +89,15 @@ class Server:
         self._immediate = False
         self._watch: asyncio.Task[None] | None = None
         self.listener = Listener(name, clock, self.tell_to_stop)
-        self.owner = Owner(name, ledger, clock, self.listener, limits)
+        self.owner = Owner(name, ledger, clock, self.listener, limits, heartbeat_s)
 
-    async def start(self, host: str, port: int) -> tuple[str, int]:
-        """Open the port, take the ledger over, serve; returns the address in use."""
+    async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
+        """Open the port, take the ledger over, serve; returns the address in use.
+
+        take_over: also from another owner that is alive.
+        """
         address = await self.listener.listen(host, port)
-        await self.owner.start()
+        await self.owner.start(take_over=take_over)
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
         self._watch = asyncio.create_task(self._watch_movers())
         self.listener.serve(self.owner, self._figures)
@@ -103,6 +106,7 @@ class Server:
     async def run(self) -> str:
         """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""
         told = asyncio.create_task(self.stopping.wait())
+        heartbeat_s: float = HEARTBEAT_S,
         ended = asyncio.create_task(self.owner.ended.wait())
         await asyncio.wait({told, ended}, return_when=asyncio.FIRST_COMPLETED)
         for task in (told, ended):

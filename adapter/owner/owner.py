@@ -367,10 +367,10 @@ class Owner:
         loop = self.loop
         for connection in list(loop.qm.connections):
             loop.disconnect(connection)
+        loop.mark_stop()
         try:
             async with asyncio.timeout(DRAIN_S):
                 while not loop.idle and not loop.ended and not self._hurried:
                     await self._next_move()
         except TimeoutError:
-        loop.mark_stop()
             log.warning("stopped before everything was durable", queue_manager=self.name)

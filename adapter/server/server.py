@@ -81,6 +81,7 @@ class Server:
         clock: Clock,
         movers: Movers,
         limits: Limits | None = None,
+        heartbeat_s: float = HEARTBEAT_S,
     ) -> None:
         self.name = name
         self.stopping = asyncio.Event()
@@ -106,7 +107,6 @@ class Server:
     async def run(self) -> str:
         """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""
         told = asyncio.create_task(self.stopping.wait())
-        heartbeat_s: float = HEARTBEAT_S,
         ended = asyncio.create_task(self.owner.ended.wait())
         await asyncio.wait({told, ended}, return_when=asyncio.FIRST_COMPLETED)
         for task in (told, ended):

@@ -102,6 +102,10 @@ class OwnerLoop:
         """Let core do what time has made due."""
         self._take(dispatch.pass_time(self.qm, self._clock.now_ms()))
 
+    def mark_stop(self) -> None:
+        """Write that the queue manager has been stopped, behind all that was decided."""
+        self._take(dispatch.stopped(self.qm, self._clock.now_ms()))
+
     def heartbeat(self) -> None:
         """Write a sign of life if nothing else is being written."""
         if not self._collected and self._appended_n == self._durable_n:

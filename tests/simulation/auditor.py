@@ -11,7 +11,7 @@ contradicts: one must always be left.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from tests.simulation.world import Answer, LaneKey, Listing, Op, World
@@ -101,6 +101,8 @@ class Auditor:
         self.trace: Callable[..., object] | None = None
         """Hears all that is told here, if somebody wants to read it."""
         self._units: dict[str, set[int]] = {}
+        self._met_before: dict[LaneKey, int] = {}
+        """Of topics that went: how many copies each lane had."""
         self._decided = 0
 
     def decided(self, op: Op) -> int:
@@ -157,6 +159,8 @@ class Auditor:
             lane = self.copies[new.lane]
             assert new.seq == len(lane) + 1, f"{new} comes as number {len(lane) + 1} of its lane"
             lane.append(new.body)
+            if new.seq <= self._met_before.get(new.lane, 0):
+                continue
             met = self._units.setdefault(new.unit, set())
             assert new.part not in met, f"{new}: this part of the unit came before"
             met.add(new.part)
@@ -168,6 +172,12 @@ class Auditor:
     def _note(self, *facts: object) -> None:
         if self.trace is not None:
             self.trace(*facts)
+
+    def gone(self, queue: str, incarnation: int) -> None:
+        """A topic was deleted with all that was in it: its copies are to come again."""
+        for key in [key for key in self.copies if key[:2] == (queue, incarnation)]:
+            before = self._met_before.get(key, 0)
+            self._met_before[key] = max(before, len(self.copies.pop(key)))
 
     def _drop_what_copies_contradict(self, newest: str) -> None:
         before = self.lines
@@ -188,8 +198,11 @@ class Auditor:
         torn = {unit: met for unit, met in self._units.items() if met}
         assert not torn, f"the topics hold parts of units: {torn}"
 
-    def at_rest(self, listing: Listing) -> None:
-        """All is answered, copied and settled, and this is what a browse shows."""
+    def at_rest(self, listing: Listing, absent: Container[tuple[str, int]] = ()) -> None:
+        """All is answered, copied and settled, and this is what a browse shows.
+
+        absent: queues and incarnations whose topics went; nothing was to be written there since.
+        """
         for line in self.lines:
             waiting = {op.index for gets in line.newest.waiting.values() for op in gets}
             silent = [op for index, op in self.ops.items() if index not in waiting]
@@ -202,6 +215,6 @@ class Auditor:
             missing = {
                 key: bodies[len(self.copies[key]) :]
                 for key, bodies in line.lanes.items()
-                if bodies != self.copies[key]
+                if bodies != self.copies[key] and key[:2] not in absent
             }
             assert not missing, f"the topics lack {missing}"

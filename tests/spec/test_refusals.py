@@ -44,6 +44,7 @@ def put_of(**fields: object) -> c.Put:
         (c.Put(1, []), put_of(), Reason.OPTIONS_ERROR),
         (put_of(persistence=2), put_of(persistence=1), Reason.PERSISTENCE_ERROR),
         (put_of(correlation_id=b"x"), put_of(correlation_id=b"x" * 24), Reason.IDENTIFIER_ERROR),
+        (put_of(group_seq=0), put_of(group_seq=1), Reason.IDENTIFIER_ERROR),
         (put_of(message_type=3), put_of(message_type=65_536), Reason.MESSAGE_TYPE_ERROR),
         (put_of(format="123456789"), put_of(format="12345678"), Reason.OPTIONS_ERROR),
         (put_of(report=2**31), put_of(report=-(2**31)), Reason.OPTIONS_ERROR),
@@ -77,9 +78,10 @@ def test_a_request_that_says_what_cannot_be(
     assert not isinstance(client.do(taken), Refused)
 
 
-def test_how_many_messages_a_get_takes() -> None:
+def test_how_many_messages_a_put_or_get_has() -> None:
     client = client_on()
     unit = client.begin()
+    assert client.refused(c.Put(1, [], unit)) is Reason.OPTIONS_ERROR
     assert client.refused(c.Get(1, unit, limit=0)) is Reason.OPTIONS_ERROR
     assert client.refused(c.Get(1, unit, limit=10_001)) is Reason.OPTIONS_ERROR
     assert client.get(unit, limit=10_000) == []

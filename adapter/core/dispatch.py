@@ -15,7 +15,7 @@ from msgspec import Struct
 from adapter.core import commands as c
 from adapter.core import records as r
 from adapter.core.model.connection import Connection, Party
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Refused, Result
@@ -26,6 +26,7 @@ from adapter.core.rules import (
     handles,
     lifetime,
     objects,
+    parking,
     put,
     quiesce,
     session,
@@ -157,6 +158,13 @@ def pass_time(qm: QueueManager, now_ms: int) -> Executed:
     _apply(qm, executed, tick.expired_messages(qm, now_ms))
     _apply(qm, executed, tick.expired_sessions(qm, now_ms))
     executed.replies += waiting.timed_out(qm, now_ms)
+    return executed
+
+
+def movers_told(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) -> Executed:
+    """Take in which queues' topics cannot be written."""
+    executed = Executed()
+    _apply(qm, executed, parking.told(qm, found, now_ms))
     return executed
 
 

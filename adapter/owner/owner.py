@@ -15,7 +15,7 @@ import structlog
 
 from adapter.core.commands import Request
 from adapter.core.dispatch import idle_connections, restarted
-from adapter.core.model.manager import Limits, QueueManager, Reply
+from adapter.core.model.manager import Limits, ParkedQueue, QueueManager, Reply
 from adapter.core.reasons import Reason
 from adapter.core.results import QueueStatus, Refused
 from adapter.core.rules.objects import statuses
@@ -207,6 +207,11 @@ class Owner:
             while isinstance(self._clock, ManualClock) and self._due():
                 self.loop.tick()
             self._arm()
+
+    def movers_told(self, parked: dict[str, ParkedQueue]) -> None:
+        """Take in which queues' topics cannot be written; told as often as one likes."""
+        if self.running and parked != self.loop.qm.parked:
+            self.loop.movers_told(parked)
 
     def _due(self) -> bool:
         due_ms = self.loop.qm.next_tick_ms()

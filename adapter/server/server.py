@@ -8,10 +8,12 @@ from typing import Protocol
 
 import structlog
 
-from adapter.core.model.manager import Limits
+from adapter.core.model.manager import Limits, ParkedQueue
 from adapter.core.reasons import Reason
 from adapter.core.results import QueueStatus, Refused
+from adapter.format import names
 from adapter.ledger.port import Ledger
+from adapter.movers.parking import Held
 from adapter.owner.clock import Clock
 from adapter.owner.lifecycle import State
 from adapter.owner.owner import HEARTBEAT_S, Owner
@@ -43,9 +45,24 @@ class Movers(Protocol):
         """Say what they wait for to be mended, or nothing; never waits."""
         ...
 
+    @property
+    def parked(self) -> dict[str, Held]:
+        """The topics that cannot be written, by name; never waits."""
+        ...
+
     def statistics(self) -> dict[str, dict[str, int]]:
         """Return the figures of each mover, by its name; never waits."""
         ...
+
+
+def parked_queues(topics: dict[str, Held]) -> dict[str, ParkedQueue]:
+    """Say of which queues these topics are; of several incarnations, of the last."""
+    found: dict[str, ParkedQueue] = {}
+    for topic, held in topics.items():
+        _, queue, incarnation = names.parse_queue_topic(topic)
+        if queue not in found or found[queue].incarnation < incarnation:
+            found[queue] = ParkedQueue(incarnation, held.bytes, held.why)
+    return found
 
 
 class NoMovers:
@@ -65,6 +82,11 @@ class NoMovers:
     def holding(self) -> str:
         """Nothing needs mending."""
         return ""
+
+    @property
+    def parked(self) -> dict[str, Held]:
+        """There are no topics."""
+        return {}
 
     def statistics(self) -> dict[str, dict[str, int]]:
         """There are no movers."""
@@ -180,6 +202,7 @@ class Server:
                 self._mover_failures += 1
                 log.warning("movers ended; starting them again", reason=end)
                 await asyncio.get_running_loop().run_in_executor(None, self._restart_movers)
+            self.owner.movers_told(parked_queues(self._movers.parked))
 
     def _restart_movers(self) -> None:
         self._movers.stop()

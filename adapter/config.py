@@ -176,6 +176,11 @@ SETTINGS: Mapping[str, Setting] = {
             "rest of a stop takes less than 6 s.",
         ),
         Setting(
+            key="heartbeat_ms", kind=_number(100, 600_000), default=5000,
+            meaning="How often an idle queue manager writes a sign of life to its ledger. A start "
+            "refuses while another owner's last record is younger than three times this.",
+        ),
+        Setting(
             key="kafka.bootstrap_servers", kind=_text(1), default="",
             variable="MQK_BOOTSTRAP_SERVER",
             meaning="HOST:PORT[,...] where Kafka is reached.",

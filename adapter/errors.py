@@ -6,7 +6,7 @@
     │   ├── InvalidName  InvalidAttribute  InvalidOption  InvalidTimeout
     │   └── InvalidPriority  InvalidPersistence  InvalidExpiry  InvalidIdentifier
     │       InvalidMessageType  InvalidProperty
-    ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse
+    ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked
     ├── GetInhibited  PutInhibited  MessageTooLong  NotAuthorized  ConnectionNotFound
     ├── NotOpen                      the handle was never opened, or is closed
     │   └── NotOpenForInput  NotOpenForOutput  NotOpenForBrowse  NotOpenForInquire  NotOpenForSet
@@ -147,6 +147,12 @@ class QueueFull(Error):
     """The queue holds as many messages as its max_depth allows."""
 
     reason, reason_name = 2053, "MQRC_Q_FULL"
+
+
+class QueueParked(Error):
+    """The queue's topic cannot be written, and as much waits for it as may."""
+
+    reason, reason_name = 2192, "MQRC_STORAGE_MEDIUM_FULL"
 
 
 class QueueNotEmpty(Error):
@@ -360,6 +366,11 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.QUEUE_FULL: Case(
         QueueFull, "queue {name} is full", "get messages from it, or raise its max_depth"
+    ),
+    Reason.QUEUE_PARKED: Case(
+        QueueParked,
+        "the topic of queue {name} cannot be written, and too much waits for it",
+        "mend the topic as the queue manager's log says, and put again; gets go on",
     ),
     Reason.QUEUE_NOT_EMPTY: Case(
         QueueNotEmpty, "queue {name} is not empty", "delete it with purge=True, or empty it first"

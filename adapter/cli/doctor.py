@@ -25,7 +25,7 @@ from adapter.localkafka import LocalKafkaError, detached, jars, ports
 
 PYTHON_MIN = (3, 11)
 DEFAULT_PORT = int(options.DEFAULT_ADDRESS.rpartition(":")[2])
-LIBRARIES = ("confluent-kafka", "msgspec", "uvloop", "fastavro", "click", "rich")
+LIBRARIES = ("confluent-kafka", "msgspec", "uvloop", "fastavro", "aiohttp", "click", "rich")
 IMPORT_TIMEOUT_S = 60
 CONNECT_TIMEOUT_S = 10.0
 

@@ -17,6 +17,7 @@ from adapter.core import records as r
 from adapter.format import entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.envelope import OWNER_CHANGED, Envelope
+from adapter.ledger.signs import PROBE_N
 from adapter.ledger.validity import Verdict
 
 MEANING = {
@@ -67,6 +68,9 @@ def _explain_payload(envelope: Envelope, shown: Shown) -> None:
         who = envelope.payload.decode(errors="replace")
         shown.records.append({"record": "OwnerChanged", "who": who})
         shown.lines.append(f"from here on the ledger is owned by {who}")
+        return
+    if envelope.n == PROBE_N:
+        shown.lines.append("a start asked for the ledger's time, to see whether its owner is alive")
         return
     try:
         found = entries.decode(envelope.payload)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 import adapter
 from adapter import logs
@@ -37,6 +38,9 @@ def qmgr() -> None:
 @click.argument("name", required=False)
 @settings.flags
 @click.option(
+    "--take-over", is_flag=True, help="Start even if another process owns it, and depose that one."
+)
+@click.option(
     "--background", "in_background", is_flag=True, help="Return when it serves, and let it go on."
 )
 @click.option(
@@ -47,14 +51,19 @@ def qmgr() -> None:
 )
 @options.json_output
 def start(
-    name: str | None, in_background: bool, log: Path | None, as_json: bool, **given: Any
+    name: str | None,
+    take_over: bool,
+    in_background: bool,
+    log: Path | None,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Start the queue manager NAME on a Kafka.
 
-    One process at a time owns a queue manager: one that is started again takes it over. Settings
+    One process at a time owns a queue manager: a start refuses while another one is alive. Settings
     come from flags, the environment and a file, in this order; see `mqk config check`.
     """
-    wanted = wanted_settings(name, given)
+    wanted = msgspec.structs.replace(wanted_settings(name, given), take_over=take_over)
     try:
         check_loopback(wanted.host)
     except NotLoopbackError as problem:

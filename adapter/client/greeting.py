@@ -12,9 +12,11 @@ from contextlib import suppress
 
 from adapter.client.requests import Pending, encode_into
 from adapter.client.tcp import Address, Link, LinkLost, open_socket
+from adapter.core.reasons import Reason
 from adapter.core.results import Refused
 from adapter.errors import Error, QueueManagerNotAvailable, refusal
 from adapter.wire.frames import (
+    OLDEST_VERSION,
     PROTOCOL_VERSION,
     AnyReplies,
     Goodbye,
@@ -24,6 +26,7 @@ from adapter.wire.frames import (
     Welcome,
     decode_server_frame,
     encode,
+    versions_text,
 )
 
 LOOK_UP_S = 0.25
@@ -94,6 +97,7 @@ class Greeting:
     def _welcomed(self, link: Link, deadline_s: float) -> None:
         hello = Hello(
             version=PROTOCOL_VERSION,
+            oldest=OLDEST_VERSION,
             queue_manager=self.queue_manager,
             application=self._application,
             user=self._user,
@@ -103,12 +107,23 @@ class Greeting:
             link.send(encode(hello))
             for frame in receive_until(link, deadline_s):
                 if isinstance(frame, Welcome):
+                    _check_version(frame)
                     self.queue_manager = frame.queue_manager
                     return
                 raise LinkLost(f"{link.address}: a welcome was expected")
         except BaseException:
             link.close()
             raise
+
+
+def _check_version(welcome: Welcome) -> None:
+    """Refuse a queue manager that goes on in a version that this release does not speak."""
+    if not OLDEST_VERSION <= welcome.version <= PROTOCOL_VERSION:
+        text = (
+            f"it speaks version {welcome.version}, this client "
+            f"{versions_text(OLDEST_VERSION, PROTOCOL_VERSION)}"
+        )
+        raise NotWelcome(refusal(Reason.PROTOCOL_VERSION_ERROR, welcome.queue_manager, text))
 
 
 def receive_until(link: Link, deadline_s: float) -> list[ServerFrame]:

@@ -16,7 +16,7 @@ from adapter.core import commands as c
 from adapter.core import records as r
 from adapter.core.model.connection import Connection, Party
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Refused, Result
@@ -25,8 +25,10 @@ from adapter.core.rules import (
     connections,
     get,
     handles,
+    lifetime,
     objects,
     pages,
+    parking,
     put,
     quiesce,
     restore,
@@ -233,9 +235,23 @@ def pass_time(qm: QueueManager, now_ms: int) -> Executed:
     return executed
 
 
+def movers_told(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) -> Executed:
+    """Take in which queues' topics cannot be written."""
+    executed = Executed()
+    _apply(qm, executed, parking.told(qm, found, now_ms))
+    return executed
+
+
 def begin_quiesce(qm: QueueManager) -> Executed:
     """Take no new work from now on; units in flight may end."""
     return Executed(replies=quiesce.begin(qm))
+
+
+def stopped(qm: QueueManager, now_ms: int) -> Executed:
+    """Note that the queue manager has been stopped: nothing is done after this."""
+    executed = Executed()
+    _apply(qm, executed, lifetime.stopped(qm, now_ms))
+    return executed
 
 
 def idle_connections(qm: QueueManager) -> list[int]:

@@ -50,6 +50,7 @@ class Reason(IntEnum):
     CONNECTION_NOT_FOUND = 36
     CONNECTION_ENDED = 37
     QUEUE_MANAGER_QUIESCING = 38
+    QUEUE_PARKED = 39
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -6,6 +6,7 @@ command that users type, and killed without warning; whatever happens, nothing i
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -192,6 +193,8 @@ class Stage:
         command = [
             "-m", "adapter.cli", "qmgr", "start", queues.QUEUE_MANAGER,
             "--bootstrap-server", self._servers, "--listen", self.address, "--json",
+            # Nothing of the user's own settings, and no line of JSON but the one that it serves.
+            "--config", os.devnull, "--http-port", "0", "--log-format", "text",
         ]  # fmt: skip
         self._manager = Process("queue manager", command, self._folder)
         self._manager.await_line(START_TIMEOUT_S)

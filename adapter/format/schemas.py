@@ -15,6 +15,8 @@ from typing import Any, cast
 import fastavro
 
 VERSION = 1
+VERSIONS_END = 32
+"""Bytes from here on are text: what begins with one was never written by any release."""
 NAMES = ("descriptor", "entry", "event", "progress")
 
 
@@ -72,6 +74,7 @@ class Codec:
         if data and data[0] in self._older:
             return self._older[data[0]]
         found = data[0] if data else "nothing"
-        raise UnreadableError(
-            f"{self.name}: schema version {found}, this release reads version {self._version}"
-        )
+        text = f"{self.name}: schema version {found}, this release reads version {self._version}"
+        if data and data[0] in range(self._version + 1, VERSIONS_END):
+            text += ": a later release wrote it; use that one"
+        raise UnreadableError(text)

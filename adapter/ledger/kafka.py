@@ -39,6 +39,7 @@ from collections.abc import Callable, Collection
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from adapter.ledger import kafka_signs
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode, n_of
 from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_reader import (
@@ -60,6 +61,7 @@ from adapter.ledger.port import (
     LedgerFull,
     LedgerUnavailable,
     Position,
+    Sign,
     Taken,
     check_size,
     ignore_doubt,
@@ -294,6 +296,18 @@ class KafkaLedger:
         self._counts["takeovers"] += 1
         self._counts["replayed"] += taken.entries
         return taken
+
+    def last_sign(self) -> Sign | None:
+        """See the port."""
+        return kafka_signs.find_last_sign(self._settings)
+
+    def time_ms(self) -> int:
+        """See the port."""
+        return kafka_signs.time_ms(self._settings)
+
+    def announcement_of(self, owner: bytes) -> str:
+        """See the port."""
+        return kafka_signs.find_announcement(self._settings, owner)
 
     def append(self, payload: bytes) -> int:
         """See the port."""

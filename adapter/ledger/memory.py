@@ -21,12 +21,14 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from adapter.ledger import signs
 from adapter.ledger.envelope import ENTRY, HEADER_BYTES, OWNER_BYTES, OWNER_CHANGED, encode
 from adapter.ledger.port import (
     Entry,
     LedgerClosed,
     LedgerUnavailable,
     Position,
+    Sign,
     Taken,
     check_size,
     ignore_doubt,
@@ -36,6 +38,7 @@ from adapter.ledger.scan import Scan
 from adapter.ledger.term import Term
 from adapter.ledger.validity import NOBODY, Verdict
 
+NOT_AN_OWNER = b"a probe of time".ljust(OWNER_BYTES)
 READ_ENTRIES_MAX = 10_000  # one read() of a tailing reader; a mover's transaction is smaller
 
 
@@ -179,6 +182,24 @@ class MemoryLedger:
         self._counts["takeovers"] += 1
         self._counts["replayed"] += scan.met[Verdict.VALID]
         return scan.taken(offset)
+
+    def last_sign(self) -> Sign | None:
+        """See the port."""
+        return signs.last_sign(self.log.topic, self._seen())
+
+    def time_ms(self) -> int:
+        """See the port."""
+        offset = self.log.write(signs.probe(NOT_AN_OWNER))
+        return self.log.read(offset, offset + 1)[0].time_ms
+
+    def announcement_of(self, owner: bytes) -> str:
+        """See the port."""
+        return signs.announcement(self._seen(), owner)
+
+    def _seen(self) -> list[signs.Seen]:
+        log = self.log
+        records = enumerate(log.read(log.first, log.end), log.first)
+        return [signs.Seen(offset, record.time_ms, record.value) for offset, record in records]
 
     def append(self, payload: bytes) -> int:
         """See the port."""

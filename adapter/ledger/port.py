@@ -78,6 +78,14 @@ class Entry(Struct, gc=False):
     payload: bytes
 
 
+class Sign(Struct, gc=False):
+    """The last record of the owner in force. payload: of its entry, b"" if it has none yet."""
+
+    owner: bytes
+    time_ms: int
+    payload: bytes
+
+
 class Position(Struct, gc=False, frozen=True):
     """The last entry that a reader is done with; owner and n prove that it is the same ledger."""
 
@@ -122,6 +130,24 @@ class Ledger(Protocol):
         owner: 16 random bytes never used before. who: for people, kept in the ledger. after: the
         entries up to this one are known; without it the ledger is read from its beginning. Ends
         the term before, if there is one. Raises LedgerUnavailable or LedgerMismatch.
+        """
+
+    def last_sign(self) -> Sign | None:
+        """Return the last that was heard of the owner in force; None of nobody. Blocking.
+
+        Raises LedgerUnavailable, or LedgerMismatch for what a later mqk wrote.
+        """
+
+    def time_ms(self) -> int:
+        """Ask the ledger's own clock, by writing a record that counts for nobody. Blocking.
+
+        Raises LedgerUnavailable.
+        """
+
+    def announcement_of(self, owner: bytes) -> str:
+        """Return what an owner wrote of itself when it took over, "" if it is not found. Blocking.
+
+        Raises LedgerUnavailable.
         """
 
     def append(self, payload: bytes) -> int:

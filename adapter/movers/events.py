@@ -61,7 +61,11 @@ class Events:
         """See Cargo."""
         return {}
 
-    def keep_back(self, record: list[Movable], parked: dict[str, Parked]) -> list[Movable]:  # noqa: ARG002
+    def keep_back(
+        self,
+        record: list[Movable],
+        parked: dict[str, Parked],  # noqa: ARG002
+    ) -> list[Movable]:
         """See Cargo."""
         return record
 

@@ -20,7 +20,7 @@ from adapter.core import dispatch
 from adapter.core.commands import Request
 from adapter.core.model.connection import Party
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
 from adapter.core.records import Record
 from adapter.core.results import Refused
 from adapter.format import entries
@@ -128,6 +128,14 @@ class OwnerLoop:
     def tick(self) -> None:
         """Let core do what time has made due."""
         self._take(dispatch.pass_time(self.qm, self._clock.now_ms()))
+
+    def mark_stop(self) -> None:
+        """Write that the queue manager has been stopped, behind all that was decided."""
+        self._take(dispatch.stopped(self.qm, self._clock.now_ms()))
+
+    def movers_told(self, parked: dict[str, ParkedQueue]) -> None:
+        """Take in which queues' topics cannot be written."""
+        self._take(dispatch.movers_told(self.qm, parked, self._clock.now_ms()))
 
     def heartbeat(self) -> None:
         """Write a sign of life if nothing else is being written."""

@@ -7,7 +7,6 @@ down when another process owns the ledger. All methods are called on the event l
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -17,11 +16,12 @@ import structlog
 from adapter.core.commands import Request
 from adapter.core.dispatch import idle_connections, restarted
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import Limits, QueueManager, Reply
+from adapter.core.model.manager import Limits, ParkedQueue, QueueManager, Reply
 from adapter.core.reasons import Reason
 from adapter.core.results import QueueStatus, Refused
 from adapter.core.rules.objects import statuses
 from adapter.ledger.port import Deposed, Ledger, LedgerError, LedgerUnavailable
+from adapter.owner import presence
 from adapter.owner.clock import Clock, ManualClock
 from adapter.owner.keeping import SWEEP_S, Keeping
 from adapter.owner.lifecycle import Lifecycle, State
@@ -30,7 +30,7 @@ from adapter.owner.paging import Paging
 from adapter.owner.replay import LedgerUnreadableError, Replayed, carry_over, take_over
 from adapter.owner.storage import Storage
 
-HEARTBEAT_S = 10.0
+HEARTBEAT_S = 5.0
 """An idle owner writes a sign of life this often."""
 RECOVERY_PAUSES_S = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)
 """Before each attempt to take over again; the last one is repeated for ever."""
@@ -70,6 +70,7 @@ class Owner:
         front: Front,
         limits: Limits | None = None,
         storage: Storage | None = None,
+        heartbeat_s: float = HEARTBEAT_S,
     ) -> None:
         self.name = name
         self.lifecycle = Lifecycle()
@@ -93,6 +94,7 @@ class Owner:
         self._heartbeat: asyncio.TimerHandle | None = None
         self._recovery: asyncio.Task[None] | None = None
         self._replaying: asyncio.Future[Replayed] | None = None
+        self._heartbeat_s = heartbeat_s
         self._terms = 0
         self.replay_s = 0.0
 
@@ -117,9 +119,14 @@ class Owner:
         assert self._loop is not None
         return self._loop
 
-    async def start(self) -> None:
-        """Take the ledger over; LedgerUnavailable or LedgerUnreadableError say why it failed."""
+    async def start(self, *, take_over: bool = True) -> None:
+        """Take the ledger over; LedgerUnavailable or LedgerUnreadableError say why it failed.
+
+        take_over: also from an owner that is alive; else that raises OwnedElsewhereError.
+        """
         try:
+            if not take_over:
+                await self._check_free()
             await self._take_over(None)
         except Exception as error:
             self.failure = str(error)
@@ -128,6 +135,12 @@ class Owner:
         self._beat()
         if self._storage is not None:
             self._sweep()
+
+    async def _check_free(self) -> None:
+        looking = self._asyncio.run_in_executor(
+            None, presence.check_free, self.name, self._ledger, self._heartbeat_s
+        )
+        await asyncio.shield(looking)
 
     async def quiesce(self, grace_s: float = QUIESCE_S) -> None:
         """Take no new work, and give units in flight some time to end; stop() comes next."""
@@ -211,6 +224,11 @@ class Owner:
                 self.loop.tick()
             self._arm()
 
+    def movers_told(self, parked: dict[str, ParkedQueue]) -> None:
+        """Take in which queues' topics cannot be written; told as often as one likes."""
+        if self.running and parked != self.loop.qm.parked:
+            self.loop.movers_told(parked)
+
     def _due(self) -> bool:
         due_ms = self.loop.qm.next_tick_ms()
         return due_ms is not None and due_ms <= self._clock.now_ms()
@@ -291,7 +309,7 @@ class Owner:
 
     def _beat(self) -> None:
         """Show that this owner lives, and look at sessions that have expired."""
-        self._heartbeat = self._asyncio.call_later(HEARTBEAT_S, self._beat)
+        self._heartbeat = self._asyncio.call_later(self._heartbeat_s, self._beat)
         if self.running:
             self.loop.tick()
             self.loop.heartbeat()
@@ -316,11 +334,11 @@ class Owner:
 
     async def _take_over(self, old: QueueManager | None) -> None:
         began = self._asyncio.time()
-        owner_id = os.urandom(16)
+        owner_id = presence.new_owner_id()
         term = self._terms + 1
         self._ledger.on_durable = partial(self._from_ledger, self._durable, term)
         self._ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
-        who = f"{self.name} (process {os.getpid()})"
+        who = presence.announcement(self.name)
         self._replaying = self._asyncio.run_in_executor(
             None, take_over, self.name, owner_id, who, self._ledger, self._limits, self._storage
         )
@@ -403,6 +421,7 @@ class Owner:
         loop = self.loop
         for connection in list(loop.qm.connections):
             loop.disconnect(connection)
+        loop.mark_stop()
         try:
             async with asyncio.timeout(DRAIN_S):
                 while not loop.idle and not loop.ended and not self._hurried:

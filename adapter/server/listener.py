@@ -165,7 +165,7 @@ class Listener:
         client.write(
             frames.encode(
                 frames.Welcome(
-                    version=frames.PROTOCOL_VERSION,
+                    version=frames.common_version(hello),
                     queue_manager=self.queue_manager,
                     connection=client.number,
                 )

@@ -24,7 +24,8 @@ from adapter.core.model.manager import Limits
 from adapter.errors import StartError
 from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
-from adapter.owner.owner import QUIESCE_S
+from adapter.owner.owner import HEARTBEAT_S, QUIESCE_S
+from adapter.owner.presence import OwnedElsewhereError
 from adapter.owner.replay import LedgerUnreadableError
 from adapter.server import kafka_wiring
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
@@ -36,7 +37,13 @@ SWITCH_INTERVAL_S = 0.0001
 commit beside a busy thread was up to 12 ms, with 0.1 ms about 2 ms."""
 GC_THRESHOLD = 100_000
 """Messages make no cycles: looking for some every 700 allocations costs more than it frees."""
-START_ERRORS = (LedgerError, LedgerUnreadableError, NotLoopbackError, TopicError)
+START_ERRORS = (
+    LedgerError,
+    LedgerUnreadableError,
+    NotLoopbackError,
+    OwnedElsewhereError,
+    TopicError,
+)
 
 log = structlog.get_logger("mqk.server")
 
@@ -46,6 +53,7 @@ class ServerSettings(Struct, kw_only=True):
 
     http_port: for monitoring, 0 for none. http_if_free: nobody has chosen that port, so that the
     server goes on without one if it is taken. quiesce_ms: how long a stop gives units in flight.
+    heartbeat_ms: how often an idle owner writes. take_over: start even if another owner is alive.
     """
 
     queue_manager: str
@@ -57,6 +65,8 @@ class ServerSettings(Struct, kw_only=True):
     log: LogSettings = LogSettings()
     limits: Limits = Limits()
     quiesce_ms: int = round(QUIESCE_S * 1000)
+    heartbeat_ms: int = round(HEARTBEAT_S * 1000)
+    take_over: bool = False
 
 
 class Ready(Struct):
@@ -86,6 +96,7 @@ def settings_of(config: Config) -> ServerSettings:
         http_port=config["http_port"],
         http_if_free=config.is_default("http_port"),
         quiesce_ms=config["quiesce_ms"],
+        heartbeat_ms=config["heartbeat_ms"],
         log=LogSettings(level=config["log_level"], format=config["log_format"]),
         limits=Limits(
             unit_messages=config["max_uncommitted_messages"],
@@ -113,13 +124,16 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             wired = await loop.run_in_executor(
                 None, kafka_wiring.wire, name, settings.kafka, settings.log
             )
-            movers = wired.movers()
+            movers, heartbeat_s = wired.movers(), settings.heartbeat_ms / 1000
+            parts = wired.ledger(), SystemClock(), movers
             storage = wired.storage(movers)
-            server = Server(name, wired.ledger(), SystemClock(), movers, settings.limits, storage)
+            server = Server(name, *parts, settings.limits, storage, heartbeat_s)
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)
             http = await _monitor(settings, server, ends)
-            host, port = await server.start(settings.host, settings.port)
+            host, port = await server.start(
+                settings.host, settings.port, take_over=settings.take_over
+            )
         except START_ERRORS as error:
             raise StartError(str(error), name) from error
         except OSError as error:

@@ -81,7 +81,13 @@ MOVERS: Mapping[str, Described] = {
     "lag_records": _gauge("mqk_mover_lag_records", "Ledger records that are not copied yet."),
     "lag_bytes": _gauge("mqk_mover_lag_bytes", "About how many bytes of ledger that is."),
     "holding": _gauge("mqk_mover_holding", "1 while it waits for something to be mended."),
-    "parked": _gauge("mqk_mover_parked_queues", "Queues whose topic cannot be written."),
+    "parked": _gauge("mqk_mover_parked_topics", "Topics that cannot be written; others go on."),
+    "parked_messages": _gauge("mqk_mover_parked_messages", "Copies that wait for parked topics."),
+    "parked_bytes": _gauge("mqk_mover_parked_bytes", "About how many bytes of copies that is."),
+    "pinned_records": _gauge(
+        "mqk_mover_pinned_records", "Ledger records kept for what is not copied yet."
+    ),
+    "pinned_bytes": _gauge("mqk_mover_pinned_bytes", "About how many bytes of ledger that is."),
     "copied": _counter("mqk_mover_copied_total", "Copies since the queue manager exists."),
     "terms": _counter("mqk_mover_terms_total", "How often it began from its progress."),
     "transactions": _counter("mqk_mover_transactions_total", "Kafka transactions committed."),

@@ -8,13 +8,15 @@ from typing import Protocol
 
 import structlog
 
-from adapter.core.model.manager import Limits
+from adapter.core.model.manager import Limits, ParkedQueue
 from adapter.core.reasons import Reason
 from adapter.core.results import QueueStatus, Refused
+from adapter.format import names
 from adapter.ledger.port import Ledger
+from adapter.movers.parking import Held
 from adapter.owner.clock import Clock
 from adapter.owner.lifecycle import State
-from adapter.owner.owner import Owner
+from adapter.owner.owner import HEARTBEAT_S, Owner
 from adapter.owner.storage import Copied, Storage
 from adapter.server.listener import Listener
 
@@ -46,6 +48,11 @@ class Movers(Protocol):
         """Say what they wait for to be mended, or nothing; never waits."""
         ...
 
+    @property
+    def parked(self) -> dict[str, Held]:
+        """The topics that cannot be written, by name; never waits."""
+        ...
+
     def statistics(self) -> dict[str, dict[str, int]]:
         """Return the figures of each mover, by its name; never waits."""
         ...
@@ -54,9 +61,24 @@ class Movers(Protocol):
 def copied(movers: Movers) -> Copied:
     """Say how far the ledger has been copied."""
     figures = movers.statistics()
+    parked = movers.parked  # after the figures: what they leave out is in here
     if STREAM not in figures:
         return Copied()
-    return Copied(figures[STREAM]["position"], min(one["written"] for one in figures.values()))
+    return Copied(
+        figures[STREAM]["position"],
+        min(one["written"] for one in figures.values()),
+        frozenset(parked_queues(parked)),
+    )
+
+
+def parked_queues(topics: dict[str, Held]) -> dict[str, ParkedQueue]:
+    """Say of which queues these topics are; of several incarnations, of the last."""
+    found: dict[str, ParkedQueue] = {}
+    for topic, held in topics.items():
+        _, queue, incarnation = names.parse_queue_topic(topic)
+        if queue not in found or found[queue].incarnation < incarnation:
+            found[queue] = ParkedQueue(incarnation, held.bytes, held.why)
+    return found
 
 
 class NoMovers:
@@ -77,6 +99,11 @@ class NoMovers:
         """Nothing needs mending."""
         return ""
 
+    @property
+    def parked(self) -> dict[str, Held]:
+        """There are no topics."""
+        return {}
+
     def statistics(self) -> dict[str, dict[str, int]]:
         """There are no movers."""
         return {}
@@ -93,6 +120,7 @@ class Server:
         movers: Movers,
         limits: Limits | None = None,
         storage: Storage | None = None,
+        heartbeat_s: float = HEARTBEAT_S,
     ) -> None:
         self.name = name
         self.stopping = asyncio.Event()
@@ -101,13 +129,16 @@ class Server:
         self._immediate = False
         self._watch: asyncio.Task[None] | None = None
         self.listener = Listener(name, clock, self.tell_to_stop)
-        self.owner = Owner(name, ledger, clock, self.listener, limits, storage)
+        self.owner = Owner(name, ledger, clock, self.listener, limits, storage, heartbeat_s)
 
-    async def start(self, host: str, port: int) -> tuple[str, int]:
-        """Open the port, take the ledger over, serve; returns the address in use."""
+    async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
+        """Open the port, take the ledger over, serve; returns the address in use.
+
+        take_over: also from another owner that is alive.
+        """
         address = await self.listener.listen(host, port)
         try:
-            await self.owner.start()
+            await self.owner.start(take_over=take_over)
         except BaseException:
             self.listener.abandon()
             raise
@@ -192,6 +223,7 @@ class Server:
                 self._mover_failures += 1
                 log.warning("movers ended; starting them again", reason=end)
                 await asyncio.get_running_loop().run_in_executor(None, self._restart_movers)
+            self.owner.movers_told(parked_queues(self._movers.parked))
 
     def _restart_movers(self) -> None:
         self._movers.stop()

@@ -20,6 +20,9 @@ from adapter.core.results import Refused, Result
 from adapter.wire import shapes
 
 PROTOCOL_VERSION = 1
+OLDEST_VERSION = 1
+"""The oldest version that is still spoken. Hello, Welcome and Goodbye only ever gain fields at
+their end, so that two ends of any versions can tell each other that they have none in common."""
 FRAME_BYTES_MAX = 16 * 1024 * 1024
 """Twice what is needed: a unit has at most 7 MiB, and a reply carries at most 8 MiB of messages."""
 OPERATIONS_MAX = 10_000
@@ -41,16 +44,23 @@ class ProtocolError(Exception):
 
 
 class Hello(Struct, array_like=True, tag=1, kw_only=True):
-    """The client's first frame. queue_manager: the name it wants to talk to, "" for any."""
+    """The client's first frame. queue_manager: the name it wants to talk to, "" for any.
+
+    version: the newest that it speaks; oldest: the oldest, 0 if it speaks only that one.
+    """
 
     version: int
     queue_manager: Text = ""
     application: Text = ""
     user: Text = ""
+    oldest: int = 0
 
 
 class Welcome(Struct, array_like=True, tag=2, kw_only=True):
-    """The server's answer to Hello. connection: its number, as status displays show it."""
+    """The server's answer to Hello. connection: its number, as status displays show it.
+
+    version: the one that is spoken from here on, the newest that both ends speak.
+    """
 
     version: int
     queue_manager: str
@@ -133,6 +143,18 @@ class _EncodedReplies(Struct, array_like=True, tag=4):
 ServerCommand = Stop | AskServer
 ClientFrame = Hello | Requests
 ServerFrame = Welcome | AnyReplies | Goodbye
+
+
+def common_version(hello: Hello) -> int:
+    """Return the newest version that a client and this release both speak; 0 if there is none."""
+    version = min(hello.version, PROTOCOL_VERSION)
+    oldest = max(hello.oldest or hello.version, OLDEST_VERSION)
+    return version if version >= oldest else 0
+
+
+def versions_text(oldest: int, newest: int) -> str:
+    """Name the versions that an end speaks."""
+    return f"version {newest}" if oldest in (0, newest) else f"versions {oldest} to {newest}"
 
 
 Frame = TypeVar("Frame")

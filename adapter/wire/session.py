@@ -92,10 +92,12 @@ class ServerSession:
             self._refuse(received, Reason.MALFORMED_REQUEST, text)
 
     def _hello(self, hello: frames.Hello, received: Received) -> None:
-        if hello.version != frames.PROTOCOL_VERSION:
+        if not frames.common_version(hello):
+            newer = "client" if hello.version > frames.PROTOCOL_VERSION else "queue manager"
+            ours = frames.versions_text(frames.OLDEST_VERSION, frames.PROTOCOL_VERSION)
             text = (
-                f"the client speaks version {hello.version}, this queue manager version "
-                f"{frames.PROTOCOL_VERSION}; install the same release on both sides"
+                f"the client speaks {frames.versions_text(hello.oldest, hello.version)}, this "
+                f"queue manager {ours}: the {newer} is the newer one"
             )
             self._refuse(received, Reason.PROTOCOL_VERSION_ERROR, text)
         elif hello.queue_manager not in ("", self._queue_manager):

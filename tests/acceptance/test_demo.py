@@ -31,7 +31,7 @@ class Run:
     """One `mqk demo` process; its children and its files can be told from all others."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
-        self.mark = f"MQK_TEST_MARK={uuid.uuid4()}"
+        self.mark = f"TEST_MARK={uuid.uuid4()}"
         self.folder = folder
         name, value = self.mark.split("=")
         self.process = subprocess.Popen(

@@ -483,6 +483,40 @@ class LedgerContract:
             ledger.append(b"two")
         assert payloads_of(take(ledger)[1]) == [b"one"]
 
+    def test_the_last_sign_of_the_owner_in_force(self, place: Place, ledger: Ledger) -> None:
+        assert ledger.last_sign() is None
+        heard = Heard(ledger)
+        owner = new_owner()
+        before_ms = ledger.time_ms()
+        ledger.take_over(owner, "a rival (process 7)", lambda _entry: None)
+        other = place.ledger()
+        sign = other.last_sign()
+        assert sign is not None
+        assert (sign.owner, sign.payload) == (owner, b"")
+        write_durably(ledger, heard, [b"one", b"two"])
+        asked_ms = other.time_ms()
+        place.write(b"text of another program")
+        place.write(encode(ENTRY, new_owner(), 3, b"of a deposed owner"))
+        sign = other.last_sign()
+        assert sign is not None
+        assert (sign.owner, sign.payload) == (owner, b"two")
+        assert before_ms <= sign.time_ms <= asked_ms
+        write_durably(ledger, heard, [b"three"])
+        assert not heard.doubts, "asking for the time deposes nobody"
+        assert other.announcement_of(owner) == "a rival (process 7)"
+        assert other.announcement_of(new_owner()) == ""
+        assert payloads_of(take(other)[1]) == [b"one", b"two", b"three"]
+
+    def test_a_sign_far_from_the_end(self, place: Place, ledger: Ledger) -> None:
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one"])
+        for _ in range(10):
+            place.write(b"text of another program")
+        sign = place.ledger().last_sign()
+        assert sign is not None
+        assert sign.payload == b"one"
+
     def test_statistics_count(self, ledger: Ledger) -> None:
         heard = Heard(ledger)
         take(ledger)

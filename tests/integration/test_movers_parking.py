@@ -1,12 +1,18 @@
 """Topics that cannot be written: the others go on, and nothing is skipped, doubled or reordered."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
-from confluent_kafka import admin
+from confluent_kafka import Message, admin
 
+import adapter
+from adapter import testing
 from adapter.core import records as r
+from adapter.errors import QueueParked
+from adapter.format import events, names
 from adapter.localkafka import LocalKafka
 from adapter.movers import mover
 from adapter.movers.errors import Doubtful
@@ -194,3 +200,90 @@ def test_the_process_tells_what_is_parked(place: MoverPlace) -> None:
         assert "has 1 partitions and needs 10" in held.why
     finally:
         process.stop()
+
+
+def test_an_application_on_a_parked_queue(
+    kafka: LocalKafka, place: MoverPlace, unique_name: Callable[..., str]
+) -> None:
+    """Puts are refused in time, gets and commits go on, operators are told, and it resumes."""
+    name = unique_name()
+    servers = kafka.bootstrap_servers
+    place.settings = msgspec.structs.replace(place.settings, queue_manager=name)
+    running = testing.queue_manager(name, bootstrap_servers=servers, parked_bytes=2000)
+    with running as manager, manager.connect() as qm:
+        qm.define_queue("Q")
+        qm.put("Q", "first")
+        all_copied(manager, place)
+        spoil(place, "Q")
+        bodies = [b"first"]
+        with pytest.raises(QueueParked, match="MQRC_STORAGE_MEDIUM_FULL"):
+            put_without_end(qm, bodies)
+        bodies.pop()
+        with qm.unit() as unit:
+            assert body(qm.get("Q", unit=unit)) == b"first"
+        qm.put("Q", "soft", persistent=False)
+        mend(place, "Q")
+        until_taken(lambda: qm.put("Q", "again"))
+        all_copied(manager, place)
+    found = [one.value() for one in place.read(place.topic("Q"))]
+    assert found == [*bodies, b"again"]
+    raised = [events.decode(one.value() or b"")[1] for one in read_events(place)]
+    kinds = [one.kind for one in raised if one.name == "Q"]
+    assert kinds == ["queue_parked", "queue_resumed"]
+
+
+def test_a_queue_deleted_and_defined_again(
+    kafka: LocalKafka, place: MoverPlace, unique_name: Callable[..., str]
+) -> None:
+    """Each incarnation's messages are on a topic of its own; the movers restart in between."""
+    name = unique_name()
+    place.settings = msgspec.structs.replace(place.settings, queue_manager=name)
+    with testing.queue_manager(name, bootstrap_servers=kafka.bootstrap_servers) as manager:
+        for incarnation in range(3):
+            with manager.connect() as qm:
+                qm.define_queue("Q")
+                qm.put("Q", f"{incarnation} before")
+            manager.restart()
+            with manager.connect() as qm:
+                qm.put("Q", f"{incarnation} after")
+                assert body(qm.get("Q")) == b"%d before" % incarnation
+                qm.delete_queue("Q", purge=True)
+            if incarnation == 1:
+                manager.restart()
+        all_copied(manager, place)
+    for incarnation in range(3):
+        found = [one.value() for one in place.read(place.topic("Q", incarnation))]
+        assert found == [b"%d before" % incarnation, b"%d after" % incarnation]
+
+
+def put_without_end(qm: adapter.Connection, bodies: list[bytes]) -> None:
+    for number in range(100_000):
+        bodies.append(b"%100d" % number)
+        qm.put("Q", bodies[-1])
+
+
+def body(message: adapter.Message | None) -> bytes:
+    assert message is not None
+    return message.body
+
+
+def all_copied(manager: testing.TestQueueManager, place: MoverPlace) -> None:
+    movers = manager._movers
+    assert isinstance(movers, MoverThread)
+    assert movers.none_parked(WAIT_S)
+    assert movers.caught_up(place.end(place.settings.ledger.topic) - 1, WAIT_S)
+
+
+def until_taken(put: Callable[[], object]) -> None:
+    """Put again until the owner knows that the topic is well."""
+    deadline_s = time.monotonic() + WAIT_S
+    while True:
+        try:
+            put()
+            return
+        except QueueParked:
+            assert time.monotonic() < deadline_s
+
+
+def read_events(place: MoverPlace) -> list[Message]:
+    return place.read(names.events_topic(place.settings.queue_manager))

@@ -243,11 +243,29 @@ def test_killed_under_load(make: MakeServer) -> None:
 # -- another owner
 
 
+def test_a_start_refuses_while_another_owner_is_alive(make: MakeServer) -> None:
+    """The owner goes on undisturbed; once it is dead or has stopped, nobody waits for it."""
+    first = make()
+    first.start()
+    second = make(first.queue_manager)
+    with Bystander(first.address, "BYSTANDER") as bystander:
+        sentence = refused(second)
+        owner = f"{first.queue_manager} (process {first.pid} on {socket.gethostname()})"
+        assert f"is owned by {owner}, which wrote to its ledger" in sentence
+        assert "--take-over" in sentence
+        bystander.await_turns(10)
+    first.kill()
+    second.start()
+    second.ask_to_end()
+    assert second.await_end() == 0
+    first.start()
+
+
 def test_another_server_takes_over_under_load(make: MakeServer) -> None:
     """The older one steps down and says for whom; clients that know both go on with the other."""
     old = make()
     old.start()
-    new = make(old.queue_manager)
+    new = make(old.queue_manager, take_over=True)
     with adapter.connect(old.address) as qm:
         qm.define_queue("LOAD")
     with Load(f"{old.address},{new.address}", "LOAD") as load:
@@ -256,7 +274,7 @@ def test_another_server_takes_over_under_load(make: MakeServer) -> None:
         assert old.await_end(STOP_S) == 1
         sentence = old.sentence()
         assert "another owner took over" in sentence
-        assert f"{old.queue_manager} (process {new.pid})" in sentence
+        assert f"{old.queue_manager} (process {new.pid} on {socket.gethostname()})" in sentence
         assert "Traceback" not in old.said()
         load.await_gets(20)
         assert load.finish() > 40

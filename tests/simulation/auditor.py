@@ -11,13 +11,14 @@ contradicts: one must always be left.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from tests.simulation.world import Answer, LaneKey, Listing, Op, World
 
 TRACELESS = frozenset({"open", "close", "begin", "browse", "ask", "status"})
 """A crash just before or just after one of these leaves the same."""
+UNANSWERED = frozenset({"lose", "tick"})
 
 
 class Copied(NamedTuple):
@@ -40,13 +41,19 @@ class Line:
         self.certain = world
         self.newest = world.copy()
         self.between: deque[tuple[int, Op]] = deque()
-        self.expected: dict[int, Answer] = {}
+        self.expected: dict[int, tuple[Answer, int]] = {}
+        """By the index of an operation its answer, and the operation that it was given after."""
         self.lanes: dict[LaneKey, list[str]] = defaultdict(list)
         self._in_lanes = 0
 
     def decide(self, index: int, op: Op) -> None:
         """Go on by one operation."""
-        self.expected[index] = self.newest.apply(op)
+        answer = self.newest.apply(op)
+        if answer is not None:
+            self.expected[index] = answer, index
+        for waited, answer in self.newest.served.items():
+            self.expected[waited] = answer, index
+        self.newest.served.clear()
         self.between.append((index, op))
 
     def need(self, index: int) -> None:
@@ -94,12 +101,18 @@ class Auditor:
         self.trace: Callable[..., object] | None = None
         """Hears all that is told here, if somebody wants to read it."""
         self._units: dict[str, set[int]] = {}
+        self._met_before: dict[LaneKey, int] = {}
+        """Of topics that went: how many copies each lane had."""
         self._decided = 0
 
     def decided(self, op: Op) -> int:
         """An operation was decided; returns its index."""
         index = self._decided = self._decided + 1
-        self.ops[index] = op
+        op.index = index
+        if op.kind == "lose":
+            self.ops = {at: one for at, one in self.ops.items() if one.client != op.client}
+        if op.kind not in UNANSWERED:
+            self.ops[index] = op
         self._note(index, op)
         for line in self.lines:
             line.decide(index, op)
@@ -109,9 +122,10 @@ class Auditor:
         """It was answered. Most answers promise all that was decided before, too."""
         op = self.ops.pop(index)
         self._note(index, "answered", answer)
-        possible = [line.expected.pop(index) for line in self.lines]
-        pairs = zip(self.lines, possible, strict=True)
-        self.lines = [line for line, expected in pairs if expected == answer]
+        possible = [line.expected.pop(index, (None, index)) for line in self.lines]
+        pairs = list(zip(self.lines, possible, strict=True))
+        fitting = [(line, after) for line, (expected, after) in pairs if expected == answer]
+        self.lines = [line for line, _ in fitting]
         assert self.lines, f"{op} was answered {answer}, possible is {possible}"
         in_unit = op.unit and op.kind in ("begin", "put", "get") and not op.number
         if op.kind == "close":
@@ -120,8 +134,8 @@ class Auditor:
             for line in self.lines:
                 line.shown(answer[1])
         elif not in_unit or (op.kind == "get" and answer == ("got", [])):
-            for line in self.lines:
-                line.need(index)
+            for line, after in fitting:
+                line.need(after)
 
     def recovered(self, crashed: bool, now_ms: int, listing: Listing) -> None:
         """After a crash or a doubt this is what a browse shows: a beginning has happened."""
@@ -145,6 +159,8 @@ class Auditor:
             lane = self.copies[new.lane]
             assert new.seq == len(lane) + 1, f"{new} comes as number {len(lane) + 1} of its lane"
             lane.append(new.body)
+            if new.seq <= self._met_before.get(new.lane, 0):
+                continue
             met = self._units.setdefault(new.unit, set())
             assert new.part not in met, f"{new}: this part of the unit came before"
             met.add(new.part)
@@ -156,6 +172,12 @@ class Auditor:
     def _note(self, *facts: object) -> None:
         if self.trace is not None:
             self.trace(*facts)
+
+    def gone(self, queue: str, incarnation: int) -> None:
+        """A topic was deleted with all that was in it: its copies are to come again."""
+        for key in [key for key in self.copies if key[:2] == (queue, incarnation)]:
+            before = self._met_before.get(key, 0)
+            self._met_before[key] = max(before, len(self.copies.pop(key)))
 
     def _drop_what_copies_contradict(self, newest: str) -> None:
         before = self.lines
@@ -176,8 +198,15 @@ class Auditor:
         torn = {unit: met for unit, met in self._units.items() if met}
         assert not torn, f"the topics hold parts of units: {torn}"
 
-    def at_rest(self, listing: Listing) -> None:
-        """All is answered, copied and settled, and this is what a browse shows."""
+    def at_rest(self, listing: Listing, absent: Container[tuple[str, int]] = ()) -> None:
+        """All is answered, copied and settled, and this is what a browse shows.
+
+        absent: queues and incarnations whose topics went; nothing was to be written there since.
+        """
+        for line in self.lines:
+            waiting = {op.index for gets in line.newest.waiting.values() for op in gets}
+            silent = [op for index, op in self.ops.items() if index not in waiting]
+            assert not silent, f"never answered: {silent}"
         possible = [line.newest.listing() for line in self.lines]
         assert listing in possible, f"at rest there is {listing}, possible is {possible}"
         self.units_are_whole()
@@ -186,6 +215,6 @@ class Auditor:
             missing = {
                 key: bodies[len(self.copies[key]) :]
                 for key, bodies in line.lanes.items()
-                if bodies != self.copies[key]
+                if bodies != self.copies[key] and key[:2] not in absent
             }
             assert not missing, f"the topics lack {missing}"

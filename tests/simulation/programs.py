@@ -30,6 +30,7 @@ MODES = c.INPUT | c.OUTPUT | c.BROWSE
 CORRELATIONS = ("c1", "c2", "c3")
 GROUPS = ("g1", "g2")
 EXPIRIES_MS = (2_000, 10_000, 60_000)
+WAITS_MS = (1_000, 10_000, -1)
 UNITS_MAX = 3
 DURABLE_KINDS = frozenset({"commit", "backout", "define", "delete", "purge"})
 
@@ -162,8 +163,12 @@ class Programs:
         unit, ident = self._unit(program)
         queue = self._queue()
         limit = self.rng.choice([1, 1, 2, 6]) if unit else 1
-        op = Op(program.name, "get", now_ms, unit=unit, queue=queue, limit=limit)
-        return Sent(op, c.Get(HANDLES[queue], ident, limit=limit))
+        wait_ms = self._wait_ms()
+        op = Op(program.name, "get", now_ms, unit=unit, queue=queue, limit=limit, wait_ms=wait_ms)
+        return Sent(op, c.Get(HANDLES[queue], ident, wait_ms, limit))
+
+    def _wait_ms(self) -> int:
+        return self.rng.choice(WAITS_MS) if self.rng.random() < 0.2 else 0
 
     def get_selected(self, program: Program, now_ms: int) -> Sent:
         """MQGET by ids."""
@@ -171,6 +176,7 @@ class Programs:
         queue = self._queue()
         body, correlation, group = self._selection()
         limit = self.rng.choice([1, 3]) if unit else 1
+        wait_ms = self._wait_ms()
         op = Op(
             program.name,
             "get",
@@ -181,9 +187,10 @@ class Programs:
             body=body,
             correlation=correlation,
             group=group,
+            wait_ms=wait_ms,
         )
         ids = ident_of(body), ident_of(correlation), ident_of(group)
-        return Sent(op, c.Get(HANDLES[queue], ident, 0, limit, *ids))
+        return Sent(op, c.Get(HANDLES[queue], ident, wait_ms, limit, *ids))
 
     def _selection(self) -> tuple[str, str, str]:
         rng = self.rng
@@ -308,7 +315,17 @@ def is_numbered(op: Op) -> bool:
 def again(op: Op, now_ms: int) -> Op:
     """The same operation, asked for later: what expires does so later too."""
     later = Op(op.client, op.kind, now_ms, number=op.number)
-    for name in ("unit", "queue", "limit", "body", "correlation", "group", "place", "flag"):
+    for name in (
+        "unit",
+        "queue",
+        "limit",
+        "body",
+        "correlation",
+        "group",
+        "place",
+        "flag",
+        "wait_ms",
+    ):
         setattr(later, name, getattr(op, name))
     passed_ms = now_ms - op.now_ms
     later.messages = tuple(
@@ -350,7 +367,8 @@ def _status(result: Statuses) -> Answer:
         return ("status",)
     (found,) = result.queues
     counts = list(found.depth_by_priority)
-    return "status", found.current_depth, found.uncommitted_puts, found.uncommitted_gets, counts
+    units = found.uncommitted_puts, found.uncommitted_gets
+    return "status", found.current_depth, *units, found.waiting_gets, counts
 
 
 def body_of(one: Delivered) -> str:

@@ -47,6 +47,8 @@ from tests.support.by_hand import ByHand
 from tests.support.core import START_MS
 
 NAME = "SIM"
+TOPICS = names.queue_topic(NAME, "")
+IDLE_READS_MAX = 20_000
 RIVAL = "rival mover"
 COMMIT_FAULTS = (
     t.BEFORE_COMMIT,
@@ -69,11 +71,21 @@ MOVER_CRASHES = (
     "mover crash between transactions",
     "mover crash in a transaction",
 )
+REFUSED = "topic refuses"
+GONE = "topic gone"
+TOPIC_FAULTS = (REFUSED, GONE)
 OTHER_FAULTS = ("connection lost", "session taken over", "outcome asked again")
-FAULTS = (*filter(None, APPEND_FAULTS), *CRASHES, *COMMIT_FAULTS, *MOVER_CRASHES, *OTHER_FAULTS)
+FAULTS = (
+    *filter(None, APPEND_FAULTS),
+    *CRASHES,
+    *COMMIT_FAULTS,
+    *MOVER_CRASHES,
+    *TOPIC_FAULTS,
+    *OTHER_FAULTS,
+)
 """All that goes wrong here, by name; a run of all seeds in which one never did proves nothing.
 
-To be added with what they break: snapshot interrupted, trim interrupted, topic gone.
+To be added with what they break: snapshot interrupted, trim interrupted.
 """
 
 
@@ -108,7 +120,7 @@ class Reader:
         self._entries += self._inner.read(0.0)
         count = len(self._entries) if simulation.calm else simulation.rng.randint(0, 30)
         entries, self._entries = self._entries[:count], self._entries[count:]
-        if is_dry and not entries:
+        if is_dry and not entries and simulation.may_stop(self._mover):
             self._mover.stop()
         return entries
 
@@ -135,9 +147,12 @@ class Simulation:
         self.kafka = t.Kafka(self)
         self._life = t.Life()
         self._nested = False
+        self._idle_reads = 0
+        self._spoils_topics = self.rng.random() < 0.3
         self._broken: BaseException | None = None
         self._rates = self.rng.choice([(0.004, 0.007), (0.001, 0.013), (0.008, 0.003)])
         self._seen: dict[tuple[str, int], int] = {}
+        self._gone: set[tuple[str, int]] = set()
         self._descriptors = descriptor.Reader()
         self._owner_ids = itertools.count(1)
         self._settings = MoverSettings(
@@ -204,9 +219,17 @@ class Simulation:
             self._operate()
         if self.rng.random() < 0.5:
             self._look_at_topics()
+        if self._spoils_topics:
+            self._spoil_topic()
         if self.rng.random() < (0.3 if self._nested else 0.02):
             mover.stop()
         return False
+
+    def may_stop(self, mover: Mover) -> bool:
+        """Whether a mover has nothing left to do: not while it has something to catch up with."""
+        self._idle_reads += 1
+        assert self._idle_reads < IDLE_READS_MAX, f"the mover does not come to rest: {mover.parked}"
+        return not mover.parked or not self.calm
 
     def _operate(self) -> None:
         """One operation, then whatever follows it by chance."""
@@ -239,6 +262,7 @@ class Simulation:
     def _come_to_rest(self) -> None:
         """End all units and look at everything; crash, and look again: no less and no more."""
         self.calm = True
+        self.kafka.refusing.clear()
         self._settle()
         for program in self.people:
             for unit, ident in list(program.units.items()):
@@ -255,7 +279,8 @@ class Simulation:
         self._mover_life()
         self._raise_what_broke()
         self._look_at_topics()
-        self.auditor.at_rest(self._listing())
+        absent = {at for at in self._gone if topic_of(*at) not in self.kafka.topics}
+        self.auditor.at_rest(self._listing(), absent)
 
     def _settle(self) -> None:
         """Let appends go well, and everything be answered."""
@@ -434,7 +459,7 @@ class Simulation:
         """See transactions.Trouble."""
         if self.calm or self.rng.random() > 0.12:
             return ""
-        fault = self.rng.choice(COMMIT_FAULTS)
+        fault = self.rng.choice((*COMMIT_FAULTS, t.TWICE))  # which does harm more rarely
         if fault == RIVAL:
             if self._nested:
                 return ""
@@ -459,17 +484,38 @@ class Simulation:
         finally:
             self._nested = False
 
+    def _spoil_topic(self) -> None:
+        """Let a topic refuse what is written, or be deleted; let others be as they were."""
+        rng, kafka = self.rng, self.kafka
+        if kafka.refusing and rng.random() < 0.3:
+            kafka.refusing.clear()
+        topics = [topic for topic in kafka.topics if topic.startswith(TOPICS)]
+        if not topics or rng.random() > 0.08:
+            return
+        topic = rng.choice(topics)
+        fault = rng.choice(TOPIC_FAULTS)
+        self.met[fault] += 1
+        if fault == REFUSED:
+            kafka.refusing.add(topic)
+            return
+        self._look_at_topics()
+        del kafka.topics[topic]
+        _, queue, incarnation = names.parse_queue_topic(topic)
+        self.auditor.gone(queue, incarnation)
+        self._gone.add((queue, incarnation))
+        for key in [key for key in self._seen if key[0] == topic]:
+            del self._seen[key]
+
     # -- what readers of the topics see
 
     def _look_at_topics(self) -> None:
         self.auditor.copied(self._new_copies())
-        if self.kafka.is_settled():
+        if self.kafka.is_settled() and not self._spoils_topics:
             self.auditor.units_are_whole()
 
     def _new_copies(self) -> Iterator[Copied]:
-        beginning = names.queue_topic(NAME, "")
         for topic, partitions in self.kafka.topics.items():
-            if not topic.startswith(beginning):
+            if not topic.startswith(TOPICS):
                 continue
             _, queue, incarnation = names.parse_queue_topic(topic)
             for lane, partition in enumerate(partitions):
@@ -477,6 +523,11 @@ class Simulation:
                 for _, record in partition.committed(start):
                     yield copied((queue, incarnation, lane), record, self._descriptors)
                 self._seen[topic, lane] = partition.stable
+
+
+def topic_of(queue: str, incarnation: int) -> str:
+    """Name a queue's topic."""
+    return names.queue_topic(NAME, queue, incarnation)
 
 
 def copied(lane: LaneKey, record: t.Record, reader: descriptor.Reader) -> Copied:

@@ -18,7 +18,7 @@ from unittest import mock
 from confluent_kafka import KafkaError, KafkaException
 
 from adapter.movers import events, mover, progress, stream, transactions
-from adapter.topics import TopicSpec
+from adapter.topics import TopicError, TopicSpec
 
 BEFORE_COMMIT = "mover crash before commit"
 AFTER_COMMIT = "mover crash after commit"
@@ -115,6 +115,8 @@ class Kafka:
     def __init__(self, trouble: Trouble) -> None:
         self.trouble = trouble
         self.topics: dict[str, list[Partition]] = {}
+        self.refusing: set[str] = set()
+        """Topics that may not be written."""
         self._epochs: dict[str, int] = {}
         self._open: dict[str, Transaction] = {}
         self._late: list[tuple[str, int]] = []
@@ -123,6 +125,8 @@ class Kafka:
     def create(self, specs: Sequence[TopicSpec]) -> None:
         """Create the topics that are missing."""
         for spec in specs:
+            if spec.name in self.refusing:
+                raise TopicError(f"{spec.name} may not be written")
             self.topics.setdefault(spec.name, [Partition() for _ in range(spec.partitions)])
 
     def is_settled(self) -> bool:
@@ -208,13 +212,15 @@ class Kafka:
         for module, name, stand_in in (
             (transactions, "Producer", lambda settings: Producer(self, life(), settings)),
             (progress, "Consumer", lambda _settings: Consumer(self)),
-            (progress, "SETTLE_S", 0.0),
             (stream, "Topics", lambda *_connection: Admin(self)),
             (events, "Topics", lambda *_connection: Admin(self)),
             (mover, "BACKOFF_S", 0.0),
             (mover, "MESSAGES_MAX", 12),
             (mover, "PARTITIONS_MAX", 5),
             (mover, "log", Silence()),
+            (mover, "time", Ticking(0.05)),
+            (transactions, "time", Ticking(0.001)),
+            (progress, "time", Ticking(0.001)),
         ):
             stack.enter_context(mock.patch.object(module, name, stand_in))
         return stack
@@ -225,6 +231,25 @@ class Silence:
 
     def warning(self, *_arguments: object, **_facts: object) -> None:
         """Hear nothing."""
+
+    info = warning
+
+
+class Ticking:
+    """Stands for the module time: a clock that goes on a step whenever it is looked at."""
+
+    def __init__(self, step_s: float) -> None:
+        self._step_s = step_s
+        self._now_s = 0.0
+
+    def monotonic(self) -> float:
+        """See time."""
+        self._now_s += self._step_s
+        return self._now_s
+
+    def sleep(self, seconds: float) -> None:
+        """See time."""
+        self._now_s += seconds
 
 
 class Admin:
@@ -298,8 +323,12 @@ class Producer:
         for topic, number, record, report in buffer:
             parts = self._kafka.topics.get(topic)
             if parts is None:
-                unknown = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
-                report(unknown, Shown(topic, number, -1, record))
+                gone = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+                report(gone, Shown(topic, number, -1, record))
+                continue
+            if topic in self._kafka.refusing:
+                refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+                report(refused, Shown(topic, number, -1, record))
                 continue
             self._kafka.deliver()
             self._kafka.write(self._ident, self._epoch, transaction, parts[number])
@@ -393,6 +422,8 @@ class Consumer:
     def get_watermark_offsets(self, place: Any, _timeout_s: float) -> tuple[int, int]:
         """Where the partition begins, and where what is stable ends."""
         self._kafka.deliver()
+        if place.topic not in self._kafka.topics:
+            raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
         return 0, self._kafka.topics[place.topic][place.partition].stable
 
     def assign(self, places: Sequence[Any]) -> None:

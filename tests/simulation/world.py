@@ -18,6 +18,7 @@ LaneKey = tuple[str, int, int]
 DONE: Answer = ("done",)
 GONE: Answer = ("gone",)
 PUT: Answer = ("put",)
+WAITS: Answer = ("waits",)
 START = (-99, 0)
 PRIORITIES = 10
 
@@ -63,6 +64,7 @@ class Op:
         "correlation",
         "flag",
         "group",
+        "index",
         "kind",
         "limit",
         "messages",
@@ -71,6 +73,7 @@ class Op:
         "place",
         "queue",
         "unit",
+        "wait_ms",
     )
 
     def __init__(
@@ -89,7 +92,9 @@ class Op:
         group: str = "",
         place: str = "",
         flag: bool = False,
+        wait_ms: int = 0,
     ) -> None:
+        self.index = 0
         self.client = client
         self.kind = kind
         self.now_ms = now_ms
@@ -103,6 +108,7 @@ class Op:
         self.group = group
         self.place = place
         self.flag = flag
+        self.wait_ms = wait_ms
 
     def fits(self, message: Message) -> bool:
         """Whether the ids that were asked for are the message's."""
@@ -167,6 +173,11 @@ class World:
         """Every persistent message that was ever committed, in that order."""
         self.ever: dict[str, int] = {}
         """Every message that was ever committed, and how often it has come back."""
+        self.waiting: dict[str, list[Op]] = {}
+        """By queue, the gets that wait, in the order of their arrival."""
+        self.woken: set[str] = set()
+        self.served: dict[int, Answer] = {}
+        """The answers that waiting gets were given, by the get's index, until somebody takes it."""
         self.order = 0
 
     def copy(self) -> World:
@@ -180,6 +191,7 @@ class World:
         world.done = dict(self.done)
         world.stored = list(self.stored)
         world.ever = dict(self.ever)
+        world.waiting = {name: list(gets) for name, gets in self.waiting.items() if gets}
         world.order = self.order
         return world
 
@@ -193,15 +205,49 @@ class World:
             and all(queue.items == other.queues[name].items for name, queue in self.queues.items())
         )
 
-    def apply(self, op: Op) -> Answer:
-        """Do an operation, or answer it from what was done under its number before."""
-        if not op.number:
-            return DO[op.kind](self, op)[0]
+    def apply(self, op: Op) -> Answer | None:
+        """Do an operation, or answer it from what was done under its number before.
+
+        None: it waits; its answer will be among those that are served.
+        """
         key = (op.client, op.number)
-        if key in self.done:
+        if op.number and key in self.done:
             return self.done[key][0]
-        self.done[key] = answer, _ = DO[op.kind](self, op)
+        answer, left = DO[op.kind](self, op)
+        if answer is WAITS:
+            self.waiting.setdefault(op.queue, []).append(op)
+            return None
+        if op.number:
+            self.done[key] = answer, left
+        if self.woken:
+            self._serve(op.now_ms)
         return answer
+
+    def _serve(self, now_ms: int) -> None:
+        """Give waiting gets what there is now, in the order of their arrival."""
+        for name in self.woken:
+            while any(self._try(name, op, now_ms) for op in self.waiting.get(name, ())):
+                pass
+        self.woken.clear()
+
+    def _try(self, name: str, op: Op, now_ms: int) -> bool:
+        taken = self._choose(self.queues[name], op, now_ms)
+        if taken:
+            answer, left = self._give(op, taken)
+            self._end_wait(op, answer, left)
+        return bool(taken)
+
+    def _end_wait(self, op: Op, answer: Answer, left: str) -> None:
+        self.waiting[op.queue].remove(op)
+        self.served[op.index] = answer
+        if op.number:
+            self.done[op.client, op.number] = answer, left
+
+    def _end_waits(self, ended: Callable[[Op], bool]) -> None:
+        """End waits with no message."""
+        for gets in self.waiting.values():
+            for op in [op for op in gets if ended(op)]:
+                self._end_wait(op, ("got", []), NOTHING)
 
     # Each returns the answer, and what is left of it.
 
@@ -244,6 +290,7 @@ class World:
     def closes(self, op: Op) -> tuple[Answer, str]:
         if self.open.pop((op.client, op.queue), None) is None:
             return ("refused", "HANDLE_NOT_OPEN"), NOTHING
+        self._end_waits(lambda get: (get.client, get.queue) == (op.client, op.queue))
         return DONE, NOTHING
 
     def begin(self, op: Op) -> tuple[Answer, str]:
@@ -271,20 +318,24 @@ class World:
     def get(self, op: Op) -> tuple[Answer, str]:
         if (op.client, op.queue) not in self.open:
             return ("refused", "HANDLE_NOT_OPEN"), NOTHING
-        unit = self.units.get(op.unit) if op.unit else None
-        if op.unit and unit is None:
+        if op.unit and op.unit not in self.units:
             return GONE, NOTHING
-        queue = self.queues[op.queue]
-        taken = self._choose(queue, op)
+        taken = self._choose(self.queues[op.queue], op, op.now_ms)
+        if not taken and op.wait_ms:
+            return WAITS, NOTHING
+        return self._give(op, taken)
+
+    def _give(self, op: Op, taken: list[Item]) -> tuple[Answer, str]:
         answer = ("got", [(item[2].body, item[3]) for item in taken])
-        if unit is None:
+        if not op.unit:
             return answer, left_of(item[2] for item in taken)
-        queue.held += len(taken)
+        self.queues[op.queue].held += len(taken)
+        unit = self.units[op.unit]
         gets = unit.gets + tuple((op.queue, item) for item in taken)
         self.units[op.unit] = unit._replace(gets=gets)
         return answer, NOTHING
 
-    def _choose(self, queue: Queue, op: Op) -> list[Item]:
+    def _choose(self, queue: Queue, op: Op, now_ms: int) -> list[Item]:
         """Take what a get is given; what it meets whose time is over goes too."""
         taken: list[Item] = []
         gone: set[int] = set()
@@ -295,7 +346,7 @@ class World:
             if not op.place and not op.fits(message):
                 continue
             gone.add(at)
-            if not message.is_over(op.now_ms):
+            if not message.is_over(now_ms):
                 taken.append(item)
                 if len(taken) == op.limit:
                     break
@@ -320,6 +371,7 @@ class World:
         unit = self.units.pop(op.unit, None)
         if unit is None:
             return GONE, NOTHING
+        self._end_waits(lambda get: get.unit == op.unit)
         self._let_go(unit)
         for name, message in unit.puts:
             self.store(name, message)
@@ -331,12 +383,15 @@ class World:
     def backout(self, op: Op) -> tuple[Answer, str]:
         unit = self.units.pop(op.unit, None)
         if unit is not None:
+            self._end_waits(lambda get: get.unit == op.unit)
             self._let_go(unit)
             for name, item in unit.gets:
                 self.give_back(name, item, 1)
         return GONE, NOTHING
 
     def lose(self, op: Op) -> tuple[Answer, str]:
+        for name, gets in self.waiting.items():
+            self.waiting[name] = [get for get in gets if get.client != op.client]
         for name, unit in list(self.units.items()):
             if unit.client == op.client:
                 self.backout(Op(op.client, "backout", op.now_ms, unit=name))
@@ -355,11 +410,13 @@ class World:
         for message in [item[2] for item in queue.items] + queue.uncommitted:
             counts[message.priority] += 1
         depth = len(queue.items) + len(queue.uncommitted)
-        return ("status", depth, len(queue.uncommitted), queue.held, counts), NOTHING
+        waiting = len(self.waiting.get(op.queue, ()))
+        return ("status", depth, len(queue.uncommitted), queue.held, waiting, counts), NOTHING
 
     def tick(self, op: Op) -> tuple[Answer, str]:
         for queue in self.queues.values():
             queue.sweep(op.now_ms)
+        self._end_waits(lambda get: 0 < get.wait_ms <= op.now_ms - get.now_ms)
         return DONE, NOTHING
 
     def store(self, name: str, message: Message) -> None:
@@ -368,6 +425,7 @@ class World:
         self.order += 1
         lane = 0 if queue.fifo else message.priority
         insort(queue.items, (-lane, self.order, message, 0))
+        self.woken.add(name)
         self.ever[message.body] = 0
         if message.hard:
             self.stored.append(((name, queue.incarnation, lane), message.body))
@@ -376,6 +434,7 @@ class World:
         """Return a message to its place."""
         message, count = item[2], item[3] + counted
         insort(self.queues[name].items, (item[0], item[1], message, count))
+        self.woken.add(name)
         self.ever[message.body] = count
 
     def _let_go(self, unit: Unit) -> None:
@@ -392,6 +451,8 @@ class World:
                 self.give_back(name, item, 0 if item[2].hard else 1)
         self.units.clear()
         self.open.clear()
+        self.waiting.clear()
+        self.woken.clear()
         kept = (HARD,) if crashed else (HARD, SOFT)
         self.done = {key: done for key, done in self.done.items() if done[1] in kept}
         self.committed = {unit: left for unit, left in self.committed.items() if left in kept}

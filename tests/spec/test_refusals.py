@@ -16,6 +16,7 @@ from adapter.core.model.session import WINDOW
 from adapter.core.reasons import Reason
 from adapter.core.results import Connections, Done, Messages, PutDone, Refused, UnitOutcome
 from adapter.format import entries
+from adapter.owner.loop import ENTRY_BYTES
 from tests.support.by_hand import ByHand
 from tests.support.core import Client, Core, client_on
 
@@ -43,6 +44,7 @@ def put_of(**fields: object) -> c.Put:
         (c.Put(1, []), put_of(), Reason.OPTIONS_ERROR),
         (put_of(persistence=2), put_of(persistence=1), Reason.PERSISTENCE_ERROR),
         (put_of(correlation_id=b"x"), put_of(correlation_id=b"x" * 24), Reason.IDENTIFIER_ERROR),
+        (put_of(group_seq=0), put_of(group_seq=1), Reason.IDENTIFIER_ERROR),
         (put_of(message_type=3), put_of(message_type=65_536), Reason.MESSAGE_TYPE_ERROR),
         (put_of(format="123456789"), put_of(format="12345678"), Reason.OPTIONS_ERROR),
         (put_of(report=2**31), put_of(report=-(2**31)), Reason.OPTIONS_ERROR),
@@ -76,9 +78,10 @@ def test_a_request_that_says_what_cannot_be(
     assert not isinstance(client.do(taken), Refused)
 
 
-def test_how_many_messages_a_get_takes() -> None:
+def test_how_many_messages_a_put_or_get_has() -> None:
     client = client_on()
     unit = client.begin()
+    assert client.refused(c.Put(1, [], unit)) is Reason.OPTIONS_ERROR
     assert client.refused(c.Get(1, unit, limit=0)) is Reason.OPTIONS_ERROR
     assert client.refused(c.Get(1, unit, limit=10_001)) is Reason.OPTIONS_ERROR
     assert client.get(unit, limit=10_000) == []
@@ -201,13 +204,15 @@ def test_a_unit_that_was_said_to_be_backed_out_never_begins(crashed: bool) -> No
 
 def test_a_message_waits_for_the_entry_that_it_came_to_stand_in() -> None:
     """A put that does not fit beside another goes into the next entry, and so does its promise."""
-    owner = ByHand(Limits(unit_bytes=5 * 1024 * 1024))
+    small, large = ENTRY_BYTES - 1400, Limits().unit_bytes - 512
+    assert small + large + 2 * 1024 > entries.ENTRY_BYTES_MAX
+    owner = ByHand()
     client = owner.connect()
-    client.define(max_message_length=5_000_000)
+    client.define(max_message_length=large)
     client.open()
     unit = client.begin()
     owner.held = True
-    sent = [client.send(c.Put(1, [Message(body=bytes(4_000_000))])) for _ in range(2)]
+    sent = [client.send(c.Put(1, [Message(body=bytes(size))])) for size in (small, large)]
     got = [client.send(c.Get(1, unit)) for _ in sent]
     owner.log.arm("lost before durable", at=2)
     owner.turn()
@@ -250,4 +255,5 @@ def test_a_queue_manager_that_quiesces_takes_no_new_work() -> None:
     dispatch.begin_quiesce(client.core.qm)
     assert client.refused(c.Put(1, [Message(body=b"a")])) is Reason.QUEUE_MANAGER_QUIESCING
     client.put("b", unit=unit)
+    assert client.refused(c.Get(1, unit, wait_ms=-1)) is Reason.QUEUE_MANAGER_QUIESCING
     assert client.do(c.Commit(unit)) == Done(1)

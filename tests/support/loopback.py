@@ -105,6 +105,7 @@ class Loopback:
         self.held: list[Reply] = []
         self.refuses: Refused | None = None
         self.welcomes = True
+        self.version = frames.PROTOCOL_VERSION
         self._records: list[Record] = []
         self._numbers = 0
         self._hold: set[tuple[int, int]] = set()
@@ -207,7 +208,7 @@ class Loopback:
             return
         dispatch.connect(self.qm, client.number)
         welcome = frames.Welcome(
-            version=frames.PROTOCOL_VERSION, queue_manager=self.qm.name, connection=client.number
+            version=self.version, queue_manager=self.qm.name, connection=client.number
         )
         client.send(frames.encode(welcome))
 

@@ -36,7 +36,7 @@ class ServerProcess:
 
     port: 0 for a free one, which is kept across restarts. files: its limit of open files.
     options: of librdkafka's. http_port: of the endpoint for monitoring, 0 for none.
-    quiesce_s: how long units are given when it is told to end.
+    quiesce_s: how long units are given when it is told to end. take_over: from one that is alive.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class ServerProcess:
         http_port: int = 0,
         http_if_free: bool = False,
         quiesce_s: float = QUIESCE_S,
+        take_over: bool = False,
     ) -> None:
         self.queue_manager = queue_manager
         self.port = port or free_port()
@@ -75,6 +76,7 @@ class ServerProcess:
             http_port=http_port,
             http_if_free=http_if_free,
             quiesce_ms=round(quiesce_s * 1000),
+            take_over=take_over,
             log=LogSettings(format="text"),  # so that the only JSON is its line for programs
         )
         self.write_settings(msgspec.json.encode(settings))

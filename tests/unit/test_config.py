@@ -13,7 +13,7 @@ FLAG = {
     "queue_manager": "FLAG", "listen": "127.0.0.1:1", "http_port": "1", "log_level": "error",
     "log_format": "json", "max_uncommitted_messages": "1", "max_handles": "1", "max_queues": "1",
     "max_sessions": "1", "session_expiry_ms": "1001", "mover_interval_ms": "1",
-    "quiesce_ms": "1",
+    "quiesce_ms": "1", "heartbeat_ms": "101",
     "kafka.bootstrap_servers": "flag:1", "kafka.replication": "4",
     "kafka.min_insync_replicas": "4", "kafka.events_retention_ms": "60001",
 }  # fmt: skip
@@ -21,7 +21,7 @@ VARIABLE = {
     "queue_manager": "ENV", "listen": "127.0.0.1:2", "http_port": "2", "log_level": "warning",
     "log_format": "text", "max_uncommitted_messages": "2", "max_handles": "2", "max_queues": "2",
     "max_sessions": "2", "session_expiry_ms": "1002", "mover_interval_ms": "2",
-    "quiesce_ms": "2",
+    "quiesce_ms": "2", "heartbeat_ms": "102",
     "kafka.bootstrap_servers": "env:2", "kafka.replication": "5",
     "kafka.min_insync_replicas": "2", "kafka.events_retention_ms": "60002",
 }  # fmt: skip
@@ -29,7 +29,7 @@ IN_FILE: dict[str, Any] = {
     "queue_manager": "FILE", "listen": "127.0.0.1:3", "http_port": 3, "log_level": "debug",
     "log_format": "json", "max_uncommitted_messages": 3, "max_handles": 3, "max_queues": 3,
     "max_sessions": 3, "session_expiry_ms": 1003, "mover_interval_ms": 3,
-    "quiesce_ms": 3,
+    "quiesce_ms": 3, "heartbeat_ms": 103,
     "kafka.bootstrap_servers": "file:3", "kafka.replication": 6,
     "kafka.min_insync_replicas": 3, "kafka.events_retention_ms": 60003,
 }  # fmt: skip

@@ -48,6 +48,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Each has a topic of its own: bounds partitions on Kafka."""
     sessions: int = 100_000
     """About 1 KB each; the longest detached is forgotten first."""
+    parked_bytes: int = 256 * 1024 * 1024
+    """What may wait for a topic that cannot be written: the ledger keeps it meanwhile."""
     session_expiry_ms: int = 3_600_000
     """How long a client may stay away and still ask what became of its commands."""
 
@@ -58,6 +60,14 @@ class Absent(Struct, gc=False):
     taken: Taken
     incarnation: int
     count: int
+
+
+class ParkedQueue(Struct, frozen=True):
+    """A queue whose topic cannot be written. waiting_bytes: of messages that wait to be copied."""
+
+    incarnation: int
+    waiting_bytes: int
+    why: str
 
 
 class Reply(Struct, gc=False):
@@ -85,6 +95,8 @@ class QueueManager:
         """No new work is taken; units in flight may end."""
         self.woken: dict[str, Queue] = {}
         self.tally = Tally()
+        self.parked: dict[str, ParkedQueue] = {}
+        """The queues whose topics cannot be written, as the movers told last."""
         self.sessions_due_ms = 0
         self.entry_n = -1
         """The entry that is being collected: what records applied now will be durable with."""

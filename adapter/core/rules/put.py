@@ -17,6 +17,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import EventRaised
 from adapter.core.results import PutDone, Refused
+from adapter.core.rules import parking
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
 from adapter.core.rules.unit import commit_records, unit_with_room
 
@@ -45,6 +46,8 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         raise Refusal(Reason.PUT_INHIBITED, queue.name)
     for message in command.messages:
         check(queue, message)
+    if qm.parked:
+        parking.check_put(qm, queue, command.messages)
     if queue.depth + len(command.messages) > queue.attributes.max_depth:
         return _full(qm, queue, request)
     return (

@@ -101,3 +101,13 @@ def test_the_example_of_the_documentation_is_a_file_that_works(mqk: Mqk, tmp_pat
     path.write_text(path.read_text().replace("# ", ""))
     said = mqk("config", "check", path, "--json")
     assert "default" not in {one["from"] for one in said_lines(said)}
+
+
+def test_the_unit_for_systemd_uses_commands_that_there_are(mqk: Mqk) -> None:
+    unit = (PAGE.parent / "mqk@.service").read_text()
+    lines = [line.partition("/usr/bin/env mqk ")[2] for line in unit.splitlines()]
+    commands = [line.split() for line in lines if line]
+    assert [command[:2] for command in commands] == [["config", "check"], ["qmgr", "start"]]
+    for command in commands:
+        usage = mqk(*command[:2], "--help").out
+        assert all(word in usage for word in command if word.startswith("--"))

@@ -9,7 +9,8 @@ from adapter.cli.explain import in_words, ranges
 from adapter.core import records as r
 from adapter.core.model.message import Message
 from adapter.format import entries
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, Envelope
+from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, Envelope, decode
+from adapter.ledger.signs import probe
 from adapter.ledger.validity import Verdict
 
 OWNER = bytes(range(16))
@@ -120,6 +121,11 @@ def test_a_change_of_owner_says_who() -> None:
     assert (shown.verdict, shown.owner, shown.n, shown.time) == (
         "owner_changed", OWNER.hex(), 0, "",
     )  # fmt: skip
+
+
+def test_a_probe_is_called_one() -> None:
+    shown = explain.explain(4, 0, 26, Verdict.VOID, decode(probe(OWNER)))
+    assert shown.lines == ["a start asked for the ledger's time, to see whether its owner is alive"]
 
 
 def test_a_heartbeat_is_called_one() -> None:

@@ -40,6 +40,15 @@ def test_connecting_says_what_is_wrong(server: Loopback, connect: Connect) -> No
     server.start()
 
 
+@pytest.mark.parametrize("version", [0, 2, 99])
+def test_a_welcome_in_another_version_is_refused(
+    server: Loopback, connect: Connect, version: int
+) -> None:
+    server.version = version
+    with pytest.raises(e.WrongVersion, match=f"it speaks version {version}, this client version 1"):
+        connect()
+
+
 def test_after_the_first_welcome_only_that_queue_manager_will_do(
     server: Loopback, connect: Connect
 ) -> None:

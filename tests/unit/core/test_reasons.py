@@ -10,7 +10,7 @@ import pytest
 
 from adapter import testing
 from adapter.core import commands as c
-from adapter.core.model.manager import Limits
+from adapter.core.model.manager import Limits, ParkedQueue
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Refused
@@ -54,6 +54,11 @@ def filled(client: Client) -> Client:
     return client
 
 
+def parked(client: Client) -> Client:
+    client.core.qm.parked = {"Q": ParkedQueue(0, 2**60, "no such topic")}
+    return client
+
+
 def full(client: Client) -> Client:
     client.put("a")
     client.put("b")
@@ -70,6 +75,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.QUEUE_FULL: (full, put()),
     Reason.QUEUE_NOT_EMPTY: (filled, c.DeleteQueue("Q")),
     Reason.QUEUE_IN_USE: (as_it_is, c.DeleteQueue("Q")),
+    Reason.QUEUE_PARKED: (parked, put()),
     Reason.GET_INHIBITED: (inhibited, c.Get(1)),
     Reason.PUT_INHIBITED: (inhibited, put()),
     Reason.MESSAGE_TOO_LONG: (as_it_is, put(body=bytes(101))),

@@ -78,6 +78,16 @@ def test_the_package_carries_its_schemas_or_stands_beside_them(name: str) -> Non
         assert schema(name)["type"] == "record"
 
 
+def test_a_later_release_is_told_from_other_bytes() -> None:
+    later = "a later release wrote it; use that one"
+    with pytest.raises(UnreadableError, match=later):
+        Codec("event").decode(bytes((VERSION + 1,)))
+    for other in (b"", b"text", bytes((0,))):
+        with pytest.raises(UnreadableError) as refused:
+            Codec("event").decode(other)
+        assert later not in str(refused.value)
+
+
 @pytest.mark.parametrize("data", [b"", bytes((VERSION + 1,)), bytes((0,))])
 def test_another_version_is_told(data: bytes) -> None:
     with pytest.raises(UnreadableError, match=f"this release reads version {VERSION}"):

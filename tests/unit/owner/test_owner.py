@@ -360,10 +360,9 @@ def test_a_manual_clock_does_all_that_is_due() -> None:
     run(test, clock)
 
 
-def test_an_idle_owner_shows_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owner_module, "HEARTBEAT_S", 0.01)
-
+def test_an_idle_owner_shows_that_it_lives() -> None:
     async def test(bench: Bench) -> None:
+        bench.owner = Owner("QM1", bench.ledger, bench.clock, bench.front, heartbeat_s=0.01)
         await bench.begin()
         end = bench.log.end
         await until(lambda: bench.log.end >= end + 3)

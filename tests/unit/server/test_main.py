@@ -58,6 +58,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
         port=7,
         http_port=wanted.pop("http_port"),
         quiesce_ms=wanted.pop("quiesce_ms"),
+        heartbeat_ms=wanted.pop("heartbeat_ms"),
         log=LogSettings(level="debug", format="json"),
         limits=Limits(
             unit_messages=wanted.pop("max_uncommitted_messages"),

@@ -2,6 +2,7 @@
 
 import contextlib
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,8 +60,33 @@ def test_another_version_of_the_protocol(version: int) -> None:
     received = session.receive(frames.encode(frames.Hello(version=version)) + REQUESTS)
     assert reason(received) is Reason.PROTOCOL_VERSION_ERROR
     assert received.goodbye is not None
-    assert f"version {version}" in received.goodbye.detail
+    newer = "client" if version > 1 else "queue manager"
+    assert received.goodbye.detail == (
+        f"the client speaks version {version}, this queue manager version 1: "
+        f"the {newer} is the newer one"
+    )
     assert received.operations == []
+
+
+@pytest.mark.parametrize(
+    ("newest", "oldest", "spoken"), [(1, 0, 1), (1, 1, 1), (3, 1, 1), (3, 2, 0), (3, 0, 0)]
+)
+def test_the_newest_version_of_both_is_spoken(newest: int, oldest: int, spoken: int) -> None:
+    hello = frames.Hello(version=newest, oldest=oldest)
+    assert frames.common_version(hello) == spoken
+    received = ServerSession("QM1").receive(frames.encode(hello))
+    assert (received.goodbye is None) == bool(spoken)
+    if oldest > 1:
+        assert received.goodbye is not None
+        assert f"the client speaks versions {oldest} to {newest}" in received.goodbye.detail
+
+
+def test_a_hello_of_a_later_release_may_say_more() -> None:
+    """Fields that are not known here are at its end, and are passed over."""
+    payload = msgspec.msgpack.encode([1, 7, "QM1", "app", "ann", 1, "more", {"and": "more"}])
+    received = ServerSession("QM1").receive(len(payload).to_bytes(4, "big") + payload)
+    assert received.hello is not None
+    assert (received.hello.user, received.goodbye) == ("ann", None)
 
 
 def test_requests_before_hello() -> None:

@@ -1,0 +1,14 @@
+"""The queue manager's own life, as the ledger and its operators are told of it."""
+
+from __future__ import annotations
+
+from adapter.core.model.manager import QueueManager
+from adapter.core.records import EventRaised, Record
+
+STOPPED = "queue_manager_stopped"
+"""The last record of an owner that was stopped: whoever starts next need not wait for it."""
+
+
+def stopped(qm: QueueManager, now_ms: int) -> list[Record]:
+    """Say that the queue manager has been stopped."""
+    return [EventRaised(STOPPED, qm.name, now_ms, {})]

@@ -1,0 +1,97 @@
+"""Signs of life in a ledger topic on Kafka: its last records, and the broker's time."""
+
+import os
+import time
+from collections.abc import Iterator
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from adapter.ledger.envelope import OWNER_BYTES
+from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.kafka_reader import PARTITION, Source, offset_of, unavailable, wrong_settings
+from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
+from adapter.ledger.port import Sign
+from adapter.ledger.signs import (
+    ANNOUNCEMENT_RECORDS_MAX,
+    WINDOWS,
+    Seen,
+    announcement,
+    last_sign,
+    probe,
+)
+
+POLL_S = 0.1
+PROBING = "asking for its time"
+
+
+def find_last_sign(settings: LedgerSettings) -> Sign | None:
+    """See the port."""
+    with Source(settings) as source:
+        source.check_topic()
+        first, end = source.bounds()
+        for window in WINDOWS:
+            start = max(first, end - window)
+            sign = last_sign(settings.topic, _read(source, start, end))
+            if sign is not None or start == first:
+                return sign
+    return None
+
+
+def find_announcement(settings: LedgerSettings, owner: bytes) -> str:
+    """See the port."""
+    with Source(settings) as source:
+        first, end = source.bounds()
+        until = end
+        while until > max(first, end - ANNOUNCEMENT_RECORDS_MAX):
+            start = max(first, until - WINDOWS[-1])
+            text = announcement(_read(source, start, until), owner)
+            if text:
+                return text
+            until = start
+    return ""
+
+
+def _read(source: Source, start: int, end: int) -> Iterator[Seen]:
+    if start < end:
+        source.start(start)
+    while start < end:
+        for message in source.take_some():
+            if offset_of(message) < end:
+                yield Seen(offset_of(message), message.timestamp()[1], message.value())
+            start = offset_of(message) + 1
+
+
+def time_ms(settings: LedgerSettings) -> int:
+    """See the port."""
+    last_error = ""
+
+    def on_error(error: KafkaError) -> None:
+        nonlocal last_error
+        last_error = describe(error)
+
+    try:
+        producer = Producer(producer_settings(settings, on_error))
+    except KafkaException as error:
+        raise wrong_settings(settings, error) from error
+    reports: list[tuple[KafkaError | None, Message]] = []
+    try:
+        # That reply makes librdkafka ask for its producer id at once, and not half a second later.
+        producer.list_topics(settings.topic, settings.take_over_timeout_s)
+        producer.produce(
+            settings.topic,
+            probe(os.urandom(OWNER_BYTES)),
+            partition=PARTITION,
+            on_delivery=lambda error, message: reports.append((error, message)),
+        )
+    except KafkaException as error:
+        raise unavailable(settings, PROBING, describe(error), classify(error)) from error
+    deadline_s = time.monotonic() + settings.take_over_timeout_s
+    while not reports and time.monotonic() < deadline_s:
+        producer.poll(POLL_S)
+    if not reports:
+        why = f"{last_error or 'no answer'} within {settings.take_over_timeout_s:g} s"
+        raise unavailable(settings, PROBING, why, Failure.RETRY)
+    problem, message = reports[0]
+    if problem is not None:
+        raise unavailable(settings, PROBING, describe(problem), classify(problem))
+    return message.timestamp()[1]

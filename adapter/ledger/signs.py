@@ -1,0 +1,76 @@
+"""Signs of life in a ledger: who owns it, and when its last record was written. Pure.
+
+For a start that wants to know whether it would depose an owner that is alive. Nothing depends on
+the answer but courtesy: taking over is safe at any time.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from adapter.ledger.envelope import (
+    ENTRY,
+    OWNER_CHANGED,
+    CorruptRecord,
+    NewerVersion,
+    decode,
+    encode,
+)
+from adapter.ledger.port import LedgerMismatch, Sign
+from adapter.ledger.validity import NOBODY
+
+PROBE_N = 0
+"""No owner's entry has this n. A probe is void for every reader, and no sign of anybody."""
+WINDOWS = (16, 256, 16_384)
+"""How many of the last records are looked at, until one among them is a sign."""
+ANNOUNCEMENT_RECORDS_MAX = 262_144
+"""How far back an owner's announcement is looked for: it is only for a sentence."""
+
+
+class Seen(Struct, gc=False):
+    """One record as it lies in the log."""
+
+    offset: int
+    time_ms: int
+    value: bytes | None
+
+
+def probe(owner: bytes) -> bytes:
+    """Make a record that tells the ledger's time to whoever writes it, and nothing to anybody."""
+    return encode(ENTRY, owner, PROBE_N, b"")
+
+
+def last_sign(topic: str, records: Iterable[Seen]) -> Sign | None:
+    """Find the last record of the owner in force; None if there is no sign of anybody.
+
+    Raises LedgerMismatch for what a later mqk wrote: this one must not take over from it.
+    """
+    owner = NOBODY
+    sign = None
+    for record in records:
+        try:
+            found = decode(record.value)
+        except NewerVersion as newer:
+            raise LedgerMismatch(f"{topic} at offset {record.offset}: {newer}") from newer
+        except CorruptRecord:
+            continue
+        if found.kind == OWNER_CHANGED:
+            owner = found.owner
+            sign = Sign(owner, record.time_ms, b"")
+        elif found.n != PROBE_N and owner in (NOBODY, found.owner):
+            owner = found.owner  # two owners do not write without a change between them
+            sign = Sign(owner, record.time_ms, found.payload)
+    return sign
+
+
+def announcement(records: Iterable[Seen], owner: bytes) -> str:
+    """Say what an owner wrote when it took over; "" if that is not among the records."""
+    text = ""
+    for record in records:
+        try:
+            found = decode(record.value)
+        except CorruptRecord:
+            continue
+        if found.kind == OWNER_CHANGED and found.owner == owner:
+            text = found.payload.decode(errors="replace")
+    return text

@@ -1,0 +1,283 @@
+"""What an operator has: health, metrics and a live table of a server; a Kafka that is locked up."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+from prometheus_client.parser import text_string_to_metric_families
+
+import adapter
+from adapter.demo.proxy import Proxy
+from adapter.format import names
+from adapter.localkafka import LocalKafka, free_port
+from tests.support.server_process import HOST, STOP_S, ServerProcess
+
+ANSWER_S = 5.0
+WAIT_S = 30.0
+TOP = Path(__file__).parents[2]
+
+
+class Answer(msgspec.Struct):
+    """One page of the endpoint."""
+
+    status: int
+    text: str
+
+    @property
+    def said(self) -> dict[str, Any]:
+        said: dict[str, Any] = json.loads(self.text)
+        return said
+
+
+def ask(port: int, page: str) -> Answer:
+    """Ask the endpoint for a page."""
+    try:
+        with urllib.request.urlopen(f"http://{HOST}:{port}/{page}", timeout=ANSWER_S) as answer:
+            return Answer(answer.status, answer.read().decode())
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return Answer(refused.code, refused.read().decode())
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something, within a bound."""
+    deadline_s = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.02)
+
+
+def ask_until(port: int, page: str, wanted: Callable[[Answer], bool]) -> Answer:
+    """Ask until the answer is as wanted."""
+    answers: list[Answer] = []
+
+    def asked() -> bool:
+        answers.append(ask(port, page))
+        return wanted(answers[-1])
+
+    until(asked)
+    return answers[-1]
+
+
+def copied(qm: adapter.Connection) -> int:
+    """How many messages are on their topics."""
+    count: int = qm.figures()["movers"].get("stream", {}).get("copied", 0)
+    return count
+
+
+def metrics(port: int) -> dict[str, float]:
+    """Every metric, by name and the value of its label, if it has one."""
+    return {
+        " ".join((sample.name, *sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(ask(port, "metrics").text)
+        for sample in family.samples
+    }
+
+
+@pytest.fixture
+def unlike(unique_name: Callable[..., str]) -> str:
+    return unique_name()
+
+
+def test_a_servers_life_as_it_is_monitored(kafka: LocalKafka, unlike: str, tmp_path: Path) -> None:
+    """From start to stop: live and ready, and what the metrics count."""
+    port = free_port()
+    with ServerProcess(unlike, kafka.bootstrap_servers, tmp_path, http_port=port) as server:
+        server.launch()
+        assert server.await_ready().http == f"http://{HOST}:{port}"
+        assert ask(port, "live").status == 200
+        ask_until(port, "ready", lambda answer: answer.status == 200)
+        with adapter.connect(server.address) as qm:
+            work(qm)
+            until(lambda: copied(qm) == 4)
+            told = metrics(port)
+            assert told["mqk_queue_depth ORDERS"] == 2
+            assert told["mqk_queue_in_flight ORDERS"] == 1
+            assert told["mqk_queue_uncommitted_puts ORDERS"] == 1
+            assert told["mqk_queue_puts_total ORDERS"] == 4
+            assert told["mqk_queue_gets_total ORDERS"] == 2
+            assert told["mqk_queue_backouts_total ORDERS"] == 1
+            assert told["mqk_commits_total"] == 1
+            assert told["mqk_backouts_total"] == 1
+            assert told["mqk_units_in_flight"] == 1
+            assert told["mqk_connections"] == 1
+            assert told["mqk_owner_state running"] == 1
+            assert told["mqk_ledger_durable_entries_total"] >= 4
+            assert told["process_open_fds"] > 0
+            the_table_shows_the_same(server)
+        a_topic_that_cannot_be_written_shows(server, kafka, port)
+        server.ask_to_end()
+        assert server.await_end(STOP_S) == 0
+
+
+def work(qm: adapter.Connection) -> None:
+    """Put 4, get 2 for good and 1 not, and leave a unit open that has put 1 and got 1."""
+    qm.define_queue("ORDERS")
+    queue = qm.queue("ORDERS")
+    for number in range(4):
+        queue.put(b"%d" % number)
+    queue.get()
+    with qm.unit():
+        queue.get()
+    with qm.unit() as returned:
+        queue.get()
+        returned.backout()
+    unit = qm.unit()
+    unit.begin()
+    queue.get(unit=unit)
+    queue.put(b"open", unit=unit)
+
+
+def the_table_shows_the_same(server: ServerProcess) -> None:
+    command = [sys.executable, "-m", "adapter.cli", "top", "--once", "--interval", "0.1", "--json"]
+    done = subprocess.run(
+        [*command, "--qmgr", server.address],
+        capture_output=True, text=True, timeout=WAIT_S, check=True,
+    )  # fmt: skip
+    told = json.loads(done.stdout)
+    assert told["queue_manager"] == server.queue_manager
+    assert set(told["movers"]) == {"stream", "events"}
+    (line,) = told["queues"]
+    assert (line["queue"], line["depth"]) == ("ORDERS", 2)
+    assert (line["in_flight"], line["uncommitted_puts"], line["waiting_gets"]) == (1, 1, 0)
+    assert line["oldest_message_age_s"] > 0
+
+
+def a_topic_that_cannot_be_written_shows(
+    server: ServerProcess, kafka: LocalKafka, port: int
+) -> None:
+    """A topic that somebody made before the queue manager did, and wrongly."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    topic = names.queue_topic(server.queue_manager, "WRONG", 0)
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(WAIT_S)
+    with adapter.connect(server.address) as qm:
+        qm.define_queue("WRONG")
+        qm.put("WRONG", b"not copied")
+
+    def shown() -> bool:
+        told = metrics(port)
+        kinds = ("mqk_mover_holding", "mqk_mover_parked_topics")
+        return any(told.get(f"{kind} stream") for kind in kinds)
+
+    until(shown)
+    assert ask(port, "live").status == 200
+
+
+def test_a_port_that_is_taken(kafka: LocalKafka, unlike: str, tmp_path: Path) -> None:
+    """Whoever chose it is told; nobody else is kept from starting."""
+    port = free_port()
+    name = unlike
+    with ServerProcess(name, kafka.bootstrap_servers, tmp_path, http_port=port) as first:
+        first.start()
+        servers, other = kafka.bootstrap_servers, f"{name}.B"
+        with ServerProcess(other, servers, tmp_path, http_port=port) as told:
+            told.launch()
+            assert told.await_end() == 1
+            assert f"{HOST}:{port} cannot be listened on" in told.sentence()
+            assert "--http-port, or 0 for none" in told.sentence()
+        with ServerProcess(other, servers, tmp_path, http_port=port, http_if_free=True) as let_be:
+            let_be.launch()
+            assert let_be.await_ready().http == ""
+            assert "not monitored" in let_be.said()
+
+
+# -- a Kafka that asks who is there
+
+PASSWORD = "of no consequence"
+LOCKED = {
+    "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:SASL_PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.proxied.plain.sasl.jaas.config": (
+        "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        f'user_qm1="{PASSWORD}" user_nobody="{PASSWORD}";'
+    ),
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+RIGHTS = (
+    (ResourceType.TOPIC, "mq.QM1.", ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "WRITE", "READ")),
+    (ResourceType.TRANSACTIONAL_ID, "mq.QM1.", ("WRITE", "DESCRIBE")),
+    (ResourceType.GROUP, "mqk-", ("DESCRIBE",)),
+)
+
+
+@contextmanager
+def locked_kafka() -> Iterator[LocalKafka]:
+    """A broker whose second listener wants a name and a password, and lets nobody do anything."""
+    port = free_port()
+    with (
+        LocalKafka(proxies={1: port}, settings=LOCKED) as kafka,
+        Proxy(*kafka.behind_proxy(1), listen_port=port),
+    ):
+        yield kafka
+
+
+def allow(kafka: LocalKafka, user: str) -> None:
+    """Allow what docs/operations/kafka.md says that a queue manager needs, and no more."""
+    wanted = [
+        AclBinding(
+            kind, prefix, ResourcePatternType.PREFIXED, f"User:{user}", "*",
+            AclOperation[operation], AclPermissionType.ALLOW,
+        )
+        for kind, prefix, operations in RIGHTS
+        for operation in operations
+    ]  # fmt: skip
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    for done in admin.create_acls(wanted).values():
+        done.result(WAIT_S)
+
+
+def options(user: str) -> dict[str, str]:
+    return {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": user,
+        "sasl.password": PASSWORD,
+    }
+
+
+def test_the_rights_that_are_documented_are_enough(tmp_path: Path) -> None:
+    page = (TOP / "docs" / "operations" / "kafka.md").read_text()
+    for kind, prefix, operations in RIGHTS:
+        name = kind.name.title().replace("_", "")
+        spelt = ", ".join(one.title().replace("_", "") for one in operations)
+        assert f"| {name} | prefixed `{prefix}` | {spelt} |" in page
+    with locked_kafka() as kafka:
+        allow(kafka, "qm1")
+        servers = kafka.proxied_bootstrap_servers
+        with ServerProcess("QM1", servers, tmp_path, options=options("qm1")) as server:
+            server.start()
+            with adapter.connect(server.address) as qm:
+                qm.define_queue("ORDERS")
+                qm.put("ORDERS", b"copied")
+                until(lambda: copied(qm) == 1)
+            server.kill()
+            server.start()
+            with adapter.connect(server.address) as qm:
+                assert qm.queue("ORDERS").depth() == 1
+        stranger = options("nobody")
+        with ServerProcess("QM1", servers, tmp_path, options=stranger) as server:
+            server.launch()
+            assert server.await_end() == 1
+            assert "TOPIC_AUTHORIZATION_FAILED" in server.sentence()
+            assert "Traceback" not in server.said()

@@ -1,0 +1,71 @@
+"""Queues whose topics cannot be written: events, and a bound on what is put to them."""
+
+from adapter.core import commands as c
+from adapter.core import dispatch
+from adapter.core.model.manager import Limits, ParkedQueue
+from adapter.core.model.message import Message
+from adapter.core.reasons import Reason
+from adapter.core.records import EventRaised
+from tests.support.core import START_MS, Client, client_on
+
+LIMIT = 1000
+HELD = ParkedQueue(0, LIMIT, "no such topic")
+
+
+def tell(client: Client, **parked: ParkedQueue) -> list[EventRaised]:
+    executed = dispatch.movers_told(client.core.qm, parked, START_MS)
+    return [one for one in executed.records if isinstance(one, EventRaised)]
+
+
+def parked_client(held: ParkedQueue = HELD) -> Client:
+    client = client_on("Q", "OTHER", limits=Limits(parked_bytes=LIMIT))
+    client.put("before")
+    tell(client, Q=held)
+    return client
+
+
+def test_puts_are_refused_when_as_much_waits_as_may() -> None:
+    client = parked_client()
+    assert client.refused(c.Put(1, [Message(body=b"x")])) is Reason.QUEUE_PARKED
+    unit = client.begin()
+    assert client.refused(c.Put(1, [Message(body=b"x")], unit)) is Reason.QUEUE_PARKED
+    client.put("elsewhere", handle=2)
+    client.put("never copied", persistence=0)
+
+
+def test_gets_and_commits_go_on() -> None:
+    client = client_on("Q", limits=Limits(parked_bytes=LIMIT))
+    client.put("before")
+    unit = client.begin()
+    client.put("in the unit", unit=unit)
+    tell(client, Q=HELD)
+    assert client.get(unit) == ["before"]
+    client.do(c.Commit(unit))
+    assert client.get() == ["in the unit"]
+
+
+def test_below_the_bound_nothing_is_refused() -> None:
+    client = parked_client(ParkedQueue(0, LIMIT - 1, "no such topic"))
+    client.put("more")
+
+
+def test_another_incarnation_is_not_concerned() -> None:
+    client = parked_client(ParkedQueue(3, LIMIT, "no such topic"))
+    client.put("more")
+    assert tell(client, Q=ParkedQueue(3, 9, "")) == []
+
+
+def test_an_event_for_each_change() -> None:
+    client = client_on("Q")
+    parked = EventRaised("queue_parked", "Q", START_MS, {"why": "no such topic"})
+    assert tell(client, Q=HELD) == [parked]
+    assert tell(client, Q=ParkedQueue(0, 2 * LIMIT, "no such topic")) == []
+    assert tell(client) == [EventRaised("queue_resumed", "Q", START_MS, {})]
+    assert tell(client) == []
+
+
+def test_a_queue_that_resumes_takes_puts_again() -> None:
+    client = parked_client()
+    tell(client)
+    client.put("again")
+    assert client.get(limit=1) == ["before"]

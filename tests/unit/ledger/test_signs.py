@@ -1,0 +1,63 @@
+"""Signs of life: whose record is the last, and what is nobody's."""
+
+import pytest
+
+from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, VERSION, encode
+from adapter.ledger.port import LedgerMismatch, Sign
+from adapter.ledger.signs import Seen, announcement, last_sign, probe
+from adapter.ledger.validity import Validity, Verdict
+
+A, B = b"a" * 16, b"b" * 16
+
+
+def seen(*values: bytes | None) -> list[Seen]:
+    """Records at the times 100, 101, ..."""
+    return [Seen(at, 100 + at, value) for at, value in enumerate(values)]
+
+
+def entry(owner: bytes, n: int, payload: bytes = b"p") -> bytes:
+    return encode(ENTRY, owner, n, payload)
+
+
+def change(owner: bytes, who: bytes = b"who") -> bytes:
+    return encode(OWNER_CHANGED, owner, 0, who)
+
+
+@pytest.mark.parametrize(
+    ("values", "sign"),
+    [
+        ([], None),
+        ([b"text of another program", None], None),
+        ([change(A)], Sign(A, 100, b"")),
+        ([entry(A, 7)], Sign(A, 100, b"p")),
+        ([change(A), entry(A, 1, b"x"), probe(B), b"text"], Sign(A, 101, b"x")),
+        ([change(A), entry(A, 1), change(B)], Sign(B, 102, b"")),
+        ([change(A), change(B), entry(B, 1, b"y"), entry(A, 1)], Sign(B, 102, b"y")),
+        ([probe(A)], None),
+        ([entry(A, 7), probe(B), entry(B, 3)], Sign(A, 100, b"p")),
+    ],
+)
+def test_the_last_sign_is_that_of_the_owner_in_force(
+    values: list[bytes | None], sign: Sign | None
+) -> None:
+    assert last_sign("t", seen(*values)) == sign
+
+
+def test_a_probe_is_void_for_every_reader() -> None:
+    validity = Validity.at(A, 3)
+    verdict, _ = validity.judge_value(probe(B))
+    assert verdict is Verdict.VOID
+    assert validity.judge_value(entry(A, 4))[0] is Verdict.VALID
+
+
+def test_what_a_later_version_wrote_is_told() -> None:
+    newer = bytes((VERSION + 1,)) + entry(A, 1)[1:]
+    with pytest.raises(LedgerMismatch, match=r"t at offset 1: .* use the newer mqk that wrote it"):
+        last_sign("t", seen(change(A), newer))
+
+
+def test_what_an_owner_announced() -> None:
+    records = seen(change(A, b"first"), b"text", entry(A, 1), change(B, b"second"), entry(B, 1))
+    assert announcement(records, A) == "first"
+    assert announcement(records, B) == "second"
+    assert announcement(records, b"c" * 16) == ""

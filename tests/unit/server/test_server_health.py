@@ -1,0 +1,59 @@
+"""What a server says of itself to those who watch it."""
+
+import asyncio
+
+from adapter.ledger.memory import MemoryLedger, MemoryLog
+from adapter.owner.clock import SystemClock
+from adapter.owner.lifecycle import State
+from adapter.server import http
+from adapter.server.server import NoMovers, Server
+
+
+class SickMovers(NoMovers):
+    """Movers that hold, or that have ended."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.end: str | None = None
+
+    def ended(self) -> str | None:
+        return self.end
+
+    @property
+    def holding(self) -> str:
+        return self.text
+
+
+def test_what_it_says_through_its_life() -> None:
+    movers = SickMovers()
+    said: list[tuple[str, bool, str]] = []
+
+    def note(server: Server) -> None:
+        health = http.ready(server)
+        said.append((health.state, health.ok, health.reason))
+
+    async def live() -> None:
+        ledger = MemoryLedger(MemoryLog("QM1 in memory"))
+        server = Server("QM1", ledger, SystemClock(), movers)
+        note(server)
+        assert server.queue_statuses() == []
+        await server.start("127.0.0.1", 0)
+        note(server)
+        movers.text = "a topic is missing"
+        note(server)
+        movers.text, movers.end = "", "out of memory"
+        note(server)
+        assert server.figures()["state"] == "running"
+        movers.end = None
+        await server.stop()
+        note(server)
+        assert server.state is State.STOPPED
+
+    asyncio.run(live())
+    assert said == [
+        ("taking over", False, http.WHY_NOT[State.TAKING_OVER]),
+        ("running", True, ""),
+        ("running", False, "a topic is missing"),
+        ("running", False, "the movers ended: out of memory"),
+        ("stopped", False, "the queue manager is stopped"),
+    ]

@@ -9,7 +9,7 @@ LOCK_VENV := .venv-lock
 FLIGHTS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo mutants bench fmt lint types constraints wheel clean
+.PHONY: help setup check test demo docs mutants bench fmt lint types constraints wheel clean
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 check: lint types ## tidy, lint, types, unit and scenario tests; no broker, under a minute
-	$(BIN)/python -m pytest --strict-outcomes -q tests/test_tidy.py $(wildcard tests/unit tests/golden tests/scenarios)
+	$(BIN)/python -m pytest --strict-outcomes -q tests/test_tidy.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 
 test: lint types ## everything, on a real Kafka
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 tests
@@ -44,6 +44,9 @@ mutants: $(STAMP) ## switch off each rule of core, one by one; exit 1 if no test
 
 bench: $(STAMP) ## throughput and latency, medians of 3; prints a table
 	$(BIN)/python -m benchmarks
+
+docs: $(STAMP) ## write docs/reference again, from the code
+	$(BIN)/python -m tests.docs.reference
 
 fmt: $(STAMP) ## format and mend what ruff can mend
 	$(BIN)/ruff check --fix-only --quiet .

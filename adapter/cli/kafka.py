@@ -18,7 +18,7 @@ def data_dir(command: options.Command) -> options.Command:
     """--data-dir: one local Kafka for each folder."""
     return click.option(
         "--data-dir", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
-        help=f"Where its data lies.  [default: {detached.default_data_dir()}]",
+        help="Where its data lies.  [default: mqk/kafka in XDG_DATA_HOME or ~/.local/share]",
     )(command)  # fmt: skip
 
 

@@ -182,7 +182,7 @@ class Mover:
         self._began_s = 0.0
         self._holding = ""
         self._parking = Parking()
-        self._refused: dict[str, str] = {}  # to be parked when the next term begins
+        self._refused: dict[str, str] = {}  # to be parked until a commit says that they are
         self._trying = ""  # the parked topic whose fault it is if something fails now
         self._catch_up: CatchUp | None = None
         self._held: dict[str, Held] = {}
@@ -337,8 +337,7 @@ class Mover:
         at = self._at = found or Progress()
         self._load = Load()
         self._cargo.incarnations = at.incarnations
-        refused, self._refused = self._refused, {}
-        for topic, why in refused.items():
+        for topic, why in self._refused.items():
             self._park(topic, why)
         self._is_written()
         return None if at.offset == NOWHERE else Position(at.offset, at.owner, at.n)
@@ -516,6 +515,7 @@ class Mover:
         turns = self._turns
         self._produce_progress(progress_format.encode(self._at), self.name)
         turns.commit()
+        self._refused.clear()
         self._counts["transactions"] += 1
         self._load = Load()
         self._is_written()
@@ -566,9 +566,9 @@ class Mover:
         if isinstance(trouble, Doubtful) and trouble.late:
             self._counts["doubtful_commits"] += 1
         trying, self._trying = self._trying, ""
-        if self._cargo.parks:
-            self._refused = dict(self._turns.refused) | ({trying: str(trouble)} if trying else {})
-        if self._refused:
+        refused = self._turns.refused | ({trying: str(trouble)} if trying else {})
+        if self._cargo.parks and refused:
+            self._refused |= refused
             return
         self._holding = str(trouble)
         log.warning(

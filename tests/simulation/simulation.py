@@ -49,6 +49,8 @@ from tests.support.core import START_MS
 NAME = "SIM"
 TOPICS = names.queue_topic(NAME, "")
 IDLE_READS_MAX = 20_000
+STEPS_MAX = 20_000
+"""Ten times what a run takes: a mover that only fails is found out."""
 RIVAL = "rival mover"
 COMMIT_FAULTS = (
     t.BEFORE_COMMIT,
@@ -147,8 +149,9 @@ class Simulation:
         self.kafka = t.Kafka(self)
         self._life = t.Life()
         self._nested = False
-        self._idle_reads = 0
+        self._idle_reads = self._steps = 0
         self._spoils_topics = self.rng.random() < 0.3
+        self._spoilt = False
         self._broken: BaseException | None = None
         self._rates = self.rng.choice([(0.004, 0.007), (0.001, 0.013), (0.008, 0.003)])
         self._seen: dict[tuple[str, int], int] = {}
@@ -179,12 +182,20 @@ class Simulation:
 
     def run(self, operations: int) -> None:
         """Do so many operations, come to rest, and see that all is as it must be."""
+        with self.installed():
+            self.work(operations)
+            self.come_to_rest()
+
+    def installed(self) -> contextlib.AbstractContextManager[object]:
+        """Let movers find the simulation's Kafka."""
+        return self.kafka.installed(lambda: self._life)
+
+    def work(self, operations: int) -> None:
+        """Do so many operations."""
         self.left = operations
-        with self.kafka.installed(lambda: self._life):
-            while self.left > 0:
-                self._mover_life()
-                self._raise_what_broke()
-            self._come_to_rest()
+        while self.left > 0:
+            self._mover_life()
+            self._raise_what_broke()
 
     def _raise_what_broke(self) -> None:
         if self._broken is not None:
@@ -259,7 +270,7 @@ class Simulation:
             owner.ledger.release()
         self._hear()
 
-    def _come_to_rest(self) -> None:
+    def come_to_rest(self) -> None:
         """End all units and look at everything; crash, and look again: no less and no more."""
         self.calm = True
         self.kafka.refusing.clear()
@@ -451,6 +462,10 @@ class Simulation:
 
     def at_step(self, step: str) -> None:
         """See transactions.Trouble."""
+        self._steps += 1
+        if self._steps > STEPS_MAX:
+            self._broken = self._broken or AssertionError("the mover does not come to rest")
+            raise t.Killed
         if step and not self.calm and self.rng.random() < 0.006:
             self.met[f"mover crash {step}"] += 1
             raise t.Killed
@@ -492,9 +507,13 @@ class Simulation:
         topics = [topic for topic in kafka.topics if topic.startswith(TOPICS)]
         if not topics or rng.random() > 0.08:
             return
-        topic = rng.choice(topics)
-        fault = rng.choice(TOPIC_FAULTS)
+        self.spoil(rng.choice(topics), rng.choice(TOPIC_FAULTS))
+
+    def spoil(self, topic: str, fault: str) -> None:
+        """Let a topic refuse, or be deleted."""
+        kafka = self.kafka
         self.met[fault] += 1
+        self._spoilt = True  # from here on units are whole only when all is caught up with
         if fault == REFUSED:
             kafka.refusing.add(topic)
             return
@@ -510,7 +529,7 @@ class Simulation:
 
     def _look_at_topics(self) -> None:
         self.auditor.copied(self._new_copies())
-        if self.kafka.is_settled() and not self._spoils_topics:
+        if self.kafka.is_settled() and not self._spoilt:
             self.auditor.units_are_whole()
 
     def _new_copies(self) -> Iterator[Copied]:

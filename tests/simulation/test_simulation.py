@@ -10,7 +10,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tests.simulation.simulation import FAULTS
+import pytest
+
+from tests.simulation.simulation import FAULTS, GONE, Simulation, topic_of
 
 TOP = Path(__file__).parents[2]
 SEEDS = (1, 300)
@@ -34,8 +36,9 @@ def said(process: subprocess.Popen[str]) -> str:
     """What a process printed when it found nothing broken."""
     try:
         output, _ = process.communicate(timeout=TIMEOUT_S)
-    finally:
+    except subprocess.TimeoutExpired:
         process.kill()
+        output, _ = process.communicate()
     assert process.returncode == 0, output
     return output
 
@@ -57,3 +60,15 @@ def test_a_seed_reproduces_a_run() -> None:
     trace = said(one)
     assert trace == said(other)
     assert trace.count("\n") > 1_000
+
+
+@pytest.mark.parametrize("seed", [23, 33])
+def test_two_topics_that_go_at_once_are_both_parked(seed: int) -> None:
+    """Each is found out in a transaction of its own: the first must not be forgotten meanwhile."""
+    simulation = Simulation(seed)
+    with simulation.installed():
+        simulation.work(200)
+        for queue in ("A", "B"):
+            simulation.spoil(topic_of(queue, 0), GONE)
+        simulation.work(200)
+        simulation.come_to_rest()

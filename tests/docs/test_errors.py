@@ -1,0 +1,50 @@
+"""docs/errors.md says of every error what happened and what to do; the glossary has every word."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from adapter.core.reasons import Reason
+from adapter.errors import REFUSALS, Error
+from tests.docs.reference import tree
+
+DOCS = Path(__file__).parents[2] / "docs"
+ROWS = [
+    [cell.strip() for cell in line.strip().strip("|").split("|")]
+    for line in (DOCS / "errors.md").read_text().splitlines()
+    if line.startswith("| `")
+]
+SAID = {row[0].strip("`"): row[1:] for row in ROWS}
+
+
+def test_nothing_is_said_twice() -> None:
+    assert len(SAID) == len(ROWS)
+
+
+@pytest.mark.parametrize("kind", tree(Error), ids=lambda kind: kind.__name__)
+def test_every_error_is_there(kind: type[Error]) -> None:
+    number, happened, to_do = SAID[kind.__name__]
+    assert number == f"{kind.reason_name} {kind.reason}"
+    assert len(happened) > 15
+    assert len(to_do) > 15
+
+
+@pytest.mark.parametrize("reason", Reason, ids=lambda reason: reason.name)
+def test_every_reason_is_there(reason: Reason) -> None:
+    error, happened, to_do = SAID[reason.name]
+    assert error == f"{REFUSALS[reason].error.__name__}"
+    assert len(happened) > 10
+    assert len(to_do) >= 10
+
+
+def test_the_glossary_has_the_words_of_the_architecture() -> None:
+    """One word, one meaning: both lists have the same words."""
+    glossary = (DOCS / "glossary.md").read_text()
+    words = re.search(
+        r"## Words\n(.*?)\n\*\*Hard", (DOCS.parent / "ARCHITECTURE.md").read_text(), re.DOTALL
+    )
+    assert words is not None
+    for word in re.findall(r"^\| ([a-z ]+) \|", words[1], re.MULTILINE):
+        if word != "word":
+            assert f"**{word}**" in glossary, word

@@ -494,7 +494,7 @@ class Simulation:
         self._nested = True
         try:
             self._mover_life()
-        except BaseException as error:  # noqa: BLE001 -- a mover would take it for an error of its own
+        except BaseException as error:  # noqa: BLE001 -- the other mover would keep it
             self._broken = self._broken or error
         finally:
             self._nested = False

@@ -53,7 +53,7 @@ class Keeping:
         self._loop.evict(self._progress.moved_n, copied.parked)
         if self._working is not None:
             return
-        if self._superfluous and copied.kept >= self._superfluous:
+        if self._superfluous and copied.kept >= self._superfluous and not copied.parked:
             self._trim()
         elif self._cut is None:
             self._cut_if_due()

@@ -24,7 +24,9 @@ from adapter.ledger.backup import Header, Raw
 from adapter.ledger.envelope import VERSION as ENVELOPE_VERSION
 from adapter.ledger.envelope import CorruptRecord, decode
 from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import LedgerError
+from adapter.ledger.snapshots import Snapshot
 from adapter.ledger.topic_copy import Restoring, Whole
 from adapter.movers import saved
 from adapter.movers.errors import Doubtful
@@ -77,7 +79,8 @@ def verify(
             found = _ledger(name, bootstrap_servers, command_config, settings)
             whole = Whole(found)
             size = whole.end - whole.first
-            report = _verify(found.topic, name, whole.records(), size, as_json)
+            snapshot = _snapshot(name, found) if whole.first else None
+            report = _verify(found.topic, name, whole.records(), size, as_json, snapshot)
         else:
             raise click.UsageError("Missing option '--bootstrap-server' or '--file'.")
     if as_json:
@@ -95,8 +98,21 @@ def verify(
         )
 
 
-def _verify(ledger: str, name: str, records: Iterable[Raw], size: int, as_json: bool) -> Report:
-    verifier = Verifier(name)
+def _snapshot(name: str, ledger: LedgerSettings) -> Snapshot | None:
+    """Return what stands for the ledger's deleted beginning."""
+    topic = names.snapshots_topic(name)
+    return KafkaSnapshots(msgspec.structs.replace(ledger, topic=topic)).newest()
+
+
+def _verify(
+    ledger: str,
+    name: str,
+    records: Iterable[Raw],
+    size: int,
+    as_json: bool,
+    snapshot: Snapshot | None = None,
+) -> Report:
+    verifier = Verifier(name, snapshot)
     with output.progress("verifying", size) as step:
         for raw in records:
             for finding in verifier.take(raw):

@@ -78,8 +78,10 @@ def show(
 
 def read(settings: LedgerSettings) -> Iterator[Shown]:
     """Read the ledger from its start to the end that it has now."""
-    validity = Validity()
+    validity: Validity | None = None
     for raw in Whole(settings).records():
+        if validity is None:
+            validity = Validity.of_trimmed(raw.value) if raw.offset else Validity()
         yield _judged(settings.topic, validity, raw.offset, raw.time_ms, raw.value)
 
 

@@ -16,8 +16,9 @@ from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.backup import Raw
 from adapter.ledger.envelope import OWNER_BYTES, NewerVersion
+from adapter.ledger.snapshots import Snapshot, covers
 from adapter.ledger.validity import Validity, Verdict
-from adapter.owner.replay import UNFIT
+from adapter.owner.replay import UNFIT, restore
 
 HARMLESS = frozenset({Verdict.DUPLICATE, Verdict.VOID})
 """What failures leave behind, and the rule that says what counts is there for."""
@@ -34,7 +35,8 @@ class Finding(Struct, frozen=True):
 class Verifier:
     """Takes a ledger's records in order, and finds what is wrong with them."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, snapshot: Snapshot | None = None) -> None:
+        """snapshot: what stands for the entries that have been deleted."""
         self.qm = QueueManager(name, bytes(OWNER_BYTES))
         self.records = self.entries = self.owners = self.anomalies = 0
         self._next = 0
@@ -42,10 +44,16 @@ class Verifier:
         self._reader = descriptor.Reader()
         self._seqs: dict[tuple[str, int], int] = {}
         self._replayable = True
+        self._snapshot = snapshot
+        if snapshot is not None:
+            restore(self.qm, snapshot, self._reader)
 
     def take(self, raw: Raw) -> list[Finding]:
         """Take the next record; what is to be said about it."""
         found: list[Finding] = []
+        if not self.records and raw.offset and self._snapshot is not None:
+            self._next = raw.offset
+            self._validity = Validity.of_trimmed(raw.value)
         if raw.offset != self._next:
             gap = f"the records from offset {self._next} on are missing: {raw.offset} comes next"
             found.append(Finding(self._next, True, gap))
@@ -66,9 +74,13 @@ class Verifier:
         if verdict is not Verdict.VALID or envelope is None:
             return [Finding(raw.offset, verdict not in HARMLESS, MEANING[verdict])]
         self.entries += 1
-        return [Finding(raw.offset, True, text) for text in self._read(envelope.payload)]
+        snapshot = self._snapshot
+        known = snapshot is not None and (
+            raw.offset <= snapshot.after.offset or covers(snapshot, envelope.owner, envelope.n)
+        )
+        return [Finding(raw.offset, True, text) for text in self._read(envelope.payload, known)]
 
-    def _read(self, payload: bytes) -> list[str]:
+    def _read(self, payload: bytes, known: bool) -> list[str]:
         try:
             records = entries.decode(payload, self._reader)
         except UnreadableError as problem:
@@ -78,7 +90,7 @@ class Verifier:
         problems = []
         for record in records:
             problems += self._numbering(record)
-            problems += self._replay(record)
+            problems += [] if known else self._replay(record)
         return problems
 
     def _replay(self, record: r.Record) -> list[str]:
@@ -102,7 +114,8 @@ class Verifier:
         problems = []
         for put in record.puts:
             wanted = self._seqs.get((put.queue, put.lane), 1)
-            if put.seq != wanted:
+            is_met = self._snapshot is None or (put.queue, put.lane) in self._seqs
+            if put.seq != wanted and is_met:
                 problems.append(
                     f"a message on {put.queue}, lane {put.lane}, has seq {put.seq}, and {wanted} "
                     "comes next"

@@ -35,6 +35,11 @@ class Snapshot(Struct):
     parts: list[bytes]
 
 
+def covers(snapshot: Snapshot, owner: bytes, n: int) -> bool:
+    """Say whether an entry behind the snapshot's position is in the snapshot all the same."""
+    return owner == snapshot.after.owner and n <= snapshot.cut_n
+
+
 class SnapshotLog(Protocol):
     """The snapshots of one queue manager. Blocking; raises LedgerUnavailable."""
 

@@ -38,6 +38,18 @@ class Validity:
         self.voided = False
 
     @classmethod
+    def of_trimmed(cls, first: bytes | None) -> Self:
+        """Begin with the first record of a log whose older records were deleted, as if it counts.
+
+        A log is trimmed up to an entry that does.
+        """
+        try:
+            envelope = decode(first)
+        except CorruptRecord:
+            return cls()
+        return cls.at(envelope.owner, envelope.n - 1) if envelope.kind == ENTRY else cls()
+
+    @classmethod
     def at(cls, owner: bytes, n: int) -> Self:
         """Resume after the valid record (owner, n)."""
         validity = cls()

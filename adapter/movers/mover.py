@@ -38,6 +38,10 @@ from adapter.topics import TopicError
 
 READ_S = 0.2
 """One wait for entries: how long a mover may be deaf to a stop. Entries wake it at once."""
+GONE = (
+    "what was on this topic cannot be written again, because the ledger has been trimmed since: "
+    "restore the topic from a copy, or delete the queue and define it anew"
+)
 MESSAGES_MAX = 4000
 BYTES_MAX = 4 * 1024 * 1024
 """When a transaction is full. A larger one copies no faster and keeps readers waiting longer."""
@@ -443,6 +447,9 @@ class Mover:
             self._copy_slice(self._catch_up)
         except TopicError as trouble:
             self._park(topic, str(trouble))
+        except LedgerMismatch as gone:
+            self._end_catch_up()
+            self._park(topic, f"{GONE}; {gone}")
         self._trying = ""
 
     def _begin_catch_up(self, topic: str) -> CatchUp:

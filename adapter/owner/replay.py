@@ -18,7 +18,7 @@ from adapter.core.rules.unit import unit_number
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Entry, Ledger, LedgerMismatch, Taken
-from adapter.ledger.snapshots import Snapshot
+from adapter.ledger.snapshots import Snapshot, covers
 from adapter.owner.storage import PageReader, Storage
 
 UNFIT = (UnreadableError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
@@ -83,13 +83,12 @@ def _replay(
     qm.entry_n = 0  # replayed messages are copied when everything before this term is
     last_n_of: dict[bytes, int] = {}
     reader = descriptor.Reader()
-    known_owner, known_n = (snapshot.after.owner, snapshot.cut_n) if snapshot else (b"", 0)
     if snapshot is not None:
-        last_n_of[known_owner] = known_n
-        _restore(qm, snapshot, reader)
+        last_n_of[snapshot.after.owner] = snapshot.cut_n
+        restore(qm, snapshot, reader)
 
     def replay(entry: Entry) -> None:
-        if entry.owner == known_owner and entry.n <= known_n:
+        if snapshot is not None and covers(snapshot, entry.owner, entry.n):
             return
         last_n_of[entry.owner] = entry.n
         try:
@@ -106,7 +105,8 @@ def _replay(
     return Replayed(qm, taken, last_n_of)
 
 
-def _restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.Reader) -> None:
+def restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.Reader) -> None:
+    """Bring an empty core to the state of a snapshot."""
     try:
         for part in snapshot.parts:
             for record in entries.decode(part, reader):

@@ -92,6 +92,30 @@ def test_a_topic_that_is_deleted_comes_back_with_all_that_the_ledger_has(
     assert movers.ended() is None
 
 
+def test_a_topic_that_is_deleted_stays_parked_once_the_ledger_is_trimmed(
+    place: MoverPlace, movers: MoverThread
+) -> None:
+    """What was on it is gone; the others do not suffer from it."""
+    place.define("A", "B")
+    place.append(place.unit(["A", "B"]))
+    movers.start()
+    copy(place, movers)
+    place.trim(figure(movers, "written"))
+    place.topics.delete([place.topic("A")])
+    for _ in range(3):
+        place.append(place.unit(["A", "B"]), place.unit(["B"]))
+        copy(place, movers)
+    place.check("B")
+    assert movers.ended() is None
+    deadline_s = time.monotonic() + WAIT_S
+    while not any("restore the topic from a copy" in one.why for one in movers.parked.values()):
+        assert time.monotonic() < deadline_s, movers.parked
+        place.append(place.unit(["B"]))
+        copy(place, movers)
+    place.check("B")
+    assert movers.ended() is None
+
+
 def test_the_others_go_on_while_a_topic_is_parked(place: MoverPlace, movers: MoverThread) -> None:
     place.define("A", "B")
     place.append(place.unit(["A", "B"]))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from adapter import Message, testing
+from adapter.cli.main import run
 from adapter.errors import StartError
 from adapter.format import names
 from adapter.ledger.kafka_reader import Source
@@ -73,12 +74,17 @@ def drain(manager: TestQueueManager, count: int) -> list[bytes]:
 
 
 def test_a_backlog_is_got_in_order_through_crashes(
-    manager: tuple[TestQueueManager, LedgerSettings],
+    manager: tuple[TestQueueManager, LedgerSettings], capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, ledger = manager
     fill(one)
     with Source(ledger) as source:
         until(lambda: source.bounds()[0] > 0)
+    whole = [one.name, "--bootstrap-server", ledger.bootstrap_servers]
+    assert run(["ledger", "verify", *whole]) == 0
+    assert run(["ledger", "show", *whole, "--limit", "3"]) == 0
+    assert "no anomalies" in (shown := capsys.readouterr().out)
+    assert "void" not in shown
     got: list[bytes] = []
     for _ in range(3):
         one.crash()

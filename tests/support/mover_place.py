@@ -105,6 +105,10 @@ class MoverPlace:
             assert self._durable.wait_for(lambda: self._durable_n >= self._n, WAIT_S)
         return self.end(self.settings.ledger.topic) - 1
 
+    def trim(self, before: int) -> None:
+        """As an owner does that has written a snapshot."""
+        self._ledger.trim(before)
+
     def define(self, *queues: str, incarnation: int = 0) -> None:
         self.append(*(r.QueueDefined(queue, incarnation, {}) for queue in queues))
 

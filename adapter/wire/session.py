@@ -93,11 +93,11 @@ class ServerSession:
 
     def _hello(self, hello: frames.Hello, received: Received) -> None:
         if not frames.common_version(hello):
-            newer = "client" if hello.version > frames.PROTOCOL_VERSION else "queue manager"
+            older = "queue manager" if hello.version > frames.PROTOCOL_VERSION else "client"
             ours = frames.versions_text(frames.OLDEST_VERSION, frames.PROTOCOL_VERSION)
             text = (
                 f"the client speaks {frames.versions_text(hello.oldest, hello.version)}, this "
-                f"queue manager {ours}: the {newer} is the newer one"
+                f"queue manager {ours}: install a newer release of the {older}"
             )
             self._refuse(received, Reason.PROTOCOL_VERSION_ERROR, text)
         elif hello.queue_manager not in ("", self._queue_manager):

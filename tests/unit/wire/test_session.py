@@ -60,10 +60,10 @@ def test_another_version_of_the_protocol(version: int) -> None:
     received = session.receive(frames.encode(frames.Hello(version=version)) + REQUESTS)
     assert reason(received) is Reason.PROTOCOL_VERSION_ERROR
     assert received.goodbye is not None
-    newer = "client" if version > 1 else "queue manager"
+    older = "queue manager" if version > 1 else "client"
     assert received.goodbye.detail == (
         f"the client speaks version {version}, this queue manager version 1: "
-        f"the {newer} is the newer one"
+        f"install a newer release of the {older}"
     )
     assert received.operations == []
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 import adapter
 from adapter.localkafka import LocalKafka
-from benchmarks import raw
+from benchmarks import raw, scale
 from benchmarks.clients import Task, Work
 from benchmarks.stack import queue_manager, run_clients
 
@@ -87,10 +87,13 @@ def measure(bootstrap: str) -> list[Row]:
         rate_raw = raw.produce_then_consume_per_second(bootstrap, f"raw-pc-{run}", MESSAGES)
         rows["PC"].runs.append(rate_raw)
         show(rows, f"after run {run + 1} of {RUNS}")
-    return finished(rows)
+    depths = scale.measure(bootstrap)
+    for one in depths:
+        print(f"  {one}", file=sys.stderr)
+    return finished(rows, depths)
 
 
-def finished(rows: dict[str, Row]) -> list[Row]:
+def finished(rows: dict[str, Row], depths: list[scale.Figures]) -> list[Row]:
     """Write the results and return the rows."""
     machine = {
         "cores": os.cpu_count(),
@@ -111,7 +114,8 @@ def finished(rows: dict[str, Row]) -> list[Row]:
         }
         for key, row in rows.items()
     }
-    RESULTS.write_text(json.dumps({"machine": machine, "figures": figures}, indent=2) + "\n")
+    told = {"machine": machine, "figures": figures, "scale": msgspec.to_builtins(depths)}
+    RESULTS.write_text(json.dumps(told, indent=2) + "\n")
     return list(rows.values())
 
 

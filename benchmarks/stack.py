@@ -29,7 +29,7 @@ class Running:
             [sys.executable, "-m", "adapter.server.main"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=None,
+            stderr=subprocess.DEVNULL,
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import deque
@@ -18,6 +19,7 @@ from adapter.ledger.kafka_reader import (
     wrong_settings,
 )
 from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
+from adapter.ledger.port import LedgerUnavailable
 from adapter.ledger.snapshots import KEPT, Collector, Snapshot, frame
 
 POLL_S = 0.1
@@ -48,8 +50,10 @@ class KafkaSnapshots:
         self._check(reports, len(records))
         self._starts.append(offset_of(reports[0][1]))
         if len(self._starts) > KEPT:
-            self._starts.popleft()
-            delete_before(self._settings, self._starts[0])
+            # What cannot be deleted now goes with the next: this snapshot is written all the same.
+            with contextlib.suppress(LedgerUnavailable):
+                delete_before(self._settings, self._starts[-KEPT])
+                self._starts = deque(list(self._starts)[-KEPT:])
 
     def newest(self) -> Snapshot | None:
         """See the port."""

@@ -42,6 +42,9 @@ demo: $(STAMP) ## 336,776 real flights through transactional queues; FLIGHTS=N f
 mutants: $(STAMP) ## switch off each rule of core, one by one; exit 1 if no test turns red
 	$(BIN)/python -m tests.mutation
 
+soak: $(STAMP) ## hundreds of kills of the queue manager and of brokers; KILLS=N for fewer
+	$(BIN)/python -m tests.soak $(if $(KILLS),--kills $(KILLS))
+
 bench: $(STAMP) ## throughput and latency, medians of 3; prints a table
 	$(BIN)/python -m benchmarks
 

@@ -1,0 +1,1 @@
+"""A long run of what tests/acceptance runs shortly: `python -m tests.soak`, from the top."""

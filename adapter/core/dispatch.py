@@ -198,6 +198,7 @@ def page_loaded(
         if following is not None:
             qm.want_page(PageNeeded(needed.queue, *following, 0, needed.field))
             return executed
+        qm.wake(queue)
     else:
         _apply(qm, executed, pages.load(qm, queue, needed.lane, page, now_ms))
     for request in pages.unpark(qm, queue):

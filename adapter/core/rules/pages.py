@@ -11,13 +11,15 @@ import heapq
 
 from msgspec import Struct
 
-from adapter.core.commands import Request
-from adapter.core.model.connection import Connection
+from adapter.core.commands import Browse, Get, Request
+from adapter.core.model.connection import Connection, Handle
 from adapter.core.model.lane import PageNeeded, bucket_of
-from adapter.core.model.manager import QueueManager
+from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.message import Message, Stored
 from adapter.core.model.queue import Queue
+from adapter.core.reasons import Reason
 from adapter.core.records import MessagesDiscarded, Record, Taken
+from adapter.core.results import Refused
 
 LOOK_AGAIN_MS = 1_000
 """After a page of expired messages was asked for, in case it did not come."""
@@ -65,6 +67,29 @@ def forget(qm: QueueManager, connection: Connection) -> None:
             queue.parked = [one for one in queue.parked if one not in ours]
             for request in ours:
                 _runs_no_more(qm, request)
+
+
+def handle_closed(qm: QueueManager, connection: Connection, handle: Handle) -> list[Reply]:
+    """Refuse the parked requests of a handle that is closed: nothing else keeps its queue."""
+    queue, replies = handle.queue, []
+    for request in list(queue.parked):
+        command = request.command
+        if request.connection != connection.number or not isinstance(command, (Browse, Get)):
+            continue
+        if command.handle == handle.number:
+            queue.parked.remove(request)
+            _runs_no_more(qm, request)
+            replies.append(_refused(qm, request, queue.name))
+    return replies
+
+
+def _refused(qm: QueueManager, request: Request, name: str) -> Reply:
+    text = "the handle was closed before the message had been read from its topic"
+    refused = Refused(Reason.HANDLE_NOT_OPEN, name, text)
+    session = qm.sessions.get(qm.connections[request.connection].session)
+    if request.number and session is not None:
+        session.record(request.number, refused)
+    return Reply(request.connection, request.request, refused, qm.entry_n)
 
 
 def unpark(qm: QueueManager, queue: Queue) -> list[Request]:

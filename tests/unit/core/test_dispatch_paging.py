@@ -6,7 +6,8 @@ import pytest
 
 from adapter.core import commands as c
 from adapter.core.model.manager import Limits
-from adapter.core.results import Messages, Result
+from adapter.core.reasons import Reason
+from adapter.core.results import Messages, Refused, Result
 from tests.support.core import Client, Core, client_on
 
 SMALL = Limits(window_messages=4)
@@ -127,6 +128,54 @@ def test_a_request_that_waits_for_a_page_goes_with_its_connection() -> None:
     assert isinstance(answer, Messages)
     assert answer.messages[0].message.body == b"0", "nobody got it before"
     assert core.queue().depth == 29
+
+
+def test_a_get_that_waits_for_an_index_is_served_when_it_is_complete() -> None:
+    client = paged()
+    asked = client.send(c.Get(1, wait_ms=-1, correlation_id=IDS[0]))
+    unit = client.begin()
+    for number in range(30):
+        client.put(f"{number:02}", unit=unit, correlation_id=IDS[1])
+    client.do(c.Commit(unit))
+    client.put("fits", correlation_id=IDS[0])
+    answer = client.answer(asked)
+    assert isinstance(answer, Messages), "nothing else wakes it"
+    assert answer.messages[0].message.body == b"fits"
+
+
+def waiting_for_a_page() -> tuple[Client, int]:
+    """A client whose get waits for a page that does not come yet."""
+    client = paged()
+    for number in range(30):
+        client.put(str(number))
+    core = client.core
+    core.crash_with_snapshot()
+    core.reads_pages = False
+    back = core.connect()
+    back.open()
+    return back, back.send(c.Get(1))
+
+
+def test_a_close_answers_what_waits_for_a_page() -> None:
+    client, asked = waiting_for_a_page()
+    core = client.core
+    client.do(c.Close(1))
+    answer = client.answer(asked)
+    assert isinstance(answer, Refused)
+    assert answer.reason == Reason.HANDLE_NOT_OPEN
+    client.lose()
+    core.reads_pages = True
+    core.advance(0)
+    assert core.queue().depth == 30, "and its page does no harm"
+
+
+def test_a_queue_is_deleted_when_what_waited_for_its_pages_was_answered() -> None:
+    client, asked = waiting_for_a_page()
+    client.do(c.Close(1))
+    client.do(c.DeleteQueue("Q", True))
+    assert isinstance(client.answer(asked), Refused)
+    assert client.session in client.core.qm.sessions
+    assert client.core.qm.sessions[client.session].running == set()
 
 
 class Twin:

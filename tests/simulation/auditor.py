@@ -14,11 +14,13 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
-from tests.simulation.world import Answer, LaneKey, Listing, Op, World
+from tests.simulation.world import PERHAPS, Answer, LaneKey, Listing, Op, World
 
 TRACELESS = frozenset({"open", "close", "begin", "browse", "ask", "status"})
 """A crash just before or just after one of these leaves the same."""
-UNANSWERED = frozenset({"lose", "tick"})
+UNANSWERED = frozenset({"lose", "tick", "expire", "wake"})
+Gone = Iterable[tuple[str, str]]
+"""(queue, body) of what was discarded because its time was over."""
 
 
 class Copied(NamedTuple):
@@ -32,6 +34,13 @@ class Copied(NamedTuple):
     size: int
     queue_index: int
     queue_size: int
+
+
+def fits(expected: Answer | None, answer: Answer) -> bool:
+    """Whether this is what a line expects."""
+    if expected == PERHAPS:
+        return answer in (("state", "committed"), ("state", "backed out"))
+    return expected == answer
 
 
 class Line:
@@ -67,14 +76,14 @@ class Line:
             while self.certain.ever.get(body, -1) < count and self.between:
                 self.certain.apply(self.between.popleft()[1])
 
-    def after(self, crashed: bool, now_ms: int) -> Iterable[World]:
+    def after(self, crashed: bool, now_ms: int, gone: Gone) -> Iterable[World]:
         """What a crash or a doubt may have left; ends this line."""
         world = self.certain
         last = ""
         while True:
             if last not in TRACELESS:
                 left = world.copy()
-                left.recover(crashed, now_ms)
+                left.recover(crashed, now_ms, gone)
                 yield left
             if not self.between:
                 return
@@ -116,6 +125,9 @@ class Auditor:
         self._note(index, op)
         for line in self.lines:
             line.decide(index, op)
+        if op.gone:
+            self.lines = [line for line in self.lines if not line.newest.is_contradicted]
+            assert self.lines, f"{op} discards what is not there, or whose time is not over"
         return index
 
     def answered(self, index: int, answer: Answer) -> None:
@@ -124,7 +136,7 @@ class Auditor:
         self._note(index, "answered", answer)
         possible = [line.expected.pop(index, (None, index)) for line in self.lines]
         pairs = list(zip(self.lines, possible, strict=True))
-        fitting = [(line, after) for line, (expected, after) in pairs if expected == answer]
+        fitting = [(line, after) for line, (expected, after) in pairs if fits(expected, answer)]
         self.lines = [line for line, _ in fitting]
         assert self.lines, f"{op} was answered {answer}, possible is {possible}"
         in_unit = op.unit and op.kind in ("begin", "put", "get") and not op.number
@@ -137,16 +149,18 @@ class Auditor:
             for line, after in fitting:
                 line.need(after)
 
-    def recovered(self, crashed: bool, now_ms: int, listing: Listing) -> None:
+    def recovered(self, crashed: bool, now_ms: int, listing: Listing, gone: Gone = ()) -> None:
         """After a crash or a doubt this is what a browse shows: a beginning has happened."""
         self._note("a crash left" if crashed else "a doubt left", listing)
-        left = [world for line in self.lines for world in line.after(crashed, now_ms)]
+        left = [world for line in self.lines for world in line.after(crashed, now_ms, gone)]
         fitting: list[World] = []
         for world in left:
-            if world.adopt(listing) and not any(world.is_like(other) for other in fitting):
+            if world.is_contradicted or not world.adopt(listing, now_ms):
+                continue
+            if not any(world.is_like(other) for other in fitting):
                 fitting.append(world)
         what = "a crash" if crashed else "a doubt"
-        possible = [world.listing() for world in left]
+        possible = [world.listing(now_ms) for world in left]
         assert fitting, f"after {what} there is {listing}, possible is {possible}"
         self.ops.clear()
         self.lines = [Line(world) for world in fitting]
@@ -198,7 +212,15 @@ class Auditor:
         torn = {unit: met for unit, met in self._units.items() if met}
         assert not torn, f"the topics hold parts of units: {torn}"
 
-    def at_rest(self, listing: Listing, absent: Container[tuple[str, int]] = ()) -> None:
+    def nothing_is_over(self, now_ms: int) -> None:
+        """Enough time has passed: what has expired is gone."""
+        before = self.lines
+        self.lines = [line for line in before if not line.newest.over(now_ms)]
+        assert self.lines, f"time is over, and there still is {before[0].newest.over(now_ms)}"
+
+    def at_rest(
+        self, listing: Listing, now_ms: int = 0, absent: Container[tuple[str, int]] = ()
+    ) -> None:
         """All is answered, copied and settled, and this is what a browse shows.
 
         absent: queues and incarnations whose topics went; nothing was to be written there since.
@@ -207,7 +229,7 @@ class Auditor:
             waiting = {op.index for gets in line.newest.waiting.values() for op in gets}
             silent = [op for index, op in self.ops.items() if index not in waiting]
             assert not silent, f"never answered: {silent}"
-        possible = [line.newest.listing() for line in self.lines]
+        possible = [line.newest.listing(now_ms) for line in self.lines]
         assert listing in possible, f"at rest there is {listing}, possible is {possible}"
         self.units_are_whole()
         for line in self.lines:

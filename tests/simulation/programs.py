@@ -75,7 +75,8 @@ class Program:
         """By number, until the queue manager is told that the outcome was seen."""
         self.heard: list[int] = []
         """Of those, whose outcome is known here."""
-        self.asked: dict[int, tuple[int, Op]] = {}
+        self.asked: dict[int, Op] = {}
+        """By request, what was decided, and is not answered yet."""
         self.units: dict[str, bytes] = {}
         self.asks_about: list[tuple[str, bytes]] = []
         self.places: dict[str, list[tuple[str, tuple[int, int, int]]]] = {}

@@ -14,21 +14,27 @@ import contextlib
 import itertools
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from unittest import mock
 
 from adapter.core import commands as c
+from adapter.core.model.manager import Limits
+from adapter.core.model.message import Delivered
 from adapter.core.results import Messages, Refused, Result, Resumed
 from adapter.format import descriptor, names
 from adapter.ledger.memory import FAULTS as APPEND_FAULTS
-from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader
 from adapter.ledger.port import Entry, LedgerReader, Position
 from adapter.movers.errors import Fenced
 from adapter.movers.mover import Mover
 from adapter.movers.settings import MoverSettings
 from adapter.movers.stream import Stream
+from adapter.owner import keeping, snapshots
+from adapter.owner.storage import Storage
 from adapter.topics import TopicSettings
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Auditor, Copied
+from tests.simulation.faults import COMMIT_FAULTS, REFUSED, RIVAL, TOPIC_FAULTS
 from tests.simulation.programs import (
     HANDLES,
     MODES,
@@ -42,68 +48,30 @@ from tests.simulation.programs import (
     is_numbered,
     told,
 )
-from tests.simulation.world import LaneKey, Listing, Op
-from tests.support.by_hand import ByHand
-from tests.support.core import START_MS
+from tests.simulation.steps import Steps
+from tests.simulation.storage import (
+    PART_BYTES,
+    Faults,
+    Log,
+    Owner,
+    Pages,
+    Snapshots,
+    copied,
+)
+from tests.simulation.world import Listing, Op
+from tests.support.core import START_MS, Client
 
 NAME = "SIM"
 TOPICS = names.queue_topic(NAME, "")
 IDLE_READS_MAX = 20_000
 STEPS_MAX = 20_000
 """Ten times what a run takes: a mover that only fails is found out."""
-RIVAL = "rival mover"
-COMMIT_FAULTS = (
-    t.BEFORE_COMMIT,
-    t.AFTER_COMMIT,
-    t.LOST,
-    t.UNANSWERED,
-    t.LATE,
-    t.TWICE,
-    t.HANGING,
-    RIVAL,
-)
-CRASHES = (
-    "crash at rest",
-    "crash before an append",
-    "crash with entries in flight",
-    "crash while taking over",
-)
-MOVER_CRASHES = (
-    "mover crash while it begins",
-    "mover crash between transactions",
-    "mover crash in a transaction",
-)
-REFUSED = "topic refuses"
-GONE = "topic gone"
-TOPIC_FAULTS = (REFUSED, GONE)
-OTHER_FAULTS = ("connection lost", "session taken over", "outcome asked again")
-FAULTS = (
-    *filter(None, APPEND_FAULTS),
-    *CRASHES,
-    *COMMIT_FAULTS,
-    *MOVER_CRASHES,
-    *TOPIC_FAULTS,
-    *OTHER_FAULTS,
-)
-"""All that goes wrong here, by name; a run of all seeds in which one never did proves nothing.
-
-To be added with what they break: snapshot interrupted, trim interrupted.
-"""
-
-
-class Log(MemoryLog):
-    """A ledger's log that says which faults were met."""
-
-    def __init__(self, clock_ms: Callable[[], int], met: Counter[str]) -> None:
-        super().__init__("simulated", clock_ms)
-        self._met = met
-
-    def next_fault(self) -> str:
-        """See MemoryLog."""
-        fault = super().next_fault()
-        if fault:
-            self._met[fault] += 1
-        return fault
+WINDOWS = (1, 3, 8, 30)
+"""Messages of each lane in memory."""
+SNAPSHOT_ENTRIES = (8, 25, 60)
+TICKS_MAX = 200
+OVER_MS = 200_000
+"""After so long all that can expire is gone, wherever it was."""
 
 
 class Reader:
@@ -135,22 +103,33 @@ class Reader:
         """See LedgerReader."""
 
 
-class Simulation:
+class Simulation(Steps):
     """Programs, an owner, a mover, what goes wrong, and an auditor."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, loses_topics: bool | None = None) -> None:
         self.rng = random.Random(seed)
         self.met: Counter[str] = Counter()
+        self._faults = Faults(self.rng, self.met)
         self.left = 0
         self.calm = False
         self.auditor = Auditor()
-        self.owner = ByHand(log=Log(lambda: self.now_ms, self.met))
-        self.programs = Programs(self.rng)
+        self._spoils_topics = self.rng.random() < 0.3
+        loses = self._spoils_topics and self.rng.random() < 0.5
+        self._loses_topics = loses if loses_topics is None else loses_topics
+        """Whether topics go: then all is in memory and in the ledger, for nobody else has it."""
         self.kafka = t.Kafka(self)
+        self._mover: Mover | None = None
+        self._undecided: dict[tuple[int, int], tuple[Program, Op]] = {}
+        """By connection and request, what waits for a page."""
+        self._gone_unheard: list[tuple[str, str]] | None = None
+        """While nobody may be told what is discarded: that."""
+        self._bodies: dict[tuple[str, int, int, int], str] = {}
+        """By queue, incarnation, lane and seq, what was put there last."""
+        self.owner = self._make_owner()
+        self.programs = Programs(self.rng)
         self._life = t.Life()
         self._nested = False
         self._idle_reads = self._steps = 0
-        self._spoils_topics = self.rng.random() < 0.3
         self._spoilt = False
         self._broken: BaseException | None = None
         self._rates = self.rng.choice([(0.004, 0.007), (0.001, 0.013), (0.008, 0.003)])
@@ -172,10 +151,22 @@ class Simulation:
             self._open_all(program)
         self.owner.held = True
 
+    def _make_owner(self) -> Owner:
+        log = Log(lambda: self.now_ms, self.met, self._faults)
+        entries = self.rng.choice(SNAPSHOT_ENTRIES)
+        storage = Storage(
+            snapshots=Snapshots(self._faults),
+            pages=Pages(NAME, self.kafka, self.rng),
+            copied=self._copied,
+            snapshot_entries=1_000_000 if self._loses_topics else entries,
+        )
+        most = 1_000 if self._loses_topics else self.rng.choice(WINDOWS)
+        return Owner(Limits(window_messages=most), log, storage)
+
     @property
     def now_ms(self) -> int:
         """The owner's time."""
-        owner: ByHand | None = getattr(self, "owner", None)
+        owner: Owner | None = getattr(self, "owner", None)
         return owner.now_ms if owner else START_MS
 
     # -- the run
@@ -187,8 +178,16 @@ class Simulation:
             self.come_to_rest()
 
     def installed(self) -> contextlib.AbstractContextManager[object]:
-        """Let movers find the simulation's Kafka."""
-        return self.kafka.installed(lambda: self._life)
+        """Let movers find the simulation's Kafka, and let housekeeping be silent."""
+        stack = contextlib.ExitStack()
+        stack.enter_context(self.kafka.installed(lambda: self._life))
+        for module, name, stand_in in (
+            (snapshots, "PART_BYTES", PART_BYTES),
+            (snapshots, "log", t.Silence()),
+            (keeping, "log", t.Silence()),
+        ):
+            stack.enter_context(mock.patch.object(module, name, stand_in))
+        return stack
 
     def work(self, operations: int) -> None:
         """Do so many operations."""
@@ -224,6 +223,7 @@ class Simulation:
         """Let programs work while a mover waits; whether it is to stop when nothing is left."""
         if self._broken is not None or self.calm:
             return True
+        self._mover = mover
         for _ in range(self.rng.randint(1, 40)):
             if self.left <= 0:
                 return True
@@ -268,11 +268,12 @@ class Simulation:
             owner.ledger.pump()
         elif roll > 0.97:
             owner.ledger.release()
+        self._keep_house()
         self._hear()
 
     def come_to_rest(self) -> None:
         """End all units and look at everything; crash, and look again: no less and no more."""
-        self.calm = True
+        self.calm = self._faults.still = True
         self.kafka.refusing.clear()
         self._settle()
         for program in self.people:
@@ -284,6 +285,15 @@ class Simulation:
         self._check_at_rest()
         self._crash()
         self._check_at_rest()
+        self.owner.now_ms += OVER_MS
+        for _ in range(TICKS_MAX):  # a tick asks for a page of what has expired, and looks again
+            self._tick()
+            self._settle()
+            due_ms = self.owner.qm.next_tick_ms()
+            if due_ms is None:
+                break
+            self.owner.now_ms = max(due_ms, self.now_ms)
+        self.auditor.nothing_is_over(self.now_ms)
 
     def _check_at_rest(self) -> None:
         self._settle()
@@ -291,13 +301,14 @@ class Simulation:
         self._raise_what_broke()
         self._look_at_topics()
         absent = {at for at in self._gone if topic_of(*at) not in self.kafka.topics}
-        self.auditor.at_rest(self._listing(), absent)
+        assert not self._undecided, f"never decided: {list(self._undecided.values())}"
+        self.auditor.at_rest(self._listing(), self.now_ms, absent)
 
     def _settle(self) -> None:
         """Let appends go well, and everything be answered."""
         self.owner.log.disarm()
         self.owner.ledger.release()
-        self.owner.settle()
+        self._page_to_the_end()
         self._hear()
 
     # -- programs
@@ -320,10 +331,16 @@ class Simulation:
         if is_numbered(op):
             op.number = op.number or client.issued + 1
             program.unanswered[op.number] = sent
-        index = self.auditor.decided(op)
         request = client._requests + 1
-        program.asked[request] = (index, op)
         client.send(sent.command, op.number)
+        queue = self.owner.qm.queues.get(op.queue)
+        if queue and any(
+            (one.connection, one.request) == (client.number, request) for one in queue.parked
+        ):
+            self._undecided[client.number, request] = program, op
+            return
+        program.asked[request] = op
+        self._done(op)
 
     def _hear(self) -> None:
         """Pass on what was answered; recover if the ledger is in doubt."""
@@ -342,8 +359,8 @@ class Simulation:
             self._recovered(crashed=False)
 
     def _answered(self, program: Program, request: int, result: Result) -> None:
-        index, op = program.asked.pop(request)
-        self.auditor.answered(index, told(op, result))
+        op = program.asked.pop(request)
+        self.auditor.answered(op.index, told(op, result))
         if op.kind == "browse" and isinstance(result, Messages):
             program.places[op.queue] = [
                 (one.message.body.decode(), (one.lane, one.seq, one.n)) for one in result.messages
@@ -365,17 +382,20 @@ class Simulation:
         """Lose one connection, or take its session over from another; the owner lives on."""
         is_lost = self.rng.random() < 0.5
         self.met["connection lost" if is_lost else "session taken over"] += 1
-        self.auditor.decided(Op(program.name, "lose", self.now_ms))
+        lose = Op(program.name, "lose", self.now_ms)
         if is_lost:
             program.client.lose()
-        self._reconnect(program)
+            self._done(lose)
+        self._reconnect(program, None if is_lost else lose)
 
-    def _reconnect(self, program: Program) -> None:
+    def _reconnect(self, program: Program, lose: Op | None = None) -> None:
         """Come back on a new connection, and send what was not answered, or not seen, again."""
         old = program.client
         self.met["outcome asked again"] += len(program.heard)
         self._by_connection.pop(old.number, None)
         program.forget_connection()
+        for at in [at for at in self._undecided if at[0] == old.number]:
+            del self._undecided[at]
         program.heard.clear()
         program.client = client = self.owner.connect()
         self._by_connection[client.number] = program
@@ -383,6 +403,8 @@ class Simulation:
         unanswered = sorted(program.unanswered.items())
         numbers = [number for number, _ in unanswered]
         resumed = client.send(c.SessionResume(old.session, numbers, old.issued))
+        if lose is not None:
+            self._done(lose)
         self._open_all(program)
         for _, sent in unanswered:
             self._send(program, Sent(again(sent.op, self.now_ms), sent.command))
@@ -390,8 +412,8 @@ class Simulation:
 
     def _tick(self) -> None:
         """Let the owner look at the time."""
-        self.auditor.decided(Op("", "tick", self.now_ms))
         self.owner.advance(0)
+        self._done(Op("", "tick", self.now_ms))
 
     # -- the owner's faults
 
@@ -425,38 +447,51 @@ class Simulation:
         self.owner.ledger.close()
         owner_id = b"dies" + next(self._owner_ids).to_bytes(12, "big")
         with contextlib.suppress(t.Killed):
-            MemoryLedger(self.owner.log).take_over(owner_id, "dies", replay)
+            newest = self.owner.kept.snapshots.newest()
+            after = newest.after if newest else None
+            MemoryLedger(self.owner.log).take_over(owner_id, "dies", replay, after)
 
     def _recovered(self, crashed: bool) -> None:
         """After the owner went: see what is left, and ask again for what was not answered."""
         self.owner.sent.clear()
         self.owner.answers.clear()
         self._by_connection.clear()
+        self._undecided.clear()
         self.owner.log.disarm()
+        self._gone_unheard = gone = []
         self.owner.advance(0)
-        self.auditor.recovered(crashed, self.now_ms, self._listing())
+        listing = self._listing()
+        gone += self._gone_by(self.owner.took())
+        self._gone_unheard = None
+        self.auditor.recovered(crashed, self.now_ms, listing, gone)
         for program in self.people:
             self._reconnect(program)
 
     def _listing(self) -> Listing:
         """What a browse of each queue shows, by a client of its own, once all is durable."""
         client = self.owner.connect()
-        asked: dict[str, int] = {}
+        self.owner.log.disarm()
+        found: Listing = {}
         for queue in QUEUES:
             client.send(c.Open(HANDLES[queue], queue, MODES))
-            asked[queue] = client.send(c.Browse(HANDLES[queue], limit=10_000))
-        self.owner.log.disarm()
-        self.owner.settle()
-        found = {}
-        for queue, request in asked.items():
-            result = client.answer(request)
-            if isinstance(result, Messages):
-                found[queue] = [(m.message.body.decode(), m.backout_count) for m in result.messages]
-            else:
-                assert queue == PASSING, (queue, result)
-                assert isinstance(result, Refused), result
+            shown: list[Delivered] = []
+            while (result := self._browsed(client, queue)).messages:
+                shown += result.messages
+            if queue in self.owner.qm.queues:
+                found[queue] = [(one.message.body.decode(), one.backout_count) for one in shown]
         client.lose()
         return found
+
+    def _browsed(self, client: Client, queue: str) -> Messages:
+        """Browse on."""
+        request = client.send(c.Browse(HANDLES[queue], limit=10_000))
+        self._page_to_the_end()
+        result = client.answer(request)
+        if isinstance(result, Messages):
+            return result
+        assert queue == PASSING, (queue, result)
+        assert isinstance(result, Refused), result
+        return Messages([])
 
     # -- the mover's faults
 
@@ -504,10 +539,15 @@ class Simulation:
         rng, kafka = self.rng, self.kafka
         if kafka.refusing and rng.random() < 0.3:
             kafka.refusing.clear()
-        topics = [topic for topic in kafka.topics if topic.startswith(TOPICS)]
+        topics = [
+            topic
+            for topic, parts in kafka.topics.items()
+            if topic.startswith(TOPICS) and any(part.stable for part in parts)
+        ]
         if not topics or rng.random() > 0.08:
             return
-        self.spoil(rng.choice(topics), rng.choice(TOPIC_FAULTS))
+        faults = TOPIC_FAULTS if self._loses_topics else (REFUSED,)
+        self.spoil(rng.choice(topics), rng.choice(faults))
 
     def spoil(self, topic: str, fault: str) -> None:
         """Let a topic refuse, or be deleted."""
@@ -547,19 +587,3 @@ class Simulation:
 def topic_of(queue: str, incarnation: int) -> str:
     """Name a queue's topic."""
     return names.queue_topic(NAME, queue, incarnation)
-
-
-def copied(lane: LaneKey, record: t.Record, reader: descriptor.Reader) -> Copied:
-    """Read a copy, as a reader of the topic does."""
-    header = dict(record.headers)[descriptor.HEADER]
-    message, at = reader.read(header, record.value or b"")
-    return Copied(
-        lane,
-        message.body.decode(),
-        at.seq,
-        at.unit.hex(),
-        at.unit_index,
-        at.unit_size,
-        at.queue_unit_index,
-        at.queue_unit_size,
-    )

@@ -183,3 +183,36 @@ def test_a_copy_that_never_comes(story: Story) -> None:
     story.put("a")
     with pytest.raises(AssertionError, match="the topics lack"):
         story.auditor.at_rest({"Q": [("a", 0)]})
+
+
+def story_of_expiry(story: Story) -> None:
+    message = Message("a", 0, True, NOW_MS)
+    story.do("put", PUT, queue="Q", messages=(message,))
+
+
+def test_a_message_that_is_not_discarded_though_its_time_is_over(story: Story) -> None:
+    story_of_expiry(story)
+    story.auditor.nothing_is_over(NOW_MS - 1)
+    with pytest.raises(AssertionError, match="time is over"):
+        story.auditor.nothing_is_over(NOW_MS)
+
+
+@pytest.mark.parametrize("body", ["b", "c"], ids=["its time is not over", "not there"])
+def test_a_message_that_is_discarded_for_no_reason(story: Story, body: str) -> None:
+    story_of_expiry(story)
+    story.put("b")
+    good, bad = Op("", "tick", NOW_MS), Op("", "tick", NOW_MS)
+    good.gone, bad.gone = (("Q", "a"),), (("Q", body),)
+    story.auditor.decided(good)
+    story.auditor.nothing_is_over(NOW_MS)
+    with pytest.raises(AssertionError, match="discards what is not there"):
+        story.auditor.decided(bad)
+
+
+def test_a_waiting_get_is_served_when_its_page_has_come(story: Story) -> None:
+    waiting = story.decide("get", queue="Q", wait_ms=-1)
+    put = Op("ann", "put", NOW_MS, queue="Q", messages=(Message("a", 0, True),))
+    put.stuck = frozenset({waiting})
+    story.auditor.answered(story.auditor.decided(put), PUT)
+    story.auditor.decided(Op("", "wake", NOW_MS, queue="Q"))
+    story.auditor.answered(waiting, ("got", [("a", 0)]))

@@ -19,6 +19,7 @@ DONE: Answer = ("done",)
 GONE: Answer = ("gone",)
 PUT: Answer = ("put",)
 WAITS: Answer = ("waits",)
+PERHAPS: Answer = ("state", "committed or backed out")
 START = (-99, 0)
 PRIORITIES = 10
 
@@ -63,6 +64,7 @@ class Op:
         "client",
         "correlation",
         "flag",
+        "gone",
         "group",
         "index",
         "kind",
@@ -72,6 +74,7 @@ class Op:
         "number",
         "place",
         "queue",
+        "stuck",
         "unit",
         "wait_ms",
     )
@@ -95,6 +98,10 @@ class Op:
         wait_ms: int = 0,
     ) -> None:
         self.index = 0
+        self.gone: tuple[tuple[str, str], ...] = ()
+        """(queue, body) of what was discarded by it because its time was over."""
+        self.stuck: frozenset[int] = frozenset()
+        """Indexes of the waiting gets that are not looked at yet, nor those that came after."""
         self.client = client
         self.kind = kind
         self.now_ms = now_ms
@@ -152,10 +159,13 @@ class Queue:
         queue.held = self.held
         return queue
 
-    def sweep(self, now_ms: int) -> None:
-        """Discard the messages whose time is over."""
-        if any(item[2].is_over(now_ms) for item in self.items):
-            self.items = [item for item in self.items if not item[2].is_over(now_ms)]
+    def discard(self, body: str, now_ms: int) -> bool:
+        """Discard a message whose time is over; whether it could be."""
+        for at, item in enumerate(self.items):
+            if item[2].body == body:
+                del self.items[at]
+                return item[2].is_over(now_ms)
+        return False
 
 
 class World:
@@ -168,6 +178,9 @@ class World:
         """(client, queue) -> where its browse stands."""
         self.units: dict[str, Unit] = {}
         self.committed: dict[str, str] = {}
+        self.perhaps: set[str] = set()
+        """Units that were committed and left nothing in the ledger, before a crash: a snapshot may
+        have remembered them."""
         self.done: dict[tuple[str, int], tuple[Answer, str]] = {}
         self.stored: list[tuple[LaneKey, str]] = []
         """Every persistent message that was ever committed, in that order."""
@@ -179,6 +192,8 @@ class World:
         self.served: dict[int, Answer] = {}
         """The answers that waiting gets were given, by the get's index, until somebody takes it."""
         self.order = 0
+        self.is_contradicted = False
+        """Whether something was discarded that was not there, or whose time was not over."""
 
     def copy(self) -> World:
         """Return a world that goes its own way from here."""
@@ -188,6 +203,7 @@ class World:
         world.open = dict(self.open)
         world.units = dict(self.units)
         world.committed = dict(self.committed)
+        world.perhaps = set(self.perhaps)
         world.done = dict(self.done)
         world.stored = list(self.stored)
         world.ever = dict(self.ever)
@@ -215,20 +231,37 @@ class World:
             return self.done[key][0]
         answer, left = DO[op.kind](self, op)
         if answer is WAITS:
+            self._discard(op.gone, op.now_ms)
             self.waiting.setdefault(op.queue, []).append(op)
             return None
         if op.number:
             self.done[key] = answer, left
         if self.woken:
-            self._serve(op.now_ms)
+            self._serve(op)
+        if op.gone:
+            self._discard(op.gone, op.now_ms)
         return answer
 
-    def _serve(self, now_ms: int) -> None:
+    def _discard(self, gone: Iterable[tuple[str, str]], now_ms: int) -> None:
+        for name, body in gone:
+            queue = self.queues.get(name)
+            if queue is None or not queue.discard(body, now_ms):
+                self.is_contradicted = True
+
+    def _serve(self, by: Op) -> None:
         """Give waiting gets what there is now, in the order of their arrival."""
         for name in self.woken:
-            while any(self._try(name, op, now_ms) for op in self.waiting.get(name, ())):
+            while self._serve_one(name, by):
                 pass
         self.woken.clear()
+
+    def _serve_one(self, name: str, by: Op) -> bool:
+        for op in self.waiting.get(name, ()):
+            if op.index in by.stuck:
+                return False
+            if self._try(name, op, by.now_ms):
+                return True
+        return False
 
     def _try(self, name: str, op: Op, now_ms: int) -> bool:
         taken = self._choose(self.queues[name], op, now_ms)
@@ -336,7 +369,7 @@ class World:
         return answer, NOTHING
 
     def _choose(self, queue: Queue, op: Op, now_ms: int) -> list[Item]:
-        """Take what a get is given; what it meets whose time is over goes too."""
+        """Take what a get is given."""
         taken: list[Item] = []
         gone: set[int] = set()
         for at, item in enumerate(queue.items):
@@ -345,11 +378,12 @@ class World:
                 continue
             if not op.place and not op.fits(message):
                 continue
+            if message.is_over(now_ms):
+                continue
             gone.add(at)
-            if not message.is_over(now_ms):
-                taken.append(item)
-                if len(taken) == op.limit:
-                    break
+            taken.append(item)
+            if len(taken) == op.limit:
+                break
         if gone:
             queue.items = [item for at, item in enumerate(queue.items) if at not in gone]
         return taken
@@ -400,6 +434,8 @@ class World:
 
     def ask(self, op: Op) -> tuple[Answer, str]:
         state = "in flight" if op.unit in self.units else "backed out"
+        if op.unit in self.perhaps:
+            return PERHAPS, NOTHING
         return ("state", "committed" if op.unit in self.committed else state), NOTHING
 
     def status(self, op: Op) -> tuple[Answer, str]:
@@ -414,9 +450,15 @@ class World:
         return ("status", depth, len(queue.uncommitted), queue.held, waiting, counts), NOTHING
 
     def tick(self, op: Op) -> tuple[Answer, str]:
-        for queue in self.queues.values():
-            queue.sweep(op.now_ms)
         self._end_waits(lambda get: 0 < get.wait_ms <= op.now_ms - get.now_ms)
+        return DONE, NOTHING
+
+    def expire(self, _op: Op) -> tuple[Answer, str]:
+        return DONE, NOTHING
+
+    def wake(self, op: Op) -> tuple[Answer, str]:
+        """Those that were stuck are looked at."""
+        self.woken.add(op.queue)
         return DONE, NOTHING
 
     def store(self, name: str, message: Message) -> None:
@@ -443,7 +485,7 @@ class World:
         for name, _ in unit.gets:
             self.queues[name].held -= 1
 
-    def recover(self, crashed: bool, now_ms: int) -> None:
+    def recover(self, crashed: bool, now_ms: int, gone: Iterable[tuple[str, str]] = ()) -> None:
         """End every unit; a crash also takes what is not in the ledger. Then time is looked at."""
         for unit in self.units.values():
             self._let_go(unit)
@@ -455,20 +497,26 @@ class World:
         self.woken.clear()
         kept = (HARD,) if crashed else (HARD, SOFT)
         self.done = {key: done for key, done in self.done.items() if done[1] in kept}
+        self.perhaps |= {unit for unit, left in self.committed.items() if left not in kept}
         self.committed = {unit: left for unit, left in self.committed.items() if left in kept}
         for queue in self.queues.values():
             if crashed:
                 queue.items = [item for item in queue.items if item[2].hard]
-            queue.sweep(now_ms)
+        self._discard(gone, now_ms)
 
-    def listing(self) -> Listing:
+    def listing(self, now_ms: int = 0) -> Listing:
         """What a browse of each queue must show."""
         return {
-            name: [(item[2].body, item[3]) for item in queue.items]
+            name: [(item[2].body, item[3]) for item in queue.items if not item[2].is_over(now_ms)]
             for name, queue in self.queues.items()
         }
 
-    def adopt(self, listing: Listing) -> bool:
+    def over(self, now_ms: int) -> list[Message]:
+        """What is available though its time is over."""
+        messages = [item[2] for queue in self.queues.values() for item in queue.items]
+        return [message for message in messages if message.is_over(now_ms)]
+
+    def adopt(self, listing: Listing, now_ms: int = 0) -> bool:
         """Whether a browse after a doubt may show this, and if so believe its soft counts.
 
         A non-persistent message may have been handed out and returned after the last thing that the
@@ -478,9 +526,11 @@ class World:
             return False
         for name, queue in self.queues.items():
             shown = listing[name]
-            if [item[2].body for item in queue.items] != [body for body, _ in shown]:
+            there = [at for at, item in enumerate(queue.items) if not item[2].is_over(now_ms)]
+            if [queue.items[at][2].body for at in there] != [body for body, _ in shown]:
                 return False
-            for at, (item, (_, count)) in enumerate(zip(queue.items, shown, strict=True)):
+            for at, (_, count) in zip(there, shown, strict=True):
+                item = queue.items[at]
                 if count == item[3]:
                     continue
                 if count < item[3] or item[2].hard:
@@ -506,6 +556,8 @@ DO: dict[str, Callable[[World, Op], tuple[Answer, str]]] = {
     "ask": World.ask,
     "status": World.status,
     "tick": World.tick,
+    "expire": World.expire,
+    "wake": World.wake,
 }
 
 

@@ -19,6 +19,7 @@ from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerUnavailable
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import carry_over, take_over
+from adapter.owner.storage import Storage
 from tests.support.core import Core
 
 
@@ -38,8 +39,15 @@ class ByHand(Core):
 
     loop: OwnerLoop
 
-    def __init__(self, limits: Limits | None = None, log: MemoryLog | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        log: MemoryLog | None = None,
+        storage: Storage | None = None,
+    ) -> None:
         self.log = log or MemoryLog(clock_ms=lambda: self.now_ms)
+        self.storage = storage
+        self.clock = ClockOf(self)
         self.held = False
         self.doubts: list[str] = []
         self.sent: list[tuple[int, list[Reply]]] = []
@@ -60,7 +68,7 @@ class ByHand(Core):
         self.ledger = MemoryLedger(self.log, pumped=True)
         self.ledger.on_durable = self._durable
         self.ledger.on_doubt = self._doubt
-        replayed = take_over("QM1", owner_id, "by hand", self.ledger, self._limits)
+        replayed = take_over("QM1", owner_id, "by hand", self.ledger, self._limits, self.storage)
         if old is not None:
             last_n = replayed.last_n_of.get(self.owner_id, 0)
             self.void = self.loop.end(last_n)
@@ -68,7 +76,11 @@ class ByHand(Core):
         self.qm, self.owner_id = replayed.qm, owner_id
         dispatch.restarted(self.qm, self.now_ms)
         self._turns.clear()
-        self.loop = OwnerLoop(self.qm, self.ledger, ClockOf(self), self)
+        self.loop = self.new_loop()
+
+    def new_loop(self) -> OwnerLoop:
+        """Make the loop of a term."""
+        return OwnerLoop(self.qm, self.ledger, self.clock, self)
 
     def crash(self) -> None:
         """End without a word, and start again."""

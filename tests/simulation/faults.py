@@ -1,0 +1,44 @@
+"""What goes wrong in the simulation, by name."""
+
+from __future__ import annotations
+
+from adapter.ledger.memory import FAULTS as APPEND_FAULTS
+from tests.simulation import transactions as t
+from tests.simulation.storage import STORAGE_FAULTS
+
+RIVAL = "rival mover"
+COMMIT_FAULTS = (
+    t.BEFORE_COMMIT,
+    t.AFTER_COMMIT,
+    t.LOST,
+    t.UNANSWERED,
+    t.LATE,
+    t.TWICE,
+    t.HANGING,
+    RIVAL,
+)
+CRASHES = (
+    "crash at rest",
+    "crash before an append",
+    "crash with entries in flight",
+    "crash while taking over",
+)
+MOVER_CRASHES = (
+    "mover crash while it begins",
+    "mover crash between transactions",
+    "mover crash in a transaction",
+)
+REFUSED = "topic refuses"
+GONE = "topic gone"
+TOPIC_FAULTS = (REFUSED, GONE)
+OTHER_FAULTS = ("connection lost", "session taken over", "outcome asked again")
+FAULTS = (
+    *filter(None, APPEND_FAULTS),
+    *CRASHES,
+    *COMMIT_FAULTS,
+    *MOVER_CRASHES,
+    *TOPIC_FAULTS,
+    *OTHER_FAULTS,
+    *STORAGE_FAULTS,
+)
+"""All that goes wrong here, by name; a run of all seeds in which one never did proves nothing."""

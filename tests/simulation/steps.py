@@ -1,0 +1,190 @@
+"""From what a step of the owner caused to what the auditor is told, and pages that come one day.
+
+A request that waits for a page is decided when the page has come: only then does the auditor hear
+of it. What nobody is answered is said too: which messages were discarded because their time was
+over, and which waiting gets cannot be looked at before a page comes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterable
+
+from adapter.core.dispatch import Executed
+from adapter.core.model.lane import PageNeeded
+from adapter.core.model.manager import Reply
+from adapter.core.records import MessagesDiscarded, UnitCommitted
+from adapter.core.results import Messages
+from adapter.core.rules.get import candidates
+from adapter.movers.mover import Mover
+from adapter.owner.storage import Copied, PagesUnavailableError
+from adapter.server.server import copied
+from tests.simulation.auditor import Auditor
+from tests.simulation.programs import Program
+from tests.simulation.storage import PAGE_LATE, Faults, Movers, Owner
+from tests.simulation.world import Op
+
+PAGES_MAX = 20_000
+
+
+class Steps:
+    """An owner whose steps an auditor is told of."""
+
+    rng: random.Random
+    owner: Owner
+    auditor: Auditor
+    _faults: Faults
+    _loses_topics: bool
+    _mover: Mover | None
+    _by_connection: dict[int, Program]
+    _undecided: dict[tuple[int, int], tuple[Program, Op]]
+    _gone_unheard: list[tuple[str, str]] | None
+    _bodies: dict[tuple[str, int, int, int], str]
+
+    @property
+    def now_ms(self) -> int:
+        """The owner's time."""
+        return self.owner.now_ms
+
+    def _copied(self) -> Copied:
+        return copied(Movers(self._mover)) if self._mover else Copied()
+
+    def _keep_house(self) -> None:
+        """Let go of what is copied, write a snapshot, trim the ledger, read pages: some of it."""
+        rng, owner = self.rng, self.owner
+        if rng.random() < 0.2 and not self._loses_topics:
+            owner.keeping.sweep()
+            if rng.random() < 0.5:
+                owner.keeping.go_on()
+        while owner.wanted and rng.random() < 0.6:
+            self._page_on(rng.choice(list(owner.wanted)))
+
+    def _page_on(self, key: tuple[str, int, str]) -> None:
+        """Read a page that is wanted, or deliver what was read."""
+        wanted = self.owner.wanted[key]
+        if wanted.page is not None:
+            self._deliver(key)
+            return
+        if self._faults.meets(PAGE_LATE):
+            return
+        needed = wanted.needed
+        with contextlib.suppress(PagesUnavailableError):
+            wanted.page = self.owner.kept.pages.read(
+                needed.queue, wanted.incarnation, needed.lane, needed.seq, wanted.count
+            )
+
+    def _deliver(self, key: tuple[str, int, str]) -> None:
+        """Give the owner a page; tell the auditor what is decided by it."""
+        owner = self.owner
+        wanted = owner.wanted.pop(key)
+        assert wanted.page is not None, "it has been read"
+        queue = owner.qm.queues.get(key[0])
+        parked = [(one.connection, one.request) for one in queue.parked] if queue else []
+        is_waited_for = bool(queue and queue.waiters)
+        owner.loop.page(wanted.needed, wanted.incarnation, wanted.page)
+        executed = owner.took()
+        gone = self._gone_by(executed)
+        if gone:
+            self._tell(Op("", "expire", self.now_ms), gone)
+        still = {(one.connection, one.request) for one in queue.parked} if queue else set()
+        decided = self._now_decided(
+            [at for at in parked if at not in still and at in self._undecided]
+        )
+        self._see_batches(executed)
+        for op in decided:
+            self.auditor.decided(op)
+        if is_waited_for:
+            self._tell(Op("", "wake", self.now_ms, queue=key[0]))
+
+    def _tell(self, op: Op, gone: Iterable[tuple[str, str]] = ()) -> None:
+        """Tell the auditor of an operation that nobody is answered."""
+        op.gone = tuple(gone)
+        if self._gone_unheard is not None:
+            self._gone_unheard += op.gone
+            return
+        op.stuck = self._stuck()
+        self.auditor.decided(op)
+
+    def _done(self, op: Op) -> None:
+        """Tell the auditor of what has just been done, and of what was refused because of it."""
+        executed = self.owner.took()
+        replies = [(one.connection, one.request) for step in executed for one in step.replies]
+        refused = self._now_decided([at for at in replies if at in self._undecided])
+        self._see_batches(executed)
+        self._tell(op, self._gone_by(executed))
+        for one in refused:
+            self.auditor.decided(one)
+
+    def _now_decided(self, places: list[tuple[int, int]]) -> list[Op]:
+        """Note that what waited for a page has been decided."""
+        decided = []
+        for at in places:
+            program, op = self._undecided.pop(at)
+            op.now_ms = self.now_ms
+            program.asked[at[1]] = op
+            decided.append(op)
+        return decided
+
+    def _gone_by(self, executed: list[Executed]) -> list[tuple[str, str]]:
+        """Say which messages were discarded because their time was over; note what was put."""
+        gone: list[tuple[str, str]] = []
+        queues, bodies = self.owner.qm.queues, self._bodies
+        for record in (record for step in executed for record in step.records):
+            if isinstance(record, UnitCommitted):
+                for put in record.puts:
+                    if not put.n:
+                        at = put.queue, queues[put.queue].incarnation, put.lane, put.seq
+                        bodies[at] = put.message.body.decode()
+            elif isinstance(record, MessagesDiscarded) and record.cause == "expired":
+                for number, place in enumerate(record.places):
+                    if place.n:
+                        body = record.taken[number].message.body.decode()
+                    else:
+                        incarnation = queues[place.queue].incarnation
+                        body = bodies[place.queue, incarnation, place.lane, place.seq]
+                    gone.append((place.queue, body))
+        return gone
+
+    def _see_batches(self, executed: list[Executed]) -> None:
+        """A batch may end at what is not in memory: then so much was asked for."""
+        for reply in (reply for step in executed for reply in step.replies):
+            self._see_batch(reply)
+
+    def _see_batch(self, reply: Reply) -> None:
+        program = self._by_connection.get(reply.connection)
+        op = program.asked.get(reply.request) if program else None
+        if op is None or op.limit == 1 or not isinstance(reply.result, Messages):
+            return
+        queue = self.owner.qm.queues[op.queue]
+        if 0 < len(reply.result.messages) < op.limit and queue.paged_count:
+            op.limit = len(reply.result.messages)
+
+    def _stuck(self) -> frozenset[int]:
+        """Waiting gets that need a page before anybody can say whether they are served."""
+        stuck = set()
+        for queue in self.owner.qm.queues.values():
+            if not queue.waiters or not queue.paged_count:
+                continue
+            for waiter in queue.waiters:
+                try:
+                    for stored in candidates(queue, waiter.command):
+                        if not 0 < stored.message.expires_at_ms <= self.now_ms:
+                            break
+                except PageNeeded:
+                    request = waiter.request
+                    program = self._by_connection.get(request.connection)
+                    if program and request.request in program.asked:
+                        stuck.add(program.asked[request.request].index)
+        return frozenset(stuck)
+
+    def _page_to_the_end(self) -> None:
+        """Let everything be written, and all pages come that are wanted, in some order."""
+        owner = self.owner
+        owner.settle()
+        for _ in range(PAGES_MAX):
+            if not owner.wanted:
+                owner.settle()
+                return
+            self._page_on(self.rng.choice(list(owner.wanted)))
+        raise AssertionError(f"pages are wanted for ever: {list(owner.wanted)}")

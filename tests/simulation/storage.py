@@ -1,0 +1,273 @@
+"""What a simulated queue manager keeps elsewhere: pages, snapshots, and a ledger that is trimmed.
+
+The production parts, but for threads: what is slow is done when the simulation says so, a page may
+be read long before it is delivered, and writing and trimming may fail half-way.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, cast
+
+from adapter.core import dispatch
+from adapter.core.model.lane import PageNeeded
+from adapter.core.model.manager import Limits, QueueManager
+from adapter.core.rules.pages import Paged
+from adapter.format import descriptor, names
+from adapter.ledger.memory import MemoryLog
+from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
+from adapter.ledger.snapshots import MemorySnapshots, Snapshot
+from adapter.movers.mover import Mover
+from adapter.movers.parking import Held
+from adapter.owner.keeping import Keeping
+from adapter.owner.loop import OwnerLoop
+from adapter.owner.storage import Page, PagesUnavailableError, Storage
+from adapter.server.server import STREAM, NoMovers
+from tests.simulation import transactions as t
+from tests.simulation.auditor import Copied
+from tests.simulation.world import LaneKey
+from tests.support.by_hand import ByHand
+
+PAGE_LATE = "page late"
+SNAPSHOT_INTERRUPTED = "snapshot interrupted"
+TRIM_INTERRUPTED = "trim interrupted"
+STORAGE_FAULTS = (PAGE_LATE, SNAPSHOT_INTERRUPTED, TRIM_INTERRUPTED)
+PART_BYTES = 700
+"""Of a snapshot: so that it has several parts, between which it may end."""
+INTERRUPTED = 0.25
+
+
+class Faults:
+    """Whether what an owner keeps elsewhere fails now. still: nothing does any more."""
+
+    def __init__(self, rng: random.Random, met: Counter[str]) -> None:
+        self.rng = rng
+        self.still = False
+        self._met = met
+
+    def meets(self, fault: str) -> bool:
+        """Draw whether a fault is met, and count it."""
+        is_met = not self.still and self.rng.random() < INTERRUPTED
+        if is_met:
+            self._met[fault] += 1
+        return is_met
+
+
+class Log(MemoryLog):
+    """A ledger's log that says which faults were met, and may fail to be trimmed."""
+
+    def __init__(self, clock_ms: Callable[[], int], met: Counter[str], faults: Faults) -> None:
+        super().__init__("simulated", clock_ms)
+        self._met = met
+        self._faults = faults
+
+    def next_fault(self) -> str:
+        """See MemoryLog."""
+        fault = super().next_fault()
+        if fault:
+            self._met[fault] += 1
+        return fault
+
+    def trim(self, before: int) -> None:
+        """See MemoryLog; interrupted, some of it may have been done, or all."""
+        if self._faults.meets(TRIM_INTERRUPTED):
+            super().trim(self._faults.rng.randint(self.first, before))
+            raise LedgerUnavailable("a request to trim was not answered")
+        super().trim(before)
+
+
+class Snapshots(MemorySnapshots):
+    """Snapshots of which some are written in part."""
+
+    def __init__(self, faults: Faults) -> None:
+        super().__init__()
+        self._faults = faults
+
+    def write(self, snapshot: Snapshot) -> None:
+        """See MemorySnapshots."""
+        if self._faults.meets(SNAPSHOT_INTERRUPTED):
+            self.interrupt_after = self._faults.rng.randrange(len(snapshot.parts))
+            super().write(snapshot)
+            raise LedgerUnavailable("a snapshot was not written to its end")
+        super().write(snapshot)
+
+
+class Pages:
+    """Reads pages from the simulated topics, as a reader of committed records does."""
+
+    def __init__(self, queue_manager: str, kafka: t.Kafka, rng: random.Random) -> None:
+        self._queue_manager = queue_manager
+        self._kafka = kafka
+        self._rng = rng
+        self._found: dict[t.Partition, tuple[int, list[t.Record]]] = {}
+        self._descriptors = descriptor.Reader()
+
+    def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
+        """See PageReader; mostly fewer messages than were asked for."""
+        topic = names.queue_topic(self._queue_manager, queue, incarnation)
+        partitions = self._kafka.topics.get(topic)
+        records = self._committed(partitions[lane]) if partitions else []
+        end = seq - 1 + self._rng.randint(1, count)
+        page = [self._paged(record) for record in records[seq - 1 : end]]
+        if not page:
+            raise PagesUnavailableError(f"{topic}[{lane}] has {len(records)} messages, not {seq}")
+        assert page[0].seq == seq, (page[0].seq, seq)
+        return Page(page[-1].seq, page)
+
+    def close(self) -> None:
+        """See PageReader."""
+
+    def _committed(self, partition: t.Partition) -> list[t.Record]:
+        start, records = self._found.get(partition, (0, []))
+        end = partition.stable
+        if end > start:
+            records += [record for _, record in partition.committed(start)]
+            self._found[partition] = end, records
+        return records
+
+    def _paged(self, record: t.Record) -> Paged:
+        header = dict(record.headers)[descriptor.HEADER]
+        message, at = self._descriptors.read(header, record.value or b"")
+        return Paged(
+            seq=at.seq,
+            message=message,
+            unit=at.unit,
+            unit_index=at.unit_index,
+            unit_size=at.unit_size,
+            queue_unit_index=at.queue_unit_index,
+            queue_unit_size=at.queue_unit_size,
+        )
+
+
+class Wanted:
+    """A page that was asked for, and when it has been read, what was."""
+
+    __slots__ = ("count", "incarnation", "needed", "page")
+
+    def __init__(self, needed: PageNeeded, incarnation: int, count: int) -> None:
+        self.needed = needed
+        self.incarnation = incarnation
+        self.count = count
+        self.page: Page | None = None
+
+
+class Movers(NoMovers):
+    """One mover, as a server sees its movers."""
+
+    def __init__(self, mover: Mover) -> None:
+        self._mover = mover
+
+    @property
+    def parked(self) -> dict[str, Held]:
+        """See adapter.server.server.Movers."""
+        return self._mover.parked
+
+    def statistics(self) -> dict[str, dict[str, int]]:
+        """See adapter.server.server.Movers."""
+        return {STREAM: self._mover.statistics()}
+
+
+class Ended:
+    """Stands for work in another thread, which has ended."""
+
+    def __init__(self, failure: LedgerError | None = None) -> None:
+        self._failure = failure
+
+    def cancelled(self) -> bool:
+        """See asyncio.Future."""
+        return False
+
+    def exception(self) -> LedgerError | None:
+        """See asyncio.Future."""
+        return self._failure
+
+
+class Housekeeping(Keeping):
+    """Keeping whose slow work is done when go_on() is called, if ever."""
+
+    def __init__(self, storage: Storage, ledger: Ledger, loop: OwnerLoop) -> None:
+        super().__init__(storage, ledger, loop)
+        self._left: tuple[Callable[[], None], Callable[[], None]] | None = None
+
+    def go_on(self) -> None:
+        """Do what is to be done, and hear that it has ended."""
+        if self._left is None:
+            return
+        (work, done), self._left = self._left, None
+        failure = None
+        try:
+            work()
+        except LedgerError as error:
+            failure = error
+        self._worked(done, cast("Any", Ended(failure)))
+
+    def _work(self, work: Callable[[], None], done: Callable[[], None]) -> None:
+        self._working = cast("Any", Ended())
+        self._left = work, done
+
+
+class Watched(OwnerLoop):
+    """An owner's loop that says what each step caused, when it does."""
+
+    steps: list[dispatch.Executed]
+
+    def _take(self, executed: dispatch.Executed) -> None:
+        self.steps.append(executed)
+        super()._take(executed)
+
+
+class Owner(ByHand):
+    """An owner by hand that keeps messages on topics, and snapshots beside its ledger."""
+
+    loop: Watched
+    keeping: Housekeeping
+
+    def __init__(self, limits: Limits, log: MemoryLog, storage: Storage) -> None:
+        self.steps: list[dispatch.Executed] = []
+        self.wanted: dict[tuple[str, int, str], Wanted] = {}
+        self.kept = storage
+        super().__init__(limits, log, storage)
+
+    def take_over(self, old: QueueManager | None = None) -> None:
+        """See ByHand. What the housekeeping of a process that lives on had begun, it ends."""
+        if old is not None:
+            self.keeping.go_on()
+        super().take_over(old)
+
+    def new_loop(self) -> OwnerLoop:
+        """See ByHand."""
+        loop = Watched(self.qm, self.ledger, self.clock, self)
+        loop.steps = self.steps
+        self.steps.clear()
+        self.wanted.clear()
+        self.keeping = Housekeeping(self.kept, self.ledger, loop)
+        return loop
+
+    def took(self) -> list[dispatch.Executed]:
+        """What was done since this was asked for last."""
+        steps = list(self.steps)
+        self.steps.clear()
+        return steps
+
+    def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
+        """Keep the wish; one of the same lane is not read twice at a time, as in Paging."""
+        key = (needed.queue, needed.lane, needed.field)
+        self.wanted.setdefault(key, Wanted(needed, incarnation, count))
+
+
+def copied(lane: LaneKey, record: t.Record, reader: descriptor.Reader) -> Copied:
+    """Read a copy, as a reader of the topic does."""
+    header = dict(record.headers)[descriptor.HEADER]
+    message, at = reader.read(header, record.value or b"")
+    return Copied(
+        lane,
+        message.body.decode(),
+        at.seq,
+        at.unit.hex(),
+        at.unit_index,
+        at.unit_size,
+        at.queue_unit_index,
+        at.queue_unit_size,
+    )

@@ -44,6 +44,7 @@ def said(process: subprocess.Popen[str]) -> str:
     return output
 
 
+@pytest.mark.timeout(2 * TIMEOUT_S)
 def test_no_seed_is_broken_and_every_fault_is_met() -> None:
     first, last = SEEDS
     middle = (first + last) // 2

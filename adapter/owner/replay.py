@@ -17,9 +17,9 @@ from adapter.core.results import Messages, Refused, Result
 from adapter.core.rules.unit import unit_number
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
-from adapter.ledger.port import Entry, Ledger, LedgerMismatch, Taken
+from adapter.ledger.port import Entry, Ledger, LedgerMismatch, LedgerUnavailable, Taken
 from adapter.ledger.snapshots import Snapshot, covers
-from adapter.owner.storage import PageReader, Storage
+from adapter.owner.storage import PageReader, PagesUnavailableError, Storage
 
 UNFIT = (UnreadableError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
 """What reading or applying an entry raises that was written by another release, or by a bug."""
@@ -67,7 +67,11 @@ def _complete(qm: QueueManager, pages: PageReader) -> None:
             del qm.absent[session, number]  # its client has seen it since
             continue
         taken = absent.taken
-        found = pages.read(taken.queue, absent.incarnation, taken.lane, taken.seq, 1)
+        try:
+            found = pages.read(taken.queue, absent.incarnation, taken.lane, taken.seq, 1)
+        except PagesUnavailableError as error:
+            text = f"an outcome that a client may ask for cannot be completed: {error}"
+            raise LedgerUnavailable(text) from error
         dispatch.outcome_loaded(qm, session, number, found.messages[0])
 
 

@@ -56,6 +56,16 @@ class Lane:
     def __len__(self) -> int:
         return len(self.available) + self.paged.total
 
+    def add(self, stored: Stored) -> None:
+        """Make a message available at its place."""
+        self.available.add(stored)
+        self.weight += len(stored.message.body)
+
+    def remove(self, stored: Stored) -> None:
+        """Take a message out of what is available."""
+        self.available.remove(stored)
+        self.weight -= len(stored.message.body)
+
     def page_out(self, stored: Stored) -> None:
         """Forget a message's content; the caller has taken it out of available."""
         seq = stored.place[1]
@@ -71,6 +81,13 @@ class Lane:
         self.paged.remove(seq)
         self.forget_end(seq, bucket_of(expires_at_ms))
         return self.counts.pop(seq, 0)
+
+    def forget_paged(self, kept: list[int]) -> int:
+        """Forget what is paged out but for these; returns how many are gone."""
+        before, self.paged = self.paged.total, _ranges(kept)
+        self.counts = {seq: count for seq, count in self.counts.items() if seq in self.paged}
+        self.ends = {}
+        return before - self.paged.total
 
     def forget_end(self, seq: int, bucket: int) -> None:
         """Forget when a message will have expired."""
@@ -134,3 +151,10 @@ class Lane:
 def bucket_of(expires_at_ms: int) -> int:
     """Round the end of a message up to its bucket's."""
     return -(-expires_at_ms // EXPIRY_BUCKET_MS) * EXPIRY_BUCKET_MS
+
+
+def _ranges(numbers: list[int]) -> Ranges:
+    ranges = Ranges()
+    for number in numbers:
+        ranges.add(number)
+    return ranges

@@ -117,10 +117,6 @@ class Queue:
             self._withdraw(stored)
         return stored
 
-    def is_here(self, lane: int, seq: int) -> bool:
-        """Whether a persistent message is on the queue, in memory or not."""
-        return (-lane, seq, 0) in self.stored or seq in self.lanes[lane].paged
-
     @property
     def weight(self) -> int:
         """How many bytes of available bodies are in memory."""
@@ -227,10 +223,7 @@ class Queue:
         lane = self.lanes[-stored.place[0]]
         stored.backout_count = lane.page_in(stored.place[1], stored.message.expires_at_ms)
         self.stored[stored.place] = stored
-        lane.available.add(stored)
-        lane.weight += len(stored.message.body)
-        for field, index in self._index.items():
-            _index_add(index, getattr(stored.message, field), stored)
+        self._show(lane, stored)
 
     def count_backout(self, place: Place, entry_n: int) -> None:
         """Raise the backout count of a message, in memory or not."""
@@ -255,10 +248,8 @@ class Queue:
                 del self.stored[stored.place]
                 self._withdraw(stored)
         for lane in self.lanes:
-            for seq in [seq for seq in lane.paged if (-lane.number, seq, 0) not in places]:
-                lane.page_in(seq)
-                self.available_count -= 1
-            lane.ends = {}
+            left = [place[1] for place in places if -place[0] == lane.number]
+            self.available_count -= lane.forget_paged([seq for seq in left if seq in lane.paged])
         self._count_again(places)
 
     def _count_again(self, places: dict[Place, int]) -> None:
@@ -273,20 +264,20 @@ class Queue:
         self.depth_by_priority = counts
 
     def _offer(self, stored: Stored) -> None:
-        lane = self.lanes[-stored.place[0]]
-        lane.available.add(stored)
-        lane.weight += len(stored.message.body)
+        self._show(self.lanes[-stored.place[0]], stored)
         self.available_count += 1
         self.depth_by_priority[stored.message.priority] += 1
         if stored.place[2]:
             self.soft_by_priority[stored.message.priority] += 1
+
+    def _show(self, lane: Lane, stored: Stored) -> None:
+        """Let a message be found, in order and by its ids."""
+        lane.add(stored)
         for field, index in self._index.items():
             _index_add(index, getattr(stored.message, field), stored)
 
     def _withdraw(self, stored: Stored) -> None:
-        lane = self.lanes[-stored.place[0]]
-        lane.available.remove(stored)
-        lane.weight -= len(stored.message.body)
+        self.lanes[-stored.place[0]].remove(stored)
         self.available_count -= 1
         self.depth_by_priority[stored.message.priority] -= 1
         if stored.place[2]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
 
@@ -36,23 +36,17 @@ class Ranges:
 
     def add(self, number: int) -> None:
         """Add one integer, joining the ranges it touches."""
+        self.add_span(number, number)
+
+    def add_span(self, low: int, high: int) -> None:
+        """Add the integers from low to high, joining the ranges they touch."""
         lows, highs = self._lows, self._highs
-        at = bisect_right(lows, number)
-        if at and number <= highs[at - 1]:
-            return
-        self.total += 1
-        joins_left = at > 0 and highs[at - 1] == number - 1
-        joins_right = at < len(lows) and lows[at] == number + 1
-        if joins_left and joins_right:
-            highs[at - 1] = highs.pop(at)
-            lows.pop(at)
-        elif joins_left:
-            highs[at - 1] = number
-        elif joins_right:
-            lows[at] = number
-        else:
-            lows.insert(at, number)
-            highs.insert(at, number)
+        at, end = bisect_left(highs, low - 1), bisect_right(lows, high + 1)
+        if at < end:
+            low, high = min(low, lows[at]), max(high, highs[end - 1])
+            self.total -= sum(highs[at:end]) - sum(lows[at:end]) + end - at
+        lows[at:end], highs[at:end] = [low], [high]
+        self.total += high - low + 1
 
     def remove(self, number: int) -> None:
         """Remove one integer; ValueError if it is not there."""
@@ -85,12 +79,6 @@ class Ranges:
         if at >= 0 and number <= self._highs[at]:
             return number
         return self._lows[at + 1] if at + 1 < len(self._lows) else None
-
-    def clear(self) -> None:
-        """Remove everything."""
-        self._lows.clear()
-        self._highs.clear()
-        self.total = 0
 
     def pop_first(self) -> tuple[int, int]:
         """Remove and return the lowest range; IndexError if there is none."""

@@ -78,18 +78,21 @@ class Session:
 
     def unit_backed_out(self, number: int) -> None:
         """Remember a unit that was backed out: soft, for those who ask while the session lives."""
-        self.backed_out.add(number)
-        if len(self.backed_out) > UNIT_RANGES_MAX:
-            self.backed_out.pop_first()
+        _remember(self.backed_out, number)
 
     def unit_fenced(self, number: int) -> None:
         """Remember a unit that must not begin any more."""
-        self.fenced.add(number)
-        if len(self.fenced) > UNIT_RANGES_MAX:
-            self.fenced.pop_first()
+        _remember(self.fenced, number)
 
     def is_committed(self, number: int) -> bool | None:
         """Say whether a unit was committed; None if that is no longer known."""
         if number in self.committed:
             return True
         return None if number <= self.forgotten else False
+
+
+def _remember(units: Ranges, number: int) -> None:
+    """Add a unit, and forget the oldest where there are too many gaps."""
+    units.add(number)
+    if len(units) > UNIT_RANGES_MAX:
+        units.pop_first()

@@ -8,6 +8,7 @@ know from where a page is read.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -20,6 +21,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason
 from adapter.core.records import MessagesDiscarded, Record, Taken
 from adapter.core.results import Refused
+from adapter.core.rules import waiting
 
 LOOK_AGAIN_MS = 1_000
 """After a page of expired messages was asked for, in case it did not come."""
@@ -61,49 +63,34 @@ def park(qm: QueueManager, request: Request, needed: PageNeeded) -> None:
 def forget(qm: QueueManager, connection: Connection) -> None:
     """Drop the parked requests of a connection that has gone; nobody is answered."""
     for handle in connection.handles.values():
-        queue = handle.queue
-        if queue.parked:
-            ours = [one for one in queue.parked if one.connection == connection.number]
-            queue.parked = [one for one in queue.parked if one not in ours]
-            for request in ours:
-                _runs_no_more(qm, request)
+        _unpark(qm, handle.queue, lambda request: request.connection == connection.number)
 
 
 def handle_closed(qm: QueueManager, connection: Connection, handle: Handle) -> list[Reply]:
     """Refuse the parked requests of a handle that is closed: nothing else keeps its queue."""
-    queue, replies = handle.queue, []
-    for request in list(queue.parked):
+
+    def uses_it(request: Request) -> bool:
         command = request.command
-        if request.connection != connection.number or not isinstance(command, (Browse, Get)):
-            continue
-        if command.handle == handle.number:
-            queue.parked.remove(request)
-            _runs_no_more(qm, request)
-            replies.append(_refused(qm, request, queue.name))
-    return replies
+        if not isinstance(command, (Browse, Get)):
+            return False
+        return (request.connection, command.handle) == (connection.number, handle.number)
 
-
-def _refused(qm: QueueManager, request: Request, name: str) -> Reply:
     text = "the handle was closed before the message had been read from its topic"
-    refused = Refused(Reason.HANDLE_NOT_OPEN, name, text)
-    session = qm.sessions.get(qm.connections[request.connection].session)
-    if request.number and session is not None:
-        session.record(request.number, refused)
-    return Reply(request.connection, request.request, refused, qm.entry_n)
+    refused = Refused(Reason.HANDLE_NOT_OPEN, handle.queue.name, text)
+    return [waiting.tell(qm, one, refused) for one in _unpark(qm, handle.queue, uses_it)]
 
 
 def unpark(qm: QueueManager, queue: Queue) -> list[Request]:
     """Return the parked requests of a queue, to be decided again."""
-    parked, queue.parked = queue.parked, []
-    for request in parked:
-        _runs_no_more(qm, request)
-    return parked
+    return _unpark(qm, queue, lambda _request: True)
 
 
-def _runs_no_more(qm: QueueManager, request: Request) -> None:
-    session = qm.sessions.get(qm.connections[request.connection].session)
-    if session is not None:
-        session.running.discard(request.number)
+def _unpark(qm: QueueManager, queue: Queue, which: Callable[[Request], bool]) -> list[Request]:
+    taken = [request for request in queue.parked if which(request)]
+    queue.parked = [request for request in queue.parked if not which(request)]
+    for request in taken:
+        waiting.runs_no_more(qm, request)
+    return taken
 
 
 def look_ahead(qm: QueueManager, queue: Queue, lane_number: int) -> None:
@@ -138,7 +125,9 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
     messages, size = qm.window
     count = 0
     for queue in qm.queues.values():
-        if (len(queue.stored) <= messages and queue.weight <= size) or queue.name in but:
+        if not queue.stored or queue.name in but:
+            continue
+        if len(queue.stored) <= messages and queue.weight <= size:
             continue
         ends_before = [set(lane.ends) for lane in queue.lanes]
         gone = queue.page_out(messages, size, moved_n)

@@ -30,6 +30,7 @@ from adapter.core.records import (
 )
 from adapter.core.results import Done, Messages, PutDone, Result
 from adapter.core.rules.pages import Paged
+from adapter.core.rules.unit import stored_as
 
 SPANS_PER_RECORD = 20_000
 """So that a record stays far below what a topic takes."""
@@ -42,13 +43,18 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
     for queue in qm.queues.values():
         yield _queue(queue)
         held: dict[int, list[int]] = {}
+        counts: dict[int, list[int]] = {}
         for stored in queue.stored.values():
-            if stored.locked and not stored.place[2]:
-                held.setdefault(-stored.place[0], []).append(stored.place[1])
+            lane_number, seq, n = stored.place
+            if stored.locked and not n:
+                held.setdefault(-lane_number, []).append(seq)
+            if stored.backout_count and not n:
+                counts.setdefault(-lane_number, []).extend((seq, stored.backout_count))
         for lane in queue.lanes:
             if lane.next_seq > 1:
-                mine = ends.get((queue.name, lane.number), {})
-                yield from _lane(queue, lane, held.get(lane.number, []), mine)
+                number = lane.number
+                mine = held.get(number, []), counts.get(number, []), ends.get((queue.name, number))
+                yield from _lane(queue, lane, *mine)
     for session in qm.sessions.values():
         yield from _session(session)
 
@@ -88,16 +94,14 @@ def _ends(qm: QueueManager) -> dict[tuple[str, int], dict[int, Ranges]]:
 
 
 def _lane(
-    queue: Queue, lane: Lane, held: list[int], ends: dict[int, Ranges]
+    queue: Queue, lane: Lane, held: list[int], counted: list[int], ends: dict[int, Ranges] | None
 ) -> Iterator[LaneRestored]:
+    """held, counted, ends: of the messages in memory."""
     spans = _flat(lane.live(held))
-    counts = [part for pair in lane.counts.items() for part in pair]
-    for stored in queue.stored.values():
-        if stored.backout_count and -stored.place[0] == lane.number and not stored.place[2]:
-            counts += [stored.place[1], stored.backout_count]
+    counts = _flat(lane.counts.items()) + counted
     expiries = [
         part
-        for source in (lane.ends, ends)
+        for source in (lane.ends, ends or {})
         for end, seqs in source.items()
         for span in seqs.spans()
         for part in (end, *span)
@@ -187,7 +191,8 @@ def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:
     lane = queue.lanes[record.lane]
     lane.next_seq = record.next_seq
     before = lane.paged.total
-    lane.paged = Ranges(lane.paged.spans() + _pairs(record.spans))
+    for span in _pairs(record.spans):
+        lane.paged.add_span(*span)
     queue.available_count += lane.paged.total - before
     lane.counts.update(_pairs(record.counts))
     for at in range(0, len(record.ends), 3):
@@ -195,8 +200,7 @@ def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:
         if end not in lane.ends:
             lane.ends[end] = Ranges()
             heapq.heappush(qm.paged_ends, (end, queue.name, queue.incarnation, lane.number))
-        for seq in range(first, last + 1):
-            lane.ends[end].add(seq)
+        lane.ends[end].add_span(first, last)
 
 
 def apply_session_restored(qm: QueueManager, record: SessionRestored) -> None:
@@ -216,28 +220,13 @@ def apply_outcome_restored(qm: QueueManager, record: OutcomeRestored) -> None:
     elif record.kind == "get":
         result = Messages(
             [
-                _delivered(record, placed, count)
+                delivered(stored_as(placed, record.unit, record.unit_size, backout_count=count))
                 for placed, count in zip(record.gets, record.counts, strict=True)
             ]
         )
     else:
         result = Done(record.count)
     qm.sessions[record.session].record(record.number, result, written=True)
-
-
-def _delivered(record: OutcomeRestored, placed: Placed, count: int) -> Delivered:
-    return Delivered(
-        placed.message,
-        placed.lane,
-        placed.seq,
-        placed.n,
-        count,
-        record.unit,
-        placed.index,
-        record.unit_size,
-        placed.queue_index,
-        placed.queue_size,
-    )
 
 
 def outcome_loaded(qm: QueueManager, session: bytes, number: int, paged: Paged) -> None:

@@ -365,23 +365,28 @@ def _note_absent(qm: QueueManager, record: UnitCommitted) -> None:
 
 def _store(qm: QueueManager, record: UnitCommitted, placed: Placed) -> None:
     queue = qm.queues[placed.queue]
-    message = placed.message
-    place = (-placed.lane, placed.seq, placed.n)
-    queue.add(
-        Stored(
-            message=message,
-            place=place,
-            unit=record.unit,
-            unit_index=placed.index,
-            unit_size=record.size,
-            queue_unit_index=placed.queue_index,
-            queue_unit_size=placed.queue_size,
-            entry_n=qm.entry_n,
-        )
-    )
-    if message.expires_at_ms:
-        qm.add_expiry(message.expires_at_ms, queue, place)
+    stored = stored_as(placed, record.unit, record.size, entry_n=qm.entry_n)
+    queue.add(stored)
+    if stored.message.expires_at_ms:
+        qm.add_expiry(stored.message.expires_at_ms, queue, stored.place)
     qm.wake(queue)
+
+
+def stored_as(
+    placed: Placed, unit: bytes, unit_size: int, *, backout_count: int = 0, entry_n: int = -1
+) -> Stored:
+    """Make what a queue stores of a message that a unit put."""
+    return Stored(
+        message=placed.message,
+        place=(-placed.lane, placed.seq, placed.n),
+        unit=unit,
+        unit_index=placed.index,
+        unit_size=unit_size,
+        queue_unit_index=placed.queue_index,
+        queue_unit_size=placed.queue_size,
+        backout_count=backout_count,
+        entry_n=entry_n,
+    )
 
 
 def _result(record: UnitCommitted, got: list[Stored]) -> Result:

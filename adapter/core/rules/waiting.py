@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adapter.core.commands import Request
 from adapter.core.model.connection import Connection
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
@@ -16,9 +17,14 @@ def end(qm: QueueManager, waiter: Waiter) -> None:
     connection = qm.connections[waiter.request.connection]
     connection.handles[waiter.command.handle].queue.waiters.remove(waiter)
     connection.waiters.pop(waiter.request.request, None)
-    session = qm.sessions.get(connection.session)
+    runs_no_more(qm, waiter.request)
+
+
+def runs_no_more(qm: QueueManager, request: Request) -> None:
+    """Note that a numbered command waits for nothing any more."""
+    session = qm.sessions.get(qm.connections[request.connection].session)
     if session is not None:
-        session.running.discard(waiter.request.number)
+        session.running.discard(request.number)
 
 
 def end_all(qm: QueueManager, connection: Connection) -> None:
@@ -29,8 +35,12 @@ def end_all(qm: QueueManager, connection: Connection) -> None:
 
 def answer(qm: QueueManager, waiter: Waiter, result: Result) -> Reply:
     """End a wait with a result that no record carries."""
-    request = waiter.request
     end(qm, waiter)
+    return tell(qm, waiter.request, result)
+
+
+def tell(qm: QueueManager, request: Request, result: Result) -> Reply:
+    """Answer a request that has waited with a result that no record carries."""
     session = qm.sessions.get(qm.connections[request.connection].session)
     if request.number and session is not None:
         session.record(request.number, result)

@@ -1,6 +1,7 @@
 """Ranges against a set."""
 
 import itertools
+import random
 
 import pytest
 from hypothesis import given, settings
@@ -37,3 +38,18 @@ def test_the_lowest_range_can_be_taken_out() -> None:
     assert ranges.pop_first() == (7, 9)
     with pytest.raises(IndexError):
         ranges.pop_first()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_spans_join_what_they_touch(seed: int) -> None:
+    rng = random.Random(seed)
+    ranges, numbers = Ranges(), set[int]()
+    for _ in range(60):
+        low = rng.randrange(200)
+        high = low + rng.choice([0, 1, 5, 40])
+        ranges.add_span(low, high)
+        numbers.update(range(low, high + 1))
+        assert list(ranges) == sorted(numbers)
+        assert ranges.total == len(numbers)
+        spans = ranges.spans()
+        assert all(one[1] + 1 < other[0] for one, other in itertools.pairwise(spans))

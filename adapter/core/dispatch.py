@@ -73,6 +73,7 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.QueueRestored: restore.apply_queue_restored,
     r.LaneRestored: restore.apply_lane_restored,
     r.NamesRestored: restore.apply_names_restored,
+    r.ConsumedRestored: restore.apply_consumed_restored,
     r.SessionRestored: restore.apply_session_restored,
     r.OutcomeRestored: restore.apply_outcome_restored,
     r.QueueDefined: objects.apply_queue_defined,

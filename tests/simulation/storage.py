@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from adapter.core import dispatch
@@ -23,7 +23,7 @@ from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
 from adapter.owner.keeping import Keeping
 from adapter.owner.loop import OwnerLoop
-from adapter.owner.storage import Page, PagesUnavailableError, Storage
+from adapter.owner.storage import Lane, Page, PagesUnavailableError, Storage, Trimmed
 from adapter.server.server import STREAM, NoMovers
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Copied
@@ -33,7 +33,8 @@ from tests.support.by_hand import ByHand
 PAGE_LATE = "page late"
 SNAPSHOT_INTERRUPTED = "snapshot interrupted"
 TRIM_INTERRUPTED = "trim interrupted"
-STORAGE_FAULTS = (PAGE_LATE, SNAPSHOT_INTERRUPTED, TRIM_INTERRUPTED)
+TOPIC_TRIM_FAILS = "topic trim fails"
+STORAGE_FAULTS = (PAGE_LATE, SNAPSHOT_INTERRUPTED, TRIM_INTERRUPTED, TOPIC_TRIM_FAILS)
 PART_BYTES = 700
 """Of a snapshot: so that it has several parts, between which it may end."""
 INTERRUPTED = 0.25
@@ -101,7 +102,7 @@ class Pages:
         self._queue_manager = queue_manager
         self._kafka = kafka
         self._rng = rng
-        self._found: dict[t.Partition, tuple[int, list[t.Record]]] = {}
+        self._found: dict[t.Partition, tuple[int, list[tuple[int, t.Record]]]] = {}
         self._descriptors = descriptor.Reader()
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
@@ -110,20 +111,24 @@ class Pages:
         partitions = self._kafka.topics.get(topic)
         records = self._committed(partitions[lane]) if partitions else []
         end = seq - 1 + self._rng.randint(1, count)
-        page = [self._paged(record) for record in records[seq - 1 : end]]
-        if not page:
+        found = records[seq - 1 : end]
+        if not found:
             raise PagesUnavailableError(f"{topic}[{lane}] has {len(records)} messages, not {seq}")
+        if partitions and found[0][0] < partitions[lane].first:
+            raise PagesUnavailableError(f"message {seq} of {topic}[{lane}] has been deleted")
+        page = [self._paged(record) for _, record in found]
         assert page[0].seq == seq, (page[0].seq, seq)
         return Page(page[-1].seq, page)
 
     def close(self) -> None:
         """See PageReader."""
 
-    def _committed(self, partition: t.Partition) -> list[t.Record]:
+    def _committed(self, partition: t.Partition) -> list[tuple[int, t.Record]]:
+        """Return all that was ever committed, with offsets: what was deleted too."""
         start, records = self._found.get(partition, (0, []))
         end = partition.stable
         if end > start:
-            records += [record for _, record in partition.committed(start)]
+            records += partition.ever_committed(start)
             self._found[partition] = end, records
         return records
 
@@ -139,6 +144,48 @@ class Pages:
             queue_unit_index=at.queue_unit_index,
             queue_unit_size=at.queue_unit_size,
         )
+
+
+class Trimmer:
+    """Deletes consumed messages from the simulated topics; of some lanes it does not."""
+
+    def __init__(
+        self, queue_manager: str, kafka: t.Kafka, faults: Faults, watch: Callable[..., None]
+    ) -> None:
+        self._queue_manager = queue_manager
+        self._kafka = kafka
+        self._faults = faults
+        self._watch = watch
+        self._descriptors = descriptor.Reader()
+
+    def trim(self, lanes: Mapping[Lane, int]) -> Trimmed:
+        """See the port."""
+        trimmed = Trimmed(0, {})
+        for lane, seq in lanes.items():
+            if self._faults.meets(TOPIC_TRIM_FAILS):
+                trimmed.undone[lane] = "not answered"
+                if self._faults.rng.random() < 0.5:
+                    continue  # else it was done, and the answer was lost
+            queue, incarnation, number = lane
+            topic = names.queue_topic(self._queue_manager, queue, incarnation)
+            if topic in self._kafka.topics:
+                trimmed.offsets += self._trim(lane, self._kafka.topics[topic][number], seq)
+        return trimmed
+
+    def _trim(self, lane: Lane, partition: t.Partition, seq: int) -> int:
+        first = partition.first
+        before = first
+        bodies = []
+        for offset, record in partition.committed(first):
+            copy = copied(lane, record, self._descriptors)
+            if copy.seq >= seq:
+                break
+            bodies.append(copy.body)
+            before = offset + 1
+        if bodies:
+            self._watch(bodies)
+            partition.first = before
+        return before - first
 
 
 class Wanted:
@@ -190,6 +237,7 @@ class Housekeeping(Keeping):
     def __init__(self, storage: Storage, ledger: Ledger, loop: OwnerLoop) -> None:
         super().__init__(storage, ledger, loop)
         self._left: tuple[Callable[[], None], Callable[[], None]] | None = None
+        self._lanes: dict[Lane, int] = {}
 
     def go_on(self) -> None:
         """Do what is to be done, and hear that it has ended."""
@@ -206,6 +254,17 @@ class Housekeeping(Keeping):
     def _work(self, work: Callable[[], None], done: Callable[[], None]) -> None:
         self._working = cast("Any", Ended())
         self._left = work, done
+
+    def trim_on(self) -> None:
+        """Delete the consumed messages that are to go."""
+        if self._lanes:
+            lanes, self._lanes = self._lanes, {}
+            self._trimming = None
+            self.retention.done(lanes, self._storage.trimmer.trim(lanes))
+
+    def _trim_lanes(self, lanes: dict[Lane, int]) -> None:
+        self._trimming = cast("Any", Ended())
+        self._lanes = lanes
 
 
 class Watched(OwnerLoop):
@@ -234,6 +293,7 @@ class Owner(ByHand):
         """See ByHand. What the housekeeping of a process that lives on had begun, it ends."""
         if old is not None:
             self.keeping.go_on()
+            self.keeping.trim_on()
         super().take_over(old)
 
     def new_loop(self) -> OwnerLoop:

@@ -20,6 +20,7 @@ from adapter.core.model.queue import LANES, Queue
 from adapter.core.model.ranges import Ranges
 from adapter.core.model.session import Session
 from adapter.core.records import (
+    ConsumedRestored,
     LaneRestored,
     NamesRestored,
     OutcomeRestored,
@@ -201,6 +202,11 @@ def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:
             lane.ends[end] = Ranges()
             heapq.heappush(qm.paged_ends, (end, queue.name, queue.incarnation, lane.number))
         lane.ends[end].add_span(first, last)
+
+
+def apply_consumed_restored(qm: QueueManager, record: ConsumedRestored) -> None:
+    """Keep it for the owner: no rule asks what is still on a topic."""
+    qm.noted.append(record)
 
 
 def apply_session_restored(qm: QueueManager, record: SessionRestored) -> None:

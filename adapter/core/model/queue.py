@@ -127,7 +127,7 @@ class Queue:
         """How many messages are not in memory."""
         return sum(lane.paged.total for lane in self.lanes)
 
-    def in_memory(self) -> Iterator[Stored]:
+    def loaded(self) -> Iterator[Stored]:
         """Iterate over the available messages that are in memory, in the order of delivery."""
         for lane in reversed(self.lanes):
             yield from lane.available
@@ -151,7 +151,7 @@ class Queue:
         index = self._index.get(field)
         if index is None:
             index = self._index[field] = {}
-            for stored in self.in_memory():
+            for stored in self.loaded():
                 _index_add(index, getattr(stored.message, field), stored)
         loaded = iter(index.get(value) or ())
         paged = self._paged_with(field, value)

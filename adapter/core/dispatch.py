@@ -17,6 +17,7 @@ from adapter.core import records as r
 from adapter.core.model.connection import Connection, Party
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
+from adapter.core.model.message import first_n
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Refused, Result
@@ -284,6 +285,13 @@ def restarted(qm: QueueManager, now_ms: int) -> None:
     """Give every session its full time again: nobody could reach a queue manager that was down."""
     for kept in qm.sessions.values():
         kept.last_seen_ms = now_ms
+
+
+def begin_term(qm: QueueManager, term: int) -> None:
+    """Give no place again that was given before. term: the ledger's offset as the term begins."""
+    qm.first_n = first_n(term)
+    for queue in qm.queues.values():
+        queue.begin_term(qm.first_n)
 
 
 def replay(qm: QueueManager, record: r.Record) -> None:

@@ -121,6 +121,8 @@ class Simulation(Steps):
         self._mover: Mover | None = None
         self._undecided: dict[tuple[int, int], tuple[Program, Op]] = {}
         """By connection and request, what waits for a page, or for what waits for one."""
+        self._shown: dict[tuple[str, int, int, int], bytes] = {}
+        """Which message was shown at which place."""
         self._gone_unheard: list[tuple[str, str]] | None = None
         """While nobody may be told what is discarded: that."""
         self._bodies: dict[tuple[str, int, int, int], str] = {}
@@ -360,6 +362,8 @@ class Simulation(Steps):
     def _answered(self, program: Program, request: int, result: Result) -> None:
         op = program.asked.pop(request)
         self.auditor.answered(op.index, told(op, result))
+        if isinstance(result, Messages):
+            self._saw(op.queue, result.messages)
         if op.kind == "browse" and isinstance(result, Messages):
             program.places[op.queue] = [
                 (one.message.body.decode(), (one.lane, one.seq, one.n)) for one in result.messages
@@ -487,6 +491,7 @@ class Simulation(Steps):
         self._page_to_the_end()
         result = client.answer(request)
         if isinstance(result, Messages):
+            self._saw(queue, result.messages)
             return result
         assert queue == PASSING, (queue, result)
         assert isinstance(result, Refused), result

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from adapter.core.dispatch import Executed
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Reply
+from adapter.core.model.message import Delivered
 from adapter.core.model.queue import Queue
 from adapter.core.records import MessagesDiscarded, UnitCommitted
 from adapter.core.results import Messages
@@ -22,7 +23,7 @@ from adapter.movers.mover import Mover
 from adapter.owner.storage import Copied, PagesUnavailableError
 from adapter.server.server import copied
 from tests.simulation.auditor import Auditor
-from tests.simulation.programs import Program
+from tests.simulation.programs import STANDING, Program
 from tests.simulation.storage import PAGE_LATE, Faults, Movers, Owner
 from tests.simulation.world import Op
 
@@ -44,6 +45,7 @@ class Steps:
     _undecided: dict[Waits, tuple[Program, Op]]
     _gone_unheard: list[tuple[str, str]] | None
     _bodies: dict[tuple[str, int, int, int], str]
+    _shown: dict[tuple[str, int, int, int], bytes]
 
     @property
     def now_ms(self) -> int:
@@ -134,6 +136,13 @@ class Steps:
         for earlier, (_, other) in self._undecided.items():
             overtaken = earlier[0] == at[0] and earlier[1] < at[1] and op.unit == other.unit
             assert not (op.unit and overtaken), f"{op} overtakes {other}"
+
+    def _saw(self, queue: str, shown: list[Delivered]) -> None:
+        """No two messages of a queue ever have the same place."""
+        for one in shown if queue in STANDING else ():
+            body = one.message.body
+            known = self._shown.setdefault((queue, one.lane, one.seq, one.n), body)
+            assert known == body, f"{body!r} has the place of {known!r} on {queue}"
 
     def _now_decided(self, places: list[Waits]) -> list[Op]:
         """Note that what waited for a page has been decided."""

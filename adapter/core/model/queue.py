@@ -74,16 +74,19 @@ class Queue:
         if not was_fifo:
             self.fifo_lane = self.attributes.def_priority
 
+    def begin_term(self, first_n: int) -> None:
+        """Number non-persistent messages from here on."""
+        for lane in self.lanes:
+            lane.next_n = max(lane.next_n, first_n)
+
     def add(self, stored: Stored) -> None:
         """Store a message at its place and advance its lane's numbering."""
         lane_number, seq, n = stored.place
         lane = self.lanes[-lane_number]
         if n:
-            if seq == lane.next_seq - 1:
-                lane.next_n = max(lane.next_n, n + 1)
+            lane.next_n = max(lane.next_n, n + 1)
         else:
             lane.next_seq = seq + 1
-            lane.next_n = 1
         self.stored[stored.place] = stored
         self._offer(stored)
 

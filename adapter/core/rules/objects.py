@@ -192,7 +192,8 @@ def _recorded(
 def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
     """Make the queue."""
     attributes = QueueAttributes(**record.attributes)
-    qm.queues[record.name] = Queue(record.name, record.incarnation, attributes)
+    queue = qm.queues[record.name] = Queue(record.name, record.incarnation, attributes)
+    queue.begin_term(qm.first_n)
     qm.incarnations[record.name] = record.incarnation + 1
 
 

@@ -50,6 +50,7 @@ from tests.simulation.programs import (
 )
 from tests.simulation.steps import Steps
 from tests.simulation.storage import (
+    NAME,
     PART_BYTES,
     Faults,
     Log,
@@ -58,11 +59,11 @@ from tests.simulation.storage import (
     Snapshots,
     Trimmer,
     copied,
+    topic_of,
 )
 from tests.simulation.world import Listing, Op
 from tests.support.core import START_MS, Client
 
-NAME = "SIM"
 TOPICS = names.queue_topic(NAME, "")
 IDLE_READS_MAX = 20_000
 STEPS_MAX = 20_000
@@ -161,9 +162,9 @@ class Simulation(Steps):
         entries = self.rng.choice(SNAPSHOT_ENTRIES)
         storage = Storage(
             snapshots=Snapshots(self._faults),
-            pages=Pages(NAME, self.kafka, self.rng),
+            pages=Pages(self.kafka, self.rng),
             copied=self._copied,
-            trimmer=Trimmer(NAME, self.kafka, self._faults, self._trimmed),
+            trimmer=Trimmer(self.kafka, self._faults, self._trimmed),
             retention_ms=FOREVER if self._loses_topics else self._retention_ms,
             snapshot_entries=1_000_000 if self._loses_topics else entries,
         )
@@ -595,8 +596,3 @@ class Simulation(Steps):
                 for _, record in partition.committed(start):
                     yield copied((queue, incarnation, lane), record, self._descriptors)
                 self._seen[topic, lane] = partition.stable
-
-
-def topic_of(queue: str, incarnation: int) -> str:
-    """Name a queue's topic."""
-    return names.queue_topic(NAME, queue, incarnation)

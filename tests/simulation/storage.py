@@ -35,6 +35,7 @@ SNAPSHOT_INTERRUPTED = "snapshot interrupted"
 TRIM_INTERRUPTED = "trim interrupted"
 TOPIC_TRIM_FAILS = "topic trim fails"
 STORAGE_FAULTS = (PAGE_LATE, SNAPSHOT_INTERRUPTED, TRIM_INTERRUPTED, TOPIC_TRIM_FAILS)
+NAME = "SIM"
 PART_BYTES = 700
 """Of a snapshot: so that it has several parts, between which it may end."""
 INTERRUPTED = 0.25
@@ -96,8 +97,7 @@ class Snapshots(MemorySnapshots):
 class Pages:
     """Reads pages from the simulated topics, as a reader of committed records does."""
 
-    def __init__(self, queue_manager: str, kafka: t.Kafka, rng: random.Random) -> None:
-        self._queue_manager = queue_manager
+    def __init__(self, kafka: t.Kafka, rng: random.Random) -> None:
         self._kafka = kafka
         self._rng = rng
         self._found: dict[t.Partition, tuple[int, list[tuple[int, t.Record]]]] = {}
@@ -105,7 +105,7 @@ class Pages:
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         """See PageReader; mostly fewer messages than were asked for."""
-        topic = names.queue_topic(self._queue_manager, queue, incarnation)
+        topic = topic_of(queue, incarnation)
         partitions = self._kafka.topics.get(topic)
         records = self._committed(partitions[lane]) if partitions else []
         end = seq - 1 + self._rng.randint(1, count)
@@ -147,10 +147,7 @@ class Pages:
 class Trimmer:
     """Deletes consumed messages from the simulated topics; of some lanes it does not."""
 
-    def __init__(
-        self, queue_manager: str, kafka: t.Kafka, faults: Faults, watch: Callable[..., None]
-    ) -> None:
-        self._queue_manager = queue_manager
+    def __init__(self, kafka: t.Kafka, faults: Faults, watch: Callable[..., None]) -> None:
         self._kafka = kafka
         self._faults = faults
         self._watch = watch
@@ -165,7 +162,7 @@ class Trimmer:
                 if self._faults.rng.random() < 0.5:
                     continue  # else it was done, and the answer was lost
             queue, incarnation, number = lane
-            topic = names.queue_topic(self._queue_manager, queue, incarnation)
+            topic = topic_of(queue, incarnation)
             if topic in self._kafka.topics:
                 trimmed.offsets += self._trim(lane, self._kafka.topics[topic][number], seq)
         return trimmed
@@ -329,3 +326,8 @@ def copied(lane: LaneKey, record: t.Record, reader: descriptor.Reader) -> Copied
         at.queue_unit_index,
         at.queue_unit_size,
     )
+
+
+def topic_of(queue: str, incarnation: int) -> str:
+    """Name a queue's topic."""
+    return names.queue_topic(NAME, queue, incarnation)

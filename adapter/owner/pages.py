@@ -11,6 +11,7 @@ import time
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Mapping
+from math import isqrt
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -29,12 +30,15 @@ STRIDE = 256
 POINTS_MAX = 8_192
 """For each lane; then every other one is forgotten."""
 READ_ON = 512
-"""A message that is at most so far ahead is read up to; further ones are jumped to."""
-FETCH_KBYTES = 16 * 1024
-SINGLE_BYTES = 32 * 1024
-BATCH = 1_000
+SINGLE_READ_ON = 32
+"""A message that is at most so far ahead is read up to; further ones are jumped to. A jump costs a
+fetch, about as much as decoding so many messages."""
+SINGLE_BYTES = 16 * 1024
+AHEAD = 1_000
 
 Place = tuple[str, int]
+Point = tuple[int, int]
+"""A message's seq and its offset."""
 
 
 class Points:
@@ -54,21 +58,47 @@ class Points:
         if len(self._seqs) > POINTS_MAX:
             del self._seqs[1::2], self._offsets[1::2]
 
-    def guess(self, seq: int, first: int) -> int:
-        """Return an offset that is not behind the message's; first: the partition's first."""
-        at = bisect_right(self._seqs, seq) - 1
-        if at < 0:
-            return first
-        return max(first, self._offsets[at] + seq - self._seqs[at])
+    def around(self, seq: int) -> tuple[Point | None, Point | None]:
+        """Return the nearest messages that are known: not behind this one, and behind it."""
+        at = bisect_right(self._seqs, seq)
+        before = (self._seqs[at - 1], self._offsets[at - 1]) if at else None
+        behind = (self._seqs[at], self._offsets[at]) if at < len(self._seqs) else None
+        return before, behind
+
+
+def least(seq: int, before: Point | None, first: int) -> int:
+    """Return the least offset that a message can have; first: the partition's first."""
+    return first if before is None else max(first, before[1] + seq - before[0])
+
+
+def guess(seq: int, before: Point | None, behind: Point | None, first: int) -> int:
+    """Return an offset that is hardly behind a message's, and not far before it.
+
+    Markers between two known messages are taken to lie evenly, and to be fewer by what is usual.
+    Where nothing behind is known it is the least that can be: there may be nothing behind that.
+    """
+    lowest = least(seq, before, first)
+    if before is None or behind is None:
+        return lowest
+    markers = behind[1] - before[1] - (behind[0] - before[0])
+    passed = markers * (seq - before[0]) // (behind[0] - before[0])
+    return lowest + max(0, passed - isqrt(markers))
 
 
 class Cursor:
-    """A consumer that stands at one place. Points are shared with other cursors."""
+    """A consumer that stands at one place. Points are shared with other cursors.
 
-    def __init__(self, settings: dict[str, Any], points: dict[Place, Points]) -> None:
+    read_on: how far it rather reads on than jumps. ahead: how many messages it takes at a time.
+    """
+
+    def __init__(
+        self, settings: dict[str, Any], points: dict[Place, Points], read_on: int, ahead: int
+    ) -> None:
         self._settings = settings | {"error_cb": self._on_error}
         self._consumer: Consumer | None = None
         self._points = points
+        self._read_on = read_on
+        self._ahead = ahead
         self._firsts: dict[Place, int] = {}
         self._reader = descriptor.Reader()
         self._place: Place = ("", 0)
@@ -115,21 +145,27 @@ class Cursor:
 
     def _go_to(self, place: Place, seq: int, deadline_s: float) -> None:
         """Let the consumer stand at a message, or not far before it."""
-        if place == self._place and self._next and self._next <= seq <= self._next + READ_ON:
+        read_on = self._read_on
+        if place == self._place and self._next and 0 <= seq - self._next <= read_on:
             return
-        points = self._points.setdefault(place, Points())
-        offset = points.guess(seq, self._first(place))
+        before, behind = self._points.setdefault(place, Points()).around(seq)
+        first = self._first(place)
         while True:
+            offset = guess(seq, before, behind, first)
             self._assign(place, offset)
             message = self._poll(deadline_s)
             if message is None:
                 return
             found = self._paged(message)
+            here = found.seq, message.offset() or 0
+            if found.seq > seq and offset > least(seq, before, first):
+                behind = here
+                continue
             self._left.appendleft(message)
             self._next = found.seq
-            if seq - found.seq <= READ_ON:
+            if seq - found.seq <= read_on:
                 return
-            offset = (message.offset() or 0) + seq - found.seq
+            before = here
 
     def _first(self, place: Place) -> int:
         """Return the partition's first offset, as it was when it was asked for."""
@@ -160,7 +196,8 @@ class Cursor:
             first = self._open().poll(POLL_S)
             if first is not None:
                 self._left.append(first)
-                self._left.extend(self._open().consume(BATCH, 0))
+                if self._ahead > 1:
+                    self._left.extend(self._open().consume(self._ahead - 1, 0))
         message = self._left.popleft()
         error = message.error()
         if error is None:
@@ -207,6 +244,7 @@ class KafkaPageReader:
             **TIMINGS,
             "client.id": "mqk-pages",
             "fetch.wait.max.ms": 20,
+            "queued.min.messages": 1,  # nothing is fetched ahead, and kept for nobody
             "fetch.queue.backoff.ms": 1,
             "fetch.error.backoff.ms": 20,
             **options,
@@ -220,9 +258,9 @@ class KafkaPageReader:
             "logger": LOG,
         }
         points: dict[Place, Points] = {}
-        few = {"fetch.message.max.bytes": SINGLE_BYTES, "queued.max.messages.kbytes": 64}
-        self._pages = Cursor(settings | {"queued.max.messages.kbytes": FETCH_KBYTES}, points)
-        self._singles = Cursor(settings | few, points)
+        few = {"fetch.message.max.bytes": SINGLE_BYTES}
+        self._pages = Cursor(settings, points, READ_ON, AHEAD)
+        self._singles = Cursor(settings | few, points, SINGLE_READ_ON, 1)
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         """See the port."""

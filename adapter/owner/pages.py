@@ -2,7 +2,8 @@
 
 A lane is a partition whose messages are numbered densely (seq, in the descriptor), but not its
 offsets: transactions leave markers between. So an offset is guessed from the nearest message whose
-offset is known, never too far, and what is found there corrects the guess.
+offset is known, and what is found there corrects the guess. It is too far only where numbers are
+missing, in what was restored from a backup: then the message lies between, and is found by halving.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isqrt
 from typing import Any
 
@@ -18,7 +19,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from adapter.core.rules.pages import Paged
 from adapter.format import descriptor, names
-from adapter.ledger.failures import describe
+from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, TIMINGS
 from adapter.owner.storage import Page, PagesUnavailableError
 
@@ -33,8 +34,12 @@ READ_ON = 512
 SINGLE_READ_ON = 32
 """A message that is at most so far ahead is read up to; further ones are jumped to. A jump costs a
 fetch, about as much as decoding so many messages."""
+GUESSES = 4
+"""What is not found by so many, in a lane strewn with gaps, is found by halving."""
 SINGLE_BYTES = 16 * 1024
 AHEAD = 1_000
+BEYOND = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
+"""What reading behind a partition's end, or before its beginning, is answered with."""
 
 Place = tuple[str, int]
 Point = tuple[int, int]
@@ -66,23 +71,42 @@ class Points:
         return before, behind
 
 
-def least(seq: int, before: Point | None, first: int) -> int:
-    """Return the least offset that a message can have; first: the partition's first."""
-    return first if before is None else max(first, before[1] + seq - before[0])
+def search(
+    seq: int, low: Point, high: Point | None, look: Callable[[int], Point | None], read_on: int
+) -> None:
+    """Look at offsets until one is not behind a message, and at most read_on records before it.
 
-
-def guess(seq: int, before: Point | None, behind: Point | None, first: int) -> int:
-    """Return an offset that is hardly behind a message's, and not far before it.
-
-    Markers between two known messages are taken to lie evenly, and to be fewer by what is usual.
-    Where nothing behind is known it is the least that can be: there may be nothing behind that.
+    low, high: what is known not to be behind it, and to be behind it. look: stand at an offset; the
+    message that comes there, if one does. It ends at low if the message is not there at all.
     """
-    lowest = least(seq, before, first)
-    if before is None or behind is None:
-        return lowest
-    markers = behind[1] - before[1] - (behind[0] - before[0])
-    passed = markers * (seq - before[0]) // (behind[0] - before[0])
-    return lowest + max(0, passed - isqrt(markers))
+    steps = 0
+    while True:
+        offset = guess(seq, low, high, steps)
+        found = look(offset)
+        steps += 1
+        if found is None or found[0] > seq:
+            if offset <= low[1]:
+                return
+            high = found[0] if found else 0, offset
+        elif seq - found[0] <= read_on or (high and high[1] - found[1] <= read_on):
+            return
+        else:
+            low = found
+
+
+def guess(seq: int, low: Point, high: Point | None, steps: int) -> int:
+    """Say at which offset to look next.
+
+    Markers and missing numbers are taken to lie evenly between two known messages, and the guess to
+    be wrong by what is usual then: reading on a little is cheaper than looking once more.
+    """
+    if high is None:
+        return low[1] + seq - low[0]
+    offsets, seqs = high[1] - low[1], high[0] - low[0]
+    if seqs <= 0 or steps >= GUESSES:
+        return low[1] + offsets // 2
+    passed = offsets * (seq - low[0]) // seqs - isqrt(abs(offsets - seqs))
+    return low[1] + min(max(passed, 0), max(offsets - 1, 0))
 
 
 class Cursor:
@@ -145,37 +169,42 @@ class Cursor:
 
     def _go_to(self, place: Place, seq: int, deadline_s: float) -> None:
         """Let the consumer stand at a message, or not far before it."""
-        read_on = self._read_on
-        if place == self._place and self._next and 0 <= seq - self._next <= read_on:
+        if place == self._place and self._next and 0 <= seq - self._next <= self._read_on:
             return
-        before, behind = self._points.setdefault(place, Points()).around(seq)
+        low, high = self._points.setdefault(place, Points()).around(seq)
         first = self._first(place)
-        while True:
-            offset = guess(seq, before, behind, first)
-            self._assign(place, offset)
+        if low is None or low[1] < first:
+            low = seq, first
+        search(seq, low, high, lambda offset: self._look(place, offset, deadline_s), self._read_on)
+
+    def _look(self, place: Place, offset: int, deadline_s: float) -> Point | None:
+        """Stand at an offset; the seq and offset of the message that comes there, if one does."""
+        self._assign(place, offset)
+        try:
             message = self._poll(deadline_s)
-            if message is None:
-                return
-            found = self._paged(message)
-            here = found.seq, message.offset() or 0
-            if found.seq > seq and offset > least(seq, before, first):
-                behind = here
-                continue
-            self._left.appendleft(message)
-            self._next = found.seq
-            if seq - found.seq <= read_on:
-                return
-            before = here
+        except KafkaException as error:
+            if error_of(error).code() not in BEYOND or offset <= self._bounds(place)[1]:
+                raise
+            return None
+        if message is None:
+            return None
+        found = self._paged(message)
+        self._left.appendleft(message)
+        self._next = found.seq
+        return found.seq, message.offset() or 0
 
     def _first(self, place: Place) -> int:
         """Return the partition's first offset, as it was when it was asked for."""
         first = self._firsts.get(place)
         if first is None:
-            bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
-            if bounds is None:
-                raise self._unread(place, 0, self._error or "no answer")
-            first = self._firsts[place] = bounds[0]
+            first = self._firsts[place] = self._bounds(place)[0]
         return first
+
+    def _bounds(self, place: Place) -> tuple[int, int]:
+        bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
+        if bounds is None:
+            raise self._unread(place, 0, self._error or "no answer")
+        return bounds
 
     def _assign(self, place: Place, offset: int) -> None:
         self._error = ""

@@ -1,36 +1,14 @@
-"""Points and guesses: a message is found in few steps, however its topic is strewn with markers."""
+"""Points and guesses: a message is found in few steps, whatever its lane is strewn with."""
 
 import random
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 
-from adapter.owner.pages import POINTS_MAX, STRIDE, Point, Points, guess, least
+import pytest
+
+from adapter.owner.pages import POINTS_MAX, STRIDE, Point, Points, guess, search
 
 MESSAGES = 20_000
-
-
-def test_without_any_point_it_begins_at_the_beginning() -> None:
-    assert Points().around(1_000_000) == (None, None)
-    assert guess(1_000_000, None, None, 7) == 7
-
-
-def test_a_guess_counts_from_the_nearest_point_before() -> None:
-    points = Points()
-    points.add(1, 0)
-    points.add(1 + STRIDE, 2 * STRIDE)
-    before, behind = points.around(1 + STRIDE + 5)
-    assert (before, behind) == ((1 + STRIDE, 2 * STRIDE), None)
-    assert guess(1 + STRIDE + 5, before, behind, 0) == 2 * STRIDE + 5
-
-
-def test_a_guess_between_two_points_passes_most_of_the_markers() -> None:
-    before, behind = (1, 0), (1 + STRIDE, 2 * STRIDE)
-    half = 1 + STRIDE // 2
-    assert least(half, before, 0) == STRIDE // 2
-    assert STRIDE - 20 < guess(half, before, behind, 0) < STRIDE
-
-
-def test_what_was_deleted_is_not_guessed() -> None:
-    assert guess(3, (1, 0), None, 1_000) == 1_000
+READ_ON = 32
 
 
 def test_near_points_are_one_and_all_are_bounded() -> None:
@@ -41,42 +19,76 @@ def test_near_points_are_one_and_all_are_bounded() -> None:
     assert points.around(5 * STRIDE)[0] == (4 * STRIDE + 1, 4 * STRIDE + 1)
 
 
-def test_few_steps_lead_to_any_message() -> None:
-    """With transactions of 1 to 2,000 messages, from nothing known and from points on the way."""
-    for size in (1, 2, 40, 2_000):
-        chance = random.Random(size)
-        offsets = strewn(chance, size)
-        points = Points()
-        steps = [probes(offsets, points, chance.randint(1, MESSAGES)) for _ in range(300)]
-        assert max(steps) <= 16, f"transactions of {size}"
-        assert sum(steps[200:]) <= 3 * 100, f"transactions of {size}"
+def test_without_any_point_it_knows_nothing() -> None:
+    assert Points().around(1_000_000) == (None, None)
 
 
-def strewn(chance: random.Random, size: int) -> list[int]:
-    """Return the offset of each seq (from 1 on), a marker behind each transaction of about size."""
-    offsets = [-1]
-    offset = 0
-    while len(offsets) <= MESSAGES:
+def test_a_guess_counts_from_what_is_known_before() -> None:
+    assert guess(1 + STRIDE + 5, (1 + STRIDE, 2 * STRIDE), None, 0) == 2 * STRIDE + 5
+
+
+def test_a_guess_between_two_points_passes_most_of_the_markers() -> None:
+    assert STRIDE - 20 < guess(1 + STRIDE // 2, (1, 0), (1 + STRIDE, 2 * STRIDE), 0) < STRIDE
+
+
+class Lane:
+    """Messages at their offsets, as a partition holds them; counts how often one looks."""
+
+    def __init__(self, messages: list[Point]) -> None:
+        self.seqs = [seq for seq, _ in messages]
+        self.points = Points()
+        self._messages = messages
+        self._offsets = [offset for _, offset in messages]
+        self._stands = 0
+        self._looks = 0
+
+    def looks_for(self, seq: int) -> int:
+        """Search, read on to the message, and say how many looks it took."""
+        low, high = self.points.around(seq)
+        self._looks = 0
+        search(seq, low or (seq, 0), high, self._look, READ_ON)
+        assert self.seqs[self._stands] <= seq, "it was passed"
+        assert bisect_left(self.seqs, seq) - self._stands <= READ_ON, "it is far away"
+        return self._looks
+
+    def _look(self, offset: int) -> Point | None:
+        self._looks += 1
+        self._stands = bisect_left(self._offsets, offset)
+        if self._stands == len(self._messages):
+            return None
+        found = self._messages[self._stands]
+        self.points.add(*found)
+        return found
+
+
+def strewn(chance: random.Random, size: int, missing: float) -> Lane:
+    """Make a lane: a marker behind each transaction of about size, and spans of numbers missing."""
+    messages: list[Point] = []
+    seq = offset = 0
+    while len(messages) < MESSAGES:
+        seq += chance.randint(1, 5_000) if chance.random() < missing else 0
         for _ in range(chance.randint(1, 2 * size - 1)):
-            offsets.append(offset)
+            seq += 1
+            messages.append((seq, offset))
             offset += 1
         offset += 1
-    return offsets
+    return Lane(messages)
 
 
-def probes(offsets: list[int], points: Points, seq: int) -> int:
-    """Go to a message as a cursor does; returns how many places were looked at."""
-    before: Point | None
-    before, behind = points.around(seq)
-    for count in range(1, 100):
-        offset = guess(seq, before, behind, 0)
-        found = bisect_left(offsets, offset)
-        points.add(found, offsets[found])
-        if found > seq:
-            assert offset > least(seq, before, 0), "it was passed for good"
-            behind = found, offsets[found]
-        elif seq - found <= 32:
-            return count
-        else:
-            before = found, offsets[found]
-    raise AssertionError(f"{seq} is not found")
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("size", [1, 2, 40, 2_000])
+def test_few_looks_lead_to_any_message(size: int, missing: float) -> None:
+    """With nothing known at first, and by what was met on the way then."""
+    chance = random.Random(size)
+    lane = strewn(chance, size, missing)
+    looks = [lane.looks_for(chance.choice(lane.seqs)) for _ in range(600)]
+    assert max(looks) <= 24
+    if not missing:
+        assert sum(looks[400:]) <= 2 * 200
+
+
+def test_what_is_not_there_is_looked_for_in_vain() -> None:
+    lane = strewn(random.Random(3), 40, 0.5)
+    for seq in (1, lane.seqs[-1] + 1_000_000, lane.seqs[100] + 1):
+        search(seq, (seq, 0), None, lane._look, READ_ON)
+        assert lane._stands <= bisect_right(lane.seqs, seq)

@@ -12,7 +12,9 @@ from adapter.core import records as r
 from adapter.core.model.message import Message as Put
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka
+from adapter.owner.pages import KafkaPageReader
 from adapter.owner.retention import ALL
+from adapter.owner.storage import PagesUnavailableError
 from adapter.owner.trim import KafkaTrimmer
 from adapter.testing import TestQueueManager
 from adapter.topics import Topics, TopicSettings, queue_spec
@@ -132,6 +134,24 @@ def test_what_no_mover_wrote_and_what_is_not_allowed_is_told(
     away = KafkaTrimmer(name, "127.0.0.1:1", {}).trim({("Q", 0, 0): 2, ("Q", 0, 1): 3})
     assert set(away.undone) == {("Q", 0, 0), ("Q", 0, 1)}
     assert all(away.undone.values())
+
+
+def test_pages_are_read_when_what_lies_before_has_gone_meanwhile(
+    kafka: LocalKafka, name: str, topic: str
+) -> None:
+    fill(kafka, topic, [list(range(at, at + 1_000)) for at in range(1, 4_000, 1_000)])
+    pages = KafkaPageReader(name, kafka.bootstrap_servers, {})
+    try:
+        for seq in (1, 1_500):
+            assert [one.seq for one in pages.read("Q", 0, 0, seq, 2).messages] == [seq, seq + 1]
+        assert KafkaTrimmer(name, kafka.bootstrap_servers, {}).trim({("Q", 0, 0): 2_500}).offsets
+        for count in (1, 2):
+            page = pages.read("Q", 0, 0, 2_500, count)
+            assert [one.seq for one in page.messages] == [2_500, 2_501][:count]
+        with pytest.raises(PagesUnavailableError):
+            pages.read("Q", 0, 0, 4_001, 1)
+    finally:
+        pages.close()
 
 
 def until(is_so: Callable[[], bool], meanwhile: Callable[[], object] = lambda: None) -> None:

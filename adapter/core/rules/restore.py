@@ -238,4 +238,4 @@ def outcome_loaded(qm: QueueManager, session: bytes, number: int, paged: Paged) 
     taken = absent.taken
     stored = paged.stored(taken.lane)
     stored.backout_count = absent.count
-    found.outcomes[number] = Messages([delivered(stored)])
+    found.keep(number, Messages([delivered(stored)]))

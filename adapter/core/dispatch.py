@@ -73,6 +73,7 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.QueuePurged: objects.apply_queue_purged,
     r.QueueRestored: restore.apply_queue_restored,
     r.LaneRestored: restore.apply_lane_restored,
+    r.HeadsRestored: restore.apply_heads_restored,
     r.NamesRestored: restore.apply_names_restored,
     r.SessionRestored: restore.apply_session_restored,
     r.OutcomeRestored: restore.apply_outcome_restored,

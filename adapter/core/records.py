@@ -240,6 +240,17 @@ class OutcomeRestored(Struct):
     logged: bool = True
 
 
+class HeadsRestored(Struct):
+    """Of a snapshot: when the first messages of a queue's lanes were put.
+
+    heads: lane, seq, put time (ms), and so on; of every lane that has persistent messages.
+    """
+
+    queue: str
+    heads: list[int]
+    logged: bool = True
+
+
 class QueueNoted(Struct, gc=False):
     """seqs: by lane the first message that is still needed, 0: as noted before; none at all: the
     queue is gone, and nothing of it is needed.
@@ -279,5 +290,6 @@ Record = (
     | OutcomeRestored
     | OutcomeRecorded
     | EventRaised
+    | HeadsRestored
     | ConsumedRestored
 )

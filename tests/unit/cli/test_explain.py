@@ -72,6 +72,7 @@ RECORDS: list[tuple[r.Record, str]] = [
         "snapshot: consumed messages of 1 queues, noted 2023-11-14T22:13:20.000Z",
     ),
     (r.LaneRestored("Q", 3, 9, [1, 8], [], []), "snapshot: lane 3 of Q"),
+    (r.HeadsRestored("Q", [3, 1, 9]), "snapshot: age of what Q begins with"),
     (
         r.SessionRestored(OUTCOME.session, 0, 4, [], [], -1),
         "snapshot: session 000000000009",

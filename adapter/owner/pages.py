@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -89,6 +89,20 @@ class Cursor:
             self._next = 0
             self._firsts.pop(place, None)
             raise self._unread(place, seq, describe(error)) from error
+
+    def records(self, place: Place, seq: int) -> Iterator[tuple[int, Message]]:
+        """See KafkaPageReader."""
+        try:
+            self._go_to(place, seq, time.monotonic() + READ_TIMEOUT_S)
+            while record := self._poll(time.monotonic() + READ_TIMEOUT_S):
+                at = self._paged(record).seq
+                self._next = at + 1
+                if at >= seq:
+                    yield at, record
+        except KafkaException as error:
+            raise self._unread(place, seq, describe(error)) from error
+        finally:
+            self._next = 0
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -251,6 +265,16 @@ class KafkaPageReader:
         """See the port."""
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
         return (self._singles if count == 1 else self._pages).read(place, seq, count)
+
+    def records(
+        self, queue: str, incarnation: int, lane: int, seq: int
+    ) -> Iterator[tuple[int, Message]]:
+        """Read a lane's records as they are, from a message on to what is its end by then.
+
+        Each with the seq of its message. Raises PagesUnavailableError.
+        """
+        place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
+        return self._pages.records(place, seq)
 
     def close(self) -> None:
         """See the port."""

@@ -56,7 +56,7 @@ def never_written(settings: MoverSettings, topic: str, partitions: int = 1) -> b
 def ever_written(settings: MoverSettings, topics: list[str]) -> list[str]:
     """Say to which of these topics anything was ever written, though it may be gone."""
     with Committed(settings) as committed:
-        return [topic for topic in topics if not committed.is_new(topic)]
+        return [topic for topic in topics if not committed.is_new(topic, 0)]
 
 
 def topics_like(settings: MoverSettings, beginning: str) -> list[str]:

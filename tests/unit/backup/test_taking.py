@@ -73,6 +73,8 @@ def restored(place: MemoryPlace, path: Path) -> tuple[MemoryPlace, Contents]:
     contents = examine(path)
     found = MemoryPlace()
     restoring.restore(path, contents, found, lambda: None)
+    assert found.progress is not None
+    assert found.progress.copied == contents.messages, "no others"
     let_movers_go_on(found)
     return found, contents
 
@@ -177,6 +179,7 @@ def test_a_restored_queue_manager_is_the_one_that_was(
     found, contents = restored(running.place, tmp_path / "backup")
     check_same(running, found)
     assert contents.messages == 26, "of the snapshot: 30 and 1, without 5"
+    assert sum(isinstance(one, Copy) for one in read(tmp_path / "backup")) == 26
     assert found.queues["GONE"] == 1
     assert found.progress is not None
     assert found.progress.incarnations == {"GONE": 1}

@@ -21,7 +21,7 @@ from adapter.core.rules.pages import Paged
 from adapter.format import descriptor, names
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, TIMINGS
-from adapter.owner.storage import Page, PagesUnavailableError
+from adapter.owner.storage import Page, PagesUnavailableError, paged
 
 READ_TIMEOUT_S = 10.0
 POLL_S = 0.5
@@ -258,15 +258,7 @@ class Cursor:
         assert isinstance(header, bytes), "a mover wrote it"
         message, at = self._reader.read(header, record.value() or b"")
         self._points[self._place].add(at.seq, record.offset() or 0)
-        return Paged(
-            seq=at.seq,
-            message=message,
-            unit=at.unit,
-            unit_index=at.unit_index,
-            unit_size=at.unit_size,
-            queue_unit_index=at.queue_unit_index,
-            queue_unit_size=at.queue_unit_size,
-        )
+        return paged(message, at)
 
     def _unread(self, place: Place, seq: int, why: str) -> PagesUnavailableError:
         topic, lane = place

@@ -17,7 +17,7 @@ from adapter.ledger.port import Ledger, LedgerError
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.retention import Retention
 from adapter.owner.snapshots import Cut, Progress, publish
-from adapter.owner.storage import Lane, Storage, Trimmed
+from adapter.owner.storage import FOREVER, Lane, Storage, Trimmed
 
 SWEEP_S = 0.2
 """How often it looks: what is copied leaves memory after this, if there is too much of it."""
@@ -39,7 +39,9 @@ class Keeping:
         self._superfluous = 0
         """The ledger's offset before which nothing but movers needs anything; 0: nothing to do."""
         self._working: asyncio.Future[None] | None = None
-        self.retention = Retention(storage.retention_ms, loop.qm.noted)
+        self.retention = Retention(
+            storage.retention_ms if storage.trimmer else FOREVER, loop.qm.noted
+        )
         self._trimming: asyncio.Future[Trimmed] | None = None
         self.snapshots = 0
         self.snapshot_failures = 0
@@ -87,6 +89,7 @@ class Keeping:
 
     def _trim_lanes(self, lanes: dict[Lane, int]) -> None:
         """Delete consumed messages, beside whatever else is done."""
+        assert self._storage.trimmer is not None, "nothing is ever due without one"
         work = partial(self._storage.trimmer.trim, lanes)
         self._trimming = asyncio.get_running_loop().run_in_executor(None, work)
         self._trimming.add_done_callback(partial(self._trimmed, lanes))

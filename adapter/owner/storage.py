@@ -104,13 +104,13 @@ class Storage(Struct, kw_only=True):
     """snapshot_entries: how many entries of the ledger, or bytes of them, make a new snapshot due.
 
     A restart reads at most about so many, and what came while the movers were behind.
-    retention_ms: how long consumed messages stay on their topics at least; see owner.retention.
+    retention_ms: how long consumed messages stay on their topics at least; see owner.retention. Without a trimmer they stay for ever.
     """
 
     snapshots: SnapshotLog
     pages: PageReader
     copied: Callable[[], Copied]
-    trimmer: Trimmer
+    trimmer: Trimmer | None = None
     retention_ms: int = FOREVER
     snapshot_entries: int = SNAPSHOT_ENTRIES
     snapshot_bytes: int = SNAPSHOT_BYTES

@@ -254,6 +254,7 @@ class Housekeeping(Keeping):
         if self._lanes:
             lanes, self._lanes = self._lanes, {}
             self._trimming = None
+            assert self._storage.trimmer is not None
             self.retention.done(lanes, self._storage.trimmer.trim(lanes))
 
     def _trim_lanes(self, lanes: dict[Lane, int]) -> None:

@@ -104,7 +104,8 @@ class Storage(Struct, kw_only=True):
     """snapshot_entries: how many entries of the ledger, or bytes of them, make a new snapshot due.
 
     A restart reads at most about so many, and what came while the movers were behind.
-    retention_ms: how long consumed messages stay on their topics at least; see owner.retention. Without a trimmer they stay for ever.
+    retention_ms: how long consumed messages stay on their topics at least; see owner.retention.
+    Without a trimmer they stay for ever.
     """
 
     snapshots: SnapshotLog

@@ -151,9 +151,17 @@ def execute(qm: QueueManager, request: c.Request) -> Executed:
         reply = Reply(request.connection, request.request, kept, qm.entry_n)
         executed.replies.append(reply)
         return executed
-    _carry_out(qm, executed, request)
+    _in_turn(qm, executed, request)
     _serve(qm, executed, request.now_ms)
     return executed
+
+
+def _in_turn(qm: QueueManager, executed: Executed, request: c.Request) -> None:
+    """Carry out a request, unless it depends on one that waits for a page."""
+    if qm.connections[request.connection].turns.comes_too_early(request):
+        pages.hold(qm, request)
+    else:
+        _carry_out(qm, executed, request)
 
 
 def _carry_out(qm: QueueManager, executed: Executed, request: c.Request) -> None:
@@ -201,9 +209,14 @@ def page_loaded(
         qm.wake(queue)
     else:
         _apply(qm, executed, pages.load(qm, queue, needed.lane, page, now_ms))
-    for request in pages.unpark(qm, queue):
+    asked = pages.unpark(qm, queue)
+    for request in asked:
         request.now_ms = now_ms
         _carry_out(qm, executed, request)
+    for number in dict.fromkeys(request.connection for request in asked):
+        for request in pages.unhold(qm, qm.connections[number]):
+            request.now_ms = now_ms
+            _in_turn(qm, executed, request)
     _serve(qm, executed, now_ms)
     return executed
 

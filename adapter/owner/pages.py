@@ -2,7 +2,8 @@
 
 A lane is a partition whose messages are numbered densely (seq, in the descriptor), but not its
 offsets: transactions leave markers between. So an offset is guessed from the nearest message whose
-offset is known, never too far, and what is found there corrects the guess.
+offset is known, and what is found there corrects the guess. It is too far only where numbers are
+missing, in what was restored from a backup: then the message lies between, and is found by halving.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from adapter.core.rules.pages import Paged
 from adapter.format import descriptor, names
-from adapter.ledger.failures import describe
+from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, TIMINGS
 from adapter.owner.storage import Page, PagesUnavailableError
 
@@ -33,6 +34,9 @@ READ_ON = 512
 FETCH_KBYTES = 16 * 1024
 SINGLE_BYTES = 32 * 1024
 BATCH = 1_000
+NOWHERE = -1
+BEYOND = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
+"""What reading behind a partition's end, or before its beginning, is answered with."""
 
 Place = tuple[str, int]
 
@@ -118,28 +122,47 @@ class Cursor:
         if place == self._place and self._next and self._next <= seq <= self._next + READ_ON:
             return
         points = self._points.setdefault(place, Points())
-        offset = points.guess(seq, self._first(place))
+        low, high = self._first(place), NOWHERE
+        offset = points.guess(seq, low)
         while True:
-            self._assign(place, offset)
+            found = self._look(place, offset, deadline_s)
+            too_far = found is None or found[0] > seq or (high != NOWHERE and found[0] == seq)
+            if too_far and offset > low:
+                high = offset  # numbers are missing: only what is restored has such a lane
+            elif found is None or seq - found[0] <= READ_ON or 0 <= high - low <= READ_ON:
+                return
+            else:
+                low = found[1]
+            offset = low + seq - found[0] if found and high == NOWHERE else (low + high) // 2
+
+    def _look(self, place: Place, offset: int, deadline_s: float) -> tuple[int, int] | None:
+        """Stand at an offset; the seq and offset of the message that comes there, if one does."""
+        self._assign(place, offset)
+        try:
             message = self._poll(deadline_s)
-            if message is None:
-                return
-            found = self._paged(message)
-            self._left.appendleft(message)
-            self._next = found.seq
-            if seq - found.seq <= READ_ON:
-                return
-            offset = (message.offset() or 0) + seq - found.seq
+        except KafkaException as error:
+            if error_of(error).code() not in BEYOND or offset <= self._bounds(place)[1]:
+                raise
+            return None
+        if message is None:
+            return None
+        found = self._paged(message)
+        self._left.appendleft(message)
+        self._next = found.seq
+        return found.seq, message.offset() or 0
 
     def _first(self, place: Place) -> int:
         """Return the partition's first offset, as it was when it was asked for."""
         first = self._firsts.get(place)
         if first is None:
-            bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
-            if bounds is None:
-                raise self._unread(place, 0, self._error or "no answer")
-            first = self._firsts[place] = bounds[0]
+            first = self._firsts[place] = self._bounds(place)[0]
         return first
+
+    def _bounds(self, place: Place) -> tuple[int, int]:
+        bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
+        if bounds is None:
+            raise self._unread(place, 0, self._error or "no answer")
+        return bounds
 
     def _assign(self, place: Place, offset: int) -> None:
         self._error = ""

@@ -120,7 +120,7 @@ class Simulation(Steps):
         self.kafka = t.Kafka(self)
         self._mover: Mover | None = None
         self._undecided: dict[tuple[int, int], tuple[Program, Op]] = {}
-        """By connection and request, what waits for a page."""
+        """By connection and request, what waits for a page, or for what waits for one."""
         self._gone_unheard: list[tuple[str, str]] | None = None
         """While nobody may be told what is discarded: that."""
         self._bodies: dict[tuple[str, int, int, int], str] = {}
@@ -333,12 +333,11 @@ class Simulation(Steps):
             program.unanswered[op.number] = sent
         request = client._requests + 1
         client.send(sent.command, op.number)
-        queue = self.owner.qm.queues.get(op.queue)
-        if queue and any(
-            (one.connection, one.request) == (client.number, request) for one in queue.parked
-        ):
-            self._undecided[client.number, request] = program, op
+        at = client.number, request
+        if self._waits(at):
+            self._undecided[at] = program, op
             return
+        self._comes_in_turn(at, op)
         program.asked[request] = op
         self._done(op)
 
@@ -537,17 +536,16 @@ class Simulation(Steps):
     def _spoil_topic(self) -> None:
         """Let a topic refuse what is written, or be deleted; let others be as they were."""
         rng, kafka = self.rng, self.kafka
-        if kafka.refusing and rng.random() < 0.3:
+        if kafka.refusing and rng.random() < 0.1:
             kafka.refusing.clear()
-        topics = [
-            topic
-            for topic, parts in kafka.topics.items()
-            if topic.startswith(TOPICS) and any(part.stable for part in parts)
-        ]
-        if not topics or rng.random() > 0.08:
+        if rng.random() > 0.15:
             return
-        faults = TOPIC_FAULTS if self._loses_topics else (REFUSED,)
-        self.spoil(rng.choice(topics), rng.choice(faults))
+        topics = {name: parts for name, parts in kafka.topics.items() if name.startswith(TOPICS)}
+        new = [name for name, parts in topics.items() if not any(part.records for part in parts)]
+        among = new if new and rng.random() < 0.5 else list(topics)
+        if among:
+            faults = TOPIC_FAULTS if self._loses_topics else (REFUSED,)
+            self.spoil(rng.choice(among), rng.choice(faults))
 
     def spoil(self, topic: str, fault: str) -> None:
         """Let a topic refuse, or be deleted."""

@@ -41,6 +41,7 @@ class Core:
         self.reads_pages = True
         self.now_ms = START_MS
         self.answers: dict[tuple[int, int], Result] = {}
+        self._terms = 0
         self.closed: dict[int, Refused] = {}
         self.qm = self._new()
 
@@ -76,9 +77,15 @@ class Core:
         """Let a connection end."""
         return self._take(dispatch.disconnect(self.qm, connection, self.now_ms))
 
+    def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Executed:
+        """Let a client say which outcomes it has seen."""
+        return self._take(dispatch.acknowledge(self.qm, connection, seen, self.now_ms))
+
     def crash(self) -> None:
         """Go on with a new core that knows what the entries say, and nothing else."""
         self.qm = self.replayed()
+        self._terms += 1
+        dispatch.begin_term(self.qm, self._terms)
         dispatch.restarted(self.qm, self.now_ms)
         self.answers.clear()
 
@@ -216,7 +223,7 @@ class Client:
 
     def seen(self, *numbers: int) -> None:
         """Say which outcomes have arrived."""
-        dispatch.acknowledge(self.core.qm, self.number, list(numbers))
+        self.core.acknowledge(self.number, list(numbers))
 
     def lose(self) -> None:
         """Lose the connection."""

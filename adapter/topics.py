@@ -85,9 +85,9 @@ KEPT: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# Stamped by those who write, and then with any time: Kafka refuses by itself what is an hour ahead of
-# a broker's clock. A wrong clock of an application must not park its queue, nor one of a broker all
-# of them; and if the mark at a transaction's end is refused, Kafka never ends that transaction.
+# Stamped by those who write, and then with any time: Kafka refuses by itself what is an hour ahead
+# of a broker's clock. A wrong clock of an application must not park its queue, nor one of a broker
+# all of them; and if the mark at a transaction's end is refused, Kafka never ends that transaction.
 ANY_TIME: Mapping[str, str] = MappingProxyType(
     {
         "message.timestamp.type": "CreateTime",

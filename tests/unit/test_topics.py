@@ -11,6 +11,7 @@ from adapter.topics import (
     progress_spec,
     queue_spec,
     setting_problems,
+    snapshots_spec,
 )
 
 SETTINGS = TopicSettings.for_brokers(3)

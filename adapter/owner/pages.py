@@ -1,8 +1,9 @@
 """Pages from the queues' topics on Kafka.
 
 A lane is a partition whose messages are numbered densely (seq, in the descriptor), but not its
-offsets: transactions leave markers between. So an offset is guessed from the nearest message whose
-offset is known, never too far, and what is found there corrects the guess.
+offsets: transactions leave markers between, and a long message is several records. So an offset is
+guessed from the nearest message whose offset is known, never too far, and what is found there
+corrects the guess.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from adapter.core.model.message import Message as Content
 from adapter.core.rules.pages import Paged
-from adapter.format import descriptor, names
+from adapter.format import chunks, descriptor, names
 from adapter.ledger.failures import describe
 from adapter.ledger.kafka_settings import LOG, TIMINGS
 from adapter.owner.storage import Page, PagesUnavailableError
@@ -75,6 +77,7 @@ class Cursor:
         self._next = 0
         """The seq that the consumer gives next, if it stands at _place; 0: it does not."""
         self._left: deque[Message] = deque()
+        self._joiner = chunks.Joiner()
         self._error = ""
 
     def read(self, place: Place, seq: int, count: int) -> Page:
@@ -98,10 +101,9 @@ class Cursor:
         page = Page(seq - 1, [])
         size = 0
         while len(page.messages) < count and size < PAGE_BYTES:
-            message = self._poll(deadline_s)
-            if message is None:
+            found = self._read_one(deadline_s)
+            if found is None:
                 break
-            found = self._paged(message)
             self._next = found.seq + 1
             if found.seq >= seq:
                 page.messages.append(found)
@@ -124,12 +126,12 @@ class Cursor:
             message = self._poll(deadline_s)
             if message is None:
                 return
-            found = self._paged(message)
+            _, at, (chunk, _) = self._opened(message, b"")
             self._left.appendleft(message)
-            self._next = found.seq
-            if seq - found.seq <= READ_ON:
+            self._next = at.seq if chunk == 0 else at.seq + 1
+            if seq - at.seq <= READ_ON:
                 return
-            offset = (message.offset() or 0) + seq - found.seq
+            offset = (message.offset() or 0) + seq - at.seq
 
     def _first(self, place: Place) -> int:
         """Return the partition's first offset, as it was when it was asked for."""
@@ -144,6 +146,7 @@ class Cursor:
     def _assign(self, place: Place, offset: int) -> None:
         self._error = ""
         self._left.clear()
+        self._joiner.clear()
         self._place, self._next = place, 0
         self._open().assign([TopicPartition(*place, offset)])
 
@@ -169,20 +172,39 @@ class Cursor:
             return None
         raise KafkaException(error)
 
-    def _paged(self, record: Message) -> Paged:
-        header = dict(record.headers() or [])[descriptor.HEADER]
+    def _read_one(self, deadline_s: float) -> Paged | None:
+        """Return the next message, joined if it is several records; else as _poll."""
+        while True:
+            record = self._poll(deadline_s)
+            if record is None:
+                return None
+            headers = dict(record.headers() or [])
+            body = self._joiner.take(headers.get(chunks.HEADER), record.value() or b"")
+            if body is None:
+                deadline_s = time.monotonic() + READ_TIMEOUT_S  # a long one takes its time
+                continue
+            message, at, (_, count) = self._opened(record, body)
+            if count == 1:
+                self._points[self._place].add(at.seq, record.offset() or 0)
+            return Paged(
+                seq=at.seq,
+                message=message,
+                unit=at.unit,
+                unit_index=at.unit_index,
+                unit_size=at.unit_size,
+                queue_unit_index=at.queue_unit_index,
+                queue_unit_size=at.queue_unit_size,
+            )
+
+    def _opened(
+        self, record: Message, body: bytes
+    ) -> tuple[Content, descriptor.Position, tuple[int, int]]:
+        """Read a record's headers: the message, where it was put, which chunk of it this is."""
+        headers = dict(record.headers() or [])
+        header = headers[descriptor.HEADER]
         assert isinstance(header, bytes), "a mover wrote it"
-        message, at = self._reader.read(header, record.value() or b"")
-        self._points[self._place].add(at.seq, record.offset() or 0)
-        return Paged(
-            seq=at.seq,
-            message=message,
-            unit=at.unit,
-            unit_index=at.unit_index,
-            unit_size=at.unit_size,
-            queue_unit_index=at.queue_unit_index,
-            queue_unit_size=at.queue_unit_size,
-        )
+        message, at = self._reader.read(header, body)
+        return message, at, chunks.place_of(headers.get(chunks.HEADER))
 
     def _unread(self, place: Place, seq: int, why: str) -> PagesUnavailableError:
         topic, lane = place

@@ -23,8 +23,8 @@ PROTOCOL_VERSION = 1
 OLDEST_VERSION = 1
 """The oldest version that is still spoken. Hello, Welcome and Goodbye only ever gain fields at
 their end, so that two ends of any versions can tell each other that they have none in common."""
-FRAME_BYTES_MAX = 16 * 1024 * 1024
-"""Twice what is needed: a unit has at most 7 MiB, and a reply carries at most 8 MiB of messages."""
+FRAME_BYTES_MAX = 104 * 1024 * 1024
+"""The longest message, 100 MiB, and what is around it. Memory is taken as the bytes come."""
 OPERATIONS_MAX = 10_000
 SEEN_MAX = 10_000
 """Ten times what a client may leave unanswered."""

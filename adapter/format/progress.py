@@ -11,8 +11,8 @@ NOWHERE = -1
 MARK = b".mark"
 """Ends the key of a record that is no progress: it only shows that all before it is decided."""
 
-VERSION = 2
-"""1 knew no parked topics."""
+VERSION = 3
+"""1 knew no parked topics, 2 not whether they had ever been written."""
 
 _codec = Codec("progress", VERSION)
 
@@ -21,7 +21,8 @@ class Parked(Struct):
     """A topic that could not be written: from where in the ledger its copying goes on.
 
     offset, owner, n, records: as in Progress, of this topic alone. messages, bytes: of bodies, that
-    wait to be copied to it. why: for people.
+    wait to be copied to it. why: for people. unwritten: nothing was ever written to it, nor was to
+    be: from its place on is all that it will hold.
     """
 
     offset: int = NOWHERE
@@ -31,6 +32,7 @@ class Parked(Struct):
     messages: int = 0
     bytes: int = 0
     why: str = ""
+    unwritten: bool = False
 
 
 class Progress(Struct):

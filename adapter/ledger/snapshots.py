@@ -22,7 +22,7 @@ VERSION = 1
 PIECES_VERSION = 2
 """Of a record that is not the last one of its part: a release that knew no such must refuse it."""
 _HEAD = struct.Struct(">B16sIIq16sQQ")
-"""version; snapshot id; record, records; offset, owner and n where reading goes on; n of the cut."""
+"""version; snapshot id; record, records; offset, owner and n where reading goes on; cut_n."""
 PIECE_BYTES = 2 * 1024 * 1024
 """A longer part is several records."""
 KEPT = 2

@@ -8,7 +8,8 @@ from adapter.core.records import EventRaised
 from adapter.format import events, names
 from adapter.format.movable import Movable, decode_events
 from adapter.format.progress import Parked
-from adapter.movers.mover import Load, Report
+from adapter.movers.cargo import Report
+from adapter.movers.mover import Load
 from adapter.movers.settings import MOVERS, MoverSettings
 from adapter.topics import Topics, events_spec, progress_spec
 
@@ -70,6 +71,10 @@ class Events:
         return record
 
     def repair(self, topic: str) -> bool:  # noqa: ARG002
+        """See Cargo."""
+        return False
+
+    def is_unwritten(self, topic: str) -> bool:  # noqa: ARG002
         """See Cargo."""
         return False
 

@@ -19,16 +19,16 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 import structlog
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaException, Producer
 
 from adapter.format import progress as progress_format
 from adapter.format.movable import Movable
 from adapter.format.progress import NOWHERE, Parked, Progress
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Entry, LedgerMismatch, LedgerReader, LedgerUnavailable, Position
+from adapter.movers.cargo import Cargo
 from adapter.movers.errors import Doubtful, MoverError
 from adapter.movers.parking import SLICE_S, CatchUp, Held, Parking, position_of
 from adapter.movers.progress import read_last, with_records
@@ -57,83 +57,9 @@ IDLE_PROGRESS_S = 5.0
 BACKOFF_S = 0.1
 BACKOFF_S_MAX = 5.0
 
-Report = Callable[[KafkaError | None, Message], None]
 MakeReader = Callable[[Position | None], LedgerReader]
 
 log = structlog.get_logger("mqk.movers")
-
-
-class Cargo(Protocol):
-    """What one mover copies."""
-
-    name: str
-    partition: int
-    """Of the progress topic."""
-    incarnations: dict[str, int]
-    """Kept in the progress; stays empty if the cargo has no use for it."""
-    parks: bool
-    """Whether a topic that refuses is parked; else it holds everything."""
-
-    def open(self) -> None:
-        """Create the topics that must be there before anything is read."""
-        ...
-
-    def topics(self) -> list[str]:
-        """List the topics that are there and hold copies, if there are any."""
-        ...
-
-    def read(self, payload: bytes) -> list[list[Movable]]:
-        """Read an entry, a list for each of its records; empty for one that is not its business."""
-        ...
-
-    def is_sent(self, record: list[Movable]) -> bool:
-        """Whether a record is to be produced, or else to be taken in."""
-        ...
-
-    def take_in(self, record: list[Movable]) -> None:
-        """Take in a record that is not produced."""
-        ...
-
-    def settle(self) -> dict[str, str]:
-        """Do what taken-in records ask for. May be slow, may be done twice.
-
-        Returns the topics for which it could not be done, with the reasons.
-        """
-        ...
-
-    def keep_back(self, record: list[Movable], parked: dict[str, Parked]) -> list[Movable]:
-        """Return what of a record goes to topics that are not parked, and count the rest there."""
-        ...
-
-    def repair(self, topic: str) -> bool:
-        """See that a parked topic can be written, creating it if it is missing.
-
-        Returns whether it was never written. Raises TopicError if it cannot be written.
-        """
-        ...
-
-    def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
-        """Say where the copies of a record go."""
-        ...
-
-    def weight(self, record: list[Movable]) -> int:
-        """Count the bytes of a record's bodies."""
-        ...
-
-    def send(
-        self,
-        record: list[Movable],
-        producer: Producer,
-        report: Report,
-        load: Load,
-        topics: dict[str, str] | None = None,
-    ) -> None:
-        """Produce a record's copies, and add them to the load. topics: where else to, by queue."""
-        ...
-
-    def last_topic(self) -> str:
-        """Say which topic the copy was for whose produce failed."""
-        ...
 
 
 class Load:
@@ -341,8 +267,7 @@ class Mover:
         at = self._at = found or Progress()
         self._load = Load()
         self._cargo.incarnations = at.incarnations
-        for topic, why in self._refused.items():
-            self._park(topic, why)
+        self._park_all({topic: self._cargo.is_unwritten(topic) for topic in self._refused})
         self._is_written()
         return None if at.offset == NOWHERE else Position(at.offset, at.owner, at.n)
 
@@ -417,19 +342,32 @@ class Mover:
         self._at.copied += len(record)
 
     def _settle(self) -> None:
-        for topic, why in self._cargo.settle().items():
-            self._park(topic, why)
+        refused = self._cargo.settle()
+        self._refused |= refused
+        self._park_all(dict.fromkeys(refused, True))
 
     # Parked topics.
 
-    def _park(self, topic: str, why: str) -> None:
+    def _park_all(self, unwritten: dict[str, bool]) -> None:
+        """Leave topics out that refused, for good: others go by what is said to be parked.
+
+        unwritten: those that did, and whether nothing was ever written to each.
+        """
+        for topic, is_unwritten in unwritten.items():
+            self._park(topic, self._refused[topic], unwritten=is_unwritten)
+        if unwritten:
+            self._producer = self._turns.begin()
+            self._commit()
+
+    def _park(self, topic: str, why: str, *, unwritten: bool = False) -> None:
         """Leave a topic out from here on. Nothing of it may be in an open transaction."""
         at = self._at
         self._parking.failed(topic, time.monotonic())
         if topic in at.parked:
             at.parked[topic].why = why
         else:
-            at.parked[topic] = Parked(at.offset, at.owner, at.n, at.records, why=why)
+            place = at.offset, at.owner, at.n, at.records
+            at.parked[topic] = Parked(*place, why=why, unwritten=unwritten)
             log.warning("topic parked; the others go on", topic=topic, reason=why, mover=self.name)
         self._show_parked()
 
@@ -454,9 +392,9 @@ class Mover:
 
     def _begin_catch_up(self, topic: str) -> CatchUp:
         parked = self._at.parked[topic]
-        if self._cargo.repair(topic) and parked.offset != NOWHERE:
-            # Nothing is in it: all that the ledger has, once more. Said before anything is copied:
-            # a transaction that is aborted makes the topic look used.
+        if self._cargo.repair(topic) and parked.offset != NOWHERE and not parked.unwritten:
+            # What was in it is gone: all that the ledger has, once more. Said before anything is
+            # copied: a transaction that is aborted makes the topic look used.
             parked.offset, parked.owner, parked.n, parked.records = NOWHERE, bytes(16), 0, 0
             self._producer = self._turns.begin()
             self._commit()
@@ -492,6 +430,7 @@ class Mover:
             if share and self._turns.open and not self._load.has_room(share, self._cargo):
                 return False
             if share:
+                parked.unwritten = False
                 self._send(share, {catch_up.queue: catch_up.topic})
                 parked.messages = max(0, parked.messages - len(share))
                 parked.bytes = max(0, parked.bytes - self._cargo.weight(share))

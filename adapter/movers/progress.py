@@ -44,10 +44,13 @@ def with_records(settings: MoverSettings, topics: list[str]) -> list[str]:
         return [topic for topic in topics if committed.is_any(topic)]
 
 
-def never_written(settings: MoverSettings, topic: str) -> bool:
-    """Whether nothing was ever written to a topic: not even what was deleted or aborted since."""
+def never_written(settings: MoverSettings, topic: str, partitions: int = 1) -> bool:
+    """Whether nothing was ever written to a topic: not even what was deleted or aborted since.
+
+    partitions: how many it must have for that.
+    """
     with Committed(settings) as committed:
-        return committed.is_new(topic)
+        return committed.is_new(topic, partitions)
 
 
 def topics_like(settings: MoverSettings, beginning: str) -> list[str]:
@@ -113,10 +116,15 @@ class Committed:
                 return True
         return False
 
-    def is_new(self, topic: str) -> bool:
-        """Whether a topic that exists was never written, not even what was aborted or trimmed."""
+    def is_new(self, topic: str, least: int) -> bool:
+        """Whether a topic that exists was never written, not even what was aborted or trimmed.
+
+        least: how many partitions it must have.
+        """
         partitions = self._consumer.list_topics(topic, READ_TIMEOUT_S).topics[topic].partitions
-        return bool(partitions) and all(self._bounds(topic, one)[1] == 0 for one in partitions)
+        if len(partitions) < least:
+            return False
+        return all(self._bounds(topic, one)[1] == 0 for one in partitions)
 
     def topics(self) -> list[str]:
         """List all topics."""

@@ -17,7 +17,8 @@ from adapter.format import chunks, names
 from adapter.format.descriptor import HEADER
 from adapter.format.movable import Copy, Movable, decode_copies
 from adapter.format.progress import Parked
-from adapter.movers.mover import Load, Report
+from adapter.movers.cargo import Report
+from adapter.movers.mover import Load
 from adapter.movers.progress import never_written, topics_like
 from adapter.movers.settings import MOVERS, MoverSettings
 from adapter.topics import (
@@ -138,6 +139,10 @@ class Stream:
         """See Cargo."""
         self._repairs.ensure([queue_spec(topic, LANES_MAX)])
         return never_written(self._settings, topic)
+
+    def is_unwritten(self, topic: str) -> bool:
+        """See Cargo. One with fewer lanes was made by somebody else, in the place of ours."""
+        return never_written(self._settings, topic, LANES_MAX)
 
     def last_topic(self) -> str:
         """See Cargo."""

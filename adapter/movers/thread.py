@@ -9,9 +9,10 @@ import structlog
 
 from adapter.ledger.kafka import KafkaLedgerReader
 from adapter.ledger.port import LedgerReader, Position
+from adapter.movers.cargo import Cargo
 from adapter.movers.errors import MoverError
 from adapter.movers.events import Events
-from adapter.movers.mover import Cargo, Mover
+from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
 from adapter.movers.settings import MoverSettings
 from adapter.movers.stream import Stream

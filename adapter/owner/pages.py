@@ -2,8 +2,9 @@
 
 A lane is a partition whose messages are numbered densely (seq, in the descriptor), but not its
 offsets: transactions leave markers between, and a long message is several records. So an offset is
-guessed from the nearest message whose offset is known, never too far, and what is found there
-corrects the guess.
+guessed from the nearest message whose offset is known, and what is found there corrects the guess.
+It is too far only where numbers are missing, in what was restored from a backup: then the message
+lies between, and is found by halving.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from adapter.core.model.message import Message as Content
 from adapter.core.rules.pages import Paged
 from adapter.format import chunks, descriptor, names
-from adapter.ledger.failures import describe
+from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, TIMINGS
 from adapter.owner.storage import Page, PagesUnavailableError
 
@@ -35,6 +36,9 @@ READ_ON = 512
 FETCH_KBYTES = 16 * 1024
 SINGLE_BYTES = 32 * 1024
 BATCH = 1_000
+NOWHERE = -1
+BEYOND = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
+"""What reading behind a partition's end, or before its beginning, is answered with."""
 
 Place = tuple[str, int]
 
@@ -96,12 +100,11 @@ class Cursor:
             self._consumer = None
 
     def _read(self, place: Place, seq: int, count: int) -> Page:
-        deadline_s = time.monotonic() + READ_TIMEOUT_S
-        self._go_to(place, seq, deadline_s)
+        self._go_to(place, seq)
         page = Page(seq - 1, [])
         size = 0
         while len(page.messages) < count and size < PAGE_BYTES:
-            found = self._read_one(deadline_s)
+            found = self._read_one()
             if found is None:
                 break
             self._next = found.seq + 1
@@ -115,33 +118,52 @@ class Cursor:
             raise self._unread(place, seq, why)
         return page
 
-    def _go_to(self, place: Place, seq: int, deadline_s: float) -> None:
+    def _go_to(self, place: Place, seq: int) -> None:
         """Let the consumer stand at a message, or not far before it."""
         if place == self._place and self._next and self._next <= seq <= self._next + READ_ON:
             return
         points = self._points.setdefault(place, Points())
-        offset = points.guess(seq, self._first(place))
+        low, high = self._first(place), NOWHERE
+        offset = points.guess(seq, low)
         while True:
-            self._assign(place, offset)
-            message = self._poll(deadline_s)
-            if message is None:
+            found = self._look(place, offset)
+            too_far = found is None or found[0] > seq or (high != NOWHERE and found[0] == seq)
+            if too_far and offset > low:
+                high = offset  # numbers are missing: only what is restored has such a lane
+            elif found is None or seq - found[0] <= READ_ON or 0 <= high - low <= READ_ON:
                 return
-            _, at, (chunk, _) = self._opened(message, b"")
-            self._left.appendleft(message)
-            self._next = at.seq if chunk == 0 else at.seq + 1
-            if seq - at.seq <= READ_ON:
-                return
-            offset = (message.offset() or 0) + seq - at.seq
+            else:
+                low = found[1]
+            offset = low + seq - found[0] if found and high == NOWHERE else (low + high) // 2
+
+    def _look(self, place: Place, offset: int) -> tuple[int, int] | None:
+        """Stand at an offset; the seq and offset of the message that comes there, if one does."""
+        self._assign(place, offset)
+        try:
+            message = self._poll()
+        except KafkaException as error:
+            if error_of(error).code() not in BEYOND or offset <= self._bounds(place)[1]:
+                raise
+            return None
+        if message is None:
+            return None
+        _, at, (chunk, _) = self._opened(message, b"")
+        self._left.appendleft(message)
+        self._next = at.seq if chunk == 0 else at.seq + 1  # within a message comes the next one
+        return self._next, message.offset() or 0
 
     def _first(self, place: Place) -> int:
         """Return the partition's first offset, as it was when it was asked for."""
         first = self._firsts.get(place)
         if first is None:
-            bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
-            if bounds is None:
-                raise self._unread(place, 0, self._error or "no answer")
-            first = self._firsts[place] = bounds[0]
+            first = self._firsts[place] = self._bounds(place)[0]
         return first
+
+    def _bounds(self, place: Place) -> tuple[int, int]:
+        bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
+        if bounds is None:
+            raise self._unread(place, 0, self._error or "no answer")
+        return bounds
 
     def _assign(self, place: Place, offset: int) -> None:
         self._error = ""
@@ -155,8 +177,9 @@ class Cursor:
             self._consumer = Consumer(self._settings)
         return self._consumer
 
-    def _poll(self, deadline_s: float) -> Message | None:
-        """Return the next message; None at the end of what is committed, or when time is over."""
+    def _poll(self) -> Message | None:
+        """Return the next record; None at the end of what is committed, or if none came in time."""
+        deadline_s = time.monotonic() + READ_TIMEOUT_S
         while not self._left:
             if time.monotonic() > deadline_s:
                 return None
@@ -172,16 +195,15 @@ class Cursor:
             return None
         raise KafkaException(error)
 
-    def _read_one(self, deadline_s: float) -> Paged | None:
+    def _read_one(self) -> Paged | None:
         """Return the next message, joined if it is several records; else as _poll."""
         while True:
-            record = self._poll(deadline_s)
+            record = self._poll()
             if record is None:
                 return None
             headers = dict(record.headers() or [])
             body = self._joiner.take(headers.get(chunks.HEADER), record.value() or b"")
             if body is None:
-                deadline_s = time.monotonic() + READ_TIMEOUT_S  # a long one takes its time
                 continue
             message, at, (_, count) = self._opened(record, body)
             if count == 1:

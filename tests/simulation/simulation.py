@@ -537,17 +537,16 @@ class Simulation(Steps):
     def _spoil_topic(self) -> None:
         """Let a topic refuse what is written, or be deleted; let others be as they were."""
         rng, kafka = self.rng, self.kafka
-        if kafka.refusing and rng.random() < 0.3:
+        if kafka.refusing and rng.random() < 0.1:
             kafka.refusing.clear()
-        topics = [
-            topic
-            for topic, parts in kafka.topics.items()
-            if topic.startswith(TOPICS) and any(part.stable for part in parts)
-        ]
-        if not topics or rng.random() > 0.08:
+        if rng.random() > 0.15:
             return
-        faults = TOPIC_FAULTS if self._loses_topics else (REFUSED,)
-        self.spoil(rng.choice(topics), rng.choice(faults))
+        topics = {name: parts for name, parts in kafka.topics.items() if name.startswith(TOPICS)}
+        new = [name for name, parts in topics.items() if not any(part.records for part in parts)]
+        among = new if new and rng.random() < 0.5 else list(topics)
+        if among:
+            faults = TOPIC_FAULTS if self._loses_topics else (REFUSED,)
+            self.spoil(rng.choice(among), rng.choice(faults))
 
     def spoil(self, topic: str, fault: str) -> None:
         """Let a topic refuse, or be deleted."""

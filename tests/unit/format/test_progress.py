@@ -1,5 +1,6 @@
 """Progress as it is written, and as a mover starts that has none."""
 
+import msgspec
 import pytest
 
 from adapter.format import progress
@@ -10,7 +11,7 @@ from adapter.format.schemas import Codec, UnreadableError
 def test_it_is_read_as_it_was_written() -> None:
     one = Progress(
         offset=2**40, owner=b"o" * 16, n=7, copied=2**50, records=3, incarnations={"Ä": 2},
-        parked={"mq.QM1.q.A": Parked(5, b"p" * 16, 4, 3, 2, 1, "no such topic")},
+        parked={"mq.QM1.q.A": Parked(5, b"p" * 16, 4, 3, 2, 1, "no such topic", True)},
     )  # fmt: skip
     assert progress.decode(progress.encode(one)) == one
 
@@ -47,3 +48,10 @@ def test_progress_of_the_first_version_is_read() -> None:
         }
     )
     assert progress.decode(old) == Progress(5, b"o" * 16, 4, 3, 2, {"A": 1})
+
+
+def test_progress_of_the_second_version_is_read() -> None:
+    one = Progress(5, b"o" * 16, 4, parked={"T": Parked(3, b"p" * 16, 2, why="no")})
+    value = msgspec.to_builtins(one, builtin_types=(bytes,))
+    del value["parked"]["T"]["unwritten"]
+    assert progress.decode(b"\x02" + Codec("progress.2").encode(value)[1:]) == one

@@ -1,0 +1,48 @@
+"""Pages are found on a lane whose numbers have gaps: what was restored from a backup."""
+
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Producer
+
+from adapter.core.model.message import Message
+from adapter.core.records import Placed
+from adapter.format import descriptor, names
+from adapter.localkafka import LocalKafka
+from adapter.owner.pages import KafkaPageReader
+from adapter.topics import Topics, TopicSettings, queue_spec
+
+WAIT_S = 20.0
+LANE = 3
+SEQS = [1, 7, *range(2_000, 4_500), 9_000, *range(20_000, 21_500), 90_000]
+ID = bytes(24)
+
+
+@pytest.fixture(scope="module")
+def reader(kafka: LocalKafka) -> Iterator[KafkaPageReader]:
+    """Of a lane that holds these messages and no others."""
+    topic = names.queue_topic("GAPS", "Q")
+    Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(1)).ensure([queue_spec(topic, 10)])
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 5})
+    for seq in SEQS:
+        message = Message(b"%d" % seq, ID, ID, ID, persistence=1)
+        header = descriptor.encode(Placed("Q", LANE, seq, 0, 0, 0, 1, message), ID, 1)
+        producer.produce(topic, message.body, None, LANE, headers=[(descriptor.HEADER, header)])
+    assert producer.flush(WAIT_S) == 0
+    reader = KafkaPageReader("GAPS", kafka.bootstrap_servers, {})
+    yield reader
+    reader.close()
+
+
+def read(reader: KafkaPageReader, seq: int, count: int) -> list[int]:
+    return [one.seq for one in reader.read("Q", 0, LANE, seq, count).messages]
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_every_message_is_found_in_whatever_order_they_are_asked_for(
+    reader: KafkaPageReader, count: int
+) -> None:
+    asked = [90_000, 1, 4_499, 20_000, 7, 9_000, 21_499, 2_000, 20_700, 3_300, 90_000, 1]
+    for seq in asked:
+        at = SEQS.index(seq)
+        assert read(reader, seq, count) == SEQS[at : at + count], f"from {seq} on"

@@ -5,6 +5,7 @@ bytes more, which part it is and of how many. It must not know which records cou
 nor what a payload means.
 """
 
+from collections.abc import Iterator
 from struct import Struct as Layout
 
 from msgspec import Struct
@@ -75,19 +76,19 @@ def encode(kind: int, owner: bytes, n: int, payload: bytes) -> bytes:
     return _HEADER.pack(VERSION, kind, owner, n) + payload
 
 
-def encode_entry(owner: bytes, n: int, payload: bytes, part_bytes: int = PART_BYTES) -> list[bytes]:
-    """Return the records of an entry, in order: one, or parts of part_bytes of its payload."""
+def encode_entry(
+    owner: bytes, n: int, payload: bytes, part_bytes: int = PART_BYTES
+) -> Iterator[bytes]:
+    """Give the records of an entry, in order: one, or parts of part_bytes of its payload."""
     if len(payload) <= part_bytes:
-        return [encode(ENTRY, owner, n, payload)]
+        yield encode(ENTRY, owner, n, payload)
+        return
     parts = -(-len(payload) // part_bytes)
     header = _HEADER.pack(PARTS_VERSION, PART, owner, n)
     with memoryview(payload) as view:
-        return [
-            b"".join(
-                (header, _PART.pack(part, parts), view[part * part_bytes : (part + 1) * part_bytes])
-            )
-            for part in range(parts)
-        ]
+        for part in range(parts):
+            piece = view[part * part_bytes : (part + 1) * part_bytes]
+            yield b"".join((header, _PART.pack(part, parts), piece))
 
 
 def decode(value: bytes | None) -> Envelope:

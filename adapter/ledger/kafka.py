@@ -35,7 +35,7 @@ serves all reports that wait, and on_durable is called once for them, with the h
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -167,12 +167,11 @@ class Writer:
             raise LedgerClosed(f"{topic}: this owner's term has ended; take over first")
         check_size(topic, payload)
         n = term.next_n
-        records = encode_entry(term.owner, n, payload)
-        self._produce(producer, n, records)
+        self._produce(producer, n, encode_entry(term.owner, n, payload))
         term.next_n = n + 1
         return n
 
-    def _produce(self, producer: Producer, n: int, records: list[bytes]) -> None:
+    def _produce(self, producer: Producer, n: int, records: Iterable[bytes]) -> None:
         topic = self._settings.topic
         for number, value in enumerate(records):
             try:

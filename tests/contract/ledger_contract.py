@@ -316,7 +316,7 @@ class LedgerContract:
     def test_what_an_owner_did_not_finish_never_counts(self, place: Place, ledger: Ledger) -> None:
         owner = new_owner()
         ledger.take_over(owner, "a test", lambda _entry: None)
-        place.write(encode_entry(owner, 1, b"unfinished", part_bytes=4)[0])
+        place.write(next(encode_entry(owner, 1, b"unfinished", part_bytes=4)))
         successor = place.ledger()
         heard = Heard(successor)
         assert take(successor)[1] == []

@@ -172,9 +172,9 @@ def test_a_long_entry_that_its_owner_did_not_finish_never_counts() -> None:
     validity, assembly = Validity(), Assembly()
     log = [
         encode(OWNER_CHANGED, A, 0, b""),
-        *encode_entry(A, 1, b"abcde", part_bytes=2)[:2],
+        *[*encode_entry(A, 1, b"abcde", part_bytes=2)][:2],
         encode(OWNER_CHANGED, B, 0, b""),
-        *encode_entry(A, 1, b"abcde", part_bytes=2)[2:],
+        *[*encode_entry(A, 1, b"abcde", part_bytes=2)][2:],
         *encode_entry(B, 1, b"xyz", part_bytes=2),
     ]
     payloads = [assembly.take(*validity.judge_value(value)) for value in log]
@@ -183,6 +183,6 @@ def test_a_long_entry_that_its_owner_did_not_finish_never_counts() -> None:
 
 def test_an_entry_behind_an_unfinished_one_of_its_owner_is_void() -> None:
     validity = Validity.at(A, 0)
-    log = [*encode_entry(A, 1, b"abcde", part_bytes=2)[:1], encode(ENTRY, A, 2, b"")]
+    log = [*[*encode_entry(A, 1, b"abcde", part_bytes=2)][:1], encode(ENTRY, A, 2, b"")]
     assert [validity.judge_value(value)[0] for value in log] == [Verdict.PART, Verdict.VOID]
     assert validity.judge_value(encode(ENTRY, A, 1, b""))[0] is Verdict.DUPLICATE

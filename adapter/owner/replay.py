@@ -106,6 +106,7 @@ def _replay(
             ) from error
 
     taken = ledger.take_over(owner, who, replay, snapshot.after if snapshot else None)
+    dispatch.begin_term(qm, taken.offset)
     return Replayed(qm, taken, last_n_of)
 
 

@@ -31,6 +31,7 @@ from adapter.wire.frames import (
     AnyReplies,
     AskServer,
     Goodbye,
+    Payload,
     ProtocolError,
     Welcome,
     decode_server_frame,
@@ -356,7 +357,7 @@ class Channel:
             self._dispatch(payload)
         return True
 
-    def _dispatch(self, payload: bytes) -> None:
+    def _dispatch(self, payload: Payload) -> None:
         try:
             frame = decode_server_frame(payload)
         except ProtocolError as error:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from adapter.core import dispatch
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager
 from adapter.core.rules.pages import Paged
-from adapter.format import descriptor, names
+from adapter.format import chunks, descriptor, names
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
@@ -100,6 +100,7 @@ class Pages:
         self._kafka = kafka
         self._rng = rng
         self._found: dict[t.Partition, tuple[int, list[t.Record]]] = {}
+        self._joiners: dict[t.Partition, chunks.Joiner] = {}
         self._descriptors = descriptor.Reader()
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
@@ -121,7 +122,8 @@ class Pages:
         start, records = self._found.get(partition, (0, []))
         end = partition.stable
         if end > start:
-            records += [record for _, record in partition.committed(start)]
+            joiner = self._joiners.setdefault(partition, chunks.Joiner())
+            records += joined(joiner, (record for _, record in partition.committed(start)))
             self._found[partition] = end, records
         return records
 
@@ -222,11 +224,11 @@ class Owner(ByHand):
     loop: Watched
     keeping: Housekeeping
 
-    def __init__(self, limits: Limits, log: MemoryLog, storage: Storage) -> None:
+    def __init__(self, limits: Limits, log: MemoryLog, storage: Storage, part_bytes: int) -> None:
         self.steps: list[dispatch.Executed] = []
         self.wanted: dict[tuple[str, int, str], Wanted] = {}
         self.kept = storage
-        super().__init__(limits, log, storage)
+        super().__init__(limits, log, storage, part_bytes)
 
     def take_over(self, old: QueueManager | None = None) -> None:
         """See ByHand. What the housekeeping of a process that lives on had begun, it ends."""
@@ -253,6 +255,15 @@ class Owner(ByHand):
         """Keep the wish; one of the same lane is not read twice at a time, as in Paging."""
         key = (needed.queue, needed.lane, needed.field)
         self.wanted.setdefault(key, Wanted(needed, incarnation, count))
+
+
+def joined(joiner: chunks.Joiner, records: Iterable[t.Record]) -> Iterator[t.Record]:
+    """Put chunks together to records that hold whole messages."""
+    for record in records:
+        headers = dict(record.headers)
+        body = joiner.take(headers.get(chunks.HEADER), record.value or b"")
+        if body is not None:
+            yield t.Record(record.transaction, body, record.key, record.headers, record.time_ms)
 
 
 def copied(lane: LaneKey, record: t.Record, reader: descriptor.Reader) -> Copied:

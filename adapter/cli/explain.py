@@ -241,6 +241,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"snapshot: queue {record.name}, {sum(record.priorities)} on it"
     ),
     r.LaneRestored: lambda record: f"snapshot: lane {record.lane} of {record.queue}",
+    r.HeadsRestored: lambda record: f"snapshot: age of what {record.queue} begins with",
     r.SessionRestored: lambda record: f"snapshot: session {short(record.session)}",
     r.OutcomeRestored: lambda record: (
         f"snapshot: outcome of command {record.number} of session {short(record.session)}"

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import adapter.kafka
 from adapter import testing
 from adapter.core import commands as c
 from adapter.core.model.message import Message
-from adapter.errors import InvalidValue, MessageTooLong, UnitTooLarge
+from adapter.errors import BackedOut, InvalidValue, MessageTooLong, UnitTooLarge
 from adapter.format import chunks
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
@@ -70,6 +71,11 @@ def read_topic(bootstrap_servers: str, topic: str, partition: int, count: int) -
     return bodies
 
 
+def start_again(killer: threading.Thread, server: ServerProcess) -> None:
+    killer.join()
+    server.start()
+
+
 def test_the_longest_message_and_large_units_through_a_crash(
     kafka: LocalKafka, manager: TestQueueManager
 ) -> None:
@@ -112,7 +118,8 @@ def test_a_client_that_dies_within_a_long_put(manager: TestQueueManager) -> None
         client.hello()
         client.send(frame[: 40 * MIB])
         qm = manager.connect()
-        unit = qm.begin()
+        unit = qm.unit()
+        unit.begin()
         qm.put("Q", bytes(60 * MIB), unit=unit)
         qm.disconnect(abrupt=True)
         client.sock.close()
@@ -122,7 +129,7 @@ def test_a_client_that_dies_within_a_long_put(manager: TestQueueManager) -> None
         for _ in range(6):  # what the dead held in memory is given back
             with other.unit() as again:
                 other.put("Q", bytes(90 * MIB), unit=again)
-                again.back_out()
+                again.backout()
 
 
 def test_a_queue_manager_that_dies_within_a_large_commit(
@@ -135,15 +142,16 @@ def test_a_queue_manager_that_dies_within_a_large_commit(
             qm.define_queue("Q", max_message_length=LONGEST)
             for delay_s in (0.02, 0.1, 0.2):
                 killer = threading.Timer(delay_s, server.kill)
-                unit = qm.begin()
+                unit = qm.unit()
+                unit.begin()
                 for number in range(8):
                     qm.put("Q", bytes([number]) * (5 * MIB), unit=unit)
                 killer.start()
-                restarted = threading.Thread(target=lambda: (killer.join(), server.start()))
+                restarted = threading.Thread(target=partial(start_again, killer, server))
                 restarted.start()
                 try:
                     unit.commit()
-                except adapter.BackedOut:
+                except BackedOut:
                     expected = []
                 else:
                     expected = [bytes([number]) * (5 * MIB) for number in range(8)]

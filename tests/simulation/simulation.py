@@ -21,7 +21,8 @@ from adapter.core import commands as c
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import Delivered
 from adapter.core.results import Messages, Refused, Result, Resumed
-from adapter.format import descriptor, names
+from adapter.format import chunks, descriptor, names
+from adapter.ledger import envelope
 from adapter.ledger.memory import FAULTS as APPEND_FAULTS
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader
 from adapter.ledger.port import Entry, LedgerReader, Position
@@ -34,7 +35,7 @@ from adapter.owner.storage import Storage
 from adapter.topics import TopicSettings
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Auditor, Copied
-from tests.simulation.faults import COMMIT_FAULTS, REFUSED, RIVAL, TOPIC_FAULTS
+from tests.simulation.faults import COMMIT_FAULTS, NO_ROOM, REFUSED, RIVAL, TOPIC_FAULTS
 from tests.simulation.programs import (
     HANDLES,
     MODES,
@@ -57,6 +58,7 @@ from tests.simulation.storage import (
     Pages,
     Snapshots,
     copied,
+    joined,
 )
 from tests.simulation.world import Listing, Op
 from tests.support.core import START_MS, Client
@@ -66,8 +68,13 @@ TOPICS = names.queue_topic(NAME, "")
 IDLE_READS_MAX = 20_000
 STEPS_MAX = 20_000
 """Ten times what a run takes: a mover that only fails is found out."""
+LONG_ENTRY_BYTES = 250
+LONG_BODY_BYTES = 3
+"""Where they are long, nearly every entry and body is several records."""
 WINDOWS = (1, 3, 8, 30)
 """Messages of each lane in memory."""
+KEPT_BYTES = 1_500
+"""Of messages that a program has not said it has seen: three of them."""
 SNAPSHOT_ENTRIES = (8, 25, 60)
 TICKS_MAX = 200
 OVER_MS = 200_000
@@ -107,9 +114,12 @@ class Simulation(Steps):
     """Programs, an owner, a mover, what goes wrong, and an auditor."""
 
     def __init__(self, seed: int, *, loses_topics: bool | None = None) -> None:
+        self._seed = seed
         self.rng = random.Random(seed)
         self.met: Counter[str] = Counter()
         self._faults = Faults(self.rng, self.met)
+        self._is_long = seed % 4 in (1, 2)
+        """Whether bodies and entries are longer than one record."""
         self.left = 0
         self.calm = False
         self.auditor = Auditor()
@@ -136,6 +146,7 @@ class Simulation(Steps):
         self._broken: BaseException | None = None
         self._rates = self.rng.choice([(0.004, 0.007), (0.001, 0.013), (0.008, 0.003)])
         self._seen: dict[tuple[str, int], int] = {}
+        self._joiners: dict[t.Partition, chunks.Joiner] = {}
         self._gone: set[tuple[str, int]] = set()
         self._descriptors = descriptor.Reader()
         self._owner_ids = itertools.count(1)
@@ -163,7 +174,14 @@ class Simulation(Steps):
             snapshot_entries=1_000_000 if self._loses_topics else entries,
         )
         most = 1_000 if self._loses_topics else self.rng.choice(WINDOWS)
-        return Owner(Limits(window_messages=most), log, storage)
+        kept_bytes = KEPT_BYTES if self._seed % 2 else Limits().kept_bytes
+        limits = Limits(window_messages=most, kept_bytes=kept_bytes)
+        part_bytes = LONG_ENTRY_BYTES if self._is_long else envelope.PART_BYTES
+        return Owner(limits, log, storage, part_bytes)
+
+    @property
+    def _chunk_bytes(self) -> int:
+        return LONG_BODY_BYTES if self._is_long else chunks.CHUNK_BYTES
 
     @property
     def now_ms(self) -> int:
@@ -211,7 +229,7 @@ class Simulation(Steps):
         def reader(position: Position | None) -> LedgerReader:
             return Reader(self, mover, position)
 
-        mover = Mover(self._settings, Stream(self._settings), reader)
+        mover = Mover(self._settings, Stream(self._settings, self._chunk_bytes), reader)
         try:
             mover.run()
         except t.Killed:
@@ -312,6 +330,11 @@ class Simulation(Steps):
         self.owner.ledger.release()
         self._page_to_the_end()
         self._hear()
+        while any(program.heard for program in self.people):
+            for program in self.people:
+                self._say(program, list(program.heard))
+            self._page_to_the_end()
+            self._hear()
 
     # -- programs
 
@@ -338,6 +361,7 @@ class Simulation(Steps):
         at = client.number, request
         if self._waits(at):
             self._undecided[at] = program, op
+            self.met[NO_ROOM] += op.kind == "get" and self._is_full(program)
             return
         self._comes_in_turn(at, op)
         program.asked[request] = op
@@ -372,14 +396,6 @@ class Simulation(Steps):
             program.heard.append(op.number)
             if self.rng.random() < 0.6:
                 self._say_what_was_seen(program)
-
-    def _say_what_was_seen(self, program: Program) -> None:
-        """Say so of some; of the others it may be asked again."""
-        seen = self.rng.sample(program.heard, self.rng.randint(1, len(program.heard)))
-        program.client.seen(*seen)
-        for number in seen:
-            program.heard.remove(number)
-            program.unanswered.pop(number, None)
 
     def _lose(self, program: Program) -> None:
         """Lose one connection, or take its session over from another; the owner lives on."""
@@ -582,7 +598,9 @@ class Simulation(Steps):
             _, queue, incarnation = names.parse_queue_topic(topic)
             for lane, partition in enumerate(partitions):
                 start = self._seen.get((topic, lane), 0)
-                for _, record in partition.committed(start):
+                records = (record for _, record in partition.committed(start))
+                joiner = self._joiners.setdefault(partition, chunks.Joiner())
+                for record in joined(joiner, records):
                     yield copied((queue, incarnation, lane), record, self._descriptors)
                 self._seen[topic, lane] = partition.stable
 

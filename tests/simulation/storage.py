@@ -23,7 +23,7 @@ from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
 from adapter.owner.keeping import Keeping
 from adapter.owner.loop import OwnerLoop
-from adapter.owner.storage import Page, PagesUnavailableError, Storage
+from adapter.owner.storage import Page, PagesUnavailableError, Storage, paged
 from adapter.server.server import STREAM, NoMovers
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Copied
@@ -130,15 +130,7 @@ class Pages:
     def _paged(self, record: t.Record) -> Paged:
         header = dict(record.headers)[descriptor.HEADER]
         message, at = self._descriptors.read(header, record.value or b"")
-        return Paged(
-            seq=at.seq,
-            message=message,
-            unit=at.unit,
-            unit_index=at.unit_index,
-            unit_size=at.unit_size,
-            queue_unit_index=at.queue_unit_index,
-            queue_unit_size=at.queue_unit_size,
-        )
+        return paged(message, at)
 
 
 class Wanted:

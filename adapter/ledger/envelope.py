@@ -16,6 +16,8 @@ PARTS_VERSION = 2
 # What a later version of mqk may write in the first byte. Bytes above are text or another program's
 # record: such a record is void, while a newer version's must never be skipped.
 NEWER_VERSIONS = range(PARTS_VERSION + 1, 32)
+RESTORING = 31
+"""The mark that a ledger begins with while it is being restored: nothing behind it may be read."""
 
 OWNER_CHANGED = 0
 ENTRY = 1
@@ -91,6 +93,11 @@ def encode_entry(
             yield b"".join((header, _PART.pack(part, parts), piece))
 
 
+def restoring(ident: bytes) -> bytes:
+    """Return the mark of a restore. ident: 16 bytes of its own."""
+    return _HEADER.pack(RESTORING, 0, ident, 0)
+
+
 def decode(value: bytes | None) -> Envelope:
     """Read a record; raises CorruptRecord, or NewerVersion for what a later mqk wrote.
 
@@ -126,6 +133,11 @@ def step_of(value: bytes) -> Step:
 
 
 def _wrong_version(version: int) -> CorruptRecord:
+    if version == RESTORING:
+        return NewerVersion(
+            "a restore of this ledger was begun and has not come to its end: run `mqk ledger "
+            "restore` again"
+        )
     if version in NEWER_VERSIONS:
         return NewerVersion(
             f"the record has version {version} and this mqk reads up to version {PARTS_VERSION}: "

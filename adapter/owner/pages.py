@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isqrt
 from typing import Any
 
@@ -132,6 +132,7 @@ class Cursor:
         """The seq that the consumer gives next, if it stands at _place; 0: it does not."""
         self._left: deque[Message] = deque()
         self._joiner = chunks.Joiner()
+        self._is_late = False
         self._error = ""
 
     def read(self, place: Place, seq: int, count: int) -> Page:
@@ -142,6 +143,22 @@ class Cursor:
             self._next = 0
             self._firsts.pop(place, None)
             raise self._unread(place, seq, describe(error)) from error
+
+    def records(self, place: Place, seq: int) -> Iterator[tuple[int, Message]]:
+        """See KafkaPageReader."""
+        try:
+            self._go_to(place, seq)
+            while record := self._poll():
+                at = self._opened(record, b"")[1].seq
+                self._next = at + 1
+                if at >= seq:
+                    yield at, record
+            if self._is_late:
+                raise self._unread(place, self._next or seq, self._error or "no answer")
+        except KafkaException as error:
+            raise self._unread(place, seq, describe(error)) from error
+        finally:
+            self._next = 0
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -222,8 +239,10 @@ class Cursor:
     def _poll(self) -> Message | None:
         """Return the next record; None at the end of what is committed, or if none came in time."""
         deadline_s = time.monotonic() + READ_TIMEOUT_S
+        self._is_late = False
         while not self._left:
             if time.monotonic() > deadline_s:
+                self._is_late = True
                 return None
             first = self._open().poll(POLL_S)
             if first is not None:
@@ -308,6 +327,16 @@ class KafkaPageReader:
         """See the port."""
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
         return (self._singles if count == 1 else self._pages).read(place, seq, count)
+
+    def records(
+        self, queue: str, incarnation: int, lane: int, seq: int
+    ) -> Iterator[tuple[int, Message]]:
+        """Read a lane's records as they are, from a message on to what is its end by then.
+
+        Each with the seq of its message. Raises PagesUnavailableError.
+        """
+        place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
+        return self._pages.records(place, seq)
 
     def close(self) -> None:
         """See the port."""

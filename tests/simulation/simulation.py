@@ -14,14 +14,13 @@ import contextlib
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator
 from unittest import mock
 
 from adapter.core import commands as c
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import Delivered
 from adapter.core.results import Messages, Refused, Result, Resumed
-from adapter.format import chunks, descriptor, names
+from adapter.format import chunks, names
 from adapter.ledger import envelope
 from adapter.ledger.memory import FAULTS as APPEND_FAULTS
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader
@@ -34,7 +33,8 @@ from adapter.owner import keeping, snapshots
 from adapter.owner.storage import Storage
 from adapter.topics import TopicSettings
 from tests.simulation import transactions as t
-from tests.simulation.auditor import Auditor, Copied
+from tests.simulation.auditor import Auditor
+from tests.simulation.copies import Copies
 from tests.simulation.faults import COMMIT_FAULTS, NO_ROOM, REFUSED, RIVAL, TOPIC_FAULTS
 from tests.simulation.programs import (
     HANDLES,
@@ -57,8 +57,6 @@ from tests.simulation.storage import (
     Owner,
     Pages,
     Snapshots,
-    copied,
-    joined,
 )
 from tests.simulation.world import Listing, Op
 from tests.support.core import START_MS, Client
@@ -145,10 +143,8 @@ class Simulation(Steps):
         self._spoilt = False
         self._broken: BaseException | None = None
         self._rates = self.rng.choice([(0.004, 0.007), (0.001, 0.013), (0.008, 0.003)])
-        self._seen: dict[tuple[str, int], int] = {}
-        self._joiners: dict[t.Partition, chunks.Joiner] = {}
+        self._copies = Copies(TOPICS)
         self._gone: set[tuple[str, int]] = set()
-        self._descriptors = descriptor.Reader()
         self._owner_ids = itertools.count(1)
         self._settings = MoverSettings(
             queue_manager=NAME,
@@ -581,28 +577,14 @@ class Simulation(Steps):
         _, queue, incarnation = names.parse_queue_topic(topic)
         self.auditor.gone(queue, incarnation)
         self._gone.add((queue, incarnation))
-        for key in [key for key in self._seen if key[0] == topic]:
-            del self._seen[key]
+        self._copies.forget(topic)
 
     # -- what readers of the topics see
 
     def _look_at_topics(self) -> None:
-        self.auditor.copied(self._new_copies())
+        self.auditor.copied(self._copies.new(self.kafka))
         if self.kafka.is_settled() and not self._spoilt:
             self.auditor.units_are_whole()
-
-    def _new_copies(self) -> Iterator[Copied]:
-        for topic, partitions in self.kafka.topics.items():
-            if not topic.startswith(TOPICS):
-                continue
-            _, queue, incarnation = names.parse_queue_topic(topic)
-            for lane, partition in enumerate(partitions):
-                start = self._seen.get((topic, lane), 0)
-                records = (record for _, record in partition.committed(start))
-                joiner = self._joiners.setdefault(partition, chunks.Joiner())
-                for record in joined(joiner, records):
-                    yield copied((queue, incarnation, lane), record, self._descriptors)
-                self._seen[topic, lane] = partition.stable
 
 
 def topic_of(queue: str, incarnation: int) -> str:

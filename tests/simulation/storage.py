@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, cast
 
 from adapter.core import dispatch
@@ -26,8 +26,7 @@ from adapter.owner.loop import OwnerLoop
 from adapter.owner.storage import Page, PagesUnavailableError, Storage, paged
 from adapter.server.server import STREAM, NoMovers
 from tests.simulation import transactions as t
-from tests.simulation.auditor import Copied
-from tests.simulation.world import LaneKey
+from tests.simulation.copies import joined
 from tests.support.by_hand import ByHand
 
 PAGE_LATE = "page late"
@@ -247,28 +246,3 @@ class Owner(ByHand):
         """Keep the wish; one of the same lane is not read twice at a time, as in Paging."""
         key = (needed.queue, needed.lane, needed.field)
         self.wanted.setdefault(key, Wanted(needed, incarnation, count))
-
-
-def joined(joiner: chunks.Joiner, records: Iterable[t.Record]) -> Iterator[t.Record]:
-    """Put chunks together to records that hold whole messages."""
-    for record in records:
-        headers = dict(record.headers)
-        body = joiner.take(headers.get(chunks.HEADER), record.value or b"")
-        if body is not None:
-            yield t.Record(record.transaction, body, record.key, record.headers, record.time_ms)
-
-
-def copied(lane: LaneKey, record: t.Record, reader: descriptor.Reader) -> Copied:
-    """Read a copy, as a reader of the topic does."""
-    header = dict(record.headers)[descriptor.HEADER]
-    message, at = reader.read(header, record.value or b"")
-    return Copied(
-        lane,
-        message.body.decode(),
-        at.seq,
-        at.unit.hex(),
-        at.unit_index,
-        at.unit_size,
-        at.queue_unit_index,
-        at.queue_unit_size,
-    )

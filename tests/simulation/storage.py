@@ -15,7 +15,7 @@ from adapter.core import dispatch
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager
 from adapter.core.rules.pages import Paged
-from adapter.format import descriptor, names
+from adapter.format import chunks, descriptor, names
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
@@ -33,8 +33,7 @@ from adapter.owner.storage import (
 )
 from adapter.server.server import STREAM, NoMovers
 from tests.simulation import transactions as t
-from tests.simulation.auditor import Copied
-from tests.simulation.world import LaneKey
+from tests.simulation.copies import joined
 from tests.support.by_hand import ByHand
 
 PAGE_LATE = "page late"
@@ -108,6 +107,8 @@ class Pages:
         self._kafka = kafka
         self._rng = rng
         self._found: dict[t.Partition, tuple[int, list[tuple[int, t.Record]]]] = {}
+        self._joiners: dict[t.Partition, chunks.Joiner] = {}
+        self._begins: dict[t.Partition, int] = {}
         self._descriptors = descriptor.Reader()
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
@@ -133,7 +134,11 @@ class Pages:
         start, records = self._found.get(partition, (0, []))
         end = partition.stable
         if end > start:
-            records += partition.ever_committed(start)
+            joiner = self._joiners.setdefault(partition, chunks.Joiner())
+            for offset, record in partition.ever_committed(start):
+                if chunks.place_of(dict(record.headers).get(chunks.HEADER))[0] == 0:
+                    self._begins[partition] = offset
+                records += [(self._begins[partition], one) for one in joined(joiner, [record])]
             self._found[partition] = end, records
         return records
 
@@ -163,18 +168,19 @@ class Trimmer:
             queue, incarnation, number = lane
             topic = topic_of(queue, incarnation)
             if topic in self._kafka.topics:
-                trimmed.offsets += self._trim(lane, self._kafka.topics[topic][number], seq)
+                trimmed.offsets += self._trim(self._kafka.topics[topic][number], seq)
         return trimmed
 
-    def _trim(self, lane: Lane, partition: t.Partition, seq: int) -> int:
+    def _trim(self, partition: t.Partition, seq: int) -> int:
         first = partition.first
         before = first
-        bodies = []
+        bodies: list[str] = []
+        joiner = chunks.Joiner()
         for offset, record in partition.committed(first):
-            copy = copied(lane, record, self._descriptors)
-            if copy.seq >= seq:
+            header = dict(record.headers)[descriptor.HEADER]
+            if self._descriptors.read(header, b"")[1].seq >= seq:
                 break
-            bodies.append(copy.body)
+            bodies += [(one.value or b"").decode() for one in joined(joiner, [record])]
             before = offset + 1
         if bodies:
             self._watch(bodies)
@@ -278,11 +284,11 @@ class Owner(ByHand):
     loop: Watched
     keeping: Housekeeping
 
-    def __init__(self, limits: Limits, log: MemoryLog, storage: Storage) -> None:
+    def __init__(self, limits: Limits, log: MemoryLog, storage: Storage, part_bytes: int) -> None:
         self.steps: list[dispatch.Executed] = []
         self.wanted: dict[tuple[str, int, str], Wanted] = {}
         self.kept = storage
-        super().__init__(limits, log, storage)
+        super().__init__(limits, log, storage, part_bytes)
 
     def take_over(self, old: QueueManager | None = None) -> None:
         """See ByHand. What the housekeeping of a process that lives on had begun, it ends."""
@@ -310,22 +316,6 @@ class Owner(ByHand):
         """Keep the wish; one of the same lane is not read twice at a time, as in Paging."""
         key = (needed.queue, needed.lane, needed.field)
         self.wanted.setdefault(key, Wanted(needed, incarnation, count))
-
-
-def copied(lane: LaneKey, record: t.Record, reader: descriptor.Reader) -> Copied:
-    """Read a copy, as a reader of the topic does."""
-    header = dict(record.headers)[descriptor.HEADER]
-    message, at = reader.read(header, record.value or b"")
-    return Copied(
-        lane,
-        message.body.decode(),
-        at.seq,
-        at.unit.hex(),
-        at.unit_index,
-        at.unit_size,
-        at.queue_unit_index,
-        at.queue_unit_size,
-    )
 
 
 def topic_of(queue: str, incarnation: int) -> str:

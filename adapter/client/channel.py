@@ -31,6 +31,7 @@ from adapter.wire.frames import (
     AnyReplies,
     AskServer,
     Goodbye,
+    Payload,
     ProtocolError,
     Welcome,
     decode_server_frame,
@@ -40,10 +41,15 @@ SILENT_LOOKS_MAX = 30
 """A thread that reads looks up so often while nothing comes, before it takes the link for lost."""
 FOLLOW_S = 2.0
 """A follower looks up this often, in case the thread that was handed the lead died of it."""
+BUFFER_BYTES_MAX = 4 * 1024 * 1024
+"""What a longer frame took is given back when it is sent."""
 CLOSE_S = 5.0
 """Closing waits this long for the queue manager to take note."""
 BACK_OFF_FIRST_S = 0.02
 BACK_OFF_MAX_S = 1.0
+UNTOLD_BYTES_MAX = 1024 * 1024
+"""What has arrived is told with the next request, but at once if it is more than this: the queue
+manager keeps it until then, and gives no more messages when it keeps too much."""
 RESENT_MAX = 5
 """A command that the queue manager refuses on connection after connection is not sent again."""
 NOT_NOW = (Reason.QUEUE_MANAGER_STOPPING, Reason.QUEUE_MANAGER_NOT_AVAILABLE)
@@ -77,6 +83,7 @@ class Channel:
         self._why_lost = ""
         self._attempts = 0  # to connect again, since something was last answered
         self._silent_looks = 0
+        self._untold_bytes = 0  # received since the queue manager was told what has arrived
         self._look_up_s = patience.silence_s / SILENT_LOOKS_MAX
         self._counts = dict.fromkeys(
             (
@@ -263,6 +270,7 @@ class Channel:
     def _encode(self, operations: Operations, sending: bool) -> None:
         session = self._outstanding.session
         seen = session.take_seen() if sending else []
+        self._untold_bytes = 0
         try:
             rq.encode_into(self._buffer, operations, seen)
         except Error:
@@ -279,6 +287,8 @@ class Channel:
         except LinkLost:
             self._buffer = bytearray()
             link.shutdown()
+        if len(self._buffer) > BUFFER_BYTES_MAX:
+            self._buffer = bytearray()
 
     def _read_for_room(self, link: Link) -> bool:
         """Read while the other end takes nothing, unless another thread reads already."""
@@ -350,9 +360,23 @@ class Channel:
         self._silent_looks = 0
         for payload in payloads:
             self._dispatch(payload)
+            self._untold_bytes += len(payload)
+        if self._untold_bytes > UNTOLD_BYTES_MAX:
+            self._tell_much(link)
         return True
 
-    def _dispatch(self, payload: bytes) -> None:
+    def _tell_much(self, link: Link) -> None:
+        """Say at once what has arrived, unless a thread is sending: then with what arrives next."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if link is self._link and self._outstanding.session.has_seen:
+                self._send([], None, leading=True)
+            self._untold_bytes = 0
+        finally:
+            self._lock.release()
+
+    def _dispatch(self, payload: Payload) -> None:
         try:
             frame = decode_server_frame(payload)
         except ProtocolError as error:

@@ -240,6 +240,17 @@ class OutcomeRestored(Struct):
     logged: bool = True
 
 
+class HeadsRestored(Struct):
+    """Of a snapshot: when the first messages of a queue's lanes were put.
+
+    heads: lane, seq, put time (ms), and so on; of every lane that has persistent messages.
+    """
+
+    queue: str
+    heads: list[int]
+    logged: bool = True
+
+
 Record = (
     UnitCommitted
     | BackoutCounted
@@ -259,4 +270,5 @@ Record = (
     | OutcomeRestored
     | OutcomeRecorded
     | EventRaised
+    | HeadsRestored
 )

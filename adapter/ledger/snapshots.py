@@ -19,8 +19,12 @@ from adapter.ledger.envelope import NewerVersion
 from adapter.ledger.port import LedgerUnavailable, Position
 
 VERSION = 1
+PIECES_VERSION = 2
+"""Of a record that is not the last one of its part: a release that knew no such must refuse it."""
 _HEAD = struct.Struct(">B16sIIq16sQQ")
-"""version; snapshot id; part, parts; offset, owner and n where reading goes on; n of the cut."""
+"""version; snapshot id; record, records; offset, owner and n where reading goes on; cut_n."""
+PIECE_BYTES = 2 * 1024 * 1024
+"""A longer part is several records."""
 KEPT = 2
 """Complete snapshots that are kept: the newest and, should it prove unreadable, one more."""
 
@@ -53,28 +57,44 @@ class SnapshotLog(Protocol):
 
 
 class Written(Struct):
-    """A complete snapshot as it was found: its first record's offset too."""
+    """A snapshot as it was found: its first record's offset too, and how many have been found.
+
+    pieces: of a part whose last one has not been found.
+    """
 
     offset: int
     snapshot: Snapshot
+    records: int = 0
+    pieces: list[bytes] = []
 
 
-def frame(snapshot: Snapshot, ident: bytes) -> list[bytes]:
+def frame(snapshot: Snapshot, ident: bytes, piece_bytes: int = PIECE_BYTES) -> list[bytes]:
     """Return the records of a snapshot. ident: 16 bytes never used before."""
     after = snapshot.after
+    pieces = [piece for part in snapshot.parts for piece in _pieces(part, piece_bytes)]
     return [
         _HEAD.pack(
-            VERSION,
+            version,
             ident,
             number,
-            len(snapshot.parts),
+            len(pieces),
             after.offset,
             after.owner,
             after.n,
             snapshot.cut_n,
         )
-        + part
-        for number, part in enumerate(snapshot.parts)
+        + piece
+        for number, (version, piece) in enumerate(pieces)
+    ]
+
+
+def _pieces(part: bytes, most: int) -> list[tuple[int, bytes]]:
+    """Cut a part, and say of each piece by its version whether it is the last."""
+    starts = range(0, len(part), most) or [0]
+    versions = [PIECES_VERSION] * (len(starts) - 1) + [VERSION]
+    return [
+        (version, part[start : start + most])
+        for version, start in zip(versions, starts, strict=True)
     ]
 
 
@@ -89,17 +109,22 @@ class Collector:
         """Take the next record of the log; what is no part of a snapshot is passed over."""
         if not value or len(value) < _HEAD.size:
             return
-        if value[0] > VERSION:
-            raise NewerVersion(f"a snapshot of version {value[0]}, this release reads {VERSION}")
-        _, ident, number, parts, at, owner, n, cut_n = _HEAD.unpack_from(value)
+        if value[0] > PIECES_VERSION:
+            text = f"a snapshot of version {value[0]}, this release reads {PIECES_VERSION}"
+            raise NewerVersion(text)
+        version, ident, number, count, at, owner, n, cut_n = _HEAD.unpack_from(value)
         if number == 0:
             self._open[ident] = Written(offset, Snapshot(Position(at, owner, n), cut_n, []))
         begun = self._open.get(ident)
-        if begun is None or len(begun.snapshot.parts) != number:
-            self._open.pop(ident, None)  # a part is missing
+        if begun is None or begun.records != number:
+            self._open.pop(ident, None)  # a record is missing
             return
-        begun.snapshot.parts.append(value[_HEAD.size :])
-        if number + 1 == parts:
+        begun.records += 1
+        begun.pieces.append(value[_HEAD.size :])
+        if version == VERSION:
+            begun.snapshot.parts.append(b"".join(begun.pieces))
+            begun.pieces = []
+        if number + 1 == count:
             self.complete.append(self._open.pop(ident))
 
     def newest(self) -> Snapshot | None:

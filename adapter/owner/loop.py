@@ -35,7 +35,7 @@ INDEX_PAGE = 2_000
 """Messages read at a time for an index over what is not in memory. What is read between its parts
 leaves holes among them: by 10,000 at a time a million messages took half as much memory again."""
 ENTRY_BYTES = 512 * 1024
-"""An entry is closed before it grows beyond this by more than one unit (7 MiB; a record: 8)."""
+"""An entry is closed before it grows beyond this by more than one unit."""
 
 
 class Outlet(Protocol):
@@ -75,11 +75,11 @@ class OwnerLoop:
         self._scheduled = False
         self._appended_n = 0
         self._durable_n = 0
+        self._waits_since_ms = 0
         self._ended = False
         self.entries = 0
         self.bytes = 0
         self.requests = 0
-        self.last_append_ms = clock.now_ms()
         qm.entry_n = 1
 
     def request(self, request: Request) -> None:
@@ -106,7 +106,7 @@ class OwnerLoop:
 
     def acknowledge(self, connection: int, seen: list[int]) -> None:
         """Drop outcomes that a client has seen."""
-        dispatch.acknowledge(self.qm, connection, seen)
+        self._take(dispatch.acknowledge(self.qm, connection, seen, self._clock.now_ms()))
 
     def page(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
         """Take a page that was wanted."""
@@ -149,6 +149,7 @@ class OwnerLoop:
         if self._ended:
             return
         self._durable_n = n
+        self._waits_since_ms = self._clock.now_ms()
         self._release(n)
         self._flush()
 
@@ -176,6 +177,13 @@ class OwnerLoop:
             and not self._barrier
             and self._appended_n == self._durable_n
         )
+
+    @property
+    def waits_ms(self) -> int:
+        """For how long nothing has become durable although something is to; 0 if nothing is."""
+        if self._appended_n == self._durable_n:
+            return 0
+        return max(0, self._clock.now_ms() - self._waits_since_ms)
 
     def statistics(self) -> dict[str, int]:
         """Return figures of this term."""
@@ -283,7 +291,8 @@ class OwnerLoop:
             self._ended = True  # the ledger is in doubt and will say so: nothing more is promised
             return
         assert n == self._appended_n + 1, (n, self._appended_n)
+        if self._appended_n == self._durable_n:
+            self._waits_since_ms = self._clock.now_ms()
         self._appended_n = n
-        self.last_append_ms = self._clock.now_ms()
         self.entries += 1
         self.bytes += len(payload)

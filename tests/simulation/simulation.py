@@ -14,14 +14,14 @@ import contextlib
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator
 from unittest import mock
 
 from adapter.core import commands as c
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import Delivered
 from adapter.core.results import Messages, Refused, Result, Resumed
-from adapter.format import descriptor, names
+from adapter.format import chunks, names
+from adapter.ledger import envelope
 from adapter.ledger.memory import FAULTS as APPEND_FAULTS
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader
 from adapter.ledger.port import Entry, LedgerReader, Position
@@ -33,8 +33,9 @@ from adapter.owner import keeping, snapshots
 from adapter.owner.storage import Storage
 from adapter.topics import TopicSettings
 from tests.simulation import transactions as t
-from tests.simulation.auditor import Auditor, Copied
-from tests.simulation.faults import COMMIT_FAULTS, REFUSED, RIVAL, TOPIC_FAULTS
+from tests.simulation.auditor import Auditor
+from tests.simulation.copies import Copies
+from tests.simulation.faults import COMMIT_FAULTS, NO_ROOM, REFUSED, RIVAL, TOPIC_FAULTS
 from tests.simulation.programs import (
     HANDLES,
     MODES,
@@ -56,7 +57,6 @@ from tests.simulation.storage import (
     Owner,
     Pages,
     Snapshots,
-    copied,
 )
 from tests.simulation.world import Listing, Op
 from tests.support.core import START_MS, Client
@@ -66,8 +66,13 @@ TOPICS = names.queue_topic(NAME, "")
 IDLE_READS_MAX = 20_000
 STEPS_MAX = 20_000
 """Ten times what a run takes: a mover that only fails is found out."""
+LONG_ENTRY_BYTES = 250
+LONG_BODY_BYTES = 3
+"""Where they are long, nearly every entry and body is several records."""
 WINDOWS = (1, 3, 8, 30)
 """Messages of each lane in memory."""
+KEPT_BYTES = 1_500
+"""Of messages that a program has not said it has seen: three of them."""
 SNAPSHOT_ENTRIES = (8, 25, 60)
 TICKS_MAX = 200
 OVER_MS = 200_000
@@ -107,9 +112,12 @@ class Simulation(Steps):
     """Programs, an owner, a mover, what goes wrong, and an auditor."""
 
     def __init__(self, seed: int, *, loses_topics: bool | None = None) -> None:
+        self._seed = seed
         self.rng = random.Random(seed)
         self.met: Counter[str] = Counter()
         self._faults = Faults(self.rng, self.met)
+        self._is_long = seed % 4 in (1, 2)
+        """Whether bodies and entries are longer than one record."""
         self.left = 0
         self.calm = False
         self.auditor = Auditor()
@@ -135,9 +143,8 @@ class Simulation(Steps):
         self._spoilt = False
         self._broken: BaseException | None = None
         self._rates = self.rng.choice([(0.004, 0.007), (0.001, 0.013), (0.008, 0.003)])
-        self._seen: dict[tuple[str, int], int] = {}
+        self._copies = Copies(TOPICS)
         self._gone: set[tuple[str, int]] = set()
-        self._descriptors = descriptor.Reader()
         self._owner_ids = itertools.count(1)
         self._settings = MoverSettings(
             queue_manager=NAME,
@@ -163,7 +170,14 @@ class Simulation(Steps):
             snapshot_entries=1_000_000 if self._loses_topics else entries,
         )
         most = 1_000 if self._loses_topics else self.rng.choice(WINDOWS)
-        return Owner(Limits(window_messages=most), log, storage)
+        kept_bytes = KEPT_BYTES if self._seed % 2 else Limits().kept_bytes
+        limits = Limits(window_messages=most, kept_bytes=kept_bytes)
+        part_bytes = LONG_ENTRY_BYTES if self._is_long else envelope.PART_BYTES
+        return Owner(limits, log, storage, part_bytes)
+
+    @property
+    def _chunk_bytes(self) -> int:
+        return LONG_BODY_BYTES if self._is_long else chunks.CHUNK_BYTES
 
     @property
     def now_ms(self) -> int:
@@ -211,7 +225,7 @@ class Simulation(Steps):
         def reader(position: Position | None) -> LedgerReader:
             return Reader(self, mover, position)
 
-        mover = Mover(self._settings, Stream(self._settings), reader)
+        mover = Mover(self._settings, Stream(self._settings, self._chunk_bytes), reader)
         try:
             mover.run()
         except t.Killed:
@@ -312,6 +326,11 @@ class Simulation(Steps):
         self.owner.ledger.release()
         self._page_to_the_end()
         self._hear()
+        while any(program.heard for program in self.people):
+            for program in self.people:
+                self._say(program, list(program.heard))
+            self._page_to_the_end()
+            self._hear()
 
     # -- programs
 
@@ -338,6 +357,7 @@ class Simulation(Steps):
         at = client.number, request
         if self._waits(at):
             self._undecided[at] = program, op
+            self.met[NO_ROOM] += op.kind == "get" and self._is_full(program)
             return
         self._comes_in_turn(at, op)
         program.asked[request] = op
@@ -372,14 +392,6 @@ class Simulation(Steps):
             program.heard.append(op.number)
             if self.rng.random() < 0.6:
                 self._say_what_was_seen(program)
-
-    def _say_what_was_seen(self, program: Program) -> None:
-        """Say so of some; of the others it may be asked again."""
-        seen = self.rng.sample(program.heard, self.rng.randint(1, len(program.heard)))
-        program.client.seen(*seen)
-        for number in seen:
-            program.heard.remove(number)
-            program.unanswered.pop(number, None)
 
     def _lose(self, program: Program) -> None:
         """Lose one connection, or take its session over from another; the owner lives on."""
@@ -565,26 +577,14 @@ class Simulation(Steps):
         _, queue, incarnation = names.parse_queue_topic(topic)
         self.auditor.gone(queue, incarnation)
         self._gone.add((queue, incarnation))
-        for key in [key for key in self._seen if key[0] == topic]:
-            del self._seen[key]
+        self._copies.forget(topic)
 
     # -- what readers of the topics see
 
     def _look_at_topics(self) -> None:
-        self.auditor.copied(self._new_copies())
+        self.auditor.copied(self._copies.new(self.kafka))
         if self.kafka.is_settled() and not self._spoilt:
             self.auditor.units_are_whole()
-
-    def _new_copies(self) -> Iterator[Copied]:
-        for topic, partitions in self.kafka.topics.items():
-            if not topic.startswith(TOPICS):
-                continue
-            _, queue, incarnation = names.parse_queue_topic(topic)
-            for lane, partition in enumerate(partitions):
-                start = self._seen.get((topic, lane), 0)
-                for _, record in partition.committed(start):
-                    yield copied((queue, incarnation, lane), record, self._descriptors)
-                self._seen[topic, lane] = partition.stable
 
 
 def topic_of(queue: str, incarnation: int) -> str:

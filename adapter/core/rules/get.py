@@ -99,6 +99,7 @@ def give(
         return Decision(records + commit_records(ident, [], pairs, "get", outcome))
     for stored in found:
         unit.lock(queue, stored)
+        qm.held_bytes += len(stored.message.body)
     counted = delivery_records(unit, queue, found)
     after = qm.entry_n if counted else max(stored.entry_n for stored in found)
     result = Messages([delivered(stored) for stored in found])
@@ -199,6 +200,8 @@ def next_served(
     for waiter in queue.waiters:
         if not queue.available_count:
             break
+        if waiting.has_no_room(qm, waiter.request):
+            continue
         waiter.request.now_ms = now_ms
         handle = qm.connections[waiter.request.connection].handles[waiter.command.handle]
         given = give(qm, waiter.request, waiter.command, handle, expired)

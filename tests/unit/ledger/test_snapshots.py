@@ -63,5 +63,16 @@ def test_one_part_that_is_missing_makes_it_incomplete() -> None:
 
 def test_a_newer_version_is_refused() -> None:
     (record,) = frame(snapshot(5, 3, b"a"), b"1" * 16)
-    with pytest.raises(NewerVersion, match="version 2"):
-        collected([(0, b"\x02" + record[1:])])
+    with pytest.raises(NewerVersion, match="version 3"):
+        collected([(0, b"\x03" + record[1:])])
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 2, 3, 100])
+def test_long_parts_are_several_records(piece_bytes: int) -> None:
+    whole = snapshot(5, 3, b"abcde", b"", b"f", b"ghij")
+    records = frame(whole, b"1" * 16, piece_bytes)
+    assert collected(enumerate(records)).newest() == whole
+    for lost in range(len(records)):
+        left = [*enumerate(records)]
+        del left[lost]
+        assert collected(left).newest() is None

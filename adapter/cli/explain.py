@@ -240,6 +240,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     r.QueueRestored: lambda record: (
         f"snapshot: queue {record.name}, {sum(record.priorities)} on it"
     ),
+    r.ConsumedRestored: lambda record: (
+        f"snapshot: consumed messages of {len(record.queues)} queues, "
+        f"noted {time_of(record.time_ms)}"
+    ),
     r.LaneRestored: lambda record: f"snapshot: lane {record.lane} of {record.queue}",
     r.HeadsRestored: lambda record: f"snapshot: age of what {record.queue} begins with",
     r.SessionRestored: lambda record: f"snapshot: session {short(record.session)}",

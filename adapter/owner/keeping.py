@@ -15,8 +15,9 @@ import structlog
 
 from adapter.ledger.port import Ledger, LedgerError
 from adapter.owner.loop import OwnerLoop
+from adapter.owner.retention import Retention
 from adapter.owner.snapshots import Cut, Progress, publish
-from adapter.owner.storage import Storage
+from adapter.owner.storage import FOREVER, Lane, Storage, Trimmed
 
 SWEEP_S = 0.2
 """How often it looks: what is copied leaves memory after this, if there is too much of it."""
@@ -38,6 +39,10 @@ class Keeping:
         self._superfluous = 0
         """The ledger's offset before which nothing but movers needs anything; 0: nothing to do."""
         self._working: asyncio.Future[None] | None = None
+        self.retention = Retention(
+            storage.retention_ms if storage.trimmer else FOREVER, loop.qm.noted
+        )
+        self._trimming: asyncio.Future[Trimmed] | None = None
         self.snapshots = 0
         self.snapshot_failures = 0
 
@@ -51,6 +56,10 @@ class Keeping:
         except LedgerError:
             return  # the term is over, and somebody is about to say so
         self._loop.evict(self._progress.moved_n, copied.parked)
+        if self._trimming is None:
+            lanes = self.retention.due(self._loop.now_ms, copied.parked)
+            if lanes:
+                self._trim_lanes(lanes)
         if self._working is not None:
             return
         if self._superfluous and copied.kept >= self._superfluous and not copied.parked:
@@ -68,13 +77,27 @@ class Keeping:
         )
         if due:
             after = self._ledger.durable()
-            self._cut = Cut(*loop.cut(), after)
+            n, records = loop.cut()
+            records += self.retention.note(records, loop.now_ms)
+            self._cut = Cut(n, records, after)
             self._cut_entries, self._cut_bytes = loop.entries, loop.bytes
 
     def _trim(self) -> None:
         """Delete what the last snapshot stands for and every mover has recorded as copied."""
         before, self._superfluous = self._superfluous, 0
         self._work(partial(self._ledger.trim, before), lambda: None)
+
+    def _trim_lanes(self, lanes: dict[Lane, int]) -> None:
+        """Delete consumed messages, beside whatever else is done."""
+        assert self._storage.trimmer is not None, "nothing is ever due without one"
+        work = partial(self._storage.trimmer.trim, lanes)
+        self._trimming = asyncio.get_running_loop().run_in_executor(None, work)
+        self._trimming.add_done_callback(partial(self._trimmed, lanes))
+
+    def _trimmed(self, lanes: dict[Lane, int], trimming: asyncio.Future[Trimmed]) -> None:
+        self._trimming = None
+        if not trimming.cancelled():
+            self.retention.done(lanes, trimming.result())
 
     def _work(self, work: Callable[[], None], done: Callable[[], None]) -> None:
         """Do something that blocks; one thing at a time."""
@@ -99,6 +122,7 @@ class Keeping:
         assert self._cut is not None, "it has just been written"
         self._superfluous = self._cut.after.offset
         self._cut = None
+        self.retention.written()
         self.snapshots += 1
 
     async def finish(self) -> None:

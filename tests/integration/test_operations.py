@@ -244,9 +244,9 @@ def certificate(folder: Path) -> tuple[dict[str, str], Path]:
         PASSWORD,
     ]
     made = ["-keyalg", "EC", "-dname", f"CN={HOST}", "-ext", f"san=ip:{HOST}", "-validity", "2"]
-    subprocess.run([keytool, "-genkeypair", *common, *made], check=True, capture_output=True)
+    subprocess.run([str(keytool), "-genkeypair", *common, *made], check=True, capture_output=True)
     shown = subprocess.run(
-        [keytool, "-exportcert", "-rfc", *common], check=True, capture_output=True
+        [str(keytool), "-exportcert", "-rfc", *common], check=True, capture_output=True
     )
     trusted.write_bytes(shown.stdout)
     prefix = "listener.name.proxied.ssl."
@@ -257,7 +257,7 @@ def certificate(folder: Path) -> tuple[dict[str, str], Path]:
 
 @contextmanager
 def locked_kafka(settings: dict[str, str]) -> Iterator[LocalKafka]:
-    """A broker whose second listener is encrypted, wants a password, and lets nobody do anything."""
+    """A broker whose second listener is encrypted, wants a password, and allows nothing."""
     port = free_port()
     with (
         LocalKafka(proxies={1: port}, settings=LOCKED | settings) as kafka,

@@ -228,6 +228,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"snapshot: queue {record.name}, {sum(record.priorities)} on it"
     ),
     r.LaneRestored: lambda record: f"snapshot: lane {record.lane} of {record.queue}",
+    r.MessageRestored: lambda record: (
+        f"snapshot: message {record.put.seq} of lane {record.put.lane} of {record.put.queue}, "
+        "which was on no topic yet"
+    ),
     r.SessionRestored: lambda record: f"snapshot: session {short(record.session)}",
     r.OutcomeRestored: lambda record: (
         f"snapshot: outcome of command {record.number} of session {short(record.session)}"

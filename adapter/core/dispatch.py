@@ -72,6 +72,7 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.QueuePurged: objects.apply_queue_purged,
     r.QueueRestored: restore.apply_queue_restored,
     r.LaneRestored: restore.apply_lane_restored,
+    r.MessageRestored: restore.apply_message_restored,
     r.NamesRestored: restore.apply_names_restored,
     r.SessionRestored: restore.apply_session_restored,
     r.OutcomeRestored: restore.apply_outcome_restored,
@@ -211,6 +212,11 @@ def page_loaded(
 def snapshot(qm: QueueManager) -> Iterator[r.Record]:
     """Describe the hard state as it is now, in records; to be used up before anything changes."""
     return restore.snapshot(qm)
+
+
+def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> restore.Unmoved:
+    """Return the messages that may be on no topic: the snapshot lacks them. See restore."""
+    return restore.unmoved(qm, moved_n, parked)
 
 
 def outcome_loaded(qm: QueueManager, session: bytes, number: int, paged: pages.Paged) -> None:

@@ -107,6 +107,8 @@ def weight(record: r.Record) -> int:
         return 256 + 96 * len(record.places)
     if isinstance(record, r.LaneRestored):
         return 256 + 10 * (len(record.spans) + len(record.counts) + len(record.ends))
+    if isinstance(record, r.MessageRestored):
+        return 256 + message_weight(record.put.message)
     if isinstance(record, r.OutcomeRestored):
         return 512 + sum(256 + message_weight(placed.message) for placed in record.gets)
     if isinstance(record, r.SessionRestored):
@@ -128,6 +130,8 @@ def _written(record: r.Record) -> tuple[str, dict[str, Any]]:
     if isinstance(record, r.OutcomeRestored):
         puts = (_put_value(placed, record.unit, record.unit_size) for placed in record.gets)
         value["gets"] = list(puts)
+    elif isinstance(record, r.MessageRestored):
+        value["put"] = _put_value(record.put, record.unit, record.unit_size)
     return f"mqk.{type(record).__name__}", value
 
 
@@ -251,6 +255,11 @@ def _read_outcome_restored(value: dict[str, Any]) -> r.OutcomeRestored:
     return r.OutcomeRestored(**value)
 
 
+def _read_message_restored(value: dict[str, Any]) -> r.MessageRestored:
+    value["put"] = _read_put(value["put"], descriptor.Reader())
+    return r.MessageRestored(**value)
+
+
 _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
     kind.__name__: _reader(kind)
     for kind in (
@@ -271,7 +280,7 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.OutcomeRecorded,
         r.EventRaised,
     )
-} | {"OutcomeRestored": _read_outcome_restored}
+} | {"OutcomeRestored": _read_outcome_restored, "MessageRestored": _read_message_restored}
 
 
 def raw_records(payload: bytes) -> list[tuple[str, dict[str, Any]]]:

@@ -18,9 +18,12 @@ from msgspec import Struct
 from adapter.ledger.envelope import NewerVersion
 from adapter.ledger.port import Position
 
-VERSION = 1
-_HEAD = struct.Struct(">B16sIIq16sQQ")
-"""version; snapshot id; part, parts; offset, owner and n where reading goes on; n of the cut."""
+VERSION = 2
+_HEAD = struct.Struct(">B16sIIq16sQQ?")
+"""version; snapshot id; record, records; offset, owner and n where reading goes on; n of the cut;
+whether the part that this is a piece of goes on in the next record."""
+PIECE_BYTES = 4 * 1024 * 1024
+"""Of a part in one record: half of what a topic takes."""
 KEPT = 2
 """Complete snapshots that are kept: the newest and, should it prove unreadable, one more."""
 
@@ -43,8 +46,11 @@ def covers(snapshot: Snapshot, owner: bytes, n: int) -> bool:
 class SnapshotLog(Protocol):
     """The snapshots of one queue manager. Blocking; raises LedgerUnavailable."""
 
-    def write(self, snapshot: Snapshot) -> None:
-        """Write a snapshot; when it returns, it is durable, and older ones may be gone."""
+    def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
+        """Write a snapshot; when it returns, it is durable, and older ones may be gone.
+
+        within_s: how long that may take, if not as long as an append.
+        """
         ...
 
     def newest(self) -> Snapshot | None:
@@ -53,28 +59,39 @@ class SnapshotLog(Protocol):
 
 
 class Written(Struct):
-    """A complete snapshot as it was found: its first record's offset too."""
+    """A snapshot as it was found: its first record's offset, and how many have been found.
+
+    pieces: of the part that goes on.
+    """
 
     offset: int
     snapshot: Snapshot
+    records: int = 0
+    pieces: list[bytes] = []
 
 
 def frame(snapshot: Snapshot, ident: bytes) -> list[bytes]:
     """Return the records of a snapshot. ident: 16 bytes never used before."""
     after = snapshot.after
+    pieces = [
+        (part[at : at + PIECE_BYTES], at + PIECE_BYTES < len(part))
+        for part in snapshot.parts
+        for at in range(0, max(1, len(part)), PIECE_BYTES)
+    ]
     return [
         _HEAD.pack(
             VERSION,
             ident,
             number,
-            len(snapshot.parts),
+            len(pieces),
             after.offset,
             after.owner,
             after.n,
             snapshot.cut_n,
+            goes_on,
         )
-        + part
-        for number, part in enumerate(snapshot.parts)
+        + piece
+        for number, (piece, goes_on) in enumerate(pieces)
     ]
 
 
@@ -87,19 +104,23 @@ class Collector:
 
     def take(self, offset: int, value: bytes | None) -> None:
         """Take the next record of the log; what is no part of a snapshot is passed over."""
-        if not value or len(value) < _HEAD.size:
+        if not value or len(value) < _HEAD.size or value[0] < VERSION:
             return
         if value[0] > VERSION:
             raise NewerVersion(f"a snapshot of version {value[0]}, this release reads {VERSION}")
-        _, ident, number, parts, at, owner, n, cut_n = _HEAD.unpack_from(value)
+        _, ident, number, records, at, owner, n, cut_n, goes_on = _HEAD.unpack_from(value)
         if number == 0:
             self._open[ident] = Written(offset, Snapshot(Position(at, owner, n), cut_n, []))
         begun = self._open.get(ident)
-        if begun is None or len(begun.snapshot.parts) != number:
-            self._open.pop(ident, None)  # a part is missing
+        if begun is None or begun.records != number:
+            self._open.pop(ident, None)  # a record is missing
             return
-        begun.snapshot.parts.append(value[_HEAD.size :])
-        if number + 1 == parts:
+        begun.records += 1
+        begun.pieces.append(value[_HEAD.size :])
+        if not goes_on:
+            begun.snapshot.parts.append(b"".join(begun.pieces))
+            begun.pieces.clear()
+        if begun.records == records:
             self.complete.append(self._open.pop(ident))
 
     def newest(self) -> Snapshot | None:
@@ -130,7 +151,7 @@ class MemorySnapshots:
         """So many records of the next snapshot are written, and then it fails; -1: all."""
         self._count = 0
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:  # noqa: ARG002
         """See the port."""
         self._count += 1
         records = frame(snapshot, self._count.to_bytes(16, "big"))

@@ -51,6 +51,7 @@ from tests.simulation.programs import (
 from tests.simulation.steps import Steps
 from tests.simulation.storage import (
     PART_BYTES,
+    PATIENCES,
     Faults,
     Log,
     Owner,
@@ -132,6 +133,7 @@ class Simulation(Steps):
         self._idle_reads = self._steps = 0
         self._spoilt = False
         self._broken: BaseException | None = None
+        self._patience = self.rng.choice(PATIENCES)
         self._rates = self.rng.choice([(0.004, 0.007), (0.001, 0.013), (0.008, 0.003)])
         self._seen: dict[tuple[str, int], int] = {}
         self._gone: set[tuple[str, int]] = set()
@@ -183,6 +185,7 @@ class Simulation(Steps):
         stack.enter_context(self.kafka.installed(lambda: self._life))
         for module, name, stand_in in (
             (snapshots, "PART_BYTES", PART_BYTES),
+            (keeping, "PATIENCE", self._patience),
             (snapshots, "log", t.Silence()),
             (keeping, "log", t.Silence()),
         ):

@@ -14,8 +14,9 @@ from typing import Any, cast
 from adapter.core import dispatch
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager
+from adapter.core.records import MessageRestored
 from adapter.core.rules.pages import Paged
-from adapter.format import descriptor, names
+from adapter.format import descriptor, entries, names
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
@@ -23,6 +24,7 @@ from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
 from adapter.owner.keeping import Keeping
 from adapter.owner.loop import OwnerLoop
+from adapter.owner.replay import Replayed
 from adapter.owner.storage import Page, PagesUnavailableError, Storage
 from adapter.server.server import STREAM, NoMovers
 from tests.simulation import transactions as t
@@ -33,7 +35,10 @@ from tests.support.by_hand import ByHand
 PAGE_LATE = "page late"
 SNAPSHOT_INTERRUPTED = "snapshot interrupted"
 TRIM_INTERRUPTED = "trim interrupted"
-STORAGE_FAULTS = (PAGE_LATE, SNAPSHOT_INTERRUPTED, TRIM_INTERRUPTED)
+SNAPSHOT_AHEAD = "snapshot before the copies"
+STORAGE_FAULTS = (PAGE_LATE, SNAPSHOT_INTERRUPTED, TRIM_INTERRUPTED, SNAPSHOT_AHEAD)
+PATIENCES = (0, 2)
+"""Sweeps until a snapshot is written with what is not copied."""
 PART_BYTES = 700
 """Of a snapshot: so that it has several parts, between which it may end."""
 INTERRUPTED = 0.25
@@ -46,6 +51,10 @@ class Faults:
         self.rng = rng
         self.still = False
         self._met = met
+
+    def count(self, fault: str) -> None:
+        """Count one that is not drawn."""
+        self._met[fault] += 1
 
     def meets(self, fault: str) -> bool:
         """Draw whether a fault is met, and count it."""
@@ -85,13 +94,16 @@ class Snapshots(MemorySnapshots):
         super().__init__()
         self._faults = faults
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
         """See MemorySnapshots."""
         if self._faults.meets(SNAPSHOT_INTERRUPTED):
             self.interrupt_after = self._faults.rng.randrange(len(snapshot.parts))
-            super().write(snapshot)
+            super().write(snapshot, within_s)
             raise LedgerUnavailable("a snapshot was not written to its end")
-        super().write(snapshot)
+        super().write(snapshot, within_s)
+        records = entries.decode(snapshot.parts[-1])
+        if isinstance(records[-1], MessageRestored):
+            self._faults.count(SNAPSHOT_AHEAD)
 
 
 class Pages:
@@ -187,8 +199,10 @@ class Ended:
 class Housekeeping(Keeping):
     """Keeping whose slow work is done when go_on() is called, if ever."""
 
-    def __init__(self, storage: Storage, ledger: Ledger, loop: OwnerLoop) -> None:
-        super().__init__(storage, ledger, loop)
+    def __init__(
+        self, storage: Storage, ledger: Ledger, loop: OwnerLoop, replayed: Replayed
+    ) -> None:
+        super().__init__(storage, ledger, loop, replayed)
         self._left: tuple[Callable[[], None], Callable[[], None]] | None = None
 
     def go_on(self) -> None:
@@ -242,7 +256,7 @@ class Owner(ByHand):
         loop.steps = self.steps
         self.steps.clear()
         self.wanted.clear()
-        self.keeping = Housekeeping(self.kept, self.ledger, loop)
+        self.keeping = Housekeeping(self.kept, self.ledger, loop, self.began)
         return loop
 
     def took(self) -> list[dispatch.Executed]:

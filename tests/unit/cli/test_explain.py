@@ -69,6 +69,10 @@ RECORDS: list[tuple[r.Record, str]] = [
     (r.QueueRestored("Q", 0, {}, 0, False, [1, 2]), "snapshot: queue Q, 3 on it"),
     (r.LaneRestored("Q", 3, 9, [1, 8], [], []), "snapshot: lane 3 of Q"),
     (
+        r.MessageRestored(UNIT, 1, placed("Q", 3, 7)),
+        "snapshot: message 7 of lane 3 of Q, which was on no topic yet",
+    ),
+    (
         r.SessionRestored(OUTCOME.session, 0, 4, [], [], -1),
         "snapshot: session 000000000009",
     ),

@@ -2,9 +2,10 @@
 
 import pytest
 
+from adapter.ledger import snapshots
 from adapter.ledger.envelope import NewerVersion
 from adapter.ledger.port import Position
-from adapter.ledger.snapshots import MemorySnapshots, Snapshot, collected, frame
+from adapter.ledger.snapshots import VERSION, MemorySnapshots, Snapshot, collected, frame
 
 OWNER = b"o" * 16
 
@@ -62,5 +63,18 @@ def test_one_part_that_is_missing_makes_it_incomplete() -> None:
 
 def test_a_newer_version_is_refused() -> None:
     (record,) = frame(snapshot(5, 3, b"a"), b"1" * 16)
-    with pytest.raises(NewerVersion, match="version 2"):
-        collected([(0, b"\x02" + record[1:])])
+    newer = VERSION + 1
+    with pytest.raises(NewerVersion, match=f"version {newer}"):
+        collected([(0, bytes((newer,)) + record[1:])])
+
+
+def test_a_large_part_is_written_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "PIECE_BYTES", 4)
+    log = MemorySnapshots()
+    whole = snapshot(5, 3, b"12345678", b"123456789", b"", b"1")
+    log.write(whole)
+    assert max(map(len, log.records)) == min(map(len, log.records)) + 4
+    assert len(log.records) == 2 + 3 + 1 + 1
+    assert log.newest() == whole
+    del log.records[3]
+    assert log.newest() is None

@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.mqk-installed
 LOCK_VENV := .venv-lock
 FLIGHTS ?=
+CHECKED := tests/test_tidy.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
+IN_TWO := --numprocesses=2 --dist=worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check test demo docs mutants bench fmt lint types constraints wheel clean
@@ -30,11 +32,14 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
+# In two processes: whoever is free takes tests from the other.
 check: lint types ## tidy, lint, types, unit and scenario tests; no broker, under a minute
-	$(BIN)/python -m pytest --strict-outcomes -q tests/test_tidy.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
+	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(CHECKED)
 
+# First what needs no broker; then, in one process with one broker, all the rest.
 test: lint types ## everything, on a real Kafka
-	$(BIN)/python -m pytest --strict-outcomes --durations=15 tests
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_TWO) $(CHECKED) tests/simulation
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 tests $(addprefix --ignore=,$(CHECKED) tests/simulation)
 
 demo: $(STAMP) ## 336,776 real flights through transactional queues; FLIGHTS=N for a short run
 	$(BIN)/mqk demo $(if $(FLIGHTS),--flights $(FLIGHTS))

@@ -7,6 +7,7 @@ given (make test, make check) or CI=true, because picking tests by hand is fine 
 
 import os
 from collections.abc import Generator, Sequence
+from typing import Any
 
 import pytest
 
@@ -51,8 +52,16 @@ class StrictOutcomes:
         if self._refuse_deselection:
             self._refused.extend(f"deselected: {item.nodeid}" for item in items)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """What another process of the run has met (pytest-xdist); reports come by themselves."""
+        found = getattr(node, "workeroutput", {}).get("refused", [])
+        self._refused.extend(line for line in found if line not in self._refused)
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["refused"] = self._refused
         if self._refused and session.exitstatus in {pytest.ExitCode.OK, 5}:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -8,6 +8,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -95,15 +96,19 @@ REGISTRY_HOSTS = re.compile(
 )
 
 
-class Source(Struct, frozen=True):
-    """One Python file: its path from the top, and what it says."""
+class Source(Struct, frozen=True, dict=True):
+    """One Python file: its path from the top, and what it says. It is parsed once."""
 
     path: str
     text: str
 
-    @property
+    @cached_property
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
 
     @property
     def module(self) -> str:
@@ -139,7 +144,7 @@ def text_files(top: Path) -> Iterator[Path]:
 
 def imports(source: Source) -> Iterator[tuple[int, str]]:
     """Line and full name of everything a module imports, also inside functions."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -211,7 +216,7 @@ def sizes(source: Source) -> list[str]:
     ]
     if len(lines) > FILE_LINES_MAX:
         problems.append(f"{source.path}: {len(lines)} lines, {FILE_LINES_MAX} at most")
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             if length > FUNCTION_LINES_MAX:
@@ -239,7 +244,7 @@ def mutable_globals(source: Source) -> list[str]:
     """No state at module level: tables are upper case and never change."""
     problems = [
         f"{source.path}:{node.lineno}: global statement; pass the state along"
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Global)
     ]
     mutable = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
@@ -258,7 +263,7 @@ def unfinished(source: Source) -> list[str]:
     """Nothing is left for later in the code."""
     return [
         f"{source.path}:{node.lineno}: {node.id} marks unfinished work"
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Name) and node.id == "NotImplementedError"
     ]
 
@@ -270,14 +275,13 @@ def hidden_tests(source: Source) -> list[str]:
         return []
     problems = [
         f"{source.path}:{node.lineno}: {node.attr}; a test runs and passes, or is not there"
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Attribute)
         and node.attr in {"skip", "skipif", "xfail", "importorskip"}
         and "pytest" in ast.unparse(node)
     ]
     has_tests = any(
-        isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
-        for node in ast.walk(source.tree)
+        isinstance(node, ast.FunctionDef) and node.name.startswith("test_") for node in source.nodes
     )
     if has_tests and not name.startswith("test_") and not name.endswith("_contract.py"):
         problems.append(f"{source.path}: has tests, but pytest collects only test_*.py")
@@ -301,7 +305,7 @@ def dead_modules(sources: Iterable[Source]) -> list[str]:
 
 def _named_modules(source: Source) -> Iterator[str]:
     """Modules that a string names, as for `python -m`."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from re.findall(r"\badapter(?:\.\w+)+", node.value)
 

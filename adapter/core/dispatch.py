@@ -17,6 +17,7 @@ from adapter.core import records as r
 from adapter.core.model.connection import Connection, Party
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
+from adapter.core.model.message import first_n
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Refused, Result
@@ -152,9 +153,17 @@ def execute(qm: QueueManager, request: c.Request) -> Executed:
         reply = Reply(request.connection, request.request, kept, qm.entry_n)
         executed.replies.append(reply)
         return executed
-    _carry_out(qm, executed, request)
+    _in_turn(qm, executed, request)
     _serve(qm, executed, request.now_ms)
     return executed
+
+
+def _in_turn(qm: QueueManager, executed: Executed, request: c.Request) -> None:
+    """Carry out a request, unless it depends on one that waits for a page."""
+    if qm.connections[request.connection].turns.comes_too_early(request):
+        pages.hold(qm, request)
+    else:
+        _carry_out(qm, executed, request)
 
 
 def _carry_out(qm: QueueManager, executed: Executed, request: c.Request) -> None:
@@ -202,9 +211,14 @@ def page_loaded(
         qm.wake(queue)
     else:
         _apply(qm, executed, pages.load(qm, queue, needed.lane, page, now_ms))
-    for request in pages.unpark(qm, queue):
+    asked = pages.unpark(qm, queue)
+    for request in asked:
         request.now_ms = now_ms
         _carry_out(qm, executed, request)
+    for number in dict.fromkeys(request.connection for request in asked):
+        for request in pages.unhold(qm, qm.connections[number]):
+            request.now_ms = now_ms
+            _in_turn(qm, executed, request)
     _serve(qm, executed, now_ms)
     return executed
 
@@ -277,6 +291,13 @@ def restarted(qm: QueueManager, now_ms: int) -> None:
     """Give every session its full time again: nobody could reach a queue manager that was down."""
     for kept in qm.sessions.values():
         kept.last_seen_ms = now_ms
+
+
+def begin_term(qm: QueueManager, term: int) -> None:
+    """Give no place again that was given before. term: the ledger's offset as the term begins."""
+    qm.first_n = first_n(term)
+    for queue in qm.queues.values():
+        queue.begin_term(qm.first_n)
 
 
 def replay(qm: QueueManager, record: r.Record) -> None:

@@ -90,6 +90,7 @@ class CommitWatch:
                         command = frames.decode_command(operation.command)
                         if isinstance(command, Commit):
                             told.asked[operation.request] = command.unit
+                            self._was_asked(command.unit)
         return len(told.asked) > before
 
     def _received(self, told: _Connection, data: bytes) -> None:
@@ -103,10 +104,16 @@ class CommitWatch:
 
     def _answer(self, told: _Connection, answer: frames.AnyAnswer) -> None:
         unit = told.asked.pop(answer.request, None)
-        if unit is None or not isinstance(answer.result, Done):
-            return
-        if told.holding:
+        if unit is not None and isinstance(answer.result, Done):
+            self._was_done(unit, told.holding)
+
+    def _was_asked(self, unit: bytes) -> None:
+        """A commit is on its way to the queue manager; for watches that do more."""
+
+    def _was_done(self, unit: bytes, holding: bool) -> None:
+        """The answer of a commit is on its way; holding: it does not arrive."""
+        if holding:
             self._held.add(unit)
-            self._lock.notify_all()
         else:
             self._answered += 1
+        self._lock.notify_all()

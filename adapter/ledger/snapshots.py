@@ -16,7 +16,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from adapter.ledger.envelope import NewerVersion
-from adapter.ledger.port import Position
+from adapter.ledger.port import LedgerUnavailable, Position
 
 VERSION = 2
 _HEAD = struct.Struct(">B16sIIq16sQQ?")
@@ -158,7 +158,7 @@ class MemorySnapshots:
         keep, self.interrupt_after = self.interrupt_after, -1
         if keep >= 0:
             self.records += records[:keep]
-            return
+            raise LedgerUnavailable("the snapshot was not written to its end")
         self.records += records
 
     def newest(self) -> Snapshot | None:

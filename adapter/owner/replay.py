@@ -123,6 +123,7 @@ def _replay(
     after = snapshot.after if snapshot else None
     replayed = Replayed(qm, Taken(0, 0, b"", 0), last_n_of, after)
     replayed.taken = ledger.take_over(owner, who, replay, after)
+    dispatch.begin_term(qm, replayed.taken.offset)
     return replayed
 
 

@@ -61,7 +61,7 @@ class Scene:
         self.trap = CommitTrap()
         self.server = ends.enter_context(ServerProcess(name, kafka.bootstrap_servers, folder))
         self.server.start()
-        self.proxy = ends.enter_context(Proxy(HOST, self.server.port, tap=self.trap.tap))
+        self.proxy = ends.enter_context(Proxy(HOST, self.server.port, tap=self.trap))
         self.trap.watch(self.proxy)
         self.qm = ends.enter_context(adapter.connect(self.server.address))
         self.kills: list[Kill] = []

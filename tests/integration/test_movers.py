@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,21 +20,6 @@ from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
 from adapter.movers.transactions import Turns
 from tests.support.mover_place import LANES, PUT_TIME_MS, WAIT_S, MoverPlace
-
-
-@pytest.fixture
-def place(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[MoverPlace]:
-    one = MoverPlace(kafka.bootstrap_servers, unique_name())
-    yield one
-    one.close()
-
-
-@pytest.fixture
-def movers(place: MoverPlace) -> Iterator[MoverThread]:
-    """Both movers in threads of this process; not started."""
-    one = MoverThread(place.settings)
-    yield one
-    one.stop()
 
 
 def copy_all(place: MoverPlace, movers: MoverThread) -> None:

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Self
 
 import msgspec
@@ -24,13 +24,6 @@ from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 
 END_TXN = 26
 """Kafka's number of the request that commits or aborts a transaction."""
-
-
-@pytest.fixture
-def place(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[MoverPlace]:
-    one = MoverPlace(kafka.bootstrap_servers, unique_name())
-    yield one
-    one.close()
 
 
 def freeze_in_transaction(place: MoverPlace, process: MoverProcess, queue: str) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -26,22 +26,9 @@ from adapter.topics import queue_spec
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 
 
-@pytest.fixture
-def place(
-    kafka: LocalKafka, unique_name: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MoverPlace]:
+@pytest.fixture(autouse=True)
+def missing_topics_are_soon_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adapter.movers.settings.MISSING_TOPIC_MS", 1000)
-    one = MoverPlace(kafka.bootstrap_servers, unique_name())
-    yield one
-    one.close()
-
-
-@pytest.fixture
-def movers(place: MoverPlace) -> Iterator[MoverThread]:
-    """Both movers in threads of this process; not started."""
-    one = MoverThread(place.settings)
-    yield one
-    one.stop()
 
 
 def spoil(place: MoverPlace, queue: str) -> None:

@@ -1,13 +1,12 @@
 """Movers of one queue manager that start at the same moment, their steps mixed on purpose."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
-from adapter.localkafka import LocalKafka
 from adapter.movers import transactions
 from adapter.movers.errors import Fenced
 from adapter.movers.transactions import Turns
@@ -31,13 +30,6 @@ class Order:
             act()
             self._left.pop(0)
             self._changed.notify_all()
-
-
-@pytest.fixture
-def place(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[MoverPlace]:
-    one = MoverPlace(kafka.bootstrap_servers, unique_name())
-    yield one
-    one.close()
 
 
 def start_both(place: MoverPlace, steps: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Turns]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from adapter.core import commands as c
 from adapter.core.attributes import QUEUE_ATTRIBUTES
 from adapter.core.dispatch import is_durable
-from adapter.core.model.message import ID_LENGTH, NO_ID, Delivered, Message
+from adapter.core.model.message import ID_LENGTH, NO_ID, TERM_BITS, Delivered, Message
 from adapter.core.reasons import Reason
 from adapter.core.results import (
     Descriptions,
@@ -384,7 +384,7 @@ class World:
             self._symbol(message.message_id),
             shown_body(message.body),
             f"p={message.priority}",
-            f"at {each.lane}/{each.seq}" + (f"+{each.n}" if each.n else ""),
+            f"at {each.lane}/{each.seq}" + (f"+{each.n % (1 << TERM_BITS)}" if each.n else ""),
         ]
         if not message.persistence:
             parts.append("np")

@@ -208,14 +208,10 @@ class Programs:
         return newest - 1
 
     def get_place(self, program: Program, now_ms: int) -> Sent | None:
-        """Get the message that a browse showed (MQGMO_MSG_UNDER_CURSOR).
-
-        A get that is asked for again after a crash must not name the place of a message that was
-        not persistent: there may be another one by then.
-        """
+        """Get the message that a browse showed (MQGMO_MSG_UNDER_CURSOR), also after a crash."""
         unit, ident = self._unit(program)
         places = program.places.items()
-        shown = [(name, one) for name, found in places for one in found if unit or not one[1][2]]
+        shown = [(name, one) for name, found in places for one in found]
         if not shown:
             return None
         queue, (body, place) = self.rng.choice(shown)

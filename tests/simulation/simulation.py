@@ -121,7 +121,9 @@ class Simulation(Steps):
         self.kafka = t.Kafka(self)
         self._mover: Mover | None = None
         self._undecided: dict[tuple[int, int], tuple[Program, Op]] = {}
-        """By connection and request, what waits for a page."""
+        """By connection and request, what waits for a page, or for what waits for one."""
+        self._shown: dict[tuple[str, int, int, int], bytes] = {}
+        """Which message was shown at which place."""
         self._gone_unheard: list[tuple[str, str]] | None = None
         """While nobody may be told what is discarded: that."""
         self._bodies: dict[tuple[str, int, int, int], str] = {}
@@ -336,12 +338,11 @@ class Simulation(Steps):
             program.unanswered[op.number] = sent
         request = client._requests + 1
         client.send(sent.command, op.number)
-        queue = self.owner.qm.queues.get(op.queue)
-        if queue and any(
-            (one.connection, one.request) == (client.number, request) for one in queue.parked
-        ):
-            self._undecided[client.number, request] = program, op
+        at = client.number, request
+        if self._waits(at):
+            self._undecided[at] = program, op
             return
+        self._comes_in_turn(at, op)
         program.asked[request] = op
         self._done(op)
 
@@ -364,6 +365,8 @@ class Simulation(Steps):
     def _answered(self, program: Program, request: int, result: Result) -> None:
         op = program.asked.pop(request)
         self.auditor.answered(op.index, told(op, result))
+        if isinstance(result, Messages):
+            self._saw(op.queue, result.messages)
         if op.kind == "browse" and isinstance(result, Messages):
             program.places[op.queue] = [
                 (one.message.body.decode(), (one.lane, one.seq, one.n)) for one in result.messages
@@ -491,6 +494,7 @@ class Simulation(Steps):
         self._page_to_the_end()
         result = client.answer(request)
         if isinstance(result, Messages):
+            self._saw(queue, result.messages)
             return result
         assert queue == PASSING, (queue, result)
         assert isinstance(result, Refused), result

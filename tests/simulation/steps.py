@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from adapter.core.dispatch import Executed
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Reply
+from adapter.core.model.message import Delivered
+from adapter.core.model.queue import Queue
 from adapter.core.records import MessagesDiscarded, UnitCommitted
 from adapter.core.results import Messages
 from adapter.core.rules.get import candidates
@@ -21,11 +23,13 @@ from adapter.movers.mover import Mover
 from adapter.owner.storage import Copied, PagesUnavailableError
 from adapter.server.server import copied
 from tests.simulation.auditor import Auditor
-from tests.simulation.programs import Program
+from tests.simulation.programs import STANDING, Program
 from tests.simulation.storage import PAGE_LATE, Faults, Movers, Owner
 from tests.simulation.world import Op
 
 PAGES_MAX = 20_000
+Waits = tuple[int, int]
+"""Connection and request."""
 
 
 class Steps:
@@ -38,9 +42,10 @@ class Steps:
     _loses_topics: bool
     _mover: Mover | None
     _by_connection: dict[int, Program]
-    _undecided: dict[tuple[int, int], tuple[Program, Op]]
+    _undecided: dict[Waits, tuple[Program, Op]]
     _gone_unheard: list[tuple[str, str]] | None
     _bodies: dict[tuple[str, int, int, int], str]
+    _shown: dict[tuple[str, int, int, int], bytes]
 
     @property
     def now_ms(self) -> int:
@@ -80,16 +85,15 @@ class Steps:
         wanted = owner.wanted.pop(key)
         assert wanted.page is not None, "it has been read"
         queue = owner.qm.queues.get(key[0])
-        parked = [(one.connection, one.request) for one in queue.parked] if queue else []
+        before = self._who_waits(queue) if queue else []
         is_waited_for = bool(queue and queue.waiters)
         owner.loop.page(wanted.needed, wanted.incarnation, wanted.page)
         executed = owner.took()
         gone = self._gone_by(executed)
         if gone:
             self._tell(Op("", "expire", self.now_ms), gone)
-        still = {(one.connection, one.request) for one in queue.parked} if queue else set()
         decided = self._now_decided(
-            [at for at in parked if at not in still and at in self._undecided]
+            [at for at in before if at in self._undecided and not self._waits(at)]
         )
         self._see_batches(executed)
         for op in decided:
@@ -106,21 +110,46 @@ class Steps:
         op.stuck = self._stuck()
         self.auditor.decided(op)
 
+    def _who_waits(self, queue: Queue) -> list[Waits]:
+        """Who waits for a page of a queue, and then who is held behind those, in their order."""
+        first = [(one.connection, one.request) for one in queue.parked]
+        connections = self.owner.qm.connections
+        held = [connections[number].turns.held for number in dict.fromkeys(at[0] for at in first)]
+        return first + [(one.connection, one.request) for line in held for one in line]
+
+    def _waits(self, at: Waits) -> bool:
+        """Whether a request is not decided yet."""
+        connection = self.owner.qm.connections.get(at[0])
+        if connection is None:
+            return False
+        turns = connection.turns
+        return any(one.request == at[1] for one in (*turns.parked, *turns.held))
+
     def _done(self, op: Op) -> None:
-        """Tell the auditor of what has just been done, and of what was refused because of it."""
+        """Tell the auditor of what has just been done."""
         executed = self.owner.took()
-        replies = [(one.connection, one.request) for step in executed for one in step.replies]
-        refused = self._now_decided([at for at in replies if at in self._undecided])
         self._see_batches(executed)
         self._tell(op, self._gone_by(executed))
-        for one in refused:
-            self.auditor.decided(one)
 
-    def _now_decided(self, places: list[tuple[int, int]]) -> list[Op]:
+    def _comes_in_turn(self, at: Waits, op: Op) -> None:
+        """Nothing of a unit is decided before what the same program asked for it before."""
+        for earlier, (_, other) in self._undecided.items():
+            overtaken = earlier[0] == at[0] and earlier[1] < at[1] and op.unit == other.unit
+            assert not (op.unit and overtaken), f"{op} overtakes {other}"
+
+    def _saw(self, queue: str, shown: list[Delivered]) -> None:
+        """No two messages of a queue ever have the same place."""
+        for one in shown if queue in STANDING else ():
+            body = one.message.body
+            known = self._shown.setdefault((queue, one.lane, one.seq, one.n), body)
+            assert known == body, f"{body!r} has the place of {known!r} on {queue}"
+
+    def _now_decided(self, places: list[Waits]) -> list[Op]:
         """Note that what waited for a page has been decided."""
         decided = []
         for at in places:
             program, op = self._undecided.pop(at)
+            self._comes_in_turn(at, op)
             op.now_ms = self.now_ms
             program.asked[at[1]] = op
             decided.append(op)

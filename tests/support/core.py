@@ -41,6 +41,7 @@ class Core:
         self.reads_pages = True
         self.now_ms = START_MS
         self.answers: dict[tuple[int, int], Result] = {}
+        self._terms = 0
         self.closed: dict[int, Refused] = {}
         self.qm = self._new()
 
@@ -79,6 +80,8 @@ class Core:
     def crash(self) -> None:
         """Go on with a new core that knows what the entries say, and nothing else."""
         self.qm = self.replayed()
+        self._terms += 1
+        dispatch.begin_term(self.qm, self._terms)
         dispatch.restarted(self.qm, self.now_ms)
         self.answers.clear()
 

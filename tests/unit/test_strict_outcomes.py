@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+CLEAN = {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 CONFTEST = """
 from tests.strict_outcomes import StrictOutcomes, add_option as pytest_addoption
 def pytest_configure(config):
@@ -26,7 +27,7 @@ def run(tmp_path: Path, source: str, *arguments: str, ci: str = "") -> tuple[int
         text=True,
         timeout=60,
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "CI": ci, "PYTEST_ADDOPTS": ""},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "CI": ci} | CLEAN,
         check=False,
     )
     return done.returncode, done.stdout + done.stderr
@@ -49,10 +50,13 @@ BAD_OUTCOMES = {
 }
 
 
-def test_an_outcome_that_proves_nothing_fails_the_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [(), ("-p", "xdist", "-n", "1")], ids=["one", "xdist"])
+def test_an_outcome_that_proves_nothing_fails_the_run(
+    tmp_path: Path, processes: tuple[str, ...]
+) -> None:
     for name, (source, _) in BAD_OUTCOMES.items():
         (tmp_path / f"test_{name}.py").write_text("import pytest\n" + source)
-    status, output = run(tmp_path, "")
+    status, output = run(tmp_path, "", *processes)
     assert status == 1, output
     for name, (_, word) in BAD_OUTCOMES.items():
         assert f"{word}test_{name}.py" in output, output
@@ -72,7 +76,14 @@ def pytest_runtest_logreport(report):
     assert "rerun: " in output
 
 
-@pytest.mark.parametrize(("arguments", "ci"), [(("--strict-outcomes",), ""), ((), "true")])
+@pytest.mark.parametrize(
+    ("arguments", "ci"),
+    [
+        (("--strict-outcomes",), ""),
+        ((), "true"),
+        (("-p", "xdist", "-n", "1", "--strict-outcomes"), ""),
+    ],
+)
 def test_a_deselection_fails_a_strict_run(
     tmp_path: Path, arguments: tuple[str, ...], ci: str
 ) -> None:

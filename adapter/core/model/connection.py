@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from adapter.core.model.message import Place
 from adapter.core.model.queue import Queue
+from adapter.core.model.turns import Turns
 from adapter.core.model.unit import Unit
 from adapter.core.model.waiter import Waiter
 
@@ -37,7 +38,7 @@ class Party(Struct, frozen=True):
 class Connection:
     """What one client connection holds; all of it ends with the connection."""
 
-    __slots__ = ("handles", "number", "party", "session", "units", "waiters")
+    __slots__ = ("handles", "number", "party", "session", "turns", "units", "waiters")
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -45,4 +46,5 @@ class Connection:
         self.handles: dict[int, Handle] = {}
         self.units: dict[bytes, Unit] = {}
         self.waiters: dict[int, Waiter] = {}
+        self.turns = Turns()
         self.session = b""  # the id of its session, if it has one

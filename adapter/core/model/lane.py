@@ -51,7 +51,7 @@ class Lane:
         self.weight = 0
         """Bytes of the bodies in available."""
         self.next_seq = 1
-        self.next_n = 1  # of the next non-persistent message behind seq next_seq - 1
+        self.next_n = 1  # of the next non-persistent message; counts on through a term
 
     def __len__(self) -> int:
         return len(self.available) + self.paged.total

@@ -91,6 +91,8 @@ class QueueManager:
         self.connections: dict[int, Connection] = {}
         self.attached: dict[bytes, int] = {}
         """Which connection a session is attached to."""
+        self.first_n = 1
+        """Where the n of places begins in this term."""
         self.quiescing = False
         """No new work is taken; units in flight may end."""
         self.woken: dict[str, Queue] = {}

@@ -21,7 +21,23 @@ PROPERTIES_MAX = 1_000
 """More than a rule allows: what has still more is refused before it is taken apart."""
 
 Place = tuple[int, int, int]
-"""(-lane, seq, n): ascending order is the order of delivery; n > 0 for non-persistent messages."""
+"""(-lane, seq, n): ascending order is the order of delivery; n > 0 for non-persistent messages. No
+message ever gets the place of another, not even after a restart."""
+
+TERM_BITS = 24
+"""How many of n's bits count in a term before the next terms' numbers are reached: see first_n."""
+
+
+def first_n(term: int) -> int:
+    """Say where the n of non-persistent messages begins in a term, which nothing is written for.
+
+    term: the ledger's offset when the term began. It grows by one with every entry, and an owner
+    writes one every few seconds at least: nobody puts 16 million messages to a lane between two, so
+    that no n of a term is met in a later one. A lane's n counts on through a term. It stays below
+    2**63 as long as a ledger has had fewer than 2**39 entries.
+    """
+    return ((term + 1) << TERM_BITS) + 1
+
 
 Property = None | bool | int | float | str | bytes
 PROPERTY_TYPES = (type(None), bool, int, float, str, bytes)

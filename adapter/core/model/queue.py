@@ -74,16 +74,19 @@ class Queue:
         if not was_fifo:
             self.fifo_lane = self.attributes.def_priority
 
+    def begin_term(self, first_n: int) -> None:
+        """Number non-persistent messages from here on."""
+        for lane in self.lanes:
+            lane.next_n = max(lane.next_n, first_n)
+
     def add(self, stored: Stored) -> None:
         """Store a message at its place and advance its lane's numbering."""
         lane_number, seq, n = stored.place
         lane = self.lanes[-lane_number]
         if n:
-            if seq == lane.next_seq - 1:
-                lane.next_n = max(lane.next_n, n + 1)
+            lane.next_n = max(lane.next_n, n + 1)
         else:
             lane.next_seq = seq + 1
-            lane.next_n = 1
         self.stored[stored.place] = stored
         self._offer(stored)
 
@@ -127,7 +130,7 @@ class Queue:
         """How many messages are not in memory."""
         return sum(lane.paged.total for lane in self.lanes)
 
-    def in_memory(self) -> Iterator[Stored]:
+    def loaded(self) -> Iterator[Stored]:
         """Iterate over the available messages that are in memory, in the order of delivery."""
         for lane in reversed(self.lanes):
             yield from lane.available
@@ -151,7 +154,7 @@ class Queue:
         index = self._index.get(field)
         if index is None:
             index = self._index[field] = {}
-            for stored in self.in_memory():
+            for stored in self.loaded():
                 _index_add(index, getattr(stored.message, field), stored)
         loaded = iter(index.get(value) or ())
         paged = self._paged_with(field, value)

@@ -20,7 +20,7 @@ from adapter.core.model.waiter import Waiter
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import Record
 from adapter.core.results import Messages
-from adapter.core.rules import pages
+from adapter.core.rules import pages, waiting
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -230,5 +230,4 @@ def _park(qm: QueueManager, request: Request, command: Get, handle: Handle) -> N
     connection.waiters[request.request] = waiter
     if deadline:
         qm.add_deadline(deadline, waiter)
-    if request.number:
-        session_of(qm, request).running.add(request.number)
+    waiting.runs(qm, request)

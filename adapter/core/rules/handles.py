@@ -79,7 +79,6 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {command.handle} is not open")
     waiters = [w for w in connection.waiters.values() if w.command.handle == handle.number]
     replies = [waiting.answer(qm, waiter, Messages([])) for waiter in waiters]
-    replies += pages.handle_closed(qm, connection, handle)
     _close(connection, handle)
     return Decision([], Done(), replies=replies)
 

@@ -105,7 +105,7 @@ def decide_delete(qm: QueueManager, request: Request, command: DeleteQueue) -> D
 def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Decision:
     """CLEAR QLOCAL: discard every message that no unit holds; the answer says how many."""
     queue = queue_of(qm, command.name)
-    soft = [taken_from(queue, stored) for stored in queue.in_memory() if stored.place[2]]
+    soft = [taken_from(queue, stored) for stored in queue.loaded() if stored.place[2]]
     held = [one for one in queue.stored.values() if one.locked and not one.place[2]]
     count = queue.available_count
     records: list[Record] = discard_records(soft, "purged")
@@ -192,7 +192,8 @@ def _recorded(
 def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
     """Make the queue."""
     attributes = QueueAttributes(**record.attributes)
-    qm.queues[record.name] = Queue(record.name, record.incarnation, attributes)
+    queue = qm.queues[record.name] = Queue(record.name, record.incarnation, attributes)
+    queue.begin_term(qm.first_n)
     qm.incarnations[record.name] = record.incarnation + 1
 
 

@@ -1,26 +1,24 @@
 """Pages: what leaves memory, what is asked for, and what happens when it comes.
 
 A rule that meets a message which is not in memory raises PageNeeded. Its request is parked, the
-owner reads the page, and the request is decided again, as if it had just come. This module does not
-know from where a page is read.
+owner reads the page, and the request is decided again, as if it had just come; what depends on it
+is held until then. This module does not know from where a page is read.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 
 from msgspec import Struct
 
-from adapter.core.commands import Browse, Get, Request
-from adapter.core.model.connection import Connection, Handle
+from adapter.core.commands import Request
+from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded, bucket_of
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Message, Stored
 from adapter.core.model.queue import Queue
-from adapter.core.reasons import Reason
+from adapter.core.model.turns import Turns
 from adapter.core.records import MessagesDiscarded, Record, Taken
-from adapter.core.results import Refused
 from adapter.core.rules import waiting
 
 LOOK_AGAIN_MS = 1_000
@@ -54,43 +52,42 @@ class Paged(Struct, gc=False, kw_only=True):
 def park(qm: QueueManager, request: Request, needed: PageNeeded) -> None:
     """Let a request wait for a page."""
     qm.queues[needed.queue].parked.append(request)
+    qm.connections[request.connection].turns.park(request)
     qm.want_page(needed)
-    connection = qm.connections[request.connection]
-    if request.number and connection.session in qm.sessions:
-        qm.sessions[connection.session].running.add(request.number)
-
-
-def forget(qm: QueueManager, connection: Connection) -> None:
-    """Drop the parked requests of a connection that has gone; nobody is answered."""
-    for handle in connection.handles.values():
-        _unpark(qm, handle.queue, lambda request: request.connection == connection.number)
-
-
-def handle_closed(qm: QueueManager, connection: Connection, handle: Handle) -> list[Reply]:
-    """Refuse the parked requests of a handle that is closed: nothing else keeps its queue."""
-
-    def uses_it(request: Request) -> bool:
-        command = request.command
-        if not isinstance(command, (Browse, Get)):
-            return False
-        return (request.connection, command.handle) == (connection.number, handle.number)
-
-    text = "the handle was closed before the message had been read from its topic"
-    refused = Refused(Reason.HANDLE_NOT_OPEN, handle.queue.name, text)
-    return [waiting.tell(qm, one, refused) for one in _unpark(qm, handle.queue, uses_it)]
+    waiting.runs(qm, request)
 
 
 def unpark(qm: QueueManager, queue: Queue) -> list[Request]:
     """Return the parked requests of a queue, to be decided again."""
-    return _unpark(qm, queue, lambda _request: True)
-
-
-def _unpark(qm: QueueManager, queue: Queue, which: Callable[[Request], bool]) -> list[Request]:
-    taken = [request for request in queue.parked if which(request)]
-    queue.parked = [request for request in queue.parked if not which(request)]
-    for request in taken:
+    parked, queue.parked = queue.parked, []
+    for request in parked:
+        qm.connections[request.connection].turns.unpark(request)
         waiting.runs_no_more(qm, request)
-    return taken
+    return parked
+
+
+def hold(qm: QueueManager, request: Request) -> None:
+    """Let a request wait for one that is parked, because it depends on it."""
+    qm.connections[request.connection].turns.hold(request)
+    waiting.runs(qm, request)
+
+
+def unhold(qm: QueueManager, connection: Connection) -> list[Request]:
+    """Return what was held, to be looked at again, in the order it came."""
+    held = connection.turns.take_held()
+    for request in held:
+        waiting.runs_no_more(qm, request)
+    return held
+
+
+def forget(qm: QueueManager, connection: Connection) -> None:
+    """Drop what a connection that has gone waited for; nobody is answered."""
+    unhold(qm, connection)
+    for queue in {handle.queue for handle in connection.handles.values()}:
+        queue.parked = [one for one in queue.parked if one.connection != connection.number]
+    for request in connection.turns.parked:
+        waiting.runs_no_more(qm, request)
+    connection.turns = Turns()
 
 
 def look_ahead(qm: QueueManager, queue: Queue, lane_number: int) -> None:

@@ -243,7 +243,7 @@ def _next_place(tail: list[int], message: Message) -> tuple[int, int]:
     """Take the next (seq, n) of a lane: persistent ones count seq, the others lie between."""
     if message.persistence:
         seq, n = tail[0], 0
-        tail[:] = seq + 1, 1
+        tail[0] = seq + 1
     else:
         seq, n = tail[0] - 1, tail[1]
         tail[1] = n + 1

@@ -20,6 +20,13 @@ def end(qm: QueueManager, waiter: Waiter) -> None:
     runs_no_more(qm, waiter.request)
 
 
+def runs(qm: QueueManager, request: Request) -> None:
+    """Note that a numbered command waits for something."""
+    session = qm.sessions.get(qm.connections[request.connection].session)
+    if request.number and session is not None:
+        session.running.add(request.number)
+
+
 def runs_no_more(qm: QueueManager, request: Request) -> None:
     """Note that a numbered command waits for nothing any more."""
     session = qm.sessions.get(qm.connections[request.connection].session)

@@ -3,6 +3,7 @@
 import logging
 import random
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -21,16 +22,19 @@ class Mishap(Exception):  # noqa: N818 -- it is thrown to be outlived
     """What a worker throws now and then."""
 
 
-def copy(qm: adapter.Connection, seed: int, failures: list[BaseException]) -> None:
+def copy(
+    qm: adapter.Connection, seed: int, over: threading.Event, failures: list[BaseException]
+) -> None:
     """Move messages from IN to OUT in units, with a mishap now and then."""
     chance = random.Random(seed)
     try:
-        for unit in qm.queue("IN").units(size=5, timeout=1.5):
-            with unit:
-                for message in unit.messages:
-                    qm.put("OUT", message)
-                if chance.random() < 0.1:
-                    raise Mishap
+        while not over.is_set():
+            for unit in qm.queue("IN").units(size=5, timeout=0.1):
+                with unit:
+                    for message in unit.messages:
+                        qm.put("OUT", message)
+                    if chance.random() < 0.1:
+                        raise Mishap
     except BaseException as error:  # noqa: BLE001 -- the test looks at it
         failures.append(error)
 
@@ -87,18 +91,22 @@ def test_everything_arrives_once(
     putting.define_queue("IN")
     putting.define_queue("OUT")
     failures: list[BaseException] = []
-    threads = [
-        threading.Thread(target=put, args=(putting, n, failures)) for n in range(THREADS)
-    ] + [threading.Thread(target=copy, args=(copying, seed * 100 + n, failures)) for n in range(4)]
     over = threading.Event()
-    disturbing = threading.Thread(target=crash, args=(server, Disturbance(server, seed), over))
-    for thread in [*threads, disturbing]:
+    putters = [threading.Thread(target=put, args=(putting, n, failures)) for n in range(THREADS)]
+    others = [
+        threading.Thread(target=copy, args=(copying, seed * 100 + n, over, failures))
+        for n in range(4)
+    ] + [threading.Thread(target=crash, args=(server, Disturbance(server, seed), over))]
+    for thread in [*putters, *others]:
         thread.start()
-    for thread in threads:
+    until_s = time.monotonic() + JOIN_S
+    while not failures and len(server.bodies("OUT")) < THREADS * MESSAGES:
+        assert time.monotonic() < until_s
+        over.wait(0.02)
+    over.set()
+    for thread in [*putters, *others]:
         thread.join(JOIN_S)
         assert not thread.is_alive()
-    over.set()
-    disturbing.join(JOIN_S)
     assert failures == []
     assert server.bodies("IN") == []
     out = server.bodies("OUT")

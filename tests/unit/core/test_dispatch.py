@@ -14,12 +14,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from adapter.core import commands as c
 from adapter.core import dispatch
 from adapter.core.model.manager import Limits, QueueManager
-from adapter.core.model.message import Message
+from adapter.core.model.message import Delivered, Message
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 from adapter.core.records import Record
-from adapter.core.results import Done, Refused
-from tests.support.core import IN_OUT, Client, Core
+from adapter.core.results import Done, Messages, Refused
+from tests.support.core import IN_OUT, Client, Core, client_on
 
 QUEUES = ("A", "B")
 WHO = st.integers(0, 2)
@@ -343,3 +343,32 @@ def test_what_a_refused_command_leaves_is_its_refusal() -> None:
     assert isinstance(refused, Refused)
     assert len(client.core.entries) == before
     assert client.do(c.DefineQueue("R")) == Done()
+
+
+def test_no_place_comes_again_after_a_restart() -> None:
+    client = client_on()
+    client.put("hard", persistence=1)
+    client.put("soft", persistence=0)
+    _, before = (shown(one) for one in browsed(client, 2))
+    client.core.crash()
+    back = client.core.connect()
+    back.open()
+    back.define("NEW")
+    back.open("NEW", handle=2)
+    back.put("other", persistence=0)
+    back.put("another", persistence=0, handle=2)
+    _, after = (shown(one) for one in browsed(back, 2))
+    assert before[0:2] == after[0:2] == (0, 1)
+    assert before < after
+    assert back.get(place=before) == back.get(place=before, handle=2) == []
+    assert back.get(place=after) == ["other"]
+
+
+def browsed(client: Client, limit: int) -> list[Delivered]:
+    result = client.do(c.Browse(1, limit=limit))
+    assert isinstance(result, Messages)
+    return result.messages
+
+
+def shown(one: Delivered) -> tuple[int, int, int]:
+    return one.lane, one.seq, one.n

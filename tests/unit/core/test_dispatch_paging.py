@@ -6,8 +6,9 @@ import pytest
 
 from adapter.core import commands as c
 from adapter.core.model.manager import Limits
+from adapter.core.model.message import Message
 from adapter.core.reasons import Reason
-from adapter.core.results import Messages, Refused, Result
+from adapter.core.results import Done, Messages, Result, UnitOutcome
 from tests.support.core import Client, Core, client_on
 
 SMALL = Limits(window_messages=4)
@@ -143,8 +144,8 @@ def test_a_get_that_waits_for_an_index_is_served_when_it_is_complete() -> None:
     assert answer.messages[0].message.body == b"fits"
 
 
-def waiting_for_a_page() -> tuple[Client, int]:
-    """A client whose get waits for a page that does not come yet."""
+def all_paged_out() -> Client:
+    """A client of a core that has no message in memory, and whose pages do not come yet."""
     client = paged()
     for number in range(30):
         client.put(str(number))
@@ -153,29 +154,104 @@ def waiting_for_a_page() -> tuple[Client, int]:
     core.reads_pages = False
     back = core.connect()
     back.open()
-    return back, back.send(c.Get(1))
+    return back
 
 
-def test_a_close_answers_what_waits_for_a_page() -> None:
-    client, asked = waiting_for_a_page()
-    core = client.core
-    client.do(c.Close(1))
-    answer = client.answer(asked)
-    assert isinstance(answer, Refused)
-    assert answer.reason == Reason.HANDLE_NOT_OPEN
-    client.lose()
+def waiting_for_a_page() -> tuple[Client, int]:
+    """A client whose get waits for a page."""
+    client = all_paged_out()
+    return client, client.send(c.Get(1))
+
+
+def read_pages(core: Core) -> None:
+    """Let what waits for a page have it."""
     core.reads_pages = True
     core.advance(0)
-    assert core.queue().depth == 30, "and its page does no harm"
 
 
-def test_a_queue_is_deleted_when_what_waited_for_its_pages_was_answered() -> None:
-    client, asked = waiting_for_a_page()
-    client.do(c.Close(1))
-    client.do(c.DeleteQueue("Q", True))
-    assert isinstance(client.answer(asked), Refused)
-    assert client.session in client.core.qm.sessions
+def got(client: Client, request: int) -> list[str]:
+    answer = client.answer(request)
+    assert isinstance(answer, Messages), answer
+    return [one.message.body.decode() for one in answer.messages]
+
+
+def test_a_unit_is_committed_behind_its_get_that_waits_for_a_page() -> None:
+    client = all_paged_out()
+    unit = client.begin()
+    asked = client.send(c.Get(1, unit))
+    put = client.send(c.Put(1, [Message(body=b"new")], unit))
+    committed = client.send(c.Commit(unit))
+    told = client.send(c.AskOutcome(unit))
+    assert [client.answer(one) for one in (asked, put, committed, told)] == [None] * 4
+    read_pages(client.core)
+    assert got(client, asked) == ["0"]
+    assert (client.answer(committed), client.answer(told)) == (Done(1), UnitOutcome("committed"))
+    assert client.core.queue().depth == 30
     assert client.core.qm.sessions[client.session].running == set()
+
+
+def test_a_backout_waits_too_and_what_belongs_to_another_unit_does_not() -> None:
+    client = all_paged_out()
+    one, other = client.begin(), client.begin()
+    client.send(c.Get(1, one))
+    backed_out = client.send(c.Backout(one))
+    client.put("new", unit=other)
+    assert client.do(c.Commit(other)) == Done(1)
+    assert client.answer(backed_out) is None
+    read_pages(client.core)
+    assert client.answer(backed_out) == Done()
+    assert client.core.queue().depth == 31
+
+
+def test_a_handle_is_closed_and_opened_again_behind_what_waits_for_a_page() -> None:
+    client, asked = waiting_for_a_page()
+    closed = client.send(c.Close(1))
+    opened = client.send(c.Open(1, "Q", c.INPUT))
+    again = client.send(c.Get(1))
+    assert [client.answer(one) for one in (asked, closed, opened, again)] == [None] * 4
+    read_pages(client.core)
+    assert (got(client, asked), got(client, again)) == (["0"], ["1"])
+    assert (client.answer(closed), client.answer(opened)) == (Done(), Done())
+    assert not client.core.queue().open_output
+
+
+def test_a_cursor_goes_on_in_the_order_of_the_browses() -> None:
+    client = all_paged_out()
+    client.put("ahead", priority=9)
+    assert client.browse() == ["ahead"]
+    on = client.send(c.Browse(1))
+    first = client.send(c.Browse(1, restart=True))
+    assert client.answer(first) is None, "it is in memory, but its cursor is in use"
+    read_pages(client.core)
+    assert (got(client, on), got(client, first)) == (["0"], ["ahead"])
+    assert client.browse() == ["0"]
+
+
+def test_what_is_held_waits_again_for_a_page_of_its_own() -> None:
+    client = all_paged_out()
+    unit = client.begin()
+    asked = client.send(c.Get(1, unit))
+    later = client.send(c.Get(1, unit, place=(0, 25, 0)))
+    committed = client.send(c.Commit(unit))
+    read_pages(client.core)
+    assert (got(client, asked), got(client, later)) == (["0"], ["24"])
+    assert client.answer(committed) == Done()
+    assert client.core.queue().depth == 28
+
+
+def test_what_is_held_goes_with_its_connection() -> None:
+    client, _ = waiting_for_a_page()
+    unit = client.begin()
+    client.send(c.Get(1, unit))
+    client.send(c.Commit(unit))
+    client.lose()
+    session = client.core.qm.sessions[client.session]
+    assert (session.running, session.outcomes) == (set(), {})
+    read_pages(client.core)
+    assert client.core.queue().depth == 30
+    back = client.core.connect()
+    back.resume(client.session, [1], 1)
+    assert back.refused(c.Commit(unit), 1) == Reason.BACKED_OUT
 
 
 class Twin:

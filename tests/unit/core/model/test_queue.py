@@ -31,16 +31,16 @@ def test_a_lane_numbers_persistent_messages_densely() -> None:
     q.add(stored((-3, 1, 2)))
     assert (q.lanes[3].next_seq, q.lanes[3].next_n) == (2, 3)
     q.add(stored((-3, 2, 0)))
-    assert (q.lanes[3].next_seq, q.lanes[3].next_n) == (3, 1)
+    assert (q.lanes[3].next_seq, q.lanes[3].next_n) == (3, 3)
     assert q.lanes[0].next_seq == 1
 
 
-def test_a_late_non_persistent_message_numbers_nothing() -> None:
+def test_a_late_non_persistent_message_has_a_number_that_does_not_come_again() -> None:
     q = queue()
     q.add(stored((0, 1, 0)))
     q.add(stored((0, 2, 0)))
     q.add(stored((0, 1, 7)))
-    assert (q.lanes[0].next_seq, q.lanes[0].next_n) == (3, 1)
+    assert (q.lanes[0].next_seq, q.lanes[0].next_n) == (3, 8)
 
 
 def test_depth_is_available_messages_and_uncommitted_puts() -> None:

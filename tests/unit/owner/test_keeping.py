@@ -9,6 +9,7 @@ import pytest
 from adapter.core import commands as c
 from adapter.core.model.manager import Limits, Reply
 from adapter.core.model.message import Message
+from adapter.core.model.queue import Queue
 from adapter.core.results import Refused
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots
@@ -74,7 +75,11 @@ class Place:
 
     def bodies(self, queue: str) -> list[bytes]:
         """What is in memory after a start; the rest is on a topic."""
-        return [one.message.body for one in self.replayed().qm.queues[queue].in_memory()]
+        return in_memory(self.replayed().qm.queues[queue])
+
+
+def in_memory(queue: Queue) -> list[bytes]:
+    return [queue.stored[place].message.body for place in sorted(queue.stored)]
 
 
 def sweep(owner: Owner, times: int = 1) -> None:
@@ -143,13 +148,13 @@ def test_what_only_a_snapshot_holds_stays_in_memory_until_it_is_copied() -> None
     owner.qm.limits = Limits(window_messages=1)
     place.copied = Copied(place.end - 2, place.end - 2)
     sweep(owner)
-    assert [one.message.body for one in queue.in_memory()] == bodies
+    assert in_memory(queue) == bodies
     place.all_copied("A")
     sweep(owner)
-    assert [one.message.body for one in queue.in_memory()] == bodies
+    assert in_memory(queue) == bodies
     place.all_copied()
     sweep(owner)
-    assert len(list(queue.in_memory())) == 1
+    assert len(in_memory(queue)) == 1
 
 
 def test_too_much_that_waits_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from adapter.format import events, names
 from adapter.ledger.kafka_reader import Source
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka
-from adapter.movers import mover
+from adapter.movers import mover, transactions
 from adapter.movers.errors import Doubtful
 from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
@@ -127,6 +127,42 @@ def test_the_others_go_on_while_a_topic_is_parked(place: MoverPlace, movers: Mov
     assert movers.none_parked(WAIT_S)
     place.check("A", "B")
     assert (figure(movers, "parked"), figure(movers, "parked_bytes")) == (0, 0)
+
+
+def test_a_topic_that_refuses_even_the_ends_of_transactions(
+    unique_name: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds everything, and is named; the cure is to mend it, and to restart the broker."""
+    monkeypatch.setattr(transactions, "INIT_TIMEOUT_S", 1.0)
+    with LocalKafka() as kafka:
+        place = MoverPlace(kafka.bootstrap_servers, unique_name())
+        movers = MoverThread(place.settings)
+        try:
+            refuse_all(place, movers)
+            kafka.kill(1)
+            kafka.start(1)
+            assert movers.caught_up(place.end(place.settings.ledger.topic) - 1, WAIT_S)
+            assert movers.none_parked(WAIT_S)
+            place.check("A", "B")
+        finally:
+            movers.stop()
+            place.close()
+
+
+def refuse_all(place: MoverPlace, movers: MoverThread) -> None:
+    """Let a topic refuse everything for a while, and see that it is blamed."""
+    place.define("A", "B")
+    place.append(place.unit(["A", "B"]))
+    movers.start()
+    copy(place, movers)
+    configure(place, "A", "10")
+    place.append(place.unit(["A", "B"]), place.unit(["B"]))
+    end = place.flush()
+    until(lambda: "ends of transactions" in movers.holding)
+    assert f"mend the topic {place.topic('A')} (" in movers.holding, movers.holding
+    assert "MSG_SIZE_TOO_LARGE" in movers.holding
+    mend(place, "A")
+    assert not movers.caught_up(end, 0.0), "Kafka has given up to end the transaction"
 
 
 def test_what_is_parked_outlives_the_mover(

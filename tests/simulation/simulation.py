@@ -424,7 +424,7 @@ class Simulation(Steps):
     # -- the owner's faults
 
     def _crash(self) -> None:
-        """Let the owner's process end without a word, and start again."""
+        """Let the owner's process end, mostly without a word, and start again."""
         owner = self.owner
         figures = owner.loop.statistics()
         if owner.loop.idle:
@@ -433,6 +433,9 @@ class Simulation(Steps):
             where = "crash with entries in flight"
         else:
             where = "crash before an append"
+        if self.rng.random() < 0.15 and not self._loses_topics:
+            where = "stop"
+            owner.stop()
         self.met[where] += 1
         if self.rng.random() < 0.2:
             self._crash_while_taking_over()

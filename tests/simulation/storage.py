@@ -6,6 +6,7 @@ be read long before it is delivered, and writing and trimming may fail half-way.
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -37,6 +38,7 @@ SNAPSHOT_INTERRUPTED = "snapshot interrupted"
 TRIM_INTERRUPTED = "trim interrupted"
 SNAPSHOT_AHEAD = "snapshot before the copies"
 STORAGE_FAULTS = (PAGE_LATE, SNAPSHOT_INTERRUPTED, TRIM_INTERRUPTED, SNAPSHOT_AHEAD)
+STOP_S = 20.0
 PATIENCES = (0, 2)
 """Sweeps until a snapshot is written with what is not copied."""
 PART_BYTES = 700
@@ -215,6 +217,10 @@ class Housekeeping(Keeping):
             failure = error
         self._worked(done, cast("Any", Ended(failure)))
 
+    async def finish(self) -> None:
+        """See Keeping."""
+        self.go_on()
+
     def _work(self, work: Callable[[], None], done: Callable[[], None]) -> None:
         self._working = cast("Any", Ended())
         self._left = work, done
@@ -247,6 +253,15 @@ class Owner(ByHand):
         if old is not None:
             self.keeping.go_on()
         super().take_over(old)
+
+    def stop(self) -> None:
+        """Write what is decided, then a snapshot, as adapter.owner.owner does; crash() follows."""
+        self.log.disarm()
+        self.ledger.release()
+        self.loop.mark_stop()
+        self.settle()
+        if self.loop.idle and not self.doubts:
+            asyncio.run(self.keeping.write_last(STOP_S))
 
     def new_loop(self) -> OwnerLoop:
         """See ByHand."""

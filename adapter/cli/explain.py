@@ -232,6 +232,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"snapshot: message {record.put.seq} of lane {record.put.lane} of {record.put.queue}, "
         "which was on no topic yet"
     ),
+    r.HeadsRestored: lambda record: f"snapshot: age of what {record.queue} begins with",
     r.SessionRestored: lambda record: f"snapshot: session {short(record.session)}",
     r.OutcomeRestored: lambda record: (
         f"snapshot: outcome of command {record.number} of session {short(record.session)}"

@@ -44,6 +44,9 @@ CLOSE_S = 5.0
 """Closing waits this long for the queue manager to take note."""
 BACK_OFF_FIRST_S = 0.02
 BACK_OFF_MAX_S = 1.0
+UNTOLD_BYTES_MAX = 1024 * 1024
+"""What has arrived is told with the next request, but at once if it is more than this: the queue
+manager keeps it until then, and gives no more messages when it keeps too much."""
 RESENT_MAX = 5
 """A command that the queue manager refuses on connection after connection is not sent again."""
 NOT_NOW = (Reason.QUEUE_MANAGER_STOPPING, Reason.QUEUE_MANAGER_NOT_AVAILABLE)
@@ -77,6 +80,7 @@ class Channel:
         self._why_lost = ""
         self._attempts = 0  # to connect again, since something was last answered
         self._silent_looks = 0
+        self._untold_bytes = 0  # received since the queue manager was told what has arrived
         self._look_up_s = patience.silence_s / SILENT_LOOKS_MAX
         self._counts = dict.fromkeys(
             (
@@ -263,6 +267,7 @@ class Channel:
     def _encode(self, operations: Operations, sending: bool) -> None:
         session = self._outstanding.session
         seen = session.take_seen() if sending else []
+        self._untold_bytes = 0
         try:
             rq.encode_into(self._buffer, operations, seen)
         except Error:
@@ -350,7 +355,21 @@ class Channel:
         self._silent_looks = 0
         for payload in payloads:
             self._dispatch(payload)
+            self._untold_bytes += len(payload)
+        if self._untold_bytes > UNTOLD_BYTES_MAX:
+            self._tell_much(link)
         return True
+
+    def _tell_much(self, link: Link) -> None:
+        """Say at once what has arrived, unless a thread is sending: then with what arrives next."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if link is self._link and self._outstanding.session.has_seen:
+                self._send([], None, leading=True)
+            self._untold_bytes = 0
+        finally:
+            self._lock.release()
 
     def _dispatch(self, payload: bytes) -> None:
         try:

@@ -74,6 +74,7 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.QueueRestored: restore.apply_queue_restored,
     r.LaneRestored: restore.apply_lane_restored,
     r.MessageRestored: restore.apply_message_restored,
+    r.HeadsRestored: restore.apply_heads_restored,
     r.NamesRestored: restore.apply_names_restored,
     r.SessionRestored: restore.apply_session_restored,
     r.OutcomeRestored: restore.apply_outcome_restored,
@@ -159,8 +160,9 @@ def execute(qm: QueueManager, request: c.Request) -> Executed:
 
 
 def _in_turn(qm: QueueManager, executed: Executed, request: c.Request) -> None:
-    """Carry out a request, unless it depends on one that waits for a page."""
-    if qm.connections[request.connection].turns.comes_too_early(request):
+    """Carry out a request, unless it depends on one that waits, or its outcome has no room."""
+    turns = qm.connections[request.connection].turns
+    if turns.comes_too_early(request) or waiting.has_no_room(qm, request):
         pages.hold(qm, request)
     else:
         _carry_out(qm, executed, request)
@@ -216,11 +218,16 @@ def page_loaded(
         request.now_ms = now_ms
         _carry_out(qm, executed, request)
     for number in dict.fromkeys(request.connection for request in asked):
-        for request in pages.unhold(qm, qm.connections[number]):
-            request.now_ms = now_ms
-            _in_turn(qm, executed, request)
+        _go_on(qm, executed, qm.connections[number], now_ms)
     _serve(qm, executed, now_ms)
     return executed
+
+
+def _go_on(qm: QueueManager, executed: Executed, connection: Connection, now_ms: int) -> None:
+    """Carry out what was held and may go on, in its order."""
+    for request in pages.unhold(qm, connection):
+        request.now_ms = now_ms
+        _in_turn(qm, executed, request)
 
 
 def snapshot(qm: QueueManager) -> Iterator[r.Record]:
@@ -280,11 +287,22 @@ def idle_connections(qm: QueueManager) -> list[int]:
     return [n for n, connection in qm.connections.items() if not quiesce.is_busy(connection)]
 
 
-def acknowledge(qm: QueueManager, connection: int, seen: list[int]) -> None:
-    """Drop the outcomes that a client says it has seen."""
+def acknowledge(qm: QueueManager, connection: int, seen: list[int], now_ms: int) -> Executed:
+    """Drop the outcomes that a client says it has seen; gets may go on that waited for room."""
+    executed = Executed()
     known = qm.connections.get(connection)
-    if known is not None and known.session in qm.sessions:
-        qm.sessions[known.session].acknowledge(seen)
+    kept = qm.sessions.get(known.session) if known else None
+    if known is None or kept is None:
+        return executed
+    most = qm.limits.kept_bytes
+    was_full = kept.kept_bytes >= most
+    kept.acknowledge(seen)
+    if was_full and kept.kept_bytes < most:
+        _go_on(qm, executed, known, now_ms)
+        for waiter in known.waiters.values():
+            qm.wake(known.handles[waiter.command.handle].queue)
+        _serve(qm, executed, now_ms)
+    return executed
 
 
 def restarted(qm: QueueManager, now_ms: int) -> None:

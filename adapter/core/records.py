@@ -252,6 +252,17 @@ class OutcomeRestored(Struct):
     logged: bool = True
 
 
+class HeadsRestored(Struct):
+    """Of a snapshot: when the first messages of a queue's lanes were put.
+
+    heads: lane, seq, put time (ms), and so on; of every lane that has persistent messages.
+    """
+
+    queue: str
+    heads: list[int]
+    logged: bool = True
+
+
 Record = (
     UnitCommitted
     | BackoutCounted
@@ -272,4 +283,5 @@ Record = (
     | OutcomeRestored
     | OutcomeRecorded
     | EventRaised
+    | HeadsRestored
 )

@@ -109,6 +109,8 @@ def weight(record: r.Record) -> int:
         return 256 + 10 * (len(record.spans) + len(record.counts) + len(record.ends))
     if isinstance(record, r.MessageRestored):
         return 256 + message_weight(record.put.message)
+    if isinstance(record, r.HeadsRestored):
+        return 256 + 10 * len(record.heads)
     if isinstance(record, r.OutcomeRestored):
         return 512 + sum(256 + message_weight(placed.message) for placed in record.gets)
     if isinstance(record, r.SessionRestored):
@@ -279,6 +281,7 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.SessionRestored,
         r.OutcomeRecorded,
         r.EventRaised,
+        r.HeadsRestored,
     )
 } | {"OutcomeRestored": _read_outcome_restored, "MessageRestored": _read_message_restored}
 

@@ -85,9 +85,11 @@ def producer_settings(
         "retry.backoff.ms": 10,
         "topic.metadata.propagation.max.ms": MISSING_TOPIC_MS,
         "message.max.bytes": RECORD_BYTES_MAX,
-        # A flush ends the lingering: large batches under load cost nothing when there is none.
+        # A flush ends the lingering: large batches under load cost nothing when there is none. But
+        # Kafka gives whole batches only, to whoever wants one message: in batches of 1 MB that took
+        # 2.8 ms, in these 1.8.
         "linger.ms": 20,
-        "batch.size": 1_000_000,
+        "batch.size": 128 * 1024,
         "delivery.report.only.error": True,
         "enable.metrics.push": False,
         # Whatever troubles the connection must be heard of: it makes a commit doubtful.

@@ -106,7 +106,7 @@ class OwnerLoop:
 
     def acknowledge(self, connection: int, seen: list[int]) -> None:
         """Drop outcomes that a client has seen."""
-        dispatch.acknowledge(self.qm, connection, seen)
+        self._take(dispatch.acknowledge(self.qm, connection, seen, self._clock.now_ms()))
 
     def page(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
         """Take a page that was wanted."""

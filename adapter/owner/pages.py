@@ -11,7 +11,8 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from math import isqrt
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -30,15 +31,19 @@ STRIDE = 256
 POINTS_MAX = 8_192
 """For each lane; then every other one is forgotten."""
 READ_ON = 512
-"""A message that is at most so far ahead is read up to; further ones are jumped to."""
-FETCH_KBYTES = 16 * 1024
-SINGLE_BYTES = 32 * 1024
-BATCH = 1_000
-NOWHERE = -1
+SINGLE_READ_ON = 32
+"""A message that is at most so far ahead is read up to; further ones are jumped to. A jump costs a
+fetch, about as much as decoding so many messages."""
+GUESSES = 4
+"""What is not found by so many, in a lane strewn with gaps, is found by halving."""
+SINGLE_BYTES = 16 * 1024
+AHEAD = 1_000
 BEYOND = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 """What reading behind a partition's end, or before its beginning, is answered with."""
 
 Place = tuple[str, int]
+Point = tuple[int, int]
+"""A message's seq and its offset."""
 
 
 class Points:
@@ -58,21 +63,66 @@ class Points:
         if len(self._seqs) > POINTS_MAX:
             del self._seqs[1::2], self._offsets[1::2]
 
-    def guess(self, seq: int, first: int) -> int:
-        """Return an offset that is not behind the message's; first: the partition's first."""
-        at = bisect_right(self._seqs, seq) - 1
-        if at < 0:
-            return first
-        return max(first, self._offsets[at] + seq - self._seqs[at])
+    def around(self, seq: int) -> tuple[Point | None, Point | None]:
+        """Return the nearest messages that are known: not behind this one, and behind it."""
+        at = bisect_right(self._seqs, seq)
+        before = (self._seqs[at - 1], self._offsets[at - 1]) if at else None
+        behind = (self._seqs[at], self._offsets[at]) if at < len(self._seqs) else None
+        return before, behind
+
+
+def search(
+    seq: int, low: Point, high: Point | None, look: Callable[[int], Point | None], read_on: int
+) -> None:
+    """Look at offsets until one is not behind a message, and at most read_on records before it.
+
+    low, high: what is known not to be behind it, and to be behind it. look: stand at an offset; the
+    message that comes there, if one does. It ends at low if the message is not there at all.
+    """
+    steps = 0
+    while True:
+        offset = guess(seq, low, high, steps)
+        found = look(offset)
+        steps += 1
+        if found is None or found[0] > seq:
+            if offset <= low[1]:
+                return
+            high = found[0] if found else 0, offset
+        elif seq - found[0] <= read_on or (high and high[1] - found[1] <= read_on):
+            return
+        else:
+            low = found
+
+
+def guess(seq: int, low: Point, high: Point | None, steps: int) -> int:
+    """Say at which offset to look next.
+
+    Markers and missing numbers are taken to lie evenly between two known messages, and the guess to
+    be wrong by what is usual then: reading on a little is cheaper than looking once more.
+    """
+    if high is None:
+        return low[1] + seq - low[0]
+    offsets, seqs = high[1] - low[1], high[0] - low[0]
+    if seqs <= 0 or steps >= GUESSES:
+        return low[1] + offsets // 2
+    passed = offsets * (seq - low[0]) // seqs - isqrt(abs(offsets - seqs))
+    return low[1] + min(max(passed, 0), max(offsets - 1, 0))
 
 
 class Cursor:
-    """A consumer that stands at one place. Points are shared with other cursors."""
+    """A consumer that stands at one place. Points are shared with other cursors.
 
-    def __init__(self, settings: dict[str, Any], points: dict[Place, Points]) -> None:
+    read_on: how far it rather reads on than jumps. ahead: how many messages it takes at a time.
+    """
+
+    def __init__(
+        self, settings: dict[str, Any], points: dict[Place, Points], read_on: int, ahead: int
+    ) -> None:
         self._settings = settings | {"error_cb": self._on_error}
         self._consumer: Consumer | None = None
         self._points = points
+        self._read_on = read_on
+        self._ahead = ahead
         self._firsts: dict[Place, int] = {}
         self._reader = descriptor.Reader()
         self._place: Place = ("", 0)
@@ -119,23 +169,15 @@ class Cursor:
 
     def _go_to(self, place: Place, seq: int, deadline_s: float) -> None:
         """Let the consumer stand at a message, or not far before it."""
-        if place == self._place and self._next and self._next <= seq <= self._next + READ_ON:
+        if place == self._place and self._next and 0 <= seq - self._next <= self._read_on:
             return
-        points = self._points.setdefault(place, Points())
-        low, high = self._first(place), NOWHERE
-        offset = points.guess(seq, low)
-        while True:
-            found = self._look(place, offset, deadline_s)
-            too_far = found is None or found[0] > seq or (high != NOWHERE and found[0] == seq)
-            if too_far and offset > low:
-                high = offset  # numbers are missing: only what is restored has such a lane
-            elif found is None or seq - found[0] <= READ_ON or 0 <= high - low <= READ_ON:
-                return
-            else:
-                low = found[1]
-            offset = low + seq - found[0] if found and high == NOWHERE else (low + high) // 2
+        low, high = self._points.setdefault(place, Points()).around(seq)
+        first = self._first(place)
+        if low is None or low[1] < first:
+            low = seq, first
+        search(seq, low, high, lambda offset: self._look(place, offset, deadline_s), self._read_on)
 
-    def _look(self, place: Place, offset: int, deadline_s: float) -> tuple[int, int] | None:
+    def _look(self, place: Place, offset: int, deadline_s: float) -> Point | None:
         """Stand at an offset; the seq and offset of the message that comes there, if one does."""
         self._assign(place, offset)
         try:
@@ -183,7 +225,8 @@ class Cursor:
             first = self._open().poll(POLL_S)
             if first is not None:
                 self._left.append(first)
-                self._left.extend(self._open().consume(BATCH, 0))
+                if self._ahead > 1:
+                    self._left.extend(self._open().consume(self._ahead - 1, 0))
         message = self._left.popleft()
         error = message.error()
         if error is None:
@@ -230,6 +273,7 @@ class KafkaPageReader:
             **TIMINGS,
             "client.id": "mqk-pages",
             "fetch.wait.max.ms": 20,
+            "queued.min.messages": 1,  # nothing is fetched ahead, and kept for nobody
             "fetch.queue.backoff.ms": 1,
             "fetch.error.backoff.ms": 20,
             **options,
@@ -243,9 +287,9 @@ class KafkaPageReader:
             "logger": LOG,
         }
         points: dict[Place, Points] = {}
-        few = {"fetch.message.max.bytes": SINGLE_BYTES, "queued.max.messages.kbytes": 64}
-        self._pages = Cursor(settings | {"queued.max.messages.kbytes": FETCH_KBYTES}, points)
-        self._singles = Cursor(settings | few, points)
+        few = {"fetch.message.max.bytes": SINGLE_BYTES}
+        self._pages = Cursor(settings, points, READ_ON, AHEAD)
+        self._singles = Cursor(settings | few, points, SINGLE_READ_ON, 1)
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         """See the port."""

@@ -216,7 +216,7 @@ def _bring_outcomes(old: QueueManager, new: QueueManager, void: list[Record]) ->
         _bring_units(session, kept, void)
         for number, result in session.outcomes.items():
             if number not in kept.outcomes and (ident, number) not in never and _moved(result):
-                kept.outcomes[number] = result
+                kept.keep(number, result)
 
 
 def _bring_units(old: Session, new: Session, void: list[Record]) -> None:

@@ -32,7 +32,8 @@ MOVER_CRASHES = (
 REFUSED = "topic refuses"
 GONE = "topic gone"
 TOPIC_FAULTS = (REFUSED, GONE)
-OTHER_FAULTS = ("connection lost", "session taken over", "outcome asked again")
+NO_ROOM = "no room for an outcome"
+OTHER_FAULTS = ("connection lost", "session taken over", "outcome asked again", NO_ROOM)
 FAULTS = (
     *filter(None, APPEND_FAULTS),
     *CRASHES,

@@ -34,7 +34,7 @@ from adapter.owner.storage import Storage
 from adapter.topics import TopicSettings
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Auditor, Copied
-from tests.simulation.faults import COMMIT_FAULTS, REFUSED, RIVAL, TOPIC_FAULTS
+from tests.simulation.faults import COMMIT_FAULTS, NO_ROOM, REFUSED, RIVAL, TOPIC_FAULTS
 from tests.simulation.programs import (
     HANDLES,
     MODES,
@@ -69,6 +69,8 @@ STEPS_MAX = 20_000
 """Ten times what a run takes: a mover that only fails is found out."""
 WINDOWS = (1, 3, 8, 30)
 """Messages of each lane in memory."""
+KEPT_BYTES = 1_500
+"""Of messages that a program has not said it has seen: three of them."""
 SNAPSHOT_ENTRIES = (8, 25, 60)
 TICKS_MAX = 200
 OVER_MS = 200_000
@@ -108,6 +110,7 @@ class Simulation(Steps):
     """Programs, an owner, a mover, what goes wrong, and an auditor."""
 
     def __init__(self, seed: int, *, loses_topics: bool | None = None) -> None:
+        self._seed = seed
         self.rng = random.Random(seed)
         self.met: Counter[str] = Counter()
         self._faults = Faults(self.rng, self.met)
@@ -165,7 +168,8 @@ class Simulation(Steps):
             snapshot_entries=1_000_000 if self._loses_topics else entries,
         )
         most = 1_000 if self._loses_topics else self.rng.choice(WINDOWS)
-        return Owner(Limits(window_messages=most), log, storage)
+        kept_bytes = KEPT_BYTES if self._seed % 2 else Limits().kept_bytes
+        return Owner(Limits(window_messages=most, kept_bytes=kept_bytes), log, storage)
 
     @property
     def now_ms(self) -> int:
@@ -315,6 +319,11 @@ class Simulation(Steps):
         self.owner.ledger.release()
         self._page_to_the_end()
         self._hear()
+        while any(program.heard for program in self.people):
+            for program in self.people:
+                self._say(program, list(program.heard))
+            self._page_to_the_end()
+            self._hear()
 
     # -- programs
 
@@ -341,6 +350,7 @@ class Simulation(Steps):
         at = client.number, request
         if self._waits(at):
             self._undecided[at] = program, op
+            self.met[NO_ROOM] += op.kind == "get" and self._is_full(program)
             return
         self._comes_in_turn(at, op)
         program.asked[request] = op
@@ -375,14 +385,6 @@ class Simulation(Steps):
             program.heard.append(op.number)
             if self.rng.random() < 0.6:
                 self._say_what_was_seen(program)
-
-    def _say_what_was_seen(self, program: Program) -> None:
-        """Say so of some; of the others it may be asked again."""
-        seen = self.rng.sample(program.heard, self.rng.randint(1, len(program.heard)))
-        program.client.seen(*seen)
-        for number in seen:
-            program.heard.remove(number)
-            program.unanswered.pop(number, None)
 
     def _lose(self, program: Program) -> None:
         """Lose one connection, or take its session over from another; the owner lives on."""

@@ -16,8 +16,10 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Reply
 from adapter.core.model.message import Delivered
 from adapter.core.model.queue import Queue
+from adapter.core.model.waiter import Waiter
 from adapter.core.records import MessagesDiscarded, UnitCommitted
 from adapter.core.results import Messages
+from adapter.core.rules import waiting
 from adapter.core.rules.get import candidates
 from adapter.movers.mover import Mover
 from adapter.owner.storage import Copied, PagesUnavailableError
@@ -86,9 +88,40 @@ class Steps:
         assert wanted.page is not None, "it has been read"
         queue = owner.qm.queues.get(key[0])
         before = self._who_waits(queue) if queue else []
-        is_waited_for = bool(queue and queue.waiters)
+        woken = [key[0]] if queue and queue.waiters else []
         owner.loop.page(wanted.needed, wanted.incarnation, wanted.page)
-        executed = owner.took()
+        self._went_on(before, woken)
+
+    def _say_what_was_seen(self, program: Program) -> None:
+        """Say so of some; of the others it may be asked again."""
+        seen = self.rng.sample(program.heard, self.rng.randint(1, len(program.heard)))
+        self._say(program, seen)
+
+    def _say(self, program: Program, seen: list[int]) -> None:
+        for number in seen:
+            program.heard.remove(number)
+            program.unanswered.pop(number, None)
+        self._see(program, seen)
+
+    def _is_full(self, program: Program) -> bool:
+        """Whether no more can be kept for a program until it says what it has seen."""
+        qm = self.owner.qm
+        return qm.sessions[program.client.session].kept_bytes >= qm.limits.kept_bytes
+
+    def _see(self, program: Program, numbers: list[int]) -> None:
+        """Let a program say what it has seen; gets may go on that waited for room."""
+        client, queues = program.client, self.owner.qm.queues.values()
+        held = self.owner.qm.connections[client.number].turns.held
+        before = [(one.connection, one.request) for one in held]
+        woken = [queue.name for queue in queues if queue.waiters]
+        client.seen(*numbers)
+        self._went_on(before, woken)
+
+    def _went_on(self, before: list[Waits], woken: list[str]) -> None:
+        """Tell the auditor what was decided of what had waited, and of the gets that wait."""
+        executed = self.owner.took()
+        if not any(step.records or step.replies for step in executed):
+            woken = []
         gone = self._gone_by(executed)
         if gone:
             self._tell(Op("", "expire", self.now_ms), gone)
@@ -97,9 +130,9 @@ class Steps:
         )
         self._see_batches(executed)
         for op in decided:
-            self.auditor.decided(op)
-        if is_waited_for:
-            self._tell(Op("", "wake", self.now_ms, queue=key[0]))
+            self._decided(op)
+        for queue in woken:
+            self._tell(Op("", "wake", self.now_ms, queue=queue))
 
     def _tell(self, op: Op, gone: Iterable[tuple[str, str]] = ()) -> None:
         """Tell the auditor of an operation that nobody is answered."""
@@ -107,8 +140,7 @@ class Steps:
         if self._gone_unheard is not None:
             self._gone_unheard += op.gone
             return
-        op.stuck = self._stuck()
-        self.auditor.decided(op)
+        self._decided(op)
 
     def _who_waits(self, queue: Queue) -> list[Waits]:
         """Who waits for a page of a queue, and then who is held behind those, in their order."""
@@ -189,23 +221,32 @@ class Steps:
         if 0 < len(reply.result.messages) < op.limit and queue.paged_count:
             op.limit = len(reply.result.messages)
 
-    def _stuck(self) -> frozenset[int]:
-        """Waiting gets that need a page before anybody can say whether they are served."""
-        stuck = set()
+    def _decided(self, op: Op) -> None:
+        """Tell the auditor of an operation, and of the waiting gets that cannot be served now."""
+        full, stuck = set(), set()
         for queue in self.owner.qm.queues.values():
-            if not queue.waiters or not queue.paged_count:
-                continue
             for waiter in queue.waiters:
-                try:
-                    for stored in candidates(queue, waiter.command):
-                        if not 0 < stored.message.expires_at_ms <= self.now_ms:
-                            break
-                except PageNeeded:
-                    request = waiter.request
-                    program = self._by_connection.get(request.connection)
-                    if program and request.request in program.asked:
-                        stuck.add(program.asked[request.request].index)
-        return frozenset(stuck)
+                at = waiter.request
+                program = self._by_connection.get(at.connection)
+                asked = program.asked.get(at.request) if program else None
+                if asked is None:
+                    continue
+                if waiting.has_no_room(self.owner.qm, at):
+                    full.add(asked.index)
+                elif self._needs_a_page(queue, waiter):
+                    stuck.add(asked.index)
+        op.full, op.stuck = frozenset(full), frozenset(stuck)
+        self.auditor.decided(op)
+
+    def _needs_a_page(self, queue: Queue, waiter: Waiter) -> bool:
+        """Whether nobody can say before a page comes if a waiting get is served."""
+        try:
+            for stored in candidates(queue, waiter.command) if queue.paged_count else ():
+                if not 0 < stored.message.expires_at_ms <= self.now_ms:
+                    break
+        except PageNeeded:
+            return True
+        return False
 
     def _page_to_the_end(self) -> None:
         """Let everything be written, and all pages come that are wanted, in some order."""

@@ -64,6 +64,7 @@ class Op:
         "client",
         "correlation",
         "flag",
+        "full",
         "gone",
         "group",
         "index",
@@ -102,6 +103,8 @@ class Op:
         """(queue, body) of what was discarded by it because its time was over."""
         self.stuck: frozenset[int] = frozenset()
         """Indexes of the waiting gets that are not looked at yet, nor those that came after."""
+        self.full: frozenset[int] = frozenset()
+        """Of those that are passed over until their client says what it has seen."""
         self.client = client
         self.kind = kind
         self.now_ms = now_ms
@@ -257,6 +260,8 @@ class World:
 
     def _serve_one(self, name: str, by: Op) -> bool:
         for op in self.waiting.get(name, ()):
+            if op.index in by.full:
+                continue
             if op.index in by.stuck:
                 return False
             if self._try(name, op, by.now_ms):

@@ -118,6 +118,11 @@ class ByHand(Core):
         self.loop.disconnect(connection)
         return self._then()
 
+    def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Executed:
+        """Let a client say which outcomes it has seen."""
+        self.loop.acknowledge(connection, seen)
+        return self._then()
+
     def _then(self) -> dispatch.Executed:
         if not self.held:
             self.settle()

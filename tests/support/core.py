@@ -77,6 +77,10 @@ class Core:
         """Let a connection end."""
         return self._take(dispatch.disconnect(self.qm, connection, self.now_ms))
 
+    def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Executed:
+        """Let a client say which outcomes it has seen."""
+        return self._take(dispatch.acknowledge(self.qm, connection, seen, self.now_ms))
+
     def crash(self) -> None:
         """Go on with a new core that knows what the entries say, and nothing else."""
         self.qm = self.replayed()
@@ -219,7 +223,7 @@ class Client:
 
     def seen(self, *numbers: int) -> None:
         """Say which outcomes have arrived."""
-        dispatch.acknowledge(self.core.qm, self.number, list(numbers))
+        self.core.acknowledge(self.number, list(numbers))
 
     def lose(self) -> None:
         """Lose the connection."""

@@ -214,8 +214,7 @@ class Loopback:
 
     def operations(self, number: int, seen: list[int], operations: list[Incoming]) -> None:
         self.frames_received += bool(operations)
-        dispatch.acknowledge(self.qm, number, seen)
-        replies: list[Reply] = []
+        replies = self._done(dispatch.acknowledge(self.qm, number, seen, _now_ms()))
         for operation in operations:
             replies += self._operation(number, operation)
         self._send(replies)

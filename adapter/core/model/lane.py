@@ -36,7 +36,17 @@ class PageNeeded(Exception):  # noqa: N818 -- it is a request, not an error
 class Lane:
     """The messages of one priority. next_seq numbers the next persistent one, densely from 1."""
 
-    __slots__ = ("available", "counts", "ends", "next_n", "next_seq", "number", "paged", "weight")
+    __slots__ = (
+        "available",
+        "counts",
+        "ends",
+        "next_n",
+        "next_seq",
+        "number",
+        "paged",
+        "put_mark",
+        "weight",
+    )
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -50,6 +60,8 @@ class Lane:
         """Seqs of paged-out messages by the time (ms, rounded up) by which they have expired."""
         self.weight = 0
         """Bytes of the bodies in available."""
+        self.put_mark = (0, 0)
+        """Seq and put time (ms) of a message near the first paged-out one, and not behind it."""
         self.next_seq = 1
         self.next_n = 1  # of the next non-persistent message; counts on through a term
 
@@ -65,6 +77,24 @@ class Lane:
         """Take a message out of what is available."""
         self.available.remove(stored)
         self.weight -= len(stored.message.body)
+
+    def mark_put(self, seq: int, put_time_ms: int) -> None:
+        """Note when a message was put, to know about when the first paged-out one was."""
+        gap = self.paged.at_or_after(0)
+        if gap is not None and seq <= gap and not seq < self.put_mark[0] <= gap:
+            self.put_mark = seq, put_time_ms
+
+    def oldest_put_ms(self) -> int | None:
+        """Say when the first available message was put; about when, if it is not in memory.
+
+        None if there is none, or nothing was known of one that is not in memory.
+        """
+        first = self.available.first()
+        gap = self.paged.at_or_after(0)
+        known = self.put_mark[1]
+        if known and gap is not None and (first is None or gap <= first.place[1]):
+            return known
+        return first.message.put_time_ms if first is not None else None
 
     def page_out(self, stored: Stored) -> None:
         """Forget a message's content; the caller has taken it out of available."""

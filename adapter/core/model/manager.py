@@ -50,6 +50,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     """About 1 KB each; the longest detached is forgotten first."""
     parked_bytes: int = 256 * 1024 * 1024
     """What may wait for a topic that cannot be written: the ledger keeps it meanwhile."""
+    kept_bytes: int = 64 * 1024 * 1024
+    """Messages got outside units, of each session, whose arrival its client has not told: as much
+    as 16 threads with messages of 4 MiB. One more may be given below this, the next one waits."""
     session_expiry_ms: int = 3_600_000
     """How long a client may stay away and still ask what became of its commands."""
 

@@ -211,6 +211,8 @@ class Queue:
             )
             for stored in gone:
                 self._forget(lane, stored)
+            if gone:
+                lane.mark_put(gone[0].place[1], gone[0].message.put_time_ms)
             count += len(gone)
         return count
 

@@ -7,8 +7,9 @@ command sent again is answered and never executed twice.
 
 from __future__ import annotations
 
+from adapter.core.model.message import weight
 from adapter.core.model.ranges import Ranges
-from adapter.core.results import Result
+from adapter.core.results import Messages, Result
 
 WINDOW = 1024  # numbered commands a client may have unseen: bounds what is kept for it
 UNIT_RANGES_MAX = 1000  # gaps remembered among committed units, before the oldest are forgotten
@@ -25,6 +26,7 @@ class Session:
         "forgotten",
         "ident",
         "issued",
+        "kept_bytes",
         "last_seen_ms",
         "outcomes",
         "running",
@@ -36,6 +38,7 @@ class Session:
         self.ident = ident
         self.issued = 0  # the highest number met
         self.outcomes: dict[int, Result] = {}
+        self.kept_bytes = 0  # of the messages in outcomes
         self.running: set[int] = set()  # commands that wait
         self.expected: set[int] = set()  # numbers that may come again after a resumption
         self.written: set[int] = set()  # of the outcomes, those that the ledger holds
@@ -50,15 +53,28 @@ class Session:
         """Keep the outcome of a command until it is acknowledged. written: the ledger holds it."""
         self.running.discard(number)
         self.issued = max(self.issued, number)
-        self.outcomes[number] = result
+        self.keep(number, result)
         if written:
             self.written.add(number)
+
+    def keep(self, number: int, result: Result) -> None:
+        """Keep an outcome, in the place of what was known of it."""
+        self.drop(number)
+        self.outcomes[number] = result
+        self.kept_bytes += _weight(result)
+
+    def drop(self, number: int) -> bool:
+        """Forget an outcome; whether there was one."""
+        result = self.outcomes.pop(number, None)
+        if result is None:
+            return False
+        self.kept_bytes -= _weight(result)
+        return True
 
     def acknowledge(self, seen: list[int]) -> None:
         """Drop the outcomes that the client has seen; the ledger is told with the next outcome."""
         for number in seen:
-            known = self.outcomes.pop(number, None) is not None
-            if known and number in self.written:
+            if self.drop(number) and number in self.written:
                 self.written.discard(number)
                 self.seen.append(number)
 
@@ -66,7 +82,7 @@ class Session:
         """Drop the outcomes of which the ledger now says that the client has seen them."""
         gone = set(seen)
         for number in gone:
-            self.outcomes.pop(number, None)
+            self.drop(number)
         self.written -= gone
         self.seen = [number for number in self.seen if number not in gone]
 
@@ -89,6 +105,12 @@ class Session:
         if number in self.committed:
             return True
         return None if number <= self.forgotten else False
+
+
+def _weight(result: Result) -> int:
+    if type(result) is not Messages:
+        return 0
+    return sum(weight(one.message) for one in result.messages)
 
 
 def _remember(units: Ranges, number: int) -> None:

@@ -3,7 +3,7 @@
 A request that waits for a page is overtaken by others, or one queue whose topic is slow would hold
 up every thread of a program; but not by one that depends on it: one of the same unit, one that
 opens or closes the handle it uses, or a browse with the same cursor. Such a one is held until its
-turn has come. This module does not know what a page is.
+turn has come. This module knows neither what a page is, nor for what else a request may be held.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ Key = tuple[str, bytes | int]
 
 
 class Turns:
-    """The requests of a connection that are parked for a page, and those held behind them."""
+    """The requests of a connection that are parked for a page, and those that are held."""
 
     __slots__ = ("_alone", "_shared", "held", "parked")
 
     def __init__(self) -> None:
         self.parked: list[Request] = []
         self.held: list[Request] = []
-        """In the order they came. Only while something is parked."""
+        """In the order they came."""
         self._alone: Counter[Key] = Counter()
         self._shared: Counter[Key] = Counter()
 
     def comes_too_early(self, request: Request) -> bool:
         """Whether a request depends on one that has come before, and waits."""
-        if not self.parked:
+        if not self.parked and not self.held:
             return False
         alone, shared = _uses(request.command)
         taken = self._alone
@@ -48,7 +48,7 @@ class Turns:
         self._count(request, -1)
 
     def hold(self, request: Request) -> None:
-        """Let a request wait for those it depends on."""
+        """Let a request wait until take_held."""
         self.held.append(request)
         self._count(request, 1)
 

@@ -199,6 +199,8 @@ def next_served(
     for waiter in queue.waiters:
         if not queue.available_count:
             break
+        if waiting.has_no_room(qm, waiter.request):
+            continue
         waiter.request.now_ms = now_ms
         handle = qm.connections[waiter.request.connection].handles[waiter.command.handle]
         given = give(qm, waiter.request, waiter.command, handle, expired)

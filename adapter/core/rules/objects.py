@@ -145,7 +145,7 @@ def _fitting(qm: QueueManager, pattern: str) -> list[Queue]:
 
 
 def _status(queue: Queue, tally: QueueTally, now_ms: int) -> QueueStatus:
-    heads = [head.message.put_time_ms for lane in queue.lanes if (head := lane.available.first())]
+    heads = [put_ms for lane in queue.lanes if (put_ms := lane.oldest_put_ms()) is not None]
     age_s = max(0, now_ms - min(heads)) / 1000 if heads else 0.0
     return QueueStatus(
         queue.name,

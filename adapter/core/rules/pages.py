@@ -156,6 +156,8 @@ def load(
         queue.page_in(stored)
         if message.expires_at_ms:
             qm.add_expiry(message.expires_at_ms, queue, stored.place)
+    if page:
+        lane.mark_put(page[-1].seq, page[-1].message.put_time_ms)
     qm.wake(queue)
     return [MessagesDiscarded(expired, "expired")] if expired else []
 

@@ -20,6 +20,7 @@ from adapter.core.model.queue import LANES, Queue
 from adapter.core.model.ranges import Ranges
 from adapter.core.model.session import Session
 from adapter.core.records import (
+    HeadsRestored,
     LaneRestored,
     MessageRestored,
     NamesRestored,
@@ -47,6 +48,7 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
     for queue in qm.queues.values():
         yield _queue(queue)
         held: dict[int, list[int]] = {}
+        heads: list[int] = []
         counts: dict[int, list[int]] = {}
         for stored in queue.stored.values():
             lane_number, seq, n = stored.place
@@ -59,6 +61,9 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
                 number = lane.number
                 mine = held.get(number, []), counts.get(number, []), ends.get((queue.name, number))
                 yield from _lane(queue, lane, *mine)
+                heads += _head(queue, lane, mine[0])
+        if heads:
+            yield HeadsRestored(queue.name, heads)
     for session in qm.sessions.values():
         yield from _session(session)
 
@@ -160,6 +165,17 @@ def _lane(
         )
 
 
+def _head(queue: Queue, lane: Lane, held: list[int]) -> list[int]:
+    """Say when the first persistent message was put, if that is known. held: by units."""
+    loaded = next((stored.place[1] for stored in lane.available if not stored.place[2]), None)
+    first = min(held if loaded is None else [*held, loaded], default=None)
+    gap = lane.paged.at_or_after(0)
+    if first is not None and (gap is None or first < gap):
+        stored = queue.stored[-lane.number, first, 0]
+        return [lane.number, first, stored.message.put_time_ms]
+    return [lane.number, *lane.put_mark] if gap is not None and lane.put_mark[1] else []
+
+
 def _session(session: Session) -> Iterator[Record]:
     yield SessionRestored(
         session.ident,
@@ -253,6 +269,14 @@ def apply_message_restored(qm: QueueManager, record: MessageRestored) -> None:
         qm.add_expiry(stored.message.expires_at_ms, queue, stored.place)
 
 
+def apply_heads_restored(qm: QueueManager, record: HeadsRestored) -> None:
+    """Remember how old the lanes' first messages are: nobody may read them for long."""
+    lanes = qm.queues[record.queue].lanes
+    for at in range(0, len(record.heads), 3):
+        number, *mark = record.heads[at : at + 3]
+        lanes[number].mark_put(*mark)
+
+
 def apply_session_restored(qm: QueueManager, record: SessionRestored) -> None:
     """Make the session as the ledger knew it."""
     session = qm.sessions[record.session] = Session(record.session, record.time_ms)
@@ -288,4 +312,4 @@ def outcome_loaded(qm: QueueManager, session: bytes, number: int, paged: Paged) 
     taken = absent.taken
     stored = paged.stored(taken.lane)
     stored.backout_count = absent.count
-    found.outcomes[number] = Messages([delivered(stored)])
+    found.keep(number, Messages([delivered(stored)]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapter.core.commands import Request
+from adapter.core.commands import Get, Request
 from adapter.core.model.connection import Connection
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
@@ -18,6 +18,18 @@ def end(qm: QueueManager, waiter: Waiter) -> None:
     connection.handles[waiter.command.handle].queue.waiters.remove(waiter)
     connection.waiters.pop(waiter.request.request, None)
     runs_no_more(qm, waiter.request)
+
+
+def has_no_room(qm: QueueManager, request: Request) -> bool:
+    """Whether a get outside a unit is to wait until its client tells what it has seen.
+
+    The message is kept until then, so that it can be given again; refusing the get would make
+    programs fail that have done nothing wrong.
+    """
+    if not request.number or type(request.command) is not Get:
+        return False
+    session = qm.sessions.get(qm.connections[request.connection].session)
+    return session is not None and session.kept_bytes >= qm.limits.kept_bytes
 
 
 def runs(qm: QueueManager, request: Request) -> None:

@@ -68,6 +68,7 @@ RECORDS: list[tuple[r.Record, str]] = [
     (r.NamesRestored({"Q": 1}), "snapshot: 1 names of queues"),
     (r.QueueRestored("Q", 0, {}, 0, False, [1, 2]), "snapshot: queue Q, 3 on it"),
     (r.LaneRestored("Q", 3, 9, [1, 8], [], []), "snapshot: lane 3 of Q"),
+    (r.HeadsRestored("Q", [3, 1, 9]), "snapshot: age of what Q begins with"),
     (
         r.MessageRestored(UNIT, 1, placed("Q", 3, 7)),
         "snapshot: message 7 of lane 3 of Q, which was on no topic yet",

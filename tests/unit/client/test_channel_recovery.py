@@ -17,6 +17,7 @@ from adapter.core import commands as c
 from adapter.core.reasons import Reason
 from adapter.core.results import Done, Refused
 from adapter.wire import frames
+from adapter.wire.session import Incoming
 from tests.support.loopback import Command, Loopback, OnCommand
 
 Connect = Callable[..., adapter.Connection]
@@ -436,6 +437,24 @@ def test_outcomes_that_were_seen_are_forgotten_by_the_queue_manager(
     server.cut_all()
     qm.put("Q", b"x")
     assert server.call(lambda: [len(s.outcomes) for s in server.qm.sessions.values()]) == [1]
+
+
+def test_large_messages_that_were_seen_are_forgotten_at_once(
+    server: Loopback, qm: adapter.Connection
+) -> None:
+    qm.put("Q", bytes(2 * 1024 * 1024))
+    told = threading.Event()
+    take = server.operations
+
+    def operations(number: int, seen: list[int], operations: list[Incoming]) -> None:
+        take(number, seen, operations)
+        if seen and not operations:
+            told.set()
+
+    server.operations = operations  # type: ignore[method-assign]
+    assert qm.get("Q") is not None
+    assert told.wait(10), "nobody asks for anything more"
+    assert server.call(lambda: [s.kept_bytes for s in server.qm.sessions.values()]) == [0]
 
 
 def test_what_was_seen_is_told_later_if_a_request_cannot_be_sent(

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from adapter.core import commands as c
 from adapter.core import dispatch
 from adapter.core.model.manager import Limits, QueueManager
-from adapter.core.model.message import Delivered, Message
+from adapter.core.model.message import Delivered, Message, weight
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 from adapter.core.records import Record
@@ -281,6 +281,9 @@ def check_outcomes(live: Session, again: Session) -> None:
         n: live.outcomes[n] for n in live.written
     }
     assert live.written <= set(live.outcomes)
+    for one in (live, again):
+        kept = [r.messages for r in one.outcomes.values() if isinstance(r, Messages)]
+        assert one.kept_bytes == sum(weight(m.message) for got in kept for m in got)
 
 
 TestAnything = Anything.TestCase

@@ -8,7 +8,7 @@ from adapter.core import commands as c
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason
-from adapter.core.results import Done, Messages, Result, UnitOutcome
+from adapter.core.results import Done, Messages, Result, Statuses, UnitOutcome
 from tests.support.core import Client, Core, client_on
 
 SMALL = Limits(window_messages=4)
@@ -252,6 +252,64 @@ def test_what_is_held_goes_with_its_connection() -> None:
     back = client.core.connect()
     back.resume(client.session, [1], 1)
     assert back.refused(c.Commit(unit), 1) == Reason.BACKED_OUT
+
+
+def oldest_s(client: Client) -> float:
+    status = client.do(c.AskStatus("Q"))
+    assert isinstance(status, Statuses)
+    return status.queues[0].oldest_message_age_s
+
+
+def aging(count: int) -> Client:
+    """A client of a queue to which one message was put each second; the last just now."""
+    client = paged()
+    for number in range(count):
+        client.core.advance(1)
+        client.put(str(number), priority=number % 2)
+    return client
+
+
+def test_the_oldest_message_is_as_old_after_a_restart_as_before() -> None:
+    client = aging(40)
+    assert oldest_s(client) == 39
+    for crash in (client.core.crash_with_snapshot, client.core.crash_with_snapshot):
+        crash()
+        client.core.reads_pages = False  # and nothing is read to know it
+        client = client.core.connect()
+        assert oldest_s(client) == 39
+    client.core.advance(10)
+    assert oldest_s(client) == 49
+    read_pages(client.core)
+    client.open()
+    assert client.get() == ["1"]
+    assert oldest_s(client) == 49, "of the other lane"
+
+
+def test_the_oldest_message_is_known_while_a_unit_holds_it() -> None:
+    client = aging(10)
+    unit = client.begin()
+    client.get(unit, limit=5)
+    client.get(unit, limit=2)
+    client.core.crash_with_snapshot()
+    assert oldest_s(client.core.connect()) == 9
+
+
+def test_the_age_goes_on_with_what_is_read() -> None:
+    client = aging(60)
+    client.core.crash_with_snapshot()
+    back = client.core.connect()
+    back.open()
+    ages = []
+    for left in range(60, 0, -1):
+        ages.append(oldest_s(back))
+        back.core.reads_pages = left % 7 > 0
+        asked = back.send(c.Get(1))
+        read_pages(back.core)
+        assert len(got(back, asked)) == 1
+    assert ages == sorted(ages, reverse=True)
+    assert ages[0] == 59
+    assert ages[-1] <= 2
+    assert oldest_s(back) == 0
 
 
 class Twin:

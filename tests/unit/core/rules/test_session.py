@@ -3,6 +3,7 @@
 import pytest
 
 from adapter.core import commands as c
+from adapter.core.model.manager import Limits
 from adapter.core.model.message import Message
 from adapter.core.model.session import WINDOW
 from adapter.core.reasons import Reason
@@ -277,3 +278,84 @@ def test_every_entry_can_be_read_again() -> None:
     assert [entries.decode(payload) for payload in back.core.entries][-1]
     assert back.core.replayed().sessions[back.session].issued == NUMBER_MAX
     assert back.refused(put(), number=NUMBER_MAX + 1) is Reason.OUT_OF_ORDER
+
+
+def full(*bodies: str) -> Client:
+    """A client of which nothing more is kept when it has got one message."""
+    client = client_on(limits=Limits(kept_bytes=100))
+    for body in bodies:
+        client.put(body)
+    assert client.get() == [bodies[0]]
+    return client
+
+
+def got(client: Client, request: int) -> list[str]:
+    answer = client.answer(request)
+    assert isinstance(answer, Messages), answer
+    return [one.message.body.decode() for one in answer.messages]
+
+
+def test_a_get_waits_for_room_until_what_was_got_is_seen() -> None:
+    client = full("a", "b", "c")
+    asked, later = client.send(c.Get(1)), client.send(c.Get(1))
+    closed = client.send(c.Close(1))
+    assert [client.answer(one) for one in (asked, later, closed)] == [None] * 3
+    assert client.core.queue().depth == 2
+    client.seen(client.issued - 2)
+    assert (got(client, asked), client.answer(later)) == (["b"], None)
+    client.seen(client.issued - 1)
+    assert (got(client, later), client.answer(closed)) == (["c"], Done())
+    session = client.core.qm.sessions[client.session]
+    assert (list(session.outcomes)[-1], session.running) == (client.issued, set())
+
+
+def test_what_is_not_kept_does_not_wait_for_room() -> None:
+    client = full("a", "b")
+    client.send(c.Get(1))
+    unit = client.begin()
+    assert client.get(unit) == ["b"]
+    client.do(c.Backout(unit))
+    client.put("c")
+    assert client.browse() == ["b"]
+    other = client.core.connect()
+    other.open()
+    assert other.get() == ["b"], "and others are not held up"
+
+
+def test_a_waiting_get_without_room_lets_others_go_before() -> None:
+    client = client_on(limits=Limits(kept_bytes=100))
+    first, second = (client.send(c.Get(1, wait_ms=-1)) for _ in range(2))
+    other = client.core.connect()
+    other.open()
+    client.put("a")
+    assert (got(client, first), client.answer(second)) == (["a"], None)
+    client.put("b")
+    assert client.answer(second) is None
+    last = other.send(c.Get(1, wait_ms=-1))
+    assert got(other, last) == ["b"]
+    client.put("c")
+    client.seen(*client.core.qm.sessions[client.session].outcomes)
+    assert got(client, second) == ["c"]
+
+
+def test_a_get_that_waited_for_room_is_done_once_on_another_connection() -> None:
+    client = full("a", "b")
+    asked = client.issued + 1
+    client.send(c.Get(1))
+    client.lose()
+    back = again(client, asked - 1, asked)
+    assert back.core.qm.sessions[back.session].kept_bytes > 100
+    assert got(back, back.send(c.Get(1), number=asked - 1)) == ["a"]
+    waits = back.send(c.Get(1), number=asked)
+    assert back.answer(waits) is None
+    back.seen(asked - 1)
+    assert got(back, waits) == ["b"]
+    assert back.core.queue().depth == 0
+
+
+def test_what_is_kept_is_known_after_a_restart() -> None:
+    client = full("a", "b")
+    before = client.core.qm.sessions[client.session].kept_bytes
+    for crash in (client.core.crash, client.core.crash_with_snapshot):
+        crash()
+        assert client.core.qm.sessions[client.session].kept_bytes == before > 0

@@ -205,7 +205,8 @@ class Topics:
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete topics with all they hold; those that do not exist are no error."""
-        futures = self._admin.delete_topics(list(names), **self._timeouts())
+        listed = list(names)
+        futures = self._admin.delete_topics(listed, **self._timeouts()) if listed else {}
         for name, future in futures.items():
             try:
                 self._result(future)

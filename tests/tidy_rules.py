@@ -34,6 +34,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "owner": "core format ledger.port ledger.snapshots ledger.failures ledger.kafka_settings "
         "errors config",
         "movers": "core format ledger topics errors config launch logs",
+        "backup": "core.records core.model.ranges format ledger movers owner.pages owner.storage "
+        "topics errors",
         "wire": "core.commands core.model.message core.model.session core.reasons core.results "
         "core.attributes errors",
         "client": "wire core.commands core.model.message core.reasons core.results "
@@ -52,8 +54,10 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
 STANDS_ALONE = frozenset({"adapter.demo.check", "adapter.demo.checker"})
 MAY_USE_KAFKA = frozenset({"ledger", "movers", "registry", "localkafka", "topics", "kafka", "demo"})
 MAY_USE_KAFKA_MODULES = frozenset(
-    # The last one asks a cluster for settings that can lose messages (mqk doctor).
-    {"adapter.owner.pages", "adapter.owner.inbound", "adapter.cli.cluster"}
+    {
+        *("adapter.owner.pages", "adapter.owner.inbound", "adapter.backup.kafka"),
+        "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
+    }
 )
 
 # core and wire compute: what they may use of the world is listed, all else is refused.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import metadata
 from pathlib import Path
 
@@ -15,23 +15,28 @@ import click
 import msgspec
 from msgspec import Struct
 
+from adapter.backup import contents as backups
+from adapter.backup import file as files
+from adapter.backup import restoring, taking
+from adapter.backup.contents import Contents
+from adapter.backup.file import Entry, Header
+from adapter.backup.kafka import Source, Target
 from adapter.cli import failures, options, output
 from adapter.cli.verify import Verifier
 from adapter.format import names
 from adapter.format.schemas import VERSION as ENTRY_VERSION
-from adapter.ledger import backup as files
-from adapter.ledger.backup import Header, Raw
 from adapter.ledger.envelope import VERSION as ENVELOPE_VERSION
-from adapter.ledger.envelope import CorruptRecord, decode
+from adapter.ledger.kafka import KafkaLedger
+from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
-from adapter.ledger.port import LedgerError
+from adapter.ledger.port import LedgerError, Raw
 from adapter.ledger.snapshots import Snapshot
-from adapter.ledger.topic_copy import Restoring, Whole
-from adapter.movers import saved
 from adapter.movers.errors import Doubtful
 from adapter.movers.settings import MoverSettings
-from adapter.server import kafka_wiring
+from adapter.owner.owner import HEARTBEAT_S
+from adapter.owner.presence import OwnedElsewhereError, check_free
+from adapter.owner.replay import LedgerUnreadableError
 from adapter.topics import TopicError, settings_for
 
 ANSWER_S = 10.0
@@ -73,14 +78,15 @@ def verify(
     """
     with _failures():
         if file is not None:
-            header = _header(file, name)
-            report = _verify(str(file), name, files.read(file), header.end - header.first, as_json)
+            found = _examine(file, name)
+            raws = (one.raw() for one in files.read(file) if isinstance(one, Entry))
+            report = _verify(str(file), name, raws, found.records, as_json, found.snapshot)
         elif bootstrap_servers is not None:
-            found = _ledger(name, bootstrap_servers, command_config, settings)
-            whole = Whole(found)
+            ledger = _ledger(name, bootstrap_servers, command_config, settings)
+            whole = Whole(ledger)
             size = whole.end - whole.first
-            snapshot = _snapshot(name, found) if whole.first else None
-            report = _verify(found.topic, name, whole.records(), size, as_json, snapshot)
+            snapshot = _snapshot(name, ledger) if whole.first else None
+            report = _verify(ledger.topic, name, whole.records(), size, as_json, snapshot)
         else:
             raise click.UsageError("Missing option '--bootstrap-server' or '--file'.")
     if as_json:
@@ -145,25 +151,36 @@ def backup(
     command_config: Path | None,
     settings: dict[str, str],
 ) -> None:
-    """Write the ledger of queue manager NAME, up to its present end, to a new FILE.
+    """Write all of queue manager NAME, as it is now, to a new FILE.
 
-    The queue manager may run meanwhile. The file is checked by `mqk ledger verify NAME --file FILE`
-    and written back by `mqk ledger restore`.
+    The queue manager may run meanwhile. The file holds the newest snapshot, the messages that it
+    speaks of and the ledger behind it; it is read once more when it is written. `mqk ledger verify
+    NAME --file FILE` checks it further, and `mqk ledger restore` writes it back.
     """
     with _failures():
-        found = _ledger(name, bootstrap_servers, command_config, settings)
-        whole = Whole(found)
-        header = Header(
-            queue_manager=name,
-            topic=found.topic,
-            first=whole.first,
-            end=whole.end,
-            made_ms=time.time_ns() // 1_000_000,
-            versions=versions(),
-        )
-        with output.progress("writing", whole.end - whole.first) as step:
-            count = files.write(file, header, stepping(whole.records(), step))
-    click.echo(f"{file}: {count:,} records of {found.topic}, offsets {whole.first} to {whole.end}")
+        movers = _movers(name, bootstrap_servers, command_config, settings)
+        made_ms = time.time_ns() // 1_000_000
+        header = Header(queue_manager=name, made_ms=made_ms, versions=versions())
+        with closing(Source(movers)) as source, files.new(file, header) as writer:
+            taking.take(source, writer)
+        found = _examined(file)
+    click.echo(f"{file}: queue manager {name} {_what(found)}")
+
+
+def _examined(file: Path) -> Contents:
+    """Read a new backup; one that cannot be restored is no use, and goes."""
+    try:
+        return backups.examine(file)
+    except LedgerError:
+        file.unlink()
+        raise
+
+
+def _what(found: Contents) -> str:
+    return (
+        f"as of offset {found.end - 1} of its ledger: {found.records:,} records of the ledger, and "
+        f"{found.messages:,} messages that came before them"
+    )
 
 
 @click.command()
@@ -171,10 +188,9 @@ def backup(
 @click.argument("file", type=click.Path(path_type=Path))
 @options.kafka_client
 @click.option(
-    "--delete-copies", is_flag=True,
-    help="Delete the topics of the queues, of events and of progress first, so that all is copied "
-    "again: for copies that another state of the ledger has left. Consumed messages that the "
-    "backup does not hold go with them.",
+    "--delete-topics", is_flag=True,
+    help="Delete all topics of the queue manager first: for what another state of it has left. "
+    "Refused while it runs.",
 )  # fmt: skip
 def restore(
     name: str,
@@ -182,104 +198,61 @@ def restore(
     bootstrap_servers: str,
     command_config: Path | None,
     settings: dict[str, str],
-    delete_copies: bool,
+    delete_topics: bool,
 ) -> None:
-    """Write the backup FILE back into the ledger of queue manager NAME, which must be empty.
+    """Write the backup FILE to a Kafka that holds nothing of queue manager NAME.
 
-    The queue manager must not run. The whole file is checked before anything is written, and every
-    record comes to lie at the offset that it had. Where the movers stood in the ledger is compared
-    with the backup: they go on from there, or the restore is refused unless --delete-copies is
-    given.
+    The queue manager must not run. The whole file is checked before anything is written. A restore
+    that did not come to its end is begun again by the same command.
     """
     with _failures():
-        header = _header(file, name)
+        found = _examine(file, name)
         movers = _movers(name, bootstrap_servers, command_config, settings)
-        found = saved.saved(movers)
-        unfit = _check(file, header, found)
-        if unfit and not delete_copies:
-            raise failures.Failed(
-                f"{file} was not restored, for the copies that are on Kafka belong to another "
-                f"state of the ledger: {'; '.join(unfit)}. Give --delete-copies to delete "
-                f"{', '.join(found.topics)}; the movers then write them again from the backup"
-            )
-        ledger = _empty_ledger(_ledger(name, bootstrap_servers, command_config, settings), name)
-        if delete_copies:
-            saved.remove(movers, found)
-        with output.progress("restoring", header.end) as step:
-            count = ledger.write(stepping(files.read(file), step))
-    click.echo(f"{header.topic}: {count:,} records restored from {file}")
-    click.echo(_what_next(name, bootstrap_servers, found, delete_copies))
-
-
-def _what_next(name: str, servers: str, found: saved.Saved, deleted: bool) -> str:
-    start = f"start it with `mqk qmgr start {name} --bootstrap-server {servers}`"
-    if deleted or not found.topics:
-        return (
-            f"{start}: all messages and events are copied to new topics; their readers begin anew"
-        )
-    return f"{start}: copying goes on where it was; readers of the topics notice nothing"
-
-
-def _empty_ledger(settings: LedgerSettings, name: str) -> Restoring:
-    """Make the topic, if it is not there, and see that it is empty."""
-    wanted = kafka_wiring.KafkaSettings(
-        bootstrap_servers=settings.bootstrap_servers, options=dict(settings.client)
+        target = Target(movers)
+        ledger = _ledger(name, bootstrap_servers, command_config, settings)
+        _clear(file, target, name, ledger, delete_topics)
+        with output.progress("restoring", found.messages + found.records) as step:
+            restoring.restore(file, found, target, step)
+    click.echo(f"queue manager {name} restored from {file}, {_what(found)}")
+    click.echo(
+        f"start it with `mqk qmgr start {name} --bootstrap-server {bootstrap_servers}`; what the "
+        "ledger holds besides is copied to the topics then"
     )
-    kafka_wiring.wire(name, wanted)
-    restoring = Restoring(settings)
-    restoring.require_empty()
-    return restoring
 
 
-def _check(file: Path, header: Header, found: saved.Saved) -> list[str]:
-    """Read the whole file, and say which positions of movers do not stand in it."""
-    if header.first:
-        raise failures.Failed(
-            f"{file} begins at offset {header.first}: a ledger that was trimmed cannot be restored "
-            "by this release"
-        )
-    wanted = {position.offset for position in found.positions.values()}
-    held: dict[int, tuple[bytes, int]] = {}
-    with output.progress("checking", header.end) as step:
-        for raw in stepping(files.read(file), step):
-            if raw.offset in wanted:
-                held[raw.offset] = _owner_and_n(raw)
-    return [
-        f"the {mover} mover had copied up to offset {at.offset} (owner {at.owner.hex()} n {at.n}), "
-        "which is not in the backup"
-        for mover, at in found.positions.items()
-        if held.get(at.offset) != (at.owner, at.n)
-    ] + [f"{topic} holds copies, and no progress tells of which state" for topic in found.orphans]
+def _clear(
+    file: Path, target: Target, name: str, ledger: LedgerSettings, delete_topics: bool
+) -> None:
+    """See that nothing is there; what a restore has left is deleted, and more if it is wanted."""
+    existing = target.existing()
+    if not existing:
+        return
+    if not target.is_unfinished():
+        if not delete_topics:
+            raise failures.Failed(
+                f"{file} was not restored, for there are topics of queue manager {name}, and it "
+                f"may run: {', '.join(existing)}. If it is stopped "
+                "and none of them is needed, give --delete-topics to delete them first"
+            )
+        if ledger.topic in existing:
+            check_free(name, KafkaLedger(ledger), HEARTBEAT_S)
+    target.delete(existing)
 
 
-def _owner_and_n(raw: Raw) -> tuple[bytes, int]:
-    try:
-        envelope = decode(raw.value)
-    except CorruptRecord:
-        return b"", 0
-    return envelope.owner, envelope.n
-
-
-def _header(file: Path, name: str) -> Header:
+def _examine(file: Path, name: str) -> Contents:
+    """Read a whole backup of this queue manager."""
     header = files.read_header(file)
     if header.queue_manager != name:
         raise failures.Failed(
             f"{file} is a backup of queue manager {header.queue_manager}, not of {name}: name "
             "another file, or that queue manager"
         )
-    return header
+    return backups.examine(file)
 
 
 def versions() -> dict[str, str | int]:
     """What writes a backup, and which formats its records have."""
     return {"mqk": metadata.version("mqk"), "envelope": ENVELOPE_VERSION, "entry": ENTRY_VERSION}
-
-
-def stepping(records: Iterable[Raw], step: output.Step) -> Iterator[Raw]:
-    """The same records, each a step of a bar."""
-    for raw in records:
-        yield raw
-        step()
 
 
 def _ledger(
@@ -304,10 +277,13 @@ def _movers(
     )
 
 
+EXPECTED = (LedgerError, TopicError, Doubtful, OwnedElsewhereError, LedgerUnreadableError)
+
+
 @contextmanager
 def _failures() -> Iterator[None]:
     """Whatever is expected to go wrong is one sentence."""
     try:
         yield
-    except (LedgerError, TopicError, Doubtful) as problem:
+    except EXPECTED as problem:
         raise failures.Failed(str(problem)) from problem

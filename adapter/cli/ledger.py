@@ -17,9 +17,9 @@ from adapter.cli import backups, explain, failures, options, output
 from adapter.cli.explain import Shown
 from adapter.format import names
 from adapter.ledger.envelope import NewerVersion
+from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerError, LedgerMismatch
-from adapter.ledger.topic_copy import Whole
 from adapter.ledger.validity import Validity
 
 

@@ -14,8 +14,8 @@ from adapter.core import records as r
 from adapter.core.model.manager import QueueManager
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
-from adapter.ledger.backup import Raw
 from adapter.ledger.envelope import OWNER_BYTES, NewerVersion
+from adapter.ledger.port import Raw
 from adapter.ledger.snapshots import Snapshot, covers
 from adapter.ledger.validity import Validity, Verdict
 from adapter.owner.replay import UNFIT, restore
@@ -51,7 +51,7 @@ class Verifier:
     def take(self, raw: Raw) -> list[Finding]:
         """Take the next record; what is to be said about it."""
         found: list[Finding] = []
-        if not self.records and raw.offset and self._snapshot is not None:
+        if not self.records and self._snapshot is not None:
             self._next = raw.offset
             self._validity = Validity.of_trimmed(raw.value)
         if raw.offset != self._next:

@@ -11,6 +11,8 @@ VERSION = 1
 # What a later version of mqk may write in the first byte. Bytes above are text or another program's
 # record: such a record is void, while a newer version's must never be skipped.
 NEWER_VERSIONS = range(VERSION + 1, 32)
+RESTORING = 31
+"""The mark that a ledger begins with while it is being restored: nothing behind it may be read."""
 
 OWNER_CHANGED = 0
 ENTRY = 1
@@ -47,6 +49,11 @@ def encode(kind: int, owner: bytes, n: int, payload: bytes) -> bytes:
     return _HEADER.pack(VERSION, kind, owner, n) + payload
 
 
+def restoring(ident: bytes) -> bytes:
+    """Return the mark of a restore. ident: 16 bytes of its own."""
+    return _HEADER.pack(RESTORING, 0, ident, 0)
+
+
 def decode(value: bytes | None) -> Envelope:
     """Undo encode; raises CorruptRecord, or NewerVersion for what a later mqk wrote."""
     if value is None or len(value) < HEADER_BYTES:
@@ -67,6 +74,11 @@ def n_of(value: bytes) -> int:
 
 
 def _wrong_version(version: int) -> CorruptRecord:
+    if version == RESTORING:
+        return NewerVersion(
+            "a restore of this ledger was begun and has not come to its end: run `mqk ledger "
+            "restore` again"
+        )
     if version in NEWER_VERSIONS:
         return NewerVersion(
             f"the record has version {version} and this mqk reads version {VERSION}: "

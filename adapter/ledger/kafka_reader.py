@@ -6,6 +6,7 @@ to that. Nothing here decides which records count.
 """
 
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
@@ -14,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_settings import LedgerSettings, admin_settings, consumer_settings
-from adapter.ledger.port import Entry, LedgerMismatch, LedgerUnavailable, Position
+from adapter.ledger.port import Entry, LedgerMismatch, LedgerUnavailable, Position, Raw
 from adapter.ledger.scan import Scan
 
 PARTITION = 0
@@ -236,6 +237,29 @@ class KafkaLedgerReader:
             raise
         self._source = source
         return source
+
+
+class Whole:
+    """The records that a ledger topic holds now: offsets first to end, end excluded."""
+
+    def __init__(self, settings: LedgerSettings) -> None:
+        self._settings = settings
+        with Source(settings) as source:
+            source.check_topic()
+            self.first, self.end = source.bounds()
+
+    def records(self, first: int | None = None) -> Iterator[Raw]:
+        """Read them in order, raw; first: from this one on."""
+        following = self.first if first is None else first
+        if following >= self.end:
+            return
+        with Source(self._settings) as source:
+            source.start(following)
+            while following < self.end:
+                for message in source.take_some():
+                    following = offset_of(message) + 1
+                    if following <= self.end:
+                        yield Raw(following - 1, message.timestamp()[1], message.value())
 
 
 def offset_of(message: Message) -> int:

@@ -78,6 +78,14 @@ class Entry(Struct, gc=False):
     payload: bytes
 
 
+class Raw(Struct, gc=False):
+    """One record of a ledger as it lies there, whether it counts or not."""
+
+    offset: int
+    time_ms: int
+    value: bytes | None
+
+
 class Sign(Struct, gc=False):
     """The last record of the owner in force. payload: of its entry, b"" if it has none yet."""
 

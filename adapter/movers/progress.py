@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from adapter.format import progress as progress_format
 from adapter.format.progress import Progress
-from adapter.ledger.failures import describe
+from adapter.ledger.failures import Failure, classify, describe
 from adapter.movers.errors import Doubtful
 from adapter.movers.settings import MoverSettings, consumer_settings
 
@@ -51,6 +51,12 @@ def never_written(settings: MoverSettings, topic: str, partitions: int = 1) -> b
     """
     with Committed(settings) as committed:
         return committed.is_new(topic, partitions)
+
+
+def ever_written(settings: MoverSettings, topics: list[str]) -> list[str]:
+    """Say to which of these topics anything was ever written, though it may be gone."""
+    with Committed(settings) as committed:
+        return [topic for topic in topics if not committed.is_new(topic, 0)]
 
 
 def topics_like(settings: MoverSettings, beginning: str) -> list[str]:
@@ -133,10 +139,17 @@ class Committed:
     def _bounds(self, topic: str, partition: int) -> tuple[int, int]:
         self._what = f"{topic}[{partition}]"
         place = TopicPartition(topic, partition)
-        bounds = self._consumer.get_watermark_offsets(place, READ_TIMEOUT_S)
-        if bounds is None:
-            raise self._unread()
-        return bounds
+        while True:
+            try:
+                bounds = self._consumer.get_watermark_offsets(place, READ_TIMEOUT_S)
+            except KafkaException as error:  # a new topic's leader is not known everywhere at once
+                if classify(error) is not Failure.RETRY or time.monotonic() > self._deadline_s:
+                    raise
+                time.sleep(SETTLE_S)
+                continue
+            if bounds is None:
+                raise self._unread()
+            return bounds
 
     def _records(self, topic: str, partition: int, start: int, end: int) -> Iterator[Message]:
         """Read the records from start to before end; of what is read_committed, end is stable."""

@@ -26,6 +26,8 @@ PATIENCE = 25
 that have not are written with it."""
 CARRIED_BYTES_MAX = 256 * 1024 * 1024
 """Of such messages, in one snapshot; while more wait there is none. A topic may have as many."""
+LAST_COPIES_S = 1.0
+"""How long at the end the movers are waited for; a moment is enough, if nothing is amiss."""
 LAST_CARRIED_BYTES = 4 * 1024 * 1024
 """Of such messages, in a snapshot that is written at the end: there is no time for more."""
 LOOK_S = 0.02
@@ -144,27 +146,30 @@ class Keeping:
             async with asyncio.timeout(within_s):
                 await self.finish()
                 cut = await self._last_cut()
-                if cut is not None:
-                    left_s = deadline_s - loop.time()
-                    write = partial(publish, cut, self._storage.snapshots, left_s)
-                    await loop.run_in_executor(None, write)
-                    self.snapshots += 1
+                if cut is None:
+                    log.info("no snapshot at the end: too much is not copied")
+                    return
+                left_s = deadline_s - loop.time()
+                write = partial(publish, cut, self._storage.snapshots, left_s)
+                await loop.run_in_executor(None, write)
+                self.snapshots += 1
         except (LedgerError, TimeoutError) as error:
             self.snapshot_failures += 1
             log.warning("no snapshot at the end: the next start reads more", reason=repr(error))
 
     async def _last_cut(self) -> Cut | None:
-        """Cut, and wait until the movers have copied most; None if they cannot."""
+        """Cut, and wait for the movers; None if they leave too much."""
         durable, copied = self._ledger.durable(), self._storage.copied()
         self._progress.note(durable, copied)
         cut = self._cut_now(durable, copied.parked)
-        while cut.look_again(self._progress.moved_n, copied.parked) > LAST_CARRIED_BYTES:
+        for _ in range(round(LAST_COPIES_S / LOOK_S)):
             if self._progress.moved_n >= cut.n:
-                return None  # the rest is of parked queues, and they will not be mended now
+                break  # what is left is of parked queues, and they will not be mended now
             await asyncio.sleep(LOOK_S)
             copied = self._storage.copied()
             self._progress.note(durable, copied)
-        return cut
+        left = cut.look_again(self._progress.moved_n, copied.parked)
+        return cut if left <= LAST_CARRIED_BYTES else None
 
     async def finish(self) -> None:
         """Wait for what is being written."""

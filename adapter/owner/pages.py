@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isqrt
 from typing import Any
 
@@ -21,7 +21,7 @@ from adapter.core.rules.pages import Paged
 from adapter.format import descriptor, names
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, TIMINGS
-from adapter.owner.storage import Page, PagesUnavailableError
+from adapter.owner.storage import Page, PagesUnavailableError, paged
 
 READ_TIMEOUT_S = 10.0
 POLL_S = 0.5
@@ -140,6 +140,24 @@ class Cursor:
             self._firsts.pop(place, None)
             raise self._unread(place, seq, describe(error)) from error
 
+    def records(self, place: Place, seq: int) -> Iterator[tuple[int, Message]]:
+        """See KafkaPageReader."""
+        try:
+            deadline_s = time.monotonic() + READ_TIMEOUT_S
+            self._go_to(place, seq, deadline_s)
+            while record := self._poll(deadline_s):
+                at = self._paged(record).seq
+                self._next = at + 1
+                if at >= seq:
+                    yield at, record
+                deadline_s = time.monotonic() + READ_TIMEOUT_S
+            if time.monotonic() > deadline_s:
+                raise self._unread(place, self._next or seq, self._error or "no answer")
+        except KafkaException as error:
+            raise self._unread(place, seq, describe(error)) from error
+        finally:
+            self._next = 0
+
     def close(self) -> None:
         """Let go of the connections."""
         if self._consumer is not None:
@@ -240,15 +258,7 @@ class Cursor:
         assert isinstance(header, bytes), "a mover wrote it"
         message, at = self._reader.read(header, record.value() or b"")
         self._points[self._place].add(at.seq, record.offset() or 0)
-        return Paged(
-            seq=at.seq,
-            message=message,
-            unit=at.unit,
-            unit_index=at.unit_index,
-            unit_size=at.unit_size,
-            queue_unit_index=at.queue_unit_index,
-            queue_unit_size=at.queue_unit_size,
-        )
+        return paged(message, at)
 
     def _unread(self, place: Place, seq: int, why: str) -> PagesUnavailableError:
         topic, lane = place
@@ -295,6 +305,16 @@ class KafkaPageReader:
         """See the port."""
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
         return (self._singles if count == 1 else self._pages).read(place, seq, count)
+
+    def records(
+        self, queue: str, incarnation: int, lane: int, seq: int
+    ) -> Iterator[tuple[int, Message]]:
+        """Read a lane's records as they are, from a message on to what is its end by then.
+
+        Each with the seq of its message. Raises PagesUnavailableError.
+        """
+        place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
+        return self._pages.records(place, seq)
 
     def close(self) -> None:
         """See the port."""

@@ -1,4 +1,4 @@
-"""What an owner keeps elsewhere so that its memory stays flat: ports, and nothing else.
+"""What an owner keeps elsewhere so that its memory stays flat: ports, and what comes through them.
 
 Messages come back from their topics as pages; snapshots stand for the ledger's older entries; the
 movers say how much of the ledger they have copied. This module knows no Kafka.
@@ -11,7 +11,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from adapter.core.model.message import Message
 from adapter.core.rules.pages import Paged
+from adapter.format import descriptor
 from adapter.ledger.snapshots import SnapshotLog
 
 NOTHING = -1
@@ -29,6 +31,19 @@ class Page(Struct):
 
     through: int
     messages: list[Paged]
+
+
+def paged(message: Message, at: descriptor.Position) -> Paged:
+    """Make what core takes of a message as its topic holds it."""
+    return Paged(
+        seq=at.seq,
+        message=message,
+        unit=at.unit,
+        unit_index=at.unit_index,
+        unit_size=at.unit_size,
+        queue_unit_index=at.queue_unit_index,
+        queue_unit_size=at.queue_unit_size,
+    )
 
 
 class PageReader(Protocol):

@@ -77,7 +77,11 @@ class Operation(Struct, array_like=True, gc=False):
 
 
 class Requests(Struct, array_like=True, tag=3):
-    """Requests, in order. seen: numbers of outcomes that the client has got since its last."""
+    """Requests, in order. seen: numbers of outcomes that the client has got since its last.
+
+    A client with large messages says so at once: what is not seen is kept, and when it is too much
+    (Limits.kept_bytes), gets outside units wait.
+    """
 
     operations: Annotated[list[Operation], Meta(max_length=OPERATIONS_MAX)]
     seen: Annotated[list[int], Meta(max_length=SEEN_MAX)] = []

@@ -13,4 +13,4 @@ def test_a_page_is_what_the_code_says(page: str) -> None:
 
 def test_every_command_is_there() -> None:
     assert "## mqk ledger restore\n" in cli()
-    assert "--delete-copies" in cli()
+    assert "--delete-topics" in cli()

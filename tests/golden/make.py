@@ -9,13 +9,15 @@ import sys
 import typing
 from pathlib import Path
 
+from adapter.backup.file import Header, new
+from adapter.backup.taking import take
 from adapter.cli.backups import versions
 from adapter.cli.verify import Verifier
 from adapter.core.records import Record
-from adapter.format import entries, names
-from adapter.ledger import backup
+from adapter.format import entries
 from tests.golden.state import state
 from tests.golden.story import records, tell
+from tests.support.backup_place import MemoryPlace
 from tests.support.core import START_MS
 
 MANAGER = "GOLDEN"
@@ -29,15 +31,12 @@ def make(name: str) -> None:
     missing = [kind.__name__ for kind in kinds if kind not in told]  # the rest is of snapshots
     assert not missing, f"the story does not tell of {missing}"
     ledger = records()
-    header = backup.Header(
-        queue_manager=MANAGER,
-        topic=names.ledger_topic(MANAGER),
-        first=0,
-        end=len(ledger),
-        made_ms=START_MS,
-        versions=versions(),
-    )
-    backup.write(HERE / f"{name}.backup", header, ledger)
+    place = MemoryPlace(MANAGER)
+    place.values = [raw.value for raw in ledger]
+    place.time_ms = START_MS
+    header = Header(queue_manager=MANAGER, made_ms=START_MS, versions=versions())
+    with new(HERE / f"{name}.backup", header) as file:
+        take(place, file)
     verifier = Verifier(MANAGER)
     for raw in ledger:
         assert not any(one.anomaly for one in verifier.take(raw))

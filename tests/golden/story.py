@@ -8,8 +8,8 @@ from typing import Any
 
 from adapter.core import commands as c
 from adapter.core.model.message import Message
-from adapter.ledger.backup import Raw
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from adapter.ledger.port import Raw
 from tests.support.core import START_MS, Client, Core
 
 FIRST_OWNER = bytes(range(16))

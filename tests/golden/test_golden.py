@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from adapter.backup.contents import examine
+from adapter.backup.file import Entry, new, read, read_header
 from adapter.cli.verify import Verifier
-from adapter.ledger import backup
 from adapter.ledger.envelope import decode, encode
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.owner import replay
 from tests.golden.make import make
 from tests.golden.state import state
+from tests.support.backup_place import ledger_of
 
 HERE = Path(__file__).parent
 LEDGERS = sorted(path.stem for path in HERE.glob("*.backup"))
@@ -20,9 +22,9 @@ LEDGERS = sorted(path.stem for path in HERE.glob("*.backup"))
 def replayed(file: Path) -> object:
     """Let an owner take the ledger over, as it does when it starts."""
     log = MemoryLog("golden")
-    for raw in backup.read(file):
+    for raw in ledger_of(file):
         log.write(raw.value or b"")
-    name = backup.read_header(file).queue_manager
+    name = read_header(file).queue_manager
     ledger = MemoryLedger(log)
     try:
         return state(replay.take_over(name, b"o" * 16, "a test", ledger, None).qm)
@@ -40,7 +42,7 @@ def test_a_golden_ledger_is_replayed_to_its_state(name: str) -> None:
 def test_a_golden_ledger_verifies(name: str) -> None:
     """The three records that do not count are told, and nothing is wrong."""
     verifier = Verifier("GOLDEN")
-    found = [one for raw in backup.read(HERE / f"{name}.backup") for one in verifier.take(raw)]
+    found = [one for raw in ledger_of(HERE / f"{name}.backup") for one in verifier.take(raw)]
     assert [(one.anomaly, one.text.split(":")[0]) for one in found] == [
         (False, "duplicate"),
         (False, "void"),
@@ -48,15 +50,25 @@ def test_a_golden_ledger_verifies(name: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", LEDGERS)
+def test_a_golden_ledger_is_a_backup_that_can_be_restored(name: str) -> None:
+    found = examine(HERE / f"{name}.backup")
+    assert found.records == len(ledger_of(HERE / f"{name}.backup"))
+
+
 def test_a_ledger_that_says_otherwise_is_noticed(tmp_path: Path) -> None:
     """The comparison sees one entry less."""
     source = HERE / f"{LEDGERS[0]}.backup"
-    raws = list(backup.read(source))
-    lost = next(raw for raw in raws if raw.value and b"the last" in raw.value)
+    frames = list(read(source))
+    lost = next(
+        one for one in frames if isinstance(one, Entry) and b"the last" in (one.value or b"")
+    )
     envelope = decode(lost.value)
     lost.value = encode(envelope.kind, envelope.owner, envelope.n, b"\x01\x00")
     file = tmp_path / "less"
-    backup.write(file, backup.read_header(source), raws)
+    with new(file, read_header(source)) as writer:
+        for frame in frames:
+            writer.write(frame)
     wanted = json.loads((HERE / f"{LEDGERS[0]}.json").read_text())
     assert json.loads(json.dumps(replayed(file))) != wanted
 

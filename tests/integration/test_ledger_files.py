@@ -1,23 +1,33 @@
 """mqk ledger verify, backup and restore on a real Kafka, with the queue manager and its movers."""
 
 import io
-from collections import Counter
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 
+import adapter
 import adapter.testing
+from adapter.backup import contents, restoring
+from adapter.backup.file import Copied, Lane
+from adapter.backup.kafka import Target
 from adapter.cli.main import run
 from adapter.format import names
+from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.topic_copy import Whole
+from adapter.ledger.port import LedgerError
 from adapter.localkafka import LocalKafka
+from adapter.movers.progress import topics_like
+from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
+from adapter.testing import TestQueueManager
 from adapter.topics import Topics, TopicSettings
 from tests.support.mover_place import WAIT_S, MoverPlace
+
+UNIT = 20
 
 
 class Place:
@@ -28,11 +38,13 @@ class Place:
         self.name = name
         self.file = folder / "ledger.backup"
         self.topics = Topics(servers, TopicSettings.for_brokers(1))
+        self.settings = MoverSettings(
+            queue_manager=name, bootstrap_servers=servers, topics=TopicSettings.for_brokers(1)
+        )
 
     @property
     def ledger(self) -> LedgerSettings:
-        topic = names.ledger_topic(self.name)
-        return LedgerSettings(bootstrap_servers=self.servers, topic=topic)
+        return self.settings.ledger
 
     def mqk(self, command: str, *arguments: object) -> tuple[int, str]:
         """Run `mqk ledger COMMAND NAME ...`; its status, and all that it says."""
@@ -42,29 +54,50 @@ class Place:
             status = run([*words, "--bootstrap-server", self.servers])
         return status, " ".join(said.getvalue().split())
 
-    def work(self, puts: list[str], gets: int = 0) -> list[bytes]:
-        """Let the queue manager run: put to Q, get from it, and let all be copied."""
-        running = adapter.testing.queue_manager(self.name, bootstrap_servers=self.servers)
-        with running as manager, manager.connect() as qm:
-            qm.define_queue("Q", replace=True)
-            for body in puts:
-                qm.put("Q", body)
-            got = [qm.get("Q") for _ in range(gets)]
-            movers = manager._movers
-            assert isinstance(movers, MoverThread)
-            assert movers.caught_up(Whole(self.ledger).end - 1, WAIT_S)
-        return [message.body for message in got if message is not None]
+    def done(self, command: str, *arguments: object) -> str:
+        """The same, for a command that works."""
+        status, said = self.mqk(command, *arguments)
+        assert status == 0, said
+        return said
 
-    def copies(self) -> Counter[bytes]:
-        """What a reader of the queue's topic finds."""
+    def refused(self, command: str, *arguments: object) -> str:
+        """The same, for one that does not."""
+        status, said = self.mqk(command, *arguments)
+        assert status == 1, said
+        return said
+
+    @contextmanager
+    def running(self) -> Iterator[tuple[TestQueueManager, adapter.Connection]]:
+        """Let the queue manager run, with little in memory and many snapshots."""
+        with (
+            adapter.testing.queue_manager(
+                self.name,
+                bootstrap_servers=self.servers,
+                window_messages=UNIT,
+                snapshot_entries=20,
+            ) as manager,
+            manager.connect() as qm,
+        ):
+            yield manager, qm
+
+    def copied(self, manager: TestQueueManager) -> None:
+        """Wait until all that is in the ledger is on the topics."""
+        movers = manager._movers
+        assert isinstance(movers, MoverThread)
+        assert movers.caught_up(Whole(self.ledger).end - 1, WAIT_S)
+
+    def copies(self, queue: str = "Q") -> list[bytes]:
+        """What a reader of a queue's topic finds, lane by lane in order."""
         reader = MoverPlace.__new__(MoverPlace)
         reader.servers = self.servers
         reader.admin = self.topics._admin
-        topic = names.queue_topic(self.name, "Q")
-        return Counter(one.value() or b"" for one in reader.read(topic))
+        found = reader.read(names.queue_topic(self.name, queue))
+        return [one.value() or b"" for one in sorted(found, key=lambda one: one.partition() or 0)]
 
-    def lose_ledger(self) -> None:
-        self.topics.delete([names.ledger_topic(self.name)])
+    def lose_all(self) -> None:
+        """As if the cluster were another one."""
+        target = Target(self.settings)
+        target.delete(target.existing())
 
 
 @pytest.fixture
@@ -72,60 +105,188 @@ def place(kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path) ->
     return Place(kafka.bootstrap_servers, unique_name(), tmp_path)
 
 
-def test_a_lost_ledger_comes_back_and_copying_goes_on(place: Place) -> None:
-    assert place.work(["a", "b", "c"], gets=1) == [b"a"]
-    status, said = place.mqk("backup", place.file)
-    assert status == 0, said
-    assert "1 queues, 2 messages: no anomalies" in place.mqk("verify")[1]
-    assert place.mqk("verify", "--file", place.file)[0] == 0
-    assert "exists already" in place.mqk("backup", place.file)[1]
-    status, said = place.mqk("restore", place.file)
-    assert status == 1
-    assert "is not empty" in said
-    place.lose_ledger()
-    status, said = place.mqk("restore", place.file)
-    assert status == 0, said
-    assert "copying goes on where it was" in said
-    assert place.work(["d"], gets=3) == [b"b", b"c", b"d"]
-    assert place.copies() == Counter([b"a", b"b", b"c", b"d"])
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait until a figure has come to what is expected; figures tell nobody that they change."""
+    pause = threading.Event()
+    for _ in range(int(WAIT_S / 0.02)):
+        if is_so():
+            return
+        pause.wait(0.02)
+    pytest.fail("it did not come to that")
 
 
-def test_copies_of_another_state_are_noticed(place: Place) -> None:
-    """What was put after the backup is lost, and may not stay on the topics."""
-    place.work(["a", "b"])
-    assert place.mqk("backup", place.file)[0] == 0
-    place.work(["late"])
-    place.lose_ledger()
-    status, said = place.mqk("restore", place.file)
-    assert status == 1
-    assert "the stream mover had copied up to offset" in said
-    assert "Give --delete-copies" in said
-    status, said = place.mqk("restore", place.file, "--delete-copies")
-    assert status == 0, said
-    assert "all messages and events are copied to new topics" in said
-    assert place.work([], gets=3) == [b"a", b"b"]
-    assert place.copies() == Counter([b"a", b"b"])
+def bodies(first: int, end: int) -> list[bytes]:
+    return [b"%06d" % number for number in range(first, end)]
+
+
+def drain(qm: adapter.Connection, queue: str = "Q") -> list[bytes]:
+    got: list[bytes] = []
+    source = qm.queue(queue)
+    while True:
+        with qm.unit() as unit:
+            for _ in range(UNIT):
+                message = source.get(unit=unit)
+                if message is None:
+                    return got
+                got.append(message.body)
+
+
+def fill(manager: TestQueueManager, qm: adapter.Connection) -> None:
+    """A backlog that is paged out, with holes and a message that was returned, and a snapshot."""
+    qm.define_queue("Q", max_depth=1_000_000)
+    queue = qm.queue("Q")
+    queue.put_many(bodies(0, 1_000), unit_size=UNIT)
+    unit = qm.unit()
+    unit.begin()
+    assert queue.get(unit=unit) is not None
+    unit.backout()
+    chosen = [adapter.Message(b"%06d" % n, correlation_id=b"%024d" % n) for n in range(1000, 1600)]
+    queue.put_many(chosen, unit_size=UNIT)
+    for number in range(1001, 1600, 2):
+        assert queue.get(correlation_id=b"%024d" % number) is not None
+    before = manager.statistics()["snapshots"]
+    queue.put_many(bodies(1_600, 2_300), unit_size=UNIT)
+    until(lambda: manager.statistics()["snapshots"] > before)
+    until(lambda: manager.statistics()["messages_in_memory"] <= 2 * UNIT)
+
+
+WAITING = [*bodies(0, 1_000), *bodies(1_000, 1_600)[::2], *bodies(1_600, 2_300), b"of a unit"]
+
+
+def test_a_trimmed_ledger_is_restored_with_all_that_waits(place: Place) -> None:
+    """While it runs: pages, holes, counts and outcomes; then every message once, in order."""
+    with place.running() as (manager, qm):
+        fill(manager, qm)
+        until(lambda: Whole(place.ledger).first > 0)
+        with qm.unit() as unit:
+            qm.queue("Q").put(b"of a unit", unit=unit)
+        said = place.done("backup", place.file)
+        qm.put("Q", b"of another time")
+    assert "messages that came before them" in said
+    assert "1 queues, 2,001 messages: no anomalies" in place.done("verify", "--file", place.file)
+    assert "exists already" in place.refused("backup", place.file)
+    assert "there are topics of queue manager" in place.refused("restore", place.file)
+    place.lose_all()
+    said = place.done("restore", place.file)
+    assert f"mqk qmgr start {place.name}" in said
+    assert "2,001 messages: no anomalies" in place.done("verify")
+    with place.running() as (manager, qm):
+        place.copied(manager)
+        assert place.copies() == WAITING
+        assert qm.outcome(unit.id) == "committed"
+        found = qm.queue("Q").get(correlation_id=b"%024d" % 1200)
+        assert found is not None
+        assert found.body == b"001200"
+        first = qm.queue("Q").get()
+        assert first is not None
+        assert (first.body, first.backout_count) == (b"000000", 1)
+        qm.put("Q", b"and on")
+        rest = [body for body in WAITING[1:] if body != b"001200"]
+        assert drain(qm) == [*rest, b"and on"]
+        place.copied(manager)
+        assert place.copies() == [*WAITING, b"and on"]
+    assert "0 messages: no anomalies" in place.done("verify")
+
+
+def test_a_ledger_that_was_never_trimmed_is_restored_from_its_beginning(place: Place) -> None:
+    with (
+        adapter.testing.queue_manager(place.name, bootstrap_servers=place.servers) as manager,
+        manager.connect() as qm,
+    ):
+        qm.define_queue("Q")
+        for body in ("a", "b", "c"):
+            qm.put("Q", body)
+        assert qm.get("Q") is not None
+    place.done("backup", place.file)
+    said = place.refused("restore", place.file)
+    assert "it may run: " in said
+    assert "give --delete-topics to delete them first" in said
+    assert "restored from" in place.done("restore", place.file, "--delete-topics")
+    with place.running() as (manager, qm):
+        assert drain(qm) == [b"b", b"c"]
+        place.copied(manager)
+        assert place.copies() == [b"a", b"b", b"c"], "they come from the ledger"
+
+
+def test_topics_of_a_queue_manager_that_runs_are_not_deleted(place: Place) -> None:
+    with place.running() as (_, qm):
+        qm.define_queue("Q")
+        qm.put("Q", "a")
+        place.done("backup", place.file)
+        said = place.refused("restore", place.file, "--delete-topics")
+        assert "is owned by" in said
+        assert drain(qm) == [b"a"]
+
+
+class Interrupted(Target):
+    """Dies when it has written so many records."""
+
+    left = 0
+
+    def copy(self, lane: Lane, copied: Copied) -> None:
+        self._count()
+        super().copy(lane, copied)
+
+    def append(self, offset: int, value: bytes | None) -> None:
+        self._count()
+        super().append(offset, value)
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            self._poured.flush()
+            raise KeyboardInterrupt
+
+
+def test_a_restore_that_was_interrupted_is_begun_again(place: Place) -> None:
+    """Whenever it ends, no queue manager starts on what is there."""
+    with place.running() as (manager, qm):
+        qm.define_queue("Q")
+        qm.queue("Q").put_many(bodies(0, 600), unit_size=UNIT)
+        until(lambda: manager.statistics()["snapshots"] > 0)
+    place.done("backup", place.file)
+    place.lose_all()
+    found = contents.examine(place.file)
+    target = Interrupted(place.settings)
+    for target.left in (found.messages // 2, found.messages + 1):
+        target.delete(target.existing())
+        with pytest.raises(KeyboardInterrupt):
+            restoring.restore(place.file, found, target, lambda: None)
+        assert "a restore of this ledger was begun" in place.refused("verify")
+    with pytest.raises(LedgerError, match="restore of this ledger was begun"), place.running():
+        pytest.fail("it began")
+    place.done("restore", place.file)
+    with place.running() as (manager, qm):
+        assert drain(qm) == bodies(0, 600)
+        place.copied(manager)
+        assert place.copies() == bodies(0, 600)
+
+
+def test_a_backup_that_is_damaged_or_torn_writes_nothing(place: Place) -> None:
+    with place.running() as (_, qm):
+        qm.define_queue("Q")
+        place.done("backup", place.file)
+    place.lose_all()
+    whole = place.file.read_bytes()
+    place.file.write_bytes(whole[:-5])
+    assert "is damaged: it ends at byte" in place.refused("restore", place.file)
+    place.file.write_bytes(whole[:-70] + b"x" + whole[-69:])
+    assert "has a wrong checksum. Use another backup" in place.refused("restore", place.file)
+    assert topics_like(place.settings, names.ledger_topic(place.name)) == []
 
 
 def test_what_is_wrong_in_a_ledger_is_found(place: Place) -> None:
-    place.work(["a"])
+    with place.running() as (_, qm):
+        qm.define_queue("Q")
     topic = names.ledger_topic(place.name)
     producer = Producer({"bootstrap.servers": place.servers})
     producer.produce(topic, b"hello", partition=0)
     assert producer.flush(WAIT_S) == 0
-    status, said = place.mqk("verify")
-    assert status == 1
+    said = place.refused("verify")
     assert "corrupt: no record of a ledger; does not count" in said
     assert "1 anomaly" in said
-    assert place.mqk("backup", place.file)[0] == 0, "a copy is a copy"
-    assert place.mqk("verify", "--file", place.file)[0] == 1
-
-
-def test_a_backup_of_another_queue_manager_is_refused(place: Place) -> None:
-    place.work(["a"])
-    assert place.mqk("backup", place.file)[0] == 0
-    owner = place.name
-    place.name = "OTHER"
-    status, said = place.mqk("restore", place.file)
-    assert status == 1
-    assert f"is a backup of queue manager {owner}, not of OTHER" in said
+    place.done("backup", place.file)
+    assert "1 anomaly" in place.refused("verify", "--file", place.file), "a copy is a copy"
+    owner, place.name = place.name, "OTHER"
+    words = f"is a backup of queue manager {owner}, not of OTHER"
+    assert words in place.refused("restore", place.file)

@@ -17,7 +17,7 @@ TOP = Path(__file__).parents[2]
 ROOM = TOP / "adapter" / "core"
 FILES = ("rules/*.py", "dispatch.py")
 SWITCHED_OFF = ("apply_", "check", "_check", "written_later", "acknowledge", "restarted")
-"""Beginnings of the names of functions that return nothing."""
+"""Beginnings of the names of functions that return nothing, or what they caused."""
 DECIDES = "decide_"
 NOTHING_DECIDED = """
 from adapter.core.results import Done
@@ -59,7 +59,8 @@ def _changes(function: ast.FunctionDef) -> Iterator[tuple[str, ast.stmt, ast.stm
     if function.name.startswith(DECIDES):
         yield function.name, body[0], body[-1], NOTHING_DECIDED
     elif function.name.startswith(SWITCHED_OFF):
-        yield function.name, body[0], body[-1], "return None"
+        caused = function.returns is not None and ast.unparse(function.returns) == "Executed"
+        yield function.name, body[0], body[-1], f"return {'Executed()' if caused else None}"
     for node in ast.walk(function):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             raised = node.exc

@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, cast
+from unittest import mock
 
 from adapter.core import dispatch
 from adapter.core.model.lane import PageNeeded
@@ -23,10 +24,11 @@ from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
+from adapter.owner import keeping
 from adapter.owner.keeping import Keeping
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
-from adapter.owner.storage import Page, PagesUnavailableError, Storage
+from adapter.owner.storage import Page, PagesUnavailableError, Storage, paged
 from adapter.server.server import STREAM, NoMovers
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Copied
@@ -142,15 +144,7 @@ class Pages:
     def _paged(self, record: t.Record) -> Paged:
         header = dict(record.headers)[descriptor.HEADER]
         message, at = self._descriptors.read(header, record.value or b"")
-        return Paged(
-            seq=at.seq,
-            message=message,
-            unit=at.unit,
-            unit_index=at.unit_index,
-            unit_size=at.unit_size,
-            queue_unit_index=at.queue_unit_index,
-            queue_unit_size=at.queue_unit_size,
-        )
+        return paged(message, at)
 
 
 class Wanted:
@@ -261,7 +255,8 @@ class Owner(ByHand):
         self.loop.mark_stop()
         self.settle()
         if self.loop.idle and not self.doubts:
-            asyncio.run(self.keeping.write_last(STOP_S))
+            with mock.patch.object(keeping, "LAST_COPIES_S", 0.0):
+                asyncio.run(self.keeping.write_last(STOP_S))
 
     def new_loop(self) -> OwnerLoop:
         """See ByHand."""

@@ -5,8 +5,8 @@ import pytest
 from adapter.cli.verify import Finding, Verifier
 from adapter.core import records as r
 from adapter.format import entries
-from adapter.ledger.backup import Raw
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from adapter.ledger.port import Raw
 from tests.support.core import client_on
 
 OWNER = bytes(range(16))

@@ -269,7 +269,8 @@ def left_by(place: Place, size: int, then: Callable[[], None] = lambda: None) ->
     return asyncio.run(run())
 
 
-def test_a_stop_leaves_next_to_nothing_to_read() -> None:
+def test_a_stop_leaves_next_to_nothing_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "LAST_COPIES_S", 0.1)
     place = Place(entries=1_000)
     left_by(place, 1_000)
     replayed = place.replayed()
@@ -288,7 +289,7 @@ def test_a_stop_waits_for_the_movers_if_much_is_not_copied(monkeypatch: pytest.M
 @pytest.mark.parametrize("is_parked", [False, True])
 def test_a_stop_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch, is_parked: bool) -> None:
     monkeypatch.setattr(keeping, "LAST_CARRIED_BYTES", 10_000)
-    monkeypatch.setattr(owner_module, "DRAIN_S", WAIT_S / 4 if is_parked else 0.3)
+    monkeypatch.setattr(keeping, "LAST_COPIES_S", WAIT_S / 4 if is_parked else 0.3)
     place = Place(entries=1_000)
     then = (lambda: place.all_copied("A")) if is_parked else (lambda: None)
     assert left_by(place, 20_000, then) < WAIT_S / 8

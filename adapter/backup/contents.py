@@ -1,0 +1,164 @@
+"""What a backup consists of: a snapshot, the ledger behind it, and the messages that it speaks of.
+
+A snapshot says which messages wait and not what they say: that is on the queues' topics, and in the
+backup. Messages that came behind the snapshot's cut are in the ledger; whoever restores it lets the
+movers copy them from there. Nothing here knows Kafka.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from adapter.backup.file import (
+    BackupError,
+    Copied,
+    Cut,
+    Entry,
+    Header,
+    Lane,
+    Part,
+    damaged,
+    read,
+    read_header,
+)
+from adapter.core.model.ranges import Ranges
+from adapter.core.records import LaneRestored, QueueRestored, Record
+from adapter.format import entries
+from adapter.format.schemas import UnreadableError
+from adapter.ledger.port import Position
+from adapter.ledger.scan import Scan
+from adapter.ledger.snapshots import Snapshot
+
+FIRST = 1
+"""Where the first record of a restored ledger lies: before it there is the mark of a restore."""
+
+
+class Waiting(Struct):
+    """What a snapshot speaks of: the queues' incarnations by name, and each lane's messages."""
+
+    queues: dict[str, int] = {}
+    lanes: dict[Lane, Ranges] = {}
+
+
+class Contents(Struct):
+    """A backup that was read from its beginning to its end.
+
+    cut: the entry up to which the messages are in it as copies. end: the ledger's last offset and
+    one. records, messages: how many of the ledger, and how many wait at the cut.
+    """
+
+    header: Header
+    snapshot: Snapshot
+    waiting: Waiting
+    cut: Position
+    end: int
+    records: int
+    messages: int
+
+    def moved(self, position: Position) -> Position:
+        """Say where an entry of the backup lies when it has been restored."""
+        offset = position.offset - self.snapshot.after.offset + FIRST
+        return Position(offset, position.owner, position.n)
+
+
+def waiting_of(snapshot: Snapshot) -> Waiting:
+    """Read which messages a snapshot speaks of. Raises BackupError for one that is not known."""
+    waiting = Waiting()
+    try:
+        for part in snapshot.parts:
+            for record in entries.decode(part):
+                _take_in(waiting, record)
+    except UnreadableError as newer:
+        raise BackupError(
+            f"the snapshot cannot be read by this mqk: {newer}; use the mqk that wrote it, or a "
+            "newer one"
+        ) from newer
+    return waiting
+
+
+def _take_in(waiting: Waiting, record: Record) -> None:
+    if isinstance(record, QueueRestored):
+        waiting.queues[record.name] = record.incarnation
+    elif isinstance(record, LaneRestored):
+        lane = Lane(record.queue, waiting.queues[record.queue], record.lane)
+        seqs = waiting.lanes.setdefault(lane, Ranges())
+        for at in range(0, len(record.spans), 2):
+            seqs.add_span(record.spans[at], record.spans[at + 1])
+
+
+def examine(path: Path) -> Contents:
+    """Read a whole backup and see that nothing is missing in it. Raises BackupError."""
+    examining = Examining(path)
+    for frame in read(path):
+        if isinstance(frame, Lane):
+            examining.lane = examining.found.setdefault(frame, Ranges())
+        elif isinstance(frame, Copied):
+            examining.copied(frame)
+        elif isinstance(frame, Cut):
+            examining.cut(frame)
+        elif isinstance(frame, Part):
+            examining.parts.append(frame.content)
+        elif isinstance(frame, Entry):
+            examining.entry(frame)
+    return examining.contents(read_header(path))
+
+
+class Examining:
+    """What has been read of a backup so far."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.lane: Ranges | None = None
+        self.found: dict[Lane, Ranges] = {}
+        self.parts: list[bytes] = []
+        self._head: Cut | None = None
+        self._scan: Scan | None = None
+        self._cut: Position | None = None
+        self._records = 0
+
+    def copied(self, frame: Copied) -> None:
+        """Take a message's copy in."""
+        if self.lane is None:
+            raise damaged(self._path, f"message {frame.seq} is of no lane")
+        self.lane.add(frame.seq)
+
+    def cut(self, frame: Cut) -> None:
+        """Take the head of the snapshot in."""
+        if self._head is not None:
+            raise damaged(self._path, "it has two snapshots")
+        self._head = frame
+        after = Position(frame.offset, frame.owner, frame.n)
+        self._scan = Scan(str(self._path), after)
+        if frame.cut_n == frame.n:
+            self._cut = after
+
+    def entry(self, frame: Entry) -> None:
+        """Take a record of the ledger in."""
+        head, scan = self._head, self._scan
+        if head is None or scan is None:
+            raise damaged(self._path, f"offset {frame.offset} comes before the snapshot")
+        entry = scan.take(frame.offset, frame.time_ms, frame.value)
+        self._records += 1
+        if self._cut is None and entry and (entry.owner, entry.n) == (head.owner, head.cut_n):
+            self._cut = Position(entry.offset, entry.owner, entry.n)
+
+    def contents(self, header: Header) -> Contents:
+        """Say what there is, when all has been read."""
+        head, scan = self._head, self._scan
+        if head is None or scan is None or len(self.parts) != head.parts:
+            raise damaged(self._path, "its snapshot is not whole")
+        if self._cut is None or not self._records:
+            raise damaged(self._path, f"it ends before entry n {head.cut_n} of its snapshot")
+        snapshot = Snapshot(Position(head.offset, head.owner, head.n), head.cut_n, self.parts)
+        waiting = waiting_of(snapshot)
+        for lane, wanted in waiting.lanes.items():
+            found = self.found.get(lane, Ranges())
+            missing = next((seq for seq in wanted if seq not in found), None)
+            if missing is not None:
+                what = f"message {missing} of queue {lane.queue}, lane {lane.lane}, is not in it"
+                raise damaged(self._path, what)
+        messages = sum(wanted.total for wanted in waiting.lanes.values())
+        end = scan.next_offset
+        return Contents(header, snapshot, waiting, self._cut, end, self._records, messages)

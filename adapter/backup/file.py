@@ -1,0 +1,240 @@
+"""Backup files: frames with a checksum each, between a header and a count of them.
+
+    magic, then frames: bytes (4), CRC-32 (4), content
+    the first frame: the header as JSON; every other: one of Frame, as msgpack
+
+A file that was not written to its end has no last frame, and is refused. One frame is in memory at
+a time. It must not know in which order frames make sense.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from struct import Struct as Layout
+from typing import BinaryIO
+
+import msgspec
+from msgspec import Struct
+
+from adapter.ledger.port import LedgerError, Raw
+
+MAGIC = b"mqk ledger backup\n"
+FORMAT = 2
+"""1 held nothing but the ledger's records."""
+FRAME_BYTES_MAX = 64 * 1024 * 1024
+"""A record has 8 MiB at most: more than this is damage, and not to be asked of memory."""
+_FRAME = Layout(">II")
+
+
+class BackupError(LedgerError):
+    """A backup cannot be taken, read or restored; the text says why, and what to do."""
+
+
+class Header(Struct, kw_only=True):
+    """What a backup says of itself. versions: of what wrote it; made_ms: when, since 1970."""
+
+    queue_manager: str
+    made_ms: int
+    versions: dict[str, str | int]
+    format: int = FORMAT
+
+
+class Lane(Struct, tag=1, array_like=True, frozen=True):
+    """Says of which lane the copies are that follow."""
+
+    queue: str
+    incarnation: int
+    lane: int
+
+
+class Copied(Struct, tag=2, array_like=True, gc=False):
+    """One record of a queue's topic as it lies there; seq: of its message."""
+
+    seq: int
+    time_ms: int
+    headers: list[tuple[str, bytes | None]]
+    key: bytes | None
+    value: bytes | None
+
+
+class Cut(Struct, tag=3, array_like=True, gc=False):
+    """The head of the snapshot; its parts follow. See ledger.snapshots.Snapshot."""
+
+    offset: int
+    owner: bytes
+    n: int
+    cut_n: int
+    parts: int
+
+
+class Part(Struct, tag=4, array_like=True, gc=False):
+    """One part of the snapshot."""
+
+    content: bytes
+
+
+class Entry(Struct, tag=5, array_like=True, gc=False):
+    """One record of the ledger as it lies there: the snapshot's own, and all that follow."""
+
+    offset: int
+    time_ms: int
+    value: bytes | None
+
+    def raw(self) -> Raw:
+        """The same as others know it."""
+        return Raw(self.offset, self.time_ms, self.value)
+
+
+class Last(Struct, tag=6, array_like=True, gc=False):
+    """The last frame: it proves that the file was written to its end. frames: all before it."""
+
+    frames: int
+
+
+Frame = Lane | Copied | Cut | Part | Entry | Last
+
+_decoder: msgspec.msgpack.Decoder[Frame] = msgspec.msgpack.Decoder(Frame)
+
+
+class Writer:
+    """Writes frames behind a header. Made by new()."""
+
+    def __init__(self, file: BinaryIO, header: Header) -> None:
+        self._file = file
+        self._frames = 0
+        self._encoder = msgspec.msgpack.Encoder()
+        file.write(MAGIC)
+        self._write(msgspec.json.encode(header))
+
+    def write(self, frame: Frame) -> None:
+        """Write the next frame."""
+        self._write(self._encoder.encode(frame))
+        self._frames += 1
+
+    def mark(self) -> tuple[int, int]:
+        """Where the file ends now, for back()."""
+        return self._file.tell(), self._frames
+
+    def back(self, mark: tuple[int, int]) -> None:
+        """Take back all that was written since a mark."""
+        at, self._frames = mark
+        self._file.seek(at)
+        self._file.truncate()
+
+    def finish(self) -> None:
+        """Write the last frame; the file is on disk when this returns."""
+        self.write(Last(self._frames))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _write(self, content: bytes) -> None:
+        self._file.write(_FRAME.pack(len(content), zlib.crc32(content)))
+        self._file.write(content)
+
+
+@contextmanager
+def new(path: Path, header: Header) -> Iterator[Writer]:
+    """Write a new file; it is finished behind the block.
+
+    Never overwrites; removes a file that could not be finished. Raises BackupError.
+    """
+    try:
+        file = path.open("xb")
+    except FileExistsError as error:
+        raise BackupError(f"{path} exists already: remove it, or name another file") from error
+    except OSError as error:
+        raise _failed("written", path, error) from error
+    try:
+        with file:
+            writer = Writer(file, header)
+            yield writer
+            writer.finish()
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise _failed("written", path, error) from error
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def read_header(path: Path) -> Header:
+    """Read what a backup says of itself. Raises BackupError."""
+    with _open(path) as file:
+        return _read_header(path, file)
+
+
+def read(path: Path) -> Iterator[Frame]:
+    """Read all frames but the last one; whatever is damaged or missing raises BackupError."""
+    with _open(path) as file:
+        _read_header(path, file)
+        frames = 0
+        while not isinstance(frame := _next(path, file), Last):
+            yield frame
+            frames += 1
+        if frame.frames != frames or file.read(1):
+            raise damaged(path, f"it has other frames than the {frame.frames} that it names")
+
+
+def _next(path: Path, file: BinaryIO) -> Frame:
+    at = file.tell()
+    try:
+        return _decoder.decode(_read_frame(path, file))
+    except msgspec.DecodeError as error:
+        raise damaged(path, f"what begins at byte {at} is not understood ({error})") from error
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise _failed("read", path, error) from error
+
+
+class _Version(Struct):
+    """What every header has, whatever its format."""
+
+    format: int
+    versions: dict[str, str | int]
+
+
+def _read_header(path: Path, file: BinaryIO) -> Header:
+    if file.read(len(MAGIC)) != MAGIC:
+        raise BackupError(f"{path} is no backup of a ledger: name a file that mqk has written")
+    content = _read_frame(path, file)
+    try:
+        found = msgspec.json.decode(content, type=_Version)
+        if found.format == FORMAT:
+            return msgspec.json.decode(content, type=Header)
+    except msgspec.DecodeError as error:
+        raise damaged(path, f"its header is not understood ({error})") from error
+    raise BackupError(
+        f"{path} has format {found.format} and this mqk reads format {FORMAT}: use the mqk that "
+        f"wrote it ({found.versions.get('mqk', 'unknown')})"
+    )
+
+
+def _read_frame(path: Path, file: BinaryIO) -> bytes:
+    at = file.tell()
+    head = file.read(_FRAME.size)
+    if len(head) < _FRAME.size:
+        raise damaged(path, f"it ends at byte {at}, before its last frame")
+    size, checksum = _FRAME.unpack(head)
+    content = file.read(size) if size <= FRAME_BYTES_MAX else b""
+    if len(content) < size:
+        raise damaged(path, f"it ends within what begins at byte {at}")
+    if zlib.crc32(content) != checksum:
+        raise damaged(path, f"what begins at byte {at} has a wrong checksum")
+    return content
+
+
+def damaged(path: Path, what: str) -> BackupError:
+    """Say that a file is not what was written."""
+    return BackupError(f"{path} is damaged: {what}. Use another backup")
+
+
+def _failed(done: str, path: Path, error: OSError) -> BackupError:
+    return BackupError(f"{path} cannot be {done}: {error.strerror or error}")

@@ -1,0 +1,293 @@
+"""A queue manager's topics on Kafka: read for a backup, or written from one."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import msgspec
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from adapter.backup.contents import FIRST
+from adapter.backup.file import BackupError, Copied, Lane
+from adapter.format import names
+from adapter.format import progress as progress_format
+from adapter.format.progress import Progress
+from adapter.ledger.envelope import restoring
+from adapter.ledger.failures import describe
+from adapter.ledger.kafka_reader import (
+    PARTITION,
+    Whole,
+    delete_before,
+    offset_of,
+    read_values,
+    wrong_settings,
+)
+from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
+from adapter.ledger.kafka_snapshots import KafkaSnapshots
+from adapter.ledger.port import LedgerUnavailable, Raw
+from adapter.ledger.snapshots import Snapshot
+from adapter.movers.events import Events
+from adapter.movers.progress import ever_written, topics_like
+from adapter.movers.settings import MOVERS, MoverSettings
+from adapter.movers.stream import Stream
+from adapter.owner.pages import KafkaPageReader
+from adapter.owner.storage import PagesUnavailableError
+from adapter.topics import (
+    LANES_MAX,
+    Topics,
+    events_spec,
+    ledger_spec,
+    progress_spec,
+    queue_spec,
+    snapshots_spec,
+)
+
+POLL_S = 0.1
+STALL_S = 60.0
+"""Without a single confirmation for so long, Kafka is gone."""
+WAITING_KBYTES = 64 * 1024
+"""What is read from the file and not yet confirmed."""
+
+
+class Source:
+    """What a backup is taken of; see taking.Place. close() it."""
+
+    def __init__(self, settings: MoverSettings) -> None:
+        self.name = settings.queue_manager
+        self._ledger = _on(settings, names.ledger_topic)
+        self._snapshots = KafkaSnapshots(_on(settings, names.snapshots_topic))
+        self._pages = KafkaPageReader(
+            settings.queue_manager, settings.bootstrap_servers, settings.kafka_options
+        )
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._pages.close()
+
+    def newest(self) -> Snapshot | None:
+        """See taking.Place."""
+        return self._snapshots.newest()
+
+    def bounds(self) -> tuple[int, int]:
+        """See taking.Place."""
+        whole = Whole(self._ledger)
+        return whole.first, whole.end
+
+    def ledger(self, first: int) -> Iterator[Raw]:
+        """See taking.Place."""
+        return Whole(self._ledger).records(first)
+
+    def lane(self, lane: Lane, seq: int) -> Iterator[Copied]:
+        """See taking.Place."""
+        try:
+            for at, record in self._pages.records(lane.queue, lane.incarnation, lane.lane, seq):
+                headers = cast("list[tuple[str, bytes | None]]", record.headers() or [])
+                yield Copied(at, record.timestamp()[1], headers, record.key(), record.value())
+        except PagesUnavailableError as error:
+            raise LedgerUnavailable(f"{error}; check that Kafka runs, and try again") from error
+
+
+def _on(settings: MoverSettings, topic: Callable[[str], str]) -> LedgerSettings:
+    """How one of the queue manager's topics is read and written."""
+    return LedgerSettings(
+        bootstrap_servers=settings.bootstrap_servers,
+        topic=topic(settings.queue_manager),
+        client=settings.kafka_options,
+    )
+
+
+class Target:
+    """Where a backup is restored to; see restoring.Place."""
+
+    def __init__(self, settings: MoverSettings) -> None:
+        self._settings = settings
+        self._name = settings.queue_manager
+        self._ledger = _on(settings, names.ledger_topic)
+        self._snapshots = KafkaSnapshots(_on(settings, names.snapshots_topic))
+        self._topics = Topics(settings.bootstrap_servers, settings.topics, settings.kafka_options)
+        self._mark = restoring(os.urandom(16))
+        self._pouring: Pouring | None = None
+
+    def existing(self) -> list[str]:
+        """List the queue manager's topics that hold something, or have."""
+        settings = self._settings
+        beginning = names.queue_topic(self._name, "").removesuffix("q.")
+        return ever_written(settings, topics_like(settings, beginning))
+
+    def is_unfinished(self) -> bool:
+        """Whether a restore was begun here and has not come to its end."""
+        try:
+            whole = Whole(self._ledger)
+            found = read_values(self._ledger, range(1)) if whole.end and not whole.first else []
+            begun = bool(found) and found[0] is not None and found[0][:1] == self._mark[:1]
+            return begun and self._snapshots.newest() is None
+        except LedgerUnavailable as missing:
+            if missing.retriable:
+                raise
+            return False  # there is no such topic
+
+    def delete(self, topics: list[str]) -> None:
+        """Delete topics with all that they hold; when it returns, Kafka knows them no more."""
+        self._topics.delete(topics)
+        deadline_s = time.monotonic() + STALL_S
+        while left := set(topics) & set(topics_like(self._settings, "")):
+            if time.monotonic() > deadline_s:
+                raise BackupError(f"{', '.join(sorted(left))} are there still: delete them by hand")
+            time.sleep(POLL_S)
+
+    def begin(self, queues: dict[str, int]) -> None:
+        """See restoring.Place."""
+        name, settings = self._name, self._settings
+        self._topics.ensure([ledger_spec(self._ledger.topic)])
+        self._pouring = Pouring(self._ledger)
+        self._pouring.pour(self._ledger.topic, PARTITION, self._mark)
+        self._pouring.flush()
+        topics = [names.queue_topic(name, *queue) for queue in queues.items()]
+        self._topics.ensure(
+            [
+                snapshots_spec(names.snapshots_topic(name)),
+                progress_spec(settings.progress_topic, MOVERS),
+                events_spec(names.events_topic(name), settings.topics),
+                *(queue_spec(topic, LANES_MAX) for topic in topics),
+            ]
+        )
+
+    def copy(self, lane: Lane, copied: Copied) -> None:
+        """See restoring.Place."""
+        topic = names.queue_topic(self._name, lane.queue, lane.incarnation)
+        self._poured.pour(topic, lane.lane, copied.value, like=copied)
+
+    def append(self, offset: int, value: bytes | None) -> None:
+        """See restoring.Place."""
+        self._poured.pour(self._ledger.topic, PARTITION, value)
+        assert self._poured.written(self._ledger.topic) == offset + 1, "a ledger is dense"
+
+    def finish(self, progress: Progress, snapshot: Snapshot) -> None:
+        """See restoring.Place."""
+        topic = self._settings.progress_topic
+        events = msgspec.structs.replace(progress, copied=0, incarnations={})
+        for mover, partition, one in (
+            (Stream.name, Stream.partition, progress),
+            (Events.name, Events.partition, events),
+        ):
+            self._poured.pour(topic, partition, progress_format.encode(one), mover.encode())
+        self._poured.flush()
+        if read_values(self._ledger, range(1)) != [self._mark]:
+            raise self._poured.failed("another restore was begun meanwhile")
+        self._snapshots.write(snapshot)
+        self._take_mark_away()
+
+    def _take_mark_away(self) -> None:
+        deadline_s = time.monotonic() + STALL_S
+        while True:
+            try:
+                return delete_before(self._ledger, FIRST)
+            except LedgerUnavailable as problem:
+                if not problem.retriable or time.monotonic() > deadline_s:
+                    raise
+
+    @property
+    def _poured(self) -> Pouring:
+        assert self._pouring is not None, "it was begun"
+        return self._pouring
+
+
+class Pouring:
+    """Writes records to topics that are new, each behind the one before, and sees that they lie so.
+
+    Raises BackupError as soon as something is not as it must be.
+    """
+
+    def __init__(self, settings: LedgerSettings) -> None:
+        self._settings = settings
+        self._written: Counter[tuple[str, int]] = Counter()
+        self._confirmed: Counter[tuple[str, int]] = Counter()
+        self._heard_s = time.monotonic()
+        self._problem = ""
+        self._last_error = ""
+        options = {
+            **producer_settings(settings, self._on_error),
+            "linger.ms": 20,
+            "queue.buffering.max.messages": 100_000,
+            "queue.buffering.max.kbytes": WAITING_KBYTES,
+        }
+        try:
+            self._producer = Producer(options)
+        except KafkaException as error:
+            raise wrong_settings(settings, error) from error
+
+    def pour(
+        self,
+        topic: str,
+        partition: int,
+        value: bytes | None,
+        key: bytes | None = None,
+        like: Copied | None = None,
+    ) -> None:
+        """Write a record. like: of which it has the rest."""
+        self._written[topic, partition] += 1
+        headers: list[tuple[str, str | bytes | None]] = list(like.headers) if like else []
+        key, time_ms = (like.key, like.time_ms) if like else (key, 0)
+        if not len(self._producer):
+            self._heard_s = time.monotonic()
+        while True:
+            self._check()
+            try:
+                self._producer.produce(
+                    topic, value, key, partition, self._reported, None, time_ms, headers
+                )
+            except BufferError:
+                self._producer.poll(POLL_S)
+            except KafkaException as error:
+                raise self.failed(f"{topic}[{partition}]: {describe(error)}") from error
+            else:
+                self._producer.poll(0)
+                return
+
+    def written(self, topic: str) -> int:
+        """Count the records given for a topic of one partition."""
+        return self._written[topic, PARTITION]
+
+    def flush(self) -> None:
+        """Wait until all is written."""
+        self._heard_s = time.monotonic()
+        while len(self._producer):
+            self._producer.poll(POLL_S)
+            self._check()
+        self._check()
+        assert self._confirmed == self._written, "each was confirmed, and nothing went wrong"
+
+    def failed(self, why: str) -> BackupError:
+        """Say that not all was written."""
+        return BackupError(
+            f"the backup was restored in part only: {why}. No queue manager starts on that: see "
+            "that nothing else writes to its topics, and restore again"
+        )
+
+    def _check(self) -> None:
+        if not self._problem and time.monotonic() - self._heard_s > STALL_S:
+            self._problem = f"Kafka confirms nothing: {self._last_error or 'no answer'}"
+        if self._problem:
+            self._producer.purge()
+            raise self.failed(self._problem)
+
+    def _reported(self, error: KafkaError | None, message: Message) -> None:
+        self._heard_s = time.monotonic()
+        place = message.topic() or "", message.partition() or 0
+        if self._problem:
+            return
+        if error is not None:
+            self._problem = f"{place[0]}[{place[1]}]: {describe(error)} {self._last_error}".strip()
+        elif offset_of(message) != self._confirmed[place]:
+            self._problem = (
+                f"what belongs to offset {self._confirmed[place]} of {place[0]}[{place[1]}] came "
+                f"to lie at offset {offset_of(message)}: another program writes to the topic"
+            )
+        self._confirmed[place] += 1
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._last_error = describe(error)

@@ -1,0 +1,130 @@
+"""Taking a backup, of a queue manager that stands still or runs.
+
+The messages come first: they are many. Meanwhile a queue manager that runs may write a newer
+snapshot, trim its ledger up to it, and delete messages from their topics that it no longer speaks
+of. Then its newest snapshot is taken instead, and only what has come since is copied. So a backup
+is true as of one entry: the last one of the ledger when all messages had been copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from adapter.backup.contents import waiting_of
+from adapter.backup.file import BackupError, Copied, Cut, Entry, Lane, Part, Writer
+from adapter.core.model.ranges import Ranges
+from adapter.format import entries
+from adapter.ledger.port import LedgerMismatch, Position, Raw
+from adapter.ledger.snapshots import Snapshot
+from adapter.ledger.validity import Validity, Verdict
+
+SNAPSHOTS_MAX = 100
+"""Newer ones that are followed. The first copying takes long, the others ever less."""
+
+
+class Place(Protocol):
+    """What a backup is taken of. Blocking; raises LedgerError."""
+
+    name: str
+
+    def newest(self) -> Snapshot | None:
+        """Return the newest complete snapshot."""
+        ...
+
+    def bounds(self) -> tuple[int, int]:
+        """The ledger's first offset, and the one after its last."""
+        ...
+
+    def ledger(self, first: int) -> Iterator[Raw]:
+        """Read the ledger from an offset to its present end; LedgerMismatch if it is gone."""
+        ...
+
+    def lane(self, lane: Lane, seq: int) -> Iterator[Copied]:
+        """Read the records of a queue's topic from a message on to their present end, in order.
+
+        Nothing, if there is no such topic.
+        """
+        ...
+
+
+class Missing(Exception):  # noqa: N818
+    """A message that a snapshot speaks of is not on its topic."""
+
+
+def take(place: Place, file: Writer) -> None:
+    """Write all of a backup but its header. Raises LedgerError."""
+    through: dict[Lane, int] = {}
+    before: Snapshot | None = None
+    trouble = ""
+    for _ in range(SNAPSHOTS_MAX):
+        snapshot = place.newest() or _empty(place)
+        if before is not None and snapshot.after == before.after:
+            break
+        before = snapshot
+        try:
+            for lane, seqs in waiting_of(snapshot).lanes.items():
+                _copy(place, lane, seqs, through, file)
+        except Missing as missing:
+            trouble = str(missing)
+            continue
+        mark = file.mark()
+        try:
+            _write_ledger(place, snapshot, file)
+        except LedgerMismatch as trimmed:
+            trouble = str(trimmed)
+            file.back(mark)
+            continue
+        return
+    raise BackupError(
+        f"queue manager {place.name} was not backed up: {trouble}. If topics were deleted or "
+        "changed, no backup can be whole; if it is very busy, try again later"
+    )
+
+
+def _empty(place: Place) -> Snapshot:
+    """Stand for a ledger from its beginning: nothing was, when the first owner came."""
+    first, end = place.bounds()
+    if first:
+        raise BackupError(
+            f"the ledger of {place.name} begins at offset {first}, and no snapshot stands for what "
+            f"lay before: restore the topic of its snapshots from a copy"
+        )
+    validity = Validity()
+    for raw in place.ledger(first) if end else ():
+        if validity.judge_value(raw.value)[0] is Verdict.OWNER_CHANGED:
+            after = Position(raw.offset, validity.owner, 0)
+            return Snapshot(after, 0, [entries.encode_by_schema([])])
+    raise BackupError(
+        f"the ledger of {place.name} is empty: no owner has begun, and there is nothing to back up"
+    )
+
+
+def _copy(place: Place, lane: Lane, seqs: Ranges, through: dict[Lane, int], file: Writer) -> None:
+    """Copy those messages of a lane that have not been copied before."""
+    done = through.get(lane, 0)
+    wanted = seqs.at_or_after(done + 1)
+    if wanted is None:
+        return
+    last = seqs.spans()[-1][1]
+    file.write(lane)
+    for copied in place.lane(lane, wanted):
+        if copied.seq > last or (wanted is not None and copied.seq > wanted):
+            break
+        if copied.seq in seqs:  # a message may be several records
+            file.write(copied)
+            through[lane] = copied.seq
+            wanted = seqs.at_or_after(copied.seq + 1)
+    if wanted is not None:
+        raise Missing(
+            f"message {wanted} of queue {lane.queue}, lane {lane.lane}, is not on the queue's topic"
+        )
+
+
+def _write_ledger(place: Place, snapshot: Snapshot, file: Writer) -> None:
+    after = snapshot.after
+    file.write(Cut(after.offset, after.owner, after.n, snapshot.cut_n, len(snapshot.parts)))
+    for part in snapshot.parts:
+        file.write(Part(part))
+    for raw in place.ledger(after.offset):
+        file.write(Entry(raw.offset, raw.time_ms, raw.value))

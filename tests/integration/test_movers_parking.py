@@ -138,10 +138,10 @@ def test_a_topic_that_refuses_even_the_ends_of_transactions(
         place = MoverPlace(kafka.bootstrap_servers, unique_name())
         movers = MoverThread(place.settings)
         try:
-            refuse_all(place, movers)
+            end = refuse_all(place, movers)
             kafka.kill(1)
             kafka.start(1)
-            assert movers.caught_up(place.end(place.settings.ledger.topic) - 1, WAIT_S)
+            assert movers.caught_up(end, WAIT_S)
             assert movers.none_parked(WAIT_S)
             place.check("A", "B")
         finally:
@@ -149,8 +149,8 @@ def test_a_topic_that_refuses_even_the_ends_of_transactions(
             place.close()
 
 
-def refuse_all(place: MoverPlace, movers: MoverThread) -> None:
-    """Let a topic refuse everything for a while, and see that it is blamed."""
+def refuse_all(place: MoverPlace, movers: MoverThread) -> int:
+    """Let a topic refuse everything for a while, and see that it is blamed; the ledger's end."""
     place.define("A", "B")
     place.append(place.unit(["A", "B"]))
     movers.start()
@@ -163,6 +163,7 @@ def refuse_all(place: MoverPlace, movers: MoverThread) -> None:
     assert "MSG_SIZE_TOO_LARGE" in movers.holding
     mend(place, "A")
     assert not movers.caught_up(end, 0.0), "Kafka has given up to end the transaction"
+    return end
 
 
 def test_what_is_parked_outlives_the_mover(

@@ -24,8 +24,8 @@ from adapter.backup.file import (
     read_header,
 )
 from adapter.core.model.ranges import Ranges
-from adapter.core.records import LaneRestored, QueueRestored, Record
-from adapter.format import entries
+from adapter.core.records import LaneRestored, MessageRestored, QueueRestored, Record
+from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Position
 from adapter.ledger.scan import Scan
@@ -36,10 +36,14 @@ FIRST = 1
 
 
 class Waiting(Struct):
-    """What a snapshot speaks of: the queues' incarnations by name, and each lane's messages."""
+    """What a snapshot speaks of: the queues' incarnations by name, and each lane's messages.
+
+    whole: those that it holds itself because they were on no topic, by number, as they would lie.
+    """
 
     queues: dict[str, int] = {}
     lanes: dict[Lane, Ranges] = {}
+    whole: dict[Lane, dict[int, Copied]] = {}
 
 
 class Contents(Struct):
@@ -86,6 +90,13 @@ def _take_in(waiting: Waiting, record: Record) -> None:
         seqs = waiting.lanes.setdefault(lane, Ranges())
         for at in range(0, len(record.spans), 2):
             seqs.add_span(record.spans[at], record.spans[at + 1])
+    elif isinstance(record, MessageRestored):
+        put, message = record.put, record.put.message
+        lane = Lane(put.queue, waiting.queues[put.queue], put.lane)
+        header = descriptor.encode(put, record.unit, record.unit_size)
+        headers: list[tuple[str, bytes | None]] = [(descriptor.HEADER, header)]
+        copied = Copied(put.seq, message.put_time_ms, headers, None, message.body)
+        waiting.whole.setdefault(lane, {})[put.seq] = copied
 
 
 def examine(path: Path) -> Contents:

@@ -17,7 +17,7 @@ from adapter.ledger.port import Ledger, LedgerError, Position
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
 from adapter.owner.snapshots import Cut, Progress, publish
-from adapter.owner.storage import Storage
+from adapter.owner.storage import NOTHING, Copied, Storage
 
 SWEEP_S = 0.2
 """How often it looks: what is copied leaves memory after this, if there is too much of it."""
@@ -46,6 +46,7 @@ class Keeping:
         self._ledger = ledger
         self._loop = loop
         self._progress = Progress()
+        self._parked: frozenset[str] = frozenset()
         self._cut: Cut | None = None
         self._patience = 0
         # A start would read again what this one has read.
@@ -63,7 +64,7 @@ class Keeping:
         """Let go of what is copied, and bring a snapshot one step further."""
         if self._loop.ended:
             return
-        copied = self._storage.copied()
+        copied = self._copied()
         try:
             durable = self._ledger.durable()
         except LedgerError:
@@ -79,6 +80,14 @@ class Keeping:
                 self._cut = self._cut_now(durable, copied.parked)
         elif durable.n >= self._cut.n:
             self._publish_if_complete(self._cut, copied.parked)
+
+    def _copied(self) -> Copied:
+        """How far copying has come; movers that begin again do not know yet what is parked."""
+        copied = self._storage.copied()
+        if copied.position == NOTHING:
+            return Copied(parked=self._parked)
+        self._parked = copied.parked
+        return copied
 
     def _is_due(self) -> bool:
         """Whether much was written since the last one; also as measured by what that took."""
@@ -159,14 +168,14 @@ class Keeping:
 
     async def _last_cut(self) -> Cut | None:
         """Cut, and wait for the movers; None if they leave too much."""
-        durable, copied = self._ledger.durable(), self._storage.copied()
+        durable, copied = self._ledger.durable(), self._copied()
         self._progress.note(durable, copied)
         cut = self._cut_now(durable, copied.parked)
         for _ in range(round(LAST_COPIES_S / LOOK_S)):
             if self._progress.moved_n >= cut.n:
                 break  # what is left is of parked queues, and they will not be mended now
             await asyncio.sleep(LOOK_S)
-            copied = self._storage.copied()
+            copied = self._copied()
             self._progress.note(durable, copied)
         left = cut.look_again(self._progress.moved_n, copied.parked)
         return cut if left <= LAST_CARRIED_BYTES else None

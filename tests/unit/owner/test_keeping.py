@@ -157,6 +157,20 @@ def test_what_only_a_snapshot_holds_stays_in_memory_until_it_is_copied() -> None
     assert len(in_memory(queue)) == 1
 
 
+def test_what_is_parked_is_so_while_the_movers_begin_again() -> None:
+    place = Place()
+    owner, client = place.owner()
+    owner.qm.limits = Limits(window_messages=1)
+    bodies = put(client, 8)
+    place.all_copied("A")
+    sweep(owner)
+    place.copied = Copied()
+    sweep(owner)
+    assert in_memory(owner.qm.queues["A"]) == bodies
+    assert owner.keeping.snapshots == 1
+    assert place.bodies("A") == bodies
+
+
 def test_too_much_that_waits_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "CARRIED_BYTES_MAX", 3_000)
     monkeypatch.setattr(keeping, "PATIENCE", 1)

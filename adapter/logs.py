@@ -7,7 +7,11 @@ nothing of what is logged.
 from __future__ import annotations
 
 import logging
+import re
 import sys
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Literal
 
 import structlog
@@ -22,6 +26,12 @@ LEVELS: dict[Level, int] = {
     "warning": logging.WARNING,
     "error": logging.ERROR,
 }
+SAY_AGAIN_S = 30.0
+"""How often a library may say the same: a client that finds no broker says so tens of times a
+second, and a disk must not be full of that when the brokers are back."""
+SAYINGS_MAX = 200
+"""Different ones that are remembered, for each process."""
+NUMBERS = re.compile(r"[0-9]+")
 FIRST = ["timestamp", "level", "logger", "event"]
 
 
@@ -41,13 +51,35 @@ class NamedLines(structlog.PrintLogger):
 
 
 class Bridge(logging.Handler):
-    """Hands what libraries log through Python's logging to structlog."""
+    """Hands what libraries log through Python's logging to structlog, but no flood of it."""
+
+    def __init__(self, level: int, now_s: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(level)
+        self._now_s = now_s
+        self._said: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
+        """What was said, but for numbers: when it was logged, and how often since."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take one record."""
+        text = record.getMessage()
         exception = record.exc_info if record.exc_info and record.exc_info[0] else None
-        log = structlog.get_logger(record.name)
-        log.log(record.levelno, record.getMessage(), exc_info=exception)
+        repeated = 0 if exception else self._repeated((record.name, NUMBERS.sub("0", text)))
+        if repeated is not None:
+            more = {"repeated": repeated} if repeated else {}
+            log = structlog.get_logger(record.name)
+            log.log(record.levelno, text, exc_info=exception, **more)
+
+    def _repeated(self, saying: tuple[str, str]) -> int | None:
+        """How often this was said since it was logged; None if it is not to be logged again yet."""
+        now_s = self._now_s()
+        logged_s, repeated = self._said.pop(saying, (float("-inf"), 0))
+        if now_s - logged_s < SAY_AGAIN_S:
+            self._said[saying] = logged_s, repeated + 1
+            return None
+        self._said[saying] = now_s, 0
+        if len(self._said) > SAYINGS_MAX:
+            self._said.popitem(last=False)
+        return repeated
 
 
 def configure(settings: LogSettings) -> None:

@@ -85,6 +85,17 @@ KEPT: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# Stamped by those who write, and then with any time: Kafka refuses by itself what is an hour ahead
+# of a broker's clock. A wrong clock of an application must not park its queue, nor one of a broker
+# all of them; and if the mark at a transaction's end is refused, Kafka never ends that transaction.
+ANY_TIME: Mapping[str, str] = MappingProxyType(
+    {
+        "message.timestamp.type": "CreateTime",
+        "message.timestamp.before.max.ms": str(TIMESTAMP_MS_MAX),
+        "message.timestamp.after.max.ms": str(TIMESTAMP_MS_MAX),
+    }
+)
+
 # What an existing topic is held to: these to the letter ...
 EXACT = (
     "cleanup.policy",
@@ -103,7 +114,7 @@ AT_LEAST = (
 
 
 def ledger_spec(name: str) -> TopicSpec:
-    """The ledger: one partition, stamped by the broker, so that its times never go back."""
+    """The ledger: one partition, stamped by its broker, so that its times are of one clock."""
     return TopicSpec(
         name=name, partitions=1, settings={**KEPT, "message.timestamp.type": "LogAppendTime"}
     )
@@ -111,25 +122,14 @@ def ledger_spec(name: str) -> TopicSpec:
 
 def snapshots_spec(name: str) -> TopicSpec:
     """Snapshots: one partition; the queue manager deletes the older ones itself."""
-    return TopicSpec(
-        name=name, partitions=1, settings={**KEPT, "message.timestamp.type": "CreateTime"}
-    )
+    return TopicSpec(name=name, partitions=1, settings={**KEPT, **ANY_TIME})
 
 
 def queue_spec(name: str, lanes: int) -> TopicSpec:
-    """A queue's topic: one partition for each lane, stamped with put times.
-
-    A put time may be any: a wrong clock at an application must not make the broker refuse the copy
-    and park the queue.
-    """
+    """A queue's topic: one partition for each lane, stamped with put times."""
     if not 1 <= lanes <= LANES_MAX:
         raise ValueError(f"{name}: a queue has 1 to {LANES_MAX} lanes, not {lanes}")
-    any_time = {
-        "message.timestamp.type": "CreateTime",
-        "message.timestamp.before.max.ms": str(TIMESTAMP_MS_MAX),
-        "message.timestamp.after.max.ms": str(TIMESTAMP_MS_MAX),
-    }
-    return TopicSpec(name=name, partitions=lanes, settings={**KEPT, **any_time})
+    return TopicSpec(name=name, partitions=lanes, settings={**KEPT, **ANY_TIME})
 
 
 def events_spec(name: str, settings: TopicSettings) -> TopicSpec:
@@ -138,7 +138,7 @@ def events_spec(name: str, settings: TopicSettings) -> TopicSpec:
     return TopicSpec(
         name=name,
         partitions=1,
-        settings={**KEPT, **kept, "message.timestamp.type": "CreateTime"},
+        settings={**KEPT, **kept, **ANY_TIME},
         tunable=("retention.ms", "retention.bytes"),
     )
 
@@ -157,7 +157,7 @@ def progress_spec(name: str, movers: int) -> TopicSpec:
     return TopicSpec(
         name=name,
         partitions=movers,
-        settings={**KEPT, **compacted, "message.timestamp.type": "CreateTime"},
+        settings={**KEPT, **compacted, **ANY_TIME},
     )
 
 

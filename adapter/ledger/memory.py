@@ -65,7 +65,7 @@ class Report(Struct, gc=False):
 class MemoryLog:
     """The shared bytes of one ledger topic.
 
-    clock_ms: stamps records (a simulation gives its own); stamps never go back.
+    clock_ms: stamps records (a simulation gives its own); stamps go back if it does, as on Kafka.
     """
 
     def __init__(
@@ -97,8 +97,7 @@ class MemoryLog:
             offset = self.end
             late, self._late = self._late, []
             for one in (value, *late):
-                newest_ms = self._records[-1].time_ms if self._records else 0
-                self._records.append(Record(max(newest_ms, self._clock_ms()), one))
+                self._records.append(Record(self._clock_ms(), one))
             self._grown.notify_all()
             return offset
 

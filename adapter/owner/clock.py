@@ -14,6 +14,11 @@ class Clock(Protocol):
         ...
 
 
+def pause(seconds: float) -> None:
+    """Let time pass. Blocking: not on the owner's thread."""
+    time.sleep(seconds)
+
+
 class SystemClock:
     """The machine's clock, kept from running backwards."""
 

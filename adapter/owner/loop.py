@@ -75,11 +75,11 @@ class OwnerLoop:
         self._scheduled = False
         self._appended_n = 0
         self._durable_n = 0
+        self._waits_since_ms = 0
         self._ended = False
         self.entries = 0
         self.bytes = 0
         self.requests = 0
-        self.last_append_ms = clock.now_ms()
         qm.entry_n = 1
 
     def request(self, request: Request) -> None:
@@ -153,6 +153,7 @@ class OwnerLoop:
         if self._ended:
             return
         self._durable_n = n
+        self._waits_since_ms = self._clock.now_ms()
         self._release(n)
         self._flush()
 
@@ -180,6 +181,13 @@ class OwnerLoop:
             and not self._barrier
             and self._appended_n == self._durable_n
         )
+
+    @property
+    def waits_ms(self) -> int:
+        """For how long nothing has become durable although something is to; 0 if nothing is."""
+        if self._appended_n == self._durable_n:
+            return 0
+        return max(0, self._clock.now_ms() - self._waits_since_ms)
 
     def statistics(self) -> dict[str, int]:
         """Return figures of this term."""
@@ -287,7 +295,8 @@ class OwnerLoop:
             self._ended = True  # the ledger is in doubt and will say so: nothing more is promised
             return
         assert n == self._appended_n + 1, (n, self._appended_n)
+        if self._appended_n == self._durable_n:
+            self._waits_since_ms = self._clock.now_ms()
         self._appended_n = n
-        self.last_append_ms = self._clock.now_ms()
         self.entries += 1
         self.bytes += len(payload)

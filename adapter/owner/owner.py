@@ -34,6 +34,9 @@ HEARTBEAT_S = 5.0
 """An idle owner writes a sign of life this often."""
 RECOVERY_PAUSES_S = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)
 """Before each attempt to take over again; the last one is repeated for ever."""
+SLOW_S = 5.0
+"""When nothing has become durable for so long, people are told. Nothing else comes of it: the
+ledger decides when an append is in doubt."""
 DRAIN_S = 2.5
 """How long a stop waits for the last entries to become durable, and for a snapshot."""
 QUIESCE_S = 4.0
@@ -78,6 +81,8 @@ class Owner:
         self.ended = asyncio.Event()
         self._moved = asyncio.Event()  # something was written or became durable
         self._hurried = False
+        self._unavailable = ""  # why the ledger cannot be taken over, while it is tried
+        self._told = ""
         self._ledger = ledger
         self._clock = clock
         self._front = front
@@ -112,6 +117,17 @@ class Owner:
     def quiescing(self) -> bool:
         """Whether only units in flight are served."""
         return self.lifecycle.state is State.QUIESCING
+
+    @property
+    def trouble(self) -> str:
+        """Say what keeps clients waiting until Kafka is well again, or nothing."""
+        waits_s = self.loop.waits_ms / 1000 if self.running else 0.0
+        if waits_s < SLOW_S:
+            return self._unavailable
+        return (
+            f"Kafka has confirmed nothing for {waits_s:.0f} s: puts and commits wait until it "
+            "does, and nothing is lost; see to the brokers"
+        )
 
     @property
     def loop(self) -> OwnerLoop:
@@ -246,6 +262,7 @@ class Owner:
         if self.running:
             figures |= self.loop.statistics()
             figures |= {f"ledger_{k}": v for k, v in self._ledger.statistics().items()}
+            figures["ledger_waits_s"] = self.loop.waits_ms / 1000
             figures["sessions"] = len(self.loop.qm.sessions)
             figures["queues"] = len(self.loop.qm.queues)
             figures |= self._storage_figures()
@@ -313,9 +330,18 @@ class Owner:
     def _beat(self) -> None:
         """Show that this owner lives, and look at sessions that have expired."""
         self._heartbeat = self._asyncio.call_later(self._heartbeat_s, self._beat)
+        self._tell_of_trouble()
         if self.running:
             self.loop.tick()
             self.loop.heartbeat()
+
+    def _tell_of_trouble(self) -> None:
+        """Log that Kafka keeps everybody waiting, once, and that it is over."""
+        told, self._told = self._told, self.trouble
+        if self._told and not told:
+            log.warning("Kafka confirms nothing", queue_manager=self.name, reason=self._told)
+        elif told and not self._told:
+            log.info("Kafka confirms again", queue_manager=self.name)
 
     def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
         """Read a page for the loop."""
@@ -348,6 +374,7 @@ class Owner:
         replayed = await asyncio.shield(self._replaying)
         qm = replayed.qm
         self._terms = term
+        self._unavailable = ""
         if old is not None:
             last_n = replayed.last_n_of.get(self._owner_id, 0)
             brought = carry_over(old, qm, self.loop.end(last_n))
@@ -416,6 +443,7 @@ class Owner:
                     self.lifecycle.to(State.FAILED)
                     self.ended.set()
                     return
+                self._unavailable = str(error)
                 log.warning("ledger not available", queue_manager=self.name, reason=str(error))
                 self.lifecycle.to(State.DOUBTFUL)
 

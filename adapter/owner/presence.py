@@ -10,13 +10,17 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
+
+import structlog
 
 from adapter.core.records import EventRaised
 from adapter.core.rules.lifetime import STOPPED
 from adapter.format import entries
 from adapter.format.schemas import VERSION, UnreadableError
 from adapter.ledger.port import Ledger, Sign
+from adapter.owner import clock
 from adapter.owner.replay import LedgerUnreadableError
 
 SILENCES = 3
@@ -25,6 +29,8 @@ PROC = Path("/proc")
 RANDOM_BYTES = 8
 MARK_BYTES = 4
 GONE_STATES = ("Z", "X", "x")  # a zombie runs no more
+
+log = structlog.get_logger("mqk.owner")
 
 
 class OwnedElsewhereError(Exception):
@@ -41,11 +47,14 @@ def announcement(name: str) -> str:
     return f"{name} (process {os.getpid()} on {socket.gethostname()})"
 
 
-def check_free(name: str, ledger: Ledger, heartbeat_s: float) -> None:
+def check_free(
+    name: str, ledger: Ledger, heartbeat_s: float, pause: Callable[[float], None] = clock.pause
+) -> None:
     """Refuse to take over from an owner that is alive. Blocking.
 
-    Its age is the difference of two times of the ledger's own clock. Raises OwnedElsewhereError,
-    LedgerUnavailable, and LedgerMismatch or LedgerUnreadableError for a later release's ledger.
+    Its age is the difference of two times of the ledger's own clock; if that has been set back, it
+    is watched for as long as it may be silent. Raises OwnedElsewhereError, LedgerUnavailable, and
+    LedgerMismatch or LedgerUnreadableError for a later release's ledger.
     """
     sign = ledger.last_sign()
     if sign is not None:
@@ -54,6 +63,9 @@ def check_free(name: str, ledger: Ledger, heartbeat_s: float) -> None:
         return
     silent_s = (ledger.time_ms() - sign.time_ms) / 1000
     bound_s = SILENCES * heartbeat_s
+    if silent_s < 0:
+        log.warning("the clock of the ledger's broker was set back", name=name, wait_s=bound_s)
+        silent_s = bound_s if _stays_silent(ledger, sign, heartbeat_s, pause) else 0.0
     if silent_s >= bound_s:
         return
     who = ledger.announcement_of(sign.owner) or f"owner {sign.owner.hex()}"
@@ -62,6 +74,17 @@ def check_free(name: str, ledger: Ledger, heartbeat_s: float) -> None:
         f"stop that one first; if it is dead, try again when it has been silent for {bound_s:g} s, "
         "or start with --take-over"
     )
+
+
+def _stays_silent(
+    ledger: Ledger, sign: Sign, heartbeat_s: float, pause: Callable[[float], None]
+) -> bool:
+    """Whether an owner writes nothing for so long that it is not taken for alive."""
+    for _ in range(SILENCES):
+        pause(heartbeat_s)
+        if ledger.last_sign() != sign:
+            return False
+    return True
 
 
 def _check_readable(name: str, sign: Sign) -> None:

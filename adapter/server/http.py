@@ -54,6 +54,11 @@ class House(Protocol):
         ...
 
     @property
+    def trouble(self) -> str:
+        """What keeps clients waiting until Kafka is well again, or nothing."""
+        ...
+
+    @property
     def movers_hold(self) -> str:
         """Why nothing is copied, or nothing."""
         ...
@@ -86,14 +91,15 @@ def live(house: House) -> Health:
 def ready(house: House) -> Health:
     """Say whether requests are served, and what they do is copied to the topics."""
     state = house.state
-    reason = house.movers_hold if state is State.RUNNING else why_not(house)
+    well = state is State.RUNNING
+    reason = house.trouble or house.movers_hold if well else why_not(house)
     return Health(house.name, state.value, not reason, reason)
 
 
 def why_not(house: House) -> str:
     """Say why requests are not served."""
     plain = f"the queue manager is {house.state.value}"
-    return house.failure or WHY_NOT.get(house.state, plain)
+    return house.failure or house.trouble or WHY_NOT.get(house.state, plain)
 
 
 class Monitor:

@@ -139,11 +139,9 @@ class Listener:
         if self._owner is not None and self._owner.stopping:
             return Refused(Reason.QUEUE_MANAGER_STOPPING, self.queue_manager)
         if self._owner is None or not self._owner.running:
-            return Refused(
-                Reason.QUEUE_MANAGER_NOT_AVAILABLE,
-                self.queue_manager,
-                "it is starting or stopping; try again",
-            )
+            trouble = self._owner.trouble if self._owner is not None else ""
+            text = trouble or "it is starting or stopping; try again"
+            return Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.queue_manager, text)
         if self._owner.quiescing:
             return Refused(Reason.QUEUE_MANAGER_QUIESCING, self.queue_manager)
         if len(self._open) > self._connections_max:

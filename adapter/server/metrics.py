@@ -57,6 +57,10 @@ FIGURES: Mapping[str, Described] = {
     "entries_in_flight": _gauge(
         "mqk_ledger_entries_in_flight", "Entries appended and not yet durable."
     ),
+    "ledger_waits_s": _gauge(
+        "mqk_ledger_waits_seconds",
+        "For how long Kafka has confirmed no append although some are on their way.",
+    ),
     "replies_parked": _gauge("mqk_replies_parked", "Replies that wait for an entry to be durable."),
     "terms": _counter("mqk_owner_terms_total", "How often this process took the ledger over."),
     "replay_s": _gauge("mqk_replay_seconds", "How long the last take-over took, replay included."),

@@ -198,6 +198,11 @@ class Server:
         return self.owner.failure
 
     @property
+    def trouble(self) -> str:
+        """What keeps clients waiting until Kafka is well again, or nothing."""
+        return self.owner.trouble
+
+    @property
     def movers_hold(self) -> str:
         """Why nothing is copied to the topics, or nothing."""
         ended = self._movers.ended()

@@ -282,7 +282,7 @@ def test_another_server_takes_over_under_load(make: MakeServer) -> None:
         assert qm.queue("LOAD").depth() == 0
 
 
-# -- movers and brokers
+# -- movers
 
 
 def test_its_movers_are_killed(make: MakeServer, kafka: LocalKafka) -> None:
@@ -307,24 +307,3 @@ def test_its_movers_are_killed(make: MakeServer, kafka: LocalKafka) -> None:
     copies = read_until(kafka.bootstrap_servers, topic, MARKER)
     assert [int(copy.body) for copy in copies] == list(range(count))
     assert len({*killed, server.movers_pid()}) == 4
-
-
-def test_a_broker_is_killed_under_load(unique_name: Callable[..., str], tmp_path: Path) -> None:
-    """The same owner goes on when it is back; puts and gets that waited are done, once."""
-    with (
-        LocalKafka() as kafka,
-        ServerProcess(unique_name(), kafka.bootstrap_servers, tmp_path) as server,
-    ):
-        server.start()
-        with adapter.connect(server.address) as qm:
-            qm.define_queue("LOAD")
-            with Load(server.address, "LOAD") as load:
-                load.await_gets(50)
-                kafka.kill(1)
-                kafka.start(1)
-                load.await_gets(50)
-                load.finish()
-            assert qm.queue("LOAD").depth() == 0
-        server.ask_to_end()
-        assert server.await_end(STOP_S) == 0
-        assert "Traceback" not in server.said(), server.said()

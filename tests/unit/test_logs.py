@@ -86,6 +86,45 @@ def test_what_libraries_log_goes_the_same_way(capsys: pytest.CaptureFixture[str]
     assert line["event"] == "50% of it"
 
 
+def test_a_library_does_not_flood_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    now_s = [0.0]
+    logs.configure(LogSettings())
+    bridge = Bridge(logging.WARNING, lambda: now_s[0])
+
+    def warn(text: str, *told: int) -> None:
+        bridge.emit(logging.LogRecord("a.library", logging.WARNING, "", 0, text, told, None))
+
+    for turn in range(1000):
+        now_s[0] = turn / 10
+        warn("127.0.0.1:%d refused after %d ms", 30_000 + turn, turn)
+        if turn == 500:
+            warn("something else")
+    said = [(line["event"], line.get("repeated")) for line in lines(capsys)]
+    assert said == [
+        ("127.0.0.1:30000 refused after 0 ms", None),
+        ("127.0.0.1:30300 refused after 300 ms", 299),
+        ("something else", None),
+        ("127.0.0.1:30600 refused after 600 ms", 299),
+        ("127.0.0.1:30900 refused after 900 ms", 299),
+    ]
+
+
+def test_different_sayings_and_exceptions_are_all_logged(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs.configure(LogSettings())
+    log = logging.getLogger("some.library")
+    different = logs.SAYINGS_MAX + 50
+    for number in range(different):
+        log.warning("%s", chr(0x4E00 + number))
+    assert len(lines(capsys)) == different
+    (bridge,) = (one for one in logging.getLogger().handlers if isinstance(one, Bridge))
+    assert len(bridge._said) == logs.SAYINGS_MAX
+    for problem in (ValueError("one"), ValueError("two")):
+        log.error("a callback failed", exc_info=problem)
+    assert len(lines(capsys)) == 2
+
+
 def test_a_queue_manager_for_tests_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     structlog.reset_defaults()
     with testing.queue_manager() as manager, manager.connect() as qm:

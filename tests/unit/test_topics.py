@@ -11,6 +11,7 @@ from adapter.topics import (
     progress_spec,
     queue_spec,
     setting_problems,
+    snapshots_spec,
 )
 
 SETTINGS = TopicSettings.for_brokers(3)
@@ -39,9 +40,17 @@ def test_the_ledger_is_one_partition_stamped_by_the_broker() -> None:
     assert spec.settings["cleanup.policy"] == "delete"
 
 
-def test_a_queue_takes_any_put_time() -> None:
-    spec = queue_spec("mq.QM1.q.A", 10)
-    assert spec.partitions == 10
+@pytest.mark.parametrize(
+    "spec",
+    [
+        queue_spec("q", 10),
+        progress_spec("p", 2),
+        snapshots_spec("s"),
+        events_spec("e", TopicSettings.for_brokers(1)),
+    ],
+    ids=lambda spec: spec.name,
+)
+def test_what_is_stamped_by_those_who_write_takes_any_time(spec: TopicSpec) -> None:
     assert spec.settings["message.timestamp.type"] == "CreateTime"
     assert spec.settings["message.timestamp.after.max.ms"] == str(TIMESTAMP_MS_MAX)
     assert spec.settings["message.timestamp.before.max.ms"] == str(TIMESTAMP_MS_MAX)

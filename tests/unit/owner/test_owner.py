@@ -223,6 +223,54 @@ def test_a_ledger_that_is_away_is_tried_again() -> None:
     run(test)
 
 
+def test_people_are_told_while_kafka_confirms_nothing() -> None:
+    clock = ManualClock()
+
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.arm("slow durable")
+        bench.send(put(), durable=True)
+        await until(lambda: bench.owner.statistics()["entries_in_flight"] == 1)
+        clock.advance(4.9)
+        assert (bench.owner.trouble, bench.owner.statistics()["ledger_waits_s"]) == ("", 4.9)
+        clock.advance(7.1)
+        assert "confirmed nothing for 12 s" in bench.owner.trouble
+        bench.ledger.release()
+        await until(lambda: not bench.owner.trouble)
+        assert bench.owner.statistics()["ledger_waits_s"] == 0.0
+
+    run(test, clock)
+
+
+def test_the_wait_begins_when_there_is_something_to_wait_for() -> None:
+    clock = ManualClock()
+
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        clock.advance(60)
+        bench.log.arm("slow durable")
+        bench.send(put(), durable=True)
+        await until(lambda: bench.owner.statistics()["entries_in_flight"] == 1)
+        assert bench.owner.statistics()["ledger_waits_s"] == 0.0
+        bench.ledger.release()
+
+    run(test, clock)
+
+
+def test_why_the_ledger_is_away_is_told_until_it_is_back() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.arm("lost before durable")
+        bench.log.unavailable = "the network is down"
+        bench.send(put(), durable=True)
+        await until(lambda: "the network is down" in bench.owner.trouble)
+        bench.log.unavailable = ""
+        await until(lambda: bench.owner.running)
+        assert bench.owner.trouble == ""
+
+    run(test)
+
+
 def test_a_stop_while_the_ledger_is_away() -> None:
     async def test(bench: Bench) -> None:
         await bench.begin()

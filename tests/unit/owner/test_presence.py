@@ -15,7 +15,7 @@ from adapter.ledger.envelope import OWNER_CHANGED, encode
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerMismatch
 from adapter.owner import presence
-from adapter.owner.clock import ManualClock
+from adapter.owner.clock import Clock, ManualClock
 from adapter.owner.presence import OwnedElsewhereError, check_free, has_stopped, is_gone
 from adapter.owner.replay import LedgerUnreadableError
 from tests.unit.owner.test_owner import Bench
@@ -24,7 +24,7 @@ HEARTBEAT_S = 5.0
 OF_ANOTHER_MACHINE = bytes(range(16))
 
 
-def owned(owner: bytes, payload: bytes | None, clock: ManualClock) -> MemoryLog:
+def owned(owner: bytes, payload: bytes | None, clock: Clock) -> MemoryLog:
     """A ledger that has had an owner, with an entry of it."""
     log = MemoryLog(clock_ms=clock.now_ms)
     ledger = MemoryLedger(log)
@@ -59,6 +59,53 @@ def test_asking_is_no_sign_of_life() -> None:
         with pytest.raises(OwnedElsewhereError):
             check_free("QM1", MemoryLedger(log), HEARTBEAT_S)
     clock.advance(4)
+    check_free("QM1", MemoryLedger(log), HEARTBEAT_S)
+
+
+class Wayward:
+    """A clock that goes where it is told to."""
+
+    def __init__(self) -> None:
+        self.ms = 1_700_000_000_000
+
+    def now_ms(self) -> int:
+        return self.ms
+
+
+@pytest.mark.parametrize("back_s", [1, 3600, 10 * 365 * 86_400])
+def test_a_clock_that_was_set_back_makes_it_watch(back_s: int) -> None:
+    """Its owner is dead: it may be taken over from, after as long as it may be silent."""
+    clock = Wayward()
+    log = owned(OF_ANOTHER_MACHINE, None, clock)
+    clock.ms -= back_s * 1000
+    pauses: list[float] = []
+    check_free("QM1", MemoryLedger(log), HEARTBEAT_S, pauses.append)
+    assert pauses == [HEARTBEAT_S] * presence.SILENCES
+
+
+def test_a_clock_that_was_set_back_under_an_owner_that_lives() -> None:
+    clock = Wayward()
+    log = MemoryLog(clock_ms=clock.now_ms)
+    ledger = MemoryLedger(log)
+    ledger.take_over(OF_ANOTHER_MACHINE, "QM1 (process 7 on elsewhere)", lambda _entry: None)
+    clock.ms -= 3_600_000
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            ledger.append(entries.encode([]))
+
+    with pytest.raises(OwnedElsewhereError, match=r"elsewhere.*0\.0 s ago"):
+        check_free("QM1", MemoryLedger(log), HEARTBEAT_S, pause)
+    assert len(pauses) == 2
+    ledger.close()
+
+
+def test_a_clock_that_was_set_ahead_only_makes_its_owner_look_silent() -> None:
+    clock = Wayward()
+    log = owned(OF_ANOTHER_MACHINE, None, clock)
+    clock.ms += 3_600_000
     check_free("QM1", MemoryLedger(log), HEARTBEAT_S)
 
 

@@ -22,6 +22,7 @@ class House:
     def __init__(self) -> None:
         self.state = State.RUNNING
         self.failure = ""
+        self.trouble = ""
         self.movers_hold = ""
 
     def figures(self) -> dict[str, object]:
@@ -93,6 +94,16 @@ def test_the_owners_own_words_say_more() -> None:
     for page in asked(house, "/live", "/ready"):
         assert page.status == 503
         assert page.said["reason"] == house.failure
+
+
+@pytest.mark.parametrize("state", [State.RUNNING, State.TAKING_OVER, State.DOUBTFUL])
+def test_a_kafka_that_is_away_makes_it_not_ready(state: State) -> None:
+    house = House()
+    house.state, house.trouble = state, "Kafka has confirmed nothing for 12 s"
+    house.movers_hold = "that too"
+    live, ready = asked(house, "/live", "/ready")
+    assert live.status == 200
+    assert (ready.status, ready.said["reason"]) == (503, house.trouble)
 
 
 def test_movers_that_hold_make_it_not_ready() -> None:

@@ -1,11 +1,13 @@
 """For programs that read the topics of queues with a Kafka client of their own.
 
     consumer.subscribe([adapter.kafka.topic_name("QM1", "ORDERS")])
-    message = adapter.kafka.decode(consumer.poll())
+    decoder = adapter.kafka.Decoder()
+    message = decoder.decode(consumer.poll())
 
 Read with isolation.level=read_committed, and partition by partition: a partition holds the messages
 of one priority in the order in which their units were committed. A message stays on the topic when
-it has been got from the queue. This module knows names and encodings, and no queue manager.
+it has been got from the queue. One of more than 4 MiB is several records, each with the header
+`mqck`: a Decoder joins them. This module knows names and encodings, and no queue manager.
 """
 
 from __future__ import annotations
@@ -15,10 +17,10 @@ import confluent_kafka
 from adapter.client.message import Message, incoming
 from adapter.core.model.message import Delivered
 from adapter.errors import InvalidType, InvalidValue
-from adapter.format import descriptor, names
+from adapter.format import chunks, descriptor, names
 from adapter.format.schemas import UnreadableError
 
-__all__ = ["decode", "topic_name"]
+__all__ = ["Decoder", "decode", "topic_name"]
 
 
 def topic_name(queue_manager: str, queue: str, *, incarnation: int = 0) -> str:
@@ -33,23 +35,70 @@ def decode(record: confluent_kafka.Message) -> Message:
     """Make a message of a record of a queue's topic, its place and its unit included.
 
     Whether it was got since is not known here, nor how often it was backed out: backout_count is 0.
-    Raises InvalidValue for a record that no queue manager wrote.
+    Raises InvalidValue for a record that no queue manager wrote, and for one that is only a part of
+    a message: see Decoder.
     """
+    headers = _headers(record)
+    try:
+        index, count = chunks.place_of(headers.get(chunks.HEADER))
+    except UnreadableError as error:
+        raise InvalidValue(f"{_where(record)} cannot be read: {error}") from error
+    if count > 1:
+        raise InvalidValue(
+            f"{_where(record)} is chunk {index + 1} of {count} of a message: use a Decoder, which "
+            "joins them"
+        )
+    return _message(record, headers, record.value() or b"")
+
+
+class Decoder:
+    """Makes messages of the records of queues' topics, also of those that are several records.
+
+    Give it every record of a partition, in order. For one thread. It keeps the records of a
+    message, of each partition, until the last one has come.
+    """
+
+    def __init__(self) -> None:
+        self._joiners: dict[tuple[str | None, int | None], chunks.Joiner] = {}
+
+    def decode(self, record: confluent_kafka.Message) -> Message | None:
+        """As the function decode; None for a record with which no message is complete.
+
+        A message within which reading began is left out.
+        """
+        headers = _headers(record)
+        place = record.topic(), record.partition()
+        joiner = self._joiners.setdefault(place, chunks.Joiner())
+        try:
+            body = joiner.take(headers.get(chunks.HEADER), record.value() or b"")
+        except UnreadableError as error:
+            raise InvalidValue(f"{_where(record)} cannot be read: {error}") from error
+        return None if body is None else _message(record, headers, body)
+
+
+def _where(record: confluent_kafka.Message) -> str:
+    return f"{record.topic()}[{record.partition()}] at offset {record.offset()}"
+
+
+def _headers(record: confluent_kafka.Message) -> dict[str, object]:
     if not isinstance(record, confluent_kafka.Message):
         raise InvalidType(f"decode() takes a record of confluent_kafka, not {record!r}")
-    where = f"{record.topic()}[{record.partition()}] at offset {record.offset()}"
     if record.error() is not None:
-        raise InvalidValue(f"{where} is no record: {record.error()}")
-    header = dict(record.headers() or ()).get(descriptor.HEADER)
+        raise InvalidValue(f"{_where(record)} is no record: {record.error()}")
+    return dict(record.headers() or ())
+
+
+def _message(record: confluent_kafka.Message, headers: dict[str, object], body: bytes) -> Message:
+    header = headers.get(descriptor.HEADER)
     if not isinstance(header, bytes):
         raise InvalidValue(
-            f"{where} is not a message of a queue: it has no header {descriptor.HEADER}; read the "
-            "topics that topic_name() names"
+            f"{_where(record)} is not a message of a queue: it has no header {descriptor.HEADER}; "
+            "read the topics that topic_name() names"
         )
     try:
-        message, at = descriptor.decode(header, record.value() or b"")
+        message, at = descriptor.decode(header, body)
     except UnreadableError as error:
-        raise InvalidValue(f"{where} cannot be read: {error}") from error
+        raise InvalidValue(f"{_where(record)} cannot be read: {error}") from error
     return incoming(
         Delivered(
             message=message,

@@ -25,6 +25,7 @@ MEANING = {
     Verdict.OWNER_CHANGED: "owner changed",
     Verdict.DUPLICATE: "duplicate: written twice by a producer that retried; does not count",
     Verdict.VOID: "void: its owner was deposed, or an entry before it is missing; does not count",
+    Verdict.PART: "part of a valid entry, or of one that has no end",
     Verdict.CORRUPT: "corrupt: no record of a ledger; does not count",
 }
 ID_DIGITS = 12
@@ -45,9 +46,17 @@ class Shown(Struct, kw_only=True):
 
 
 def explain(
-    offset: int, time_ms: int, size: int, verdict: Verdict, envelope: Envelope | None
+    offset: int,
+    time_ms: int,
+    size: int,
+    verdict: Verdict,
+    envelope: Envelope | None,
+    payload: bytes | None = None,
 ) -> Shown:
-    """Explain one record. What does not count is explained all the same."""
+    """Explain one record. What does not count is explained all the same.
+
+    payload: of the whole entry, if the record is the last of several.
+    """
     shown = Shown(
         offset=offset,
         time=time_of(time_ms),
@@ -59,11 +68,11 @@ def explain(
         lines=[],
     )
     if envelope is not None:
-        _explain_payload(envelope, shown)
+        _explain_payload(envelope, payload, shown)
     return shown
 
 
-def _explain_payload(envelope: Envelope, shown: Shown) -> None:
+def _explain_payload(envelope: Envelope, payload: bytes | None, shown: Shown) -> None:
     if envelope.kind == OWNER_CHANGED:
         who = envelope.payload.decode(errors="replace")
         shown.records.append({"record": "OwnerChanged", "who": who})
@@ -72,8 +81,12 @@ def _explain_payload(envelope: Envelope, shown: Shown) -> None:
     if envelope.n == PROBE_N:
         shown.lines.append("a start asked for the ledger's time, to see whether its owner is alive")
         return
+    if envelope.parts > 1:
+        shown.lines.append(f"part {envelope.part + 1} of {envelope.parts} of an entry")
+        if payload is None:
+            return
     try:
-        found = entries.decode(envelope.payload)
+        found = entries.decode(envelope.payload if payload is None else payload)
     except UnreadableError as problem:
         shown.records.append({"record": "Unreadable", "reason": str(problem)})
         shown.lines.append(f"unreadable: {problem}")

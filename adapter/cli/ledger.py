@@ -20,7 +20,7 @@ from adapter.ledger.envelope import NewerVersion
 from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerError, LedgerMismatch
-from adapter.ledger.validity import Validity
+from adapter.ledger.validity import Assembly, Validity
 
 
 @click.group()
@@ -79,20 +79,17 @@ def show(
 def read(settings: LedgerSettings) -> Iterator[Shown]:
     """Read the ledger from its start to the end that it has now."""
     validity: Validity | None = None
+    assembly = Assembly()
     for raw in Whole(settings).records():
         if validity is None:
             validity = Validity.of_trimmed(raw.value) if raw.offset else Validity()
-        yield _judged(settings.topic, validity, raw.offset, raw.time_ms, raw.value)
-
-
-def _judged(
-    topic: str, validity: Validity, offset: int, time_ms: int, value: bytes | None
-) -> Shown:
-    try:
-        verdict, envelope = validity.judge_value(value)
-    except NewerVersion as newer:
-        raise LedgerMismatch(f"{topic} at offset {offset}: {newer}") from newer
-    return explain.explain(offset, time_ms, len(value or b""), verdict, envelope)
+        try:
+            verdict, envelope = validity.judge_value(raw.value)
+        except NewerVersion as newer:
+            raise LedgerMismatch(f"{settings.topic} at offset {raw.offset}: {newer}") from newer
+        payload = assembly.take(verdict, envelope)
+        size = len(raw.value or b"")
+        yield explain.explain(raw.offset, raw.time_ms, size, verdict, envelope, payload)
 
 
 def as_text(shown: Shown) -> str:

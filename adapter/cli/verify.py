@@ -17,7 +17,7 @@ from adapter.format.schemas import UnreadableError
 from adapter.ledger.envelope import OWNER_BYTES, NewerVersion
 from adapter.ledger.port import Raw
 from adapter.ledger.snapshots import Snapshot, covers
-from adapter.ledger.validity import Validity, Verdict
+from adapter.ledger.validity import Assembly, Validity, Verdict
 from adapter.owner.replay import UNFIT, restore
 
 HARMLESS = frozenset({Verdict.DUPLICATE, Verdict.VOID})
@@ -41,6 +41,7 @@ class Verifier:
         self.records = self.entries = self.owners = self.anomalies = 0
         self._next = 0
         self._validity = Validity()
+        self._assembly = Assembly()
         self._reader = descriptor.Reader()
         self._seqs: dict[tuple[str, int], int] = {}
         self._replayable = True
@@ -71,14 +72,17 @@ class Verifier:
         if verdict is Verdict.OWNER_CHANGED:
             self.owners += 1
             return []
-        if verdict is not Verdict.VALID or envelope is None:
+        payload = self._assembly.take(verdict, envelope)
+        if verdict is Verdict.PART:
+            return []
+        if payload is None or envelope is None:
             return [Finding(raw.offset, verdict not in HARMLESS, MEANING[verdict])]
         self.entries += 1
         snapshot = self._snapshot
         known = snapshot is not None and (
             raw.offset <= snapshot.after.offset or covers(snapshot, envelope.owner, envelope.n)
         )
-        return [Finding(raw.offset, True, text) for text in self._read(envelope.payload, known)]
+        return [Finding(raw.offset, True, text) for text in self._read(payload, known)]
 
     def _read(self, payload: bytes, known: bool) -> list[str]:
         try:

@@ -31,6 +31,7 @@ from adapter.wire.frames import (
     AnyReplies,
     AskServer,
     Goodbye,
+    Payload,
     ProtocolError,
     Welcome,
     decode_server_frame,
@@ -40,6 +41,8 @@ SILENT_LOOKS_MAX = 30
 """A thread that reads looks up so often while nothing comes, before it takes the link for lost."""
 FOLLOW_S = 2.0
 """A follower looks up this often, in case the thread that was handed the lead died of it."""
+BUFFER_BYTES_MAX = 4 * 1024 * 1024
+"""What a longer frame took is given back when it is sent."""
 CLOSE_S = 5.0
 """Closing waits this long for the queue manager to take note."""
 BACK_OFF_FIRST_S = 0.02
@@ -284,6 +287,8 @@ class Channel:
         except LinkLost:
             self._buffer = bytearray()
             link.shutdown()
+        if len(self._buffer) > BUFFER_BYTES_MAX:
+            self._buffer = bytearray()
 
     def _read_for_room(self, link: Link) -> bool:
         """Read while the other end takes nothing, unless another thread reads already."""
@@ -371,7 +376,7 @@ class Channel:
         finally:
             self._lock.release()
 
-    def _dispatch(self, payload: bytes) -> None:
+    def _dispatch(self, payload: Payload) -> None:
         try:
             frame = decode_server_frame(payload)
         except ProtocolError as error:

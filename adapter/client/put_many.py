@@ -26,7 +26,7 @@ from adapter.errors import BackedOut, Error
 IN_FLIGHT_MAX = 4
 """Commits without an answer: enough to keep a ledger busy that takes one entry at a time."""
 UNIT_BYTES_MAX = 4 * 1024 * 1024
-"""A unit ends before it has more: queue managers take units of 7 MiB."""
+"""A unit ends before it has more: a longer one only makes all others wait longer for it."""
 RETRIES_MAX = 10
 """Lost connections in a row without any unit getting through."""
 

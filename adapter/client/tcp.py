@@ -17,7 +17,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from adapter.errors import InvalidType, InvalidValue
-from adapter.wire.frames import FrameBuffer, ProtocolError
+from adapter.wire.frames import FrameBuffer, Payload, ProtocolError
 
 PORT = 1414
 RECEIVE_BYTES = 65_536
@@ -132,7 +132,7 @@ class Link:
         timeval = struct.pack("@ll", whole, int((seconds - whole) * 1_000_000))
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval)
 
-    def receive(self) -> list[bytes] | None:
+    def receive(self) -> list[Payload] | None:
         """Wait for bytes; return the frames that are complete now, or None when looking up.
 
         Raises LinkLost.

@@ -1,28 +1,39 @@
 """The envelope of every ledger record: version, kind, owner and n before an opaque payload.
 
-It knows 26 bytes. It must not know which records count (validity does) nor what a payload means.
+An entry is one record, or, if it is long, several of the same n in a row: each then says, in eight
+bytes more, which part it is and of how many. It must not know which records count (validity does)
+nor what a payload means.
 """
 
+from collections.abc import Iterator
 from struct import Struct as Layout
 
 from msgspec import Struct
 
 VERSION = 1
+PARTS_VERSION = 2
+"""Of a part: a release that knew no parts must refuse it, and not skip it."""
 # What a later version of mqk may write in the first byte. Bytes above are text or another program's
 # record: such a record is void, while a newer version's must never be skipped.
-NEWER_VERSIONS = range(VERSION + 1, 32)
+NEWER_VERSIONS = range(PARTS_VERSION + 1, 32)
 RESTORING = 31
 """The mark that a ledger begins with while it is being restored: nothing behind it may be read."""
 
 OWNER_CHANGED = 0
 ENTRY = 1
-KINDS = (OWNER_CHANGED, ENTRY)
+PART = 2
+_KINDS = {VERSION: (OWNER_CHANGED, ENTRY), PARTS_VERSION: (PART,)}
+
+PART_BYTES = 2 * 1024 * 1024
+"""An entry whose payload is longer is written in parts of this length. A broker takes its time for
+each request, and a longer one is lost as a whole when a connection is."""
 
 OWNER_BYTES = 16
 _HEADER = Layout(f">BB{OWNER_BYTES}sQ")
 HEADER_BYTES = _HEADER.size
 _N = Layout(">Q")
 _N_AT = HEADER_BYTES - _N.size
+_PART = Layout(">II")
 
 
 class CorruptRecord(ValueError):  # noqa: N818 -- it says what the record is
@@ -34,12 +45,30 @@ class NewerVersion(CorruptRecord):
 
 
 class Envelope(Struct, gc=False):
-    """One ledger record. owner: 16 random bytes; n: dense from 0 for each owner."""
+    """One ledger record. owner: 16 random bytes; n: dense from 0 for each owner.
+
+    part, parts: which one of how many records of this entry it is, from 0.
+    """
 
     kind: int
     owner: bytes
     n: int
     payload: bytes
+    part: int = 0
+    parts: int = 1
+
+
+class Step(Struct, gc=False, frozen=True):
+    """Which record of an owner's one is: the n of its entry, which part, and of how many."""
+
+    n: int
+    part: int = 0
+    parts: int = 1
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the entry is complete with it."""
+        return self.part + 1 == self.parts
 
 
 def encode(kind: int, owner: bytes, n: int, payload: bytes) -> bytes:
@@ -49,28 +78,58 @@ def encode(kind: int, owner: bytes, n: int, payload: bytes) -> bytes:
     return _HEADER.pack(VERSION, kind, owner, n) + payload
 
 
+def encode_entry(
+    owner: bytes, n: int, payload: bytes, part_bytes: int = PART_BYTES
+) -> Iterator[bytes]:
+    """Give the records of an entry, in order: one, or parts of part_bytes of its payload."""
+    if len(payload) <= part_bytes:
+        yield encode(ENTRY, owner, n, payload)
+        return
+    parts = -(-len(payload) // part_bytes)
+    header = _HEADER.pack(PARTS_VERSION, PART, owner, n)
+    with memoryview(payload) as view:
+        for part in range(parts):
+            piece = view[part * part_bytes : (part + 1) * part_bytes]
+            yield b"".join((header, _PART.pack(part, parts), piece))
+
+
 def restoring(ident: bytes) -> bytes:
     """Return the mark of a restore. ident: 16 bytes of its own."""
     return _HEADER.pack(RESTORING, 0, ident, 0)
 
 
 def decode(value: bytes | None) -> Envelope:
-    """Undo encode; raises CorruptRecord, or NewerVersion for what a later mqk wrote."""
+    """Read a record; raises CorruptRecord, or NewerVersion for what a later mqk wrote.
+
+    A part is of kind ENTRY, as the one record of a shorter entry is.
+    """
     if value is None or len(value) < HEADER_BYTES:
         have = "no value" if value is None else f"{len(value)} bytes"
         raise CorruptRecord(f"a ledger record has at least {HEADER_BYTES} bytes, this has {have}")
     version, kind, owner, n = _HEADER.unpack_from(value)
-    if version != VERSION:
+    if version not in _KINDS:
         raise _wrong_version(version)
-    if kind not in KINDS:
-        raise CorruptRecord(f"kind {kind} is none of version {VERSION}: another program wrote it")
+    if kind not in _KINDS[version]:
+        raise CorruptRecord(f"kind {kind} is none of version {version}: another program wrote it")
+    if kind == PART:
+        return _decode_part(value, owner, n)
     return Envelope(kind, owner, n, value[HEADER_BYTES:])
 
 
-def n_of(value: bytes) -> int:
-    """Read only the n of a record that encode made."""
+def _decode_part(value: bytes, owner: bytes, n: int) -> Envelope:
+    start = HEADER_BYTES + _PART.size
+    part, parts = _PART.unpack_from(value, HEADER_BYTES) if len(value) >= start else (0, 0)
+    if part >= parts:
+        raise CorruptRecord(f"part {part} of {parts}: another program wrote it")
+    return Envelope(ENTRY, owner, n, value[start:], part, parts)
+
+
+def step_of(value: bytes) -> Step:
+    """Read only which record of its owner's it is, of one that encode or encode_entry made."""
     n: int = _N.unpack_from(value, _N_AT)[0]
-    return n
+    if value[0] != PARTS_VERSION:
+        return Step(n)
+    return Step(n, *_PART.unpack_from(value, HEADER_BYTES))
 
 
 def _wrong_version(version: int) -> CorruptRecord:
@@ -81,7 +140,7 @@ def _wrong_version(version: int) -> CorruptRecord:
         )
     if version in NEWER_VERSIONS:
         return NewerVersion(
-            f"the record has version {version} and this mqk reads version {VERSION}: "
+            f"the record has version {version} and this mqk reads up to version {PARTS_VERSION}: "
             "use the newer mqk that wrote it"
         )
     return CorruptRecord(f"version {version} is none of mqk's: another program wrote the record")

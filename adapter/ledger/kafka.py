@@ -35,12 +35,12 @@ serves all reports that wait, and on_durable is called once for them, with the h
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.ledger import kafka_signs
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode, n_of
+from adapter.ledger.envelope import OWNER_CHANGED, Step, encode, encode_entry, step_of
 from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_reader import (
     NO_OFFSET,
@@ -98,7 +98,7 @@ class Writer:
         self._failure = ""  # why the term is over
         self._ended = False
         self._stopped = False
-        self._unread: deque[tuple[int, int]] = deque()  # reports from the first gap on
+        self._unread: deque[tuple[Step, int]] = deque()  # reports from the first gap on
         self._thread: threading.Thread | None = None
         self._term: Term | None = None
         try:
@@ -167,19 +167,26 @@ class Writer:
             raise LedgerClosed(f"{topic}: this owner's term has ended; take over first")
         check_size(topic, payload)
         n = term.next_n
-        value = encode(ENTRY, term.owner, n, payload)
-        try:
-            producer.produce(topic, value, partition=PARTITION, on_delivery=self._reported)
-        except BufferError as full:
-            raise LedgerFull(
-                f"{topic}: {len(producer)} entries wait for their durability; append more "
-                "when on_durable has been called"
-            ) from full
-        except KafkaException as error:  # the producer is of no more use; the thread will say so
-            self._fail(f"{topic}: entry n {n} was refused: {describe(error)}")
-            raise LedgerClosed(self._failure) from error
+        self._produce(producer, n, encode_entry(term.owner, n, payload))
         term.next_n = n + 1
         return n
+
+    def _produce(self, producer: Producer, n: int, records: Iterable[bytes]) -> None:
+        topic = self._settings.topic
+        for number, value in enumerate(records):
+            try:
+                producer.produce(topic, value, partition=PARTITION, on_delivery=self._reported)
+            except BufferError as full:
+                if number:  # what is begun and not finished must not stand in the way
+                    self._fail(f"{topic}: entry n {n} is too long for the producer's queue")
+                    raise LedgerClosed(self._failure) from full
+                raise LedgerFull(
+                    f"{topic}: {len(producer)} records wait for their durability; append more "
+                    "when on_durable has been called"
+                ) from full
+            except KafkaException as error:  # the producer is of no more use: the thread says so
+                self._fail(f"{topic}: entry n {n} was refused: {describe(error)}")
+                raise LedgerClosed(self._failure) from error
 
     def durable(self) -> Position:
         """See the port."""
@@ -218,14 +225,15 @@ class Writer:
         """Take one delivery report, in poll, in the order of the appends."""
         if self._failure or self._term is None:
             return
-        n = n_of(message.value() or b"")
+        step = step_of(message.value() or b"")
+        n = step.n
         offset = offset_of(message)
         if error is not None:
             self._fail(f"{self._settings.topic}: entry n {n} is doubtful: {describe(error)}")
         elif offset == NO_OFFSET:
             self._fail(f"{self._settings.topic}: entry n {n} is doubtful: reported without offset")
-        elif self._unread or not self._term.follows(n, offset):
-            self._unread.append((n, offset))
+        elif self._unread or not self._term.follows(step, offset):
+            self._unread.append((step, offset))
 
     def _fail(self, why: str) -> None:
         """End the term; called in the producer's callback, so that nothing more is sent."""
@@ -240,15 +248,15 @@ class Writer:
     def _read_gaps(self, term: Term) -> None:
         """Judge the reports that did not follow, by what lies between."""
         while self._unread and not self._failure:
-            n, offset = self._unread.popleft()
-            if term.follows(n, offset):
+            step, offset = self._unread.popleft()
+            if term.follows(step, offset):
                 continue
             try:
                 values = read_values(self._settings, term.gap(offset))
             except LedgerUnavailable as error:
-                doubt = f"entry n {n} is doubtful, for the records before it are unread: {error}"
+                doubt = f"n {step.n} is doubtful, for the records before it are unread: {error}"
             else:
-                doubt = term.judge_gap(n, offset, values)
+                doubt = term.judge_gap(step, offset, values)
             if doubt:
                 self._fail(doubt)
 

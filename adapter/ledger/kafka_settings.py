@@ -24,9 +24,9 @@ TIMINGS: Mapping[str, Any] = {
     "socket.nagle.disable": True,
 }
 
-# The owner has a few entries in flight, each up to 8 MiB; more than this is a fault of the caller.
-IN_FLIGHT_ENTRIES_MAX = 10_000
-IN_FLIGHT_KBYTES_MAX = 128 * 1024
+# The owner has a few entries in flight; more than this is a fault of the caller.
+IN_FLIGHT_RECORDS_MAX = 10_000
+IN_FLIGHT_KBYTES_MAX = 5 * 128 * 1024
 
 LOG = logging.getLogger("adapter.ledger.kafka")
 LOG.addHandler(logging.NullHandler())  # librdkafka would write to stderr
@@ -59,7 +59,7 @@ def producer_settings(
         **settings.client,
         "bootstrap.servers": settings.bootstrap_servers,
         "message.timeout.ms": settings.message_timeout_ms,
-        "queue.buffering.max.messages": IN_FLIGHT_ENTRIES_MAX,
+        "queue.buffering.max.messages": IN_FLIGHT_RECORDS_MAX,
         "queue.buffering.max.kbytes": IN_FLIGHT_KBYTES_MAX,
         "enable.idempotence": True,
         "acks": "all",

@@ -22,7 +22,16 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from adapter.ledger import signs
-from adapter.ledger.envelope import ENTRY, HEADER_BYTES, OWNER_BYTES, OWNER_CHANGED, encode
+from adapter.ledger.envelope import (
+    HEADER_BYTES,
+    OWNER_BYTES,
+    OWNER_CHANGED,
+    PART_BYTES,
+    Step,
+    encode,
+    encode_entry,
+    step_of,
+)
 from adapter.ledger.port import (
     Entry,
     LedgerClosed,
@@ -55,9 +64,9 @@ class Record(Struct, gc=False):
 
 
 class Report(Struct, gc=False):
-    """What a producer says of one append: where it was written, or why it may not have been."""
+    """What a producer says of one record: where it was written, or why it may not have been."""
 
-    n: int
+    step: Step
     offset: int = -1
     failure: str = ""
 
@@ -144,11 +153,15 @@ class MemoryLog:
 class MemoryLedger:
     """A ledger on a MemoryLog; see the module's text for when reports come."""
 
-    def __init__(self, log: MemoryLog, *, pumped: bool = False) -> None:
+    def __init__(
+        self, log: MemoryLog, *, pumped: bool = False, part_bytes: int = PART_BYTES
+    ) -> None:
+        """part_bytes: longer payloads are written in parts."""
         self.on_durable: Callable[[int], None] = ignore_durable
         self.on_doubt: Callable[[str], None] = ignore_doubt
         self.log = log
         self._pumped = pumped
+        self._part_bytes = part_bytes
         self._term: Term | None = None
         self._last_owner = NOBODY
         self._reports: deque[Report] = deque()
@@ -209,9 +222,9 @@ class MemoryLedger:
         n = term.next_n
         term.next_n = n + 1
         self._counts["appends"] += 1
-        self._late = False
-        meet = FAULTS[self.log.next_fault()]
-        meet(self, n, encode(ENTRY, term.owner, n, payload))
+        for value in encode_entry(term.owner, n, payload, self._part_bytes):
+            self._late = False
+            FAULTS[self.log.next_fault()](self, value)
         if not self._pumped and not self._late:
             self.pump()
         return n
@@ -255,15 +268,16 @@ class MemoryLedger:
         """See the port."""
         return dict(self._counts)
 
-    def written(self, n: int, value: bytes) -> None:
+    def written(self, value: bytes) -> None:
         """For faults: write the record, and queue the report that it was."""
-        self._reports.append(Report(n, self.log.write(value)))
+        self._reports.append(Report(step_of(value), self.log.write(value)))
 
-    def failed(self, n: int, *, late: bool = False) -> None:
+    def failed(self, value: bytes, *, late: bool = False) -> None:
         """For faults: queue a failure; late: not reported before the next append or pump."""
         self._late = late
-        text = f"{self.log.topic}: entry n {n} failed, or its confirmation was lost"
-        self._reports.append(Report(n, failure=text))
+        step = step_of(value)
+        text = f"{self.log.topic}: entry n {step.n} failed, or its confirmation was lost"
+        self._reports.append(Report(step, failure=text))
 
     def hold(self) -> None:
         """For faults: report nothing until release()."""
@@ -274,11 +288,11 @@ class MemoryLedger:
             report = self._reports.popleft()
             if report.failure:
                 return report.failure
-            if term.follows(report.n, report.offset):
+            if term.follows(report.step, report.offset):
                 continue
             gap = term.gap(report.offset)
             values = [record.value for record in self.log.read(gap.start, gap.stop)]
-            if doubt := term.judge_gap(report.n, report.offset, values):
+            if doubt := term.judge_gap(report.step, report.offset, values):
                 return doubt
         return ""
 
@@ -322,62 +336,62 @@ class MemoryLedgerReader:
         return [entry for entry in taken if entry is not None]
 
 
-def meet_nothing(ledger: MemoryLedger, n: int, value: bytes) -> None:
+def meet_nothing(ledger: MemoryLedger, value: bytes) -> None:
     """Written and reported."""
-    ledger.written(n, value)
+    ledger.written(value)
 
 
-def meet_lost_before_durable(ledger: MemoryLedger, n: int, _value: bytes) -> None:
+def meet_lost_before_durable(ledger: MemoryLedger, value: bytes) -> None:
     """Never written; reported as doubtful."""
-    ledger.failed(n)
+    ledger.failed(value)
 
 
-def meet_lost_after_durable(ledger: MemoryLedger, n: int, value: bytes) -> None:
+def meet_lost_after_durable(ledger: MemoryLedger, value: bytes) -> None:
     """Written, and all the same reported as doubtful: the confirmation was lost."""
     ledger.log.write(value)
-    ledger.failed(n)
+    ledger.failed(value)
 
 
-def meet_doubtful(ledger: MemoryLedger, n: int, value: bytes) -> None:
+def meet_doubtful(ledger: MemoryLedger, value: bytes) -> None:
     """Reported as doubtful, and written only behind what is written next: mostly a take-over."""
     ledger.log.write_late(value)
-    ledger.failed(n)
+    ledger.failed(value)
 
 
-def meet_duplicate(ledger: MemoryLedger, n: int, value: bytes) -> None:
+def meet_duplicate(ledger: MemoryLedger, value: bytes) -> None:
     """Written twice, as by a producer whose batch timed out; the first is reported."""
-    ledger.written(n, value)
+    ledger.written(value)
     ledger.log.write(value)
 
 
-def meet_hole(ledger: MemoryLedger, n: int, _value: bytes) -> None:
+def meet_hole(ledger: MemoryLedger, value: bytes) -> None:
     """Rejected, but that is known only after the next append has been written behind it."""
-    ledger.failed(n, late=True)
+    ledger.failed(value, late=True)
 
 
-def meet_rival(ledger: MemoryLedger, n: int, value: bytes) -> None:
+def meet_rival(ledger: MemoryLedger, value: bytes) -> None:
     """A rival takes over just before the record is written."""
     rival = f"rival-{ledger.log.end}".encode().ljust(OWNER_BYTES, b".")
     ledger.log.write(encode(OWNER_CHANGED, rival, 0, b"a rival"))
-    ledger.written(n, value)
+    ledger.written(value)
 
 
-def meet_slow_durable(ledger: MemoryLedger, n: int, value: bytes) -> None:
+def meet_slow_durable(ledger: MemoryLedger, value: bytes) -> None:
     """Written; this report and all after it wait for release()."""
     ledger.hold()
-    ledger.written(n, value)
+    ledger.written(value)
 
 
-def meet_corrupt_tail(ledger: MemoryLedger, n: int, value: bytes) -> None:
+def meet_corrupt_tail(ledger: MemoryLedger, value: bytes) -> None:
     """The record is torn, as by a machine that dies; reported as doubtful.
 
     Torn inside the envelope: a topic's checksums see to it that no reader gets half a payload.
     """
     ledger.log.write(value[: len(value) // 2][: HEADER_BYTES - 1])
-    ledger.failed(n)
+    ledger.failed(value)
 
 
-FAULTS: Mapping[str, Callable[[MemoryLedger, int, bytes], None]] = MappingProxyType(
+FAULTS: Mapping[str, Callable[[MemoryLedger, bytes], None]] = MappingProxyType(
     {
         "": meet_nothing,
         "lost before durable": meet_lost_before_durable,

@@ -16,13 +16,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from adapter.ledger.envelope import HEADER_BYTES
-
 RECORD_BYTES_MAX = 8 * 1024 * 1024
 """The largest batch that a ledger topic takes (its max.message.bytes)."""
-BATCH_BYTES = 1024
-"""Room for what Kafka puts around a record that is a batch of its own (about 90 bytes)."""
-PAYLOAD_BYTES_MAX = RECORD_BYTES_MAX - BATCH_BYTES - HEADER_BYTES
+PAYLOAD_BYTES_MAX = 128 * 1024 * 1024
+"""Of one entry, in parts: every reader keeps it in memory until its last part has come."""
 
 
 class LedgerError(Exception):
@@ -69,7 +66,10 @@ class Deposed(str):
 
 
 class Entry(Struct, gc=False):
-    """A valid entry as read back. time_ms: when the ledger took it, ms since 1970."""
+    """A valid entry as read back. time_ms: when the ledger took it, ms since 1970.
+
+    offset: of its record, or of its last one if it was written in parts.
+    """
 
     offset: int
     owner: bytes
@@ -208,8 +208,8 @@ def check_size(topic: str, payload: bytes) -> None:
     """Raise EntryTooLarge for a payload that a ledger topic cannot take."""
     if len(payload) > PAYLOAD_BYTES_MAX:
         raise EntryTooLarge(
-            f"an entry of {len(payload)} bytes was not written to {topic}, which takes "
-            f"{PAYLOAD_BYTES_MAX}: write less in one entry"
+            f"an entry of {len(payload)} bytes was not written to {topic}: {PAYLOAD_BYTES_MAX} are "
+            "the most; write less in one entry"
         )
 
 

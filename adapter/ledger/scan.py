@@ -5,7 +5,7 @@ It applies validity and insists that no record is missing. It must not know wher
 
 from adapter.ledger.envelope import OWNER_CHANGED, NewerVersion, decode
 from adapter.ledger.port import Entry, LedgerMismatch, Position, Taken
-from adapter.ledger.validity import NOBODY, Validity, Verdict
+from adapter.ledger.validity import NOBODY, Assembly, Validity, Verdict
 
 
 class Scan:
@@ -17,11 +17,12 @@ class Scan:
         self.next_offset = 0 if position is None else position.offset
         self.validity = Validity() if position is None else Validity.at(position.owner, position.n)
         self.met = dict.fromkeys(Verdict, 0)
+        self._assembly = Assembly()
         self._owners = {NOBODY}
         self._began = position
 
     def take(self, offset: int, time_ms: int, value: bytes | None) -> Entry | None:
-        """Take the log's next record; the entry, if it is a valid one."""
+        """Take the log's next record; the entry, if a valid one is complete with it."""
         if offset != self.next_offset:
             raise self._missing(offset)
         self.next_offset = offset + 1
@@ -35,9 +36,10 @@ class Scan:
         self.met[verdict] += 1
         if verdict is Verdict.OWNER_CHANGED:
             self._owners.add(self.validity.owner)
-        if verdict is not Verdict.VALID or envelope is None:
+        payload = self._assembly.take(verdict, envelope)
+        if payload is None or envelope is None:
             return None
-        return Entry(offset, envelope.owner, envelope.n, time_ms, envelope.payload)
+        return Entry(offset, envelope.owner, envelope.n, time_ms, payload)
 
     def check_bounds(self, first: int, end: int) -> None:
         """Refuse a log that does not hold what comes next; first, end: its offsets, end excluded.

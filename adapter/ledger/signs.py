@@ -59,7 +59,8 @@ def last_sign(topic: str, records: Iterable[Seen]) -> Sign | None:
             sign = Sign(owner, record.time_ms, b"")
         elif found.n != PROBE_N and owner in (NOBODY, found.owner):
             owner = found.owner  # two owners do not write without a change between them
-            sign = Sign(owner, record.time_ms, found.payload)
+            whole = found.payload if found.parts == 1 else b""
+            sign = Sign(owner, record.time_ms, whole)
     return sign
 
 

@@ -18,12 +18,13 @@ from msgspec import Struct
 from adapter.ledger.envelope import NewerVersion
 from adapter.ledger.port import LedgerUnavailable, Position
 
-VERSION = 2
-_HEAD = struct.Struct(">B16sIIq16sQQ?")
-"""version; snapshot id; record, records; offset, owner and n where reading goes on; n of the cut;
-whether the part that this is a piece of goes on in the next record."""
-PIECE_BYTES = 4 * 1024 * 1024
-"""Of a part in one record: half of what a topic takes."""
+VERSION = 1
+PIECES_VERSION = 2
+"""Of a record that is not the last one of its part: a release that knew no such must refuse it."""
+_HEAD = struct.Struct(">B16sIIq16sQQ")
+"""version; snapshot id; record, records; offset, owner and n where reading goes on; cut_n."""
+PIECE_BYTES = 2 * 1024 * 1024
+"""A longer part is several records."""
 KEPT = 2
 """Complete snapshots that are kept: the newest and, should it prove unreadable, one more."""
 
@@ -59,9 +60,9 @@ class SnapshotLog(Protocol):
 
 
 class Written(Struct):
-    """A snapshot as it was found: its first record's offset, and how many have been found.
+    """A snapshot as it was found: its first record's offset too, and how many have been found.
 
-    pieces: of the part that goes on.
+    pieces: of a part whose last one has not been found.
     """
 
     offset: int
@@ -70,17 +71,13 @@ class Written(Struct):
     pieces: list[bytes] = []
 
 
-def frame(snapshot: Snapshot, ident: bytes) -> list[bytes]:
+def frame(snapshot: Snapshot, ident: bytes, piece_bytes: int = PIECE_BYTES) -> list[bytes]:
     """Return the records of a snapshot. ident: 16 bytes never used before."""
     after = snapshot.after
-    pieces = [
-        (part[at : at + PIECE_BYTES], at + PIECE_BYTES < len(part))
-        for part in snapshot.parts
-        for at in range(0, max(1, len(part)), PIECE_BYTES)
-    ]
+    pieces = [piece for part in snapshot.parts for piece in _pieces(part, piece_bytes)]
     return [
         _HEAD.pack(
-            VERSION,
+            version,
             ident,
             number,
             len(pieces),
@@ -88,10 +85,19 @@ def frame(snapshot: Snapshot, ident: bytes) -> list[bytes]:
             after.owner,
             after.n,
             snapshot.cut_n,
-            goes_on,
         )
         + piece
-        for number, (piece, goes_on) in enumerate(pieces)
+        for number, (version, piece) in enumerate(pieces)
+    ]
+
+
+def _pieces(part: bytes, most: int) -> list[tuple[int, bytes]]:
+    """Cut a part, and say of each piece by its version whether it is the last."""
+    starts = range(0, len(part), most) or [0]
+    versions = [PIECES_VERSION] * (len(starts) - 1) + [VERSION]
+    return [
+        (version, part[start : start + most])
+        for version, start in zip(versions, starts, strict=True)
     ]
 
 
@@ -104,11 +110,12 @@ class Collector:
 
     def take(self, offset: int, value: bytes | None) -> None:
         """Take the next record of the log; what is no part of a snapshot is passed over."""
-        if not value or len(value) < _HEAD.size or value[0] < VERSION:
+        if not value or len(value) < _HEAD.size:
             return
-        if value[0] > VERSION:
-            raise NewerVersion(f"a snapshot of version {value[0]}, this release reads {VERSION}")
-        _, ident, number, records, at, owner, n, cut_n, goes_on = _HEAD.unpack_from(value)
+        if value[0] > PIECES_VERSION:
+            text = f"a snapshot of version {value[0]}, this release reads {PIECES_VERSION}"
+            raise NewerVersion(text)
+        version, ident, number, count, at, owner, n, cut_n = _HEAD.unpack_from(value)
         if number == 0:
             self._open[ident] = Written(offset, Snapshot(Position(at, owner, n), cut_n, []))
         begun = self._open.get(ident)
@@ -117,10 +124,10 @@ class Collector:
             return
         begun.records += 1
         begun.pieces.append(value[_HEAD.size :])
-        if not goes_on:
+        if version == VERSION:
             begun.snapshot.parts.append(b"".join(begun.pieces))
-            begun.pieces.clear()
-        if begun.records == records:
+            begun.pieces = []
+        if number + 1 == count:
             self.complete.append(self._open.pop(ident))
 
     def newest(self) -> Snapshot | None:

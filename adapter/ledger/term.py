@@ -1,22 +1,25 @@
 """The book-keeping of one term of one owner: which of its entries may be promised. Pure.
 
 A term begins with the owner's OWNER_CHANGED and ends with a doubt or a close. Delivery reports come
-in as (n, offset). While each is one past the one before, in n and in offset, nobody else wrote in
-between and the entry is valid. A jump in offset is a gap that must be read: void records are
-harmless, an OWNER_CHANGED deposes us. It does no reading itself, and must not know Kafka.
+in as (step, offset). While each is one past the one before, nobody else wrote in between and the
+record is valid; with its last part an entry is. A jump in offset is a gap that must be read: void
+records are harmless, an OWNER_CHANGED deposes us. It does no reading itself, and must not know
+Kafka.
 """
 
 from collections.abc import Collection, Iterable
 
-from adapter.ledger.envelope import Envelope, NewerVersion
+from adapter.ledger.envelope import Envelope, NewerVersion, Step
 from adapter.ledger.port import Deposed, Position
 from adapter.ledger.validity import Validity, Verdict
 
 
 class Term:
-    """One owner's term. next_n: for the next append; durable_n: all up to it may be promised."""
+    """One owner's term. next_n: for the next append; durable_n: all up to it may be promised, and
+    so many parts of the entry after it are durable too.
+    """
 
-    __slots__ = ("at", "durable_n", "earlier", "next_n", "next_offset", "owner", "topic")
+    __slots__ = ("at", "durable_n", "earlier", "next_n", "next_offset", "owner", "parts", "topic")
 
     def __init__(
         self, topic: str, owner: bytes, offset: int, earlier: Collection[bytes] = ()
@@ -27,29 +30,34 @@ class Term:
         self.earlier = earlier
         self.next_n = 1
         self.durable_n = 0
+        self.parts = 0
         self.next_offset = offset + 1
         self.at = Position(offset, owner, 0)
         """Of the last entry that may be promised; replaced as a whole, for other threads."""
 
-    def follows(self, n: int, offset: int) -> bool:
+    def follows(self, step: Step, offset: int) -> bool:
         """Take a delivery report if it follows the one before; False: there is a gap to judge."""
-        if n != self.durable_n + 1 or offset != self.next_offset:
+        expected = (self.durable_n + 1, self.parts, self.next_offset)
+        if (step.n, step.part, offset) != expected:
             return False
-        self._reached(n, offset)
+        self._reached(step, offset)
         return True
 
-    def _reached(self, n: int, offset: int) -> None:
-        self.durable_n = n
+    def _reached(self, step: Step, offset: int) -> None:
         self.next_offset = offset + 1
-        self.at = Position(offset, self.owner, n)
+        if not step.is_last:
+            self.parts = step.part + 1
+            return
+        self.durable_n, self.parts = step.n, 0
+        self.at = Position(offset, self.owner, step.n)
 
     def gap(self, offset: int) -> range:
         """Say which offsets judge_gap must be given for a report that does not follow."""
         return range(self.next_offset, offset + 1)
 
-    def judge_gap(self, n: int, offset: int, values: Iterable[bytes | None]) -> str:
+    def judge_gap(self, step: Step, offset: int, values: Iterable[bytes | None]) -> str:
         """Judge the records of a gap, the reported one last; "" to go on, else why to doubt."""
-        validity = Validity.at(self.owner, self.durable_n)
+        validity = Validity.at(self.owner, self.durable_n, self.parts)
         for at, value in enumerate(values, self.next_offset):
             try:
                 verdict, envelope = validity.judge_value(value)
@@ -57,13 +65,14 @@ class Term:
                 return f"{self.topic} at offset {at}: {newer}"
             if verdict is Verdict.OWNER_CHANGED and envelope is not None:
                 return self._ended_by(at, envelope)
-        if offset < self.next_offset or validity.voided or validity.next_n <= n:
+        reached = (validity.next_n, validity.next_part) > (step.n, step.part)
+        if offset < self.next_offset or validity.voided or not reached:
             return (
-                f"{self.topic}: entry n {n} was reported at offset {offset}, and it is not valid "
-                f"there: after n {self.durable_n} at offset {self.next_offset - 1} comes something "
-                "else"
+                f"{self.topic}: entry n {step.n} was reported at offset {offset}, and it is not "
+                f"valid there: after n {self.durable_n} at offset {self.next_offset - 1} comes "
+                "something else"
             )
-        self._reached(n, offset)
+        self._reached(step, offset)
         return ""
 
     def _ended_by(self, offset: int, change: Envelope) -> str:

@@ -5,6 +5,10 @@ owner's last valid n + 1. A lower n is a duplicate (a producer whose batch timed
 twice). A skip voids the rest of that owner: something before was rejected, and nothing after it
 was ever promised. OWNER_CHANGED carries n = 0, an owner's first entry n = 1.
 
+The records of a long entry have the same n, and count their parts: there the same holds of each
+next part. An entry counts when its last part does; what is unfinished when the owner changes never
+does.
+
 Pure: the same records in the same order give the same verdicts to everybody, whenever they read.
 """
 
@@ -18,23 +22,28 @@ NOBODY = b""
 
 
 class Verdict(IntEnum):
-    """What a record is, given the records before it. Only VALID and OWNER_CHANGED count."""
+    """What a record is, given the records before it. Only VALID and OWNER_CHANGED count.
+
+    PART: it will count when the last part of its entry does.
+    """
 
     VALID = 0
     DUPLICATE = 1
     VOID = 2
     OWNER_CHANGED = 3
     CORRUPT = 4
+    PART = 5
 
 
 class Validity:
-    """The owner in force, the n it may write next, and whether a skip has voided its rest."""
+    """The owner in force, the n and part it may write next, and whether a skip voided its rest."""
 
-    __slots__ = ("next_n", "owner", "voided")
+    __slots__ = ("next_n", "next_part", "owner", "voided")
 
     def __init__(self) -> None:
         self.owner = NOBODY
         self.next_n = 0
+        self.next_part = 0
         self.voided = False
 
     @classmethod
@@ -50,11 +59,12 @@ class Validity:
         return cls.at(envelope.owner, envelope.n - 1) if envelope.kind == ENTRY else cls()
 
     @classmethod
-    def at(cls, owner: bytes, n: int) -> Self:
-        """Resume after the valid record (owner, n)."""
+    def at(cls, owner: bytes, n: int, parts: int = 0) -> Self:
+        """Resume after the valid entry (owner, n), and so many parts of the next one."""
         validity = cls()
         validity.owner = owner
         validity.next_n = n + 1
+        validity.next_part = parts
         return validity
 
     def judge(self, envelope: Envelope) -> Verdict:
@@ -69,6 +79,7 @@ class Validity:
             return Verdict.DUPLICATE
         self.owner = envelope.owner
         self.next_n = 1
+        self.next_part = 0
         self.voided = False
         return Verdict.OWNER_CHANGED
 
@@ -89,11 +100,37 @@ class Validity:
     def _judge_entry(self, envelope: Envelope) -> Verdict:
         if envelope.owner != self.owner:
             return Verdict.VOID
-        n = envelope.n
-        if n < self.next_n:
+        at, expected = (envelope.n, envelope.part), (self.next_n, self.next_part)
+        if at < expected:
             return Verdict.DUPLICATE
-        if n == self.next_n and not self.voided:
-            self.next_n = n + 1
-            return Verdict.VALID
-        self.voided = True
-        return Verdict.VOID
+        if at != expected or self.voided:
+            self.voided = True
+            return Verdict.VOID
+        if envelope.part + 1 < envelope.parts:
+            self.next_part += 1
+            return Verdict.PART
+        self.next_n, self.next_part = self.next_n + 1, 0
+        return Verdict.VALID
+
+
+class Assembly:
+    """Puts the parts of long entries together, from records that have been judged in order."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def take(self, verdict: Verdict, envelope: Envelope | None) -> bytes | None:
+        """Take the next record; the whole payload of the entry that is complete with it, if any."""
+        if verdict is Verdict.OWNER_CHANGED:
+            self._parts = []
+        if envelope is None or verdict not in (Verdict.VALID, Verdict.PART):
+            return None
+        if verdict is Verdict.PART:
+            self._parts.append(envelope.payload)
+            return None
+        if not self._parts:
+            return envelope.payload
+        parts, self._parts = [*self._parts, envelope.payload], []
+        return b"".join(parts)

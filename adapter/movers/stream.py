@@ -13,7 +13,7 @@ import msgspec
 from confluent_kafka import KafkaException, Producer
 
 from adapter.core.records import QueueDefined, QueueDeleted
-from adapter.format import names
+from adapter.format import chunks, names
 from adapter.format.descriptor import HEADER
 from adapter.format.movable import Copy, Movable, decode_copies
 from adapter.format.progress import Parked
@@ -37,14 +37,18 @@ Headers = list[tuple[str, str | bytes | None]]
 
 
 class Stream:
-    """Copies every persistent message to its queue's topic: lane to partition, body to value."""
+    """Copies every persistent message to its queue's topic: lane to partition, body to value.
+
+    A body that is longer than chunk_bytes becomes several records.
+    """
 
     name = "stream"
     partition = 0
     parks = True
 
-    def __init__(self, settings: MoverSettings) -> None:
+    def __init__(self, settings: MoverSettings, chunk_bytes: int = chunks.CHUNK_BYTES) -> None:
         self._settings = settings
+        self._chunk_bytes = chunk_bytes
         self._queue_manager = settings.queue_manager
         self._progress = progress_spec(settings.progress_topic, MOVERS)
         self._topics = Topics(settings.bootstrap_servers, settings.topics, settings.kafka_options)
@@ -164,7 +168,7 @@ class Stream:
         produce = producer.produce
         add = load.partitions.add
         topics = topics or self._names
-        size = 0
+        size, most = 0, self._chunk_bytes
         topic = ""
         try:
             for one in cast("list[Copy]", record):
@@ -172,7 +176,12 @@ class Stream:
                 topic = topics.get(queue) or self._topic(queue)
                 time_ms = one.put_time_ms or 1  # 0 would mean the current time
                 header: Headers = [(HEADER, one.descriptor)]
-                produce(topic, body, None, lane, report, None, time_ms, header)
+                if len(body) <= most:
+                    produce(topic, body, None, lane, report, None, time_ms, header)
+                else:
+                    for place, chunk in chunks.cut(body, most):
+                        whole: Headers = [*header, (chunks.HEADER, place)]
+                        produce(topic, chunk, None, lane, report, None, time_ms, whole)
                 add((queue, lane))
                 size += len(body)
         except KafkaException:

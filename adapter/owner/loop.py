@@ -35,7 +35,7 @@ ENTRIES_IN_FLIGHT_MAX = 4
 INDEX_PAGE = 10_000
 """Messages read at a time for an index over what is not in memory."""
 ENTRY_BYTES = 512 * 1024
-"""An entry is closed before it grows beyond this by more than one unit (7 MiB; a record: 8)."""
+"""An entry is closed before it grows beyond this by more than one unit."""
 
 
 class Outlet(Protocol):

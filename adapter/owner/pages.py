@@ -1,9 +1,10 @@
 """Pages from the queues' topics on Kafka.
 
 A lane is a partition whose messages are numbered densely (seq, in the descriptor), but not its
-offsets: transactions leave markers between. So an offset is guessed from the nearest message whose
-offset is known, and what is found there corrects the guess. It is too far only where numbers are
-missing, in what was restored from a backup: then the message lies between, and is found by halving.
+offsets: transactions leave markers between, and a long message is several records. So an offset is
+guessed from the nearest message whose offset is known, and what is found there corrects the guess.
+It is too far only where numbers are missing, in what was restored from a backup: then the message
+lies between, and is found by halving.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from adapter.core.model.message import Message as Content
 from adapter.core.rules.pages import Paged
-from adapter.format import descriptor, names
+from adapter.format import chunks, descriptor, names
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, TIMINGS
 from adapter.owner.storage import Page, PagesUnavailableError, paged
@@ -129,6 +131,8 @@ class Cursor:
         self._next = 0
         """The seq that the consumer gives next, if it stands at _place; 0: it does not."""
         self._left: deque[Message] = deque()
+        self._joiner = chunks.Joiner()
+        self._is_late = False
         self._error = ""
 
     def read(self, place: Place, seq: int, count: int) -> Page:
@@ -143,15 +147,13 @@ class Cursor:
     def records(self, place: Place, seq: int) -> Iterator[tuple[int, Message]]:
         """See KafkaPageReader."""
         try:
-            deadline_s = time.monotonic() + READ_TIMEOUT_S
-            self._go_to(place, seq, deadline_s)
-            while record := self._poll(deadline_s):
-                at = self._paged(record).seq
+            self._go_to(place, seq)
+            while record := self._poll():
+                at = self._opened(record, b"")[1].seq
                 self._next = at + 1
                 if at >= seq:
                     yield at, record
-                deadline_s = time.monotonic() + READ_TIMEOUT_S
-            if time.monotonic() > deadline_s:
+            if self._is_late:
                 raise self._unread(place, self._next or seq, self._error or "no answer")
         except KafkaException as error:
             raise self._unread(place, seq, describe(error)) from error
@@ -165,15 +167,13 @@ class Cursor:
             self._consumer = None
 
     def _read(self, place: Place, seq: int, count: int) -> Page:
-        deadline_s = time.monotonic() + READ_TIMEOUT_S
-        self._go_to(place, seq, deadline_s)
+        self._go_to(place, seq)
         page = Page(seq - 1, [])
         size = 0
         while len(page.messages) < count and size < PAGE_BYTES:
-            message = self._poll(deadline_s)
-            if message is None:
+            found = self._read_one()
+            if found is None:
                 break
-            found = self._paged(message)
             self._next = found.seq + 1
             if found.seq >= seq:
                 page.messages.append(found)
@@ -185,7 +185,7 @@ class Cursor:
             raise self._unread(place, seq, why)
         return page
 
-    def _go_to(self, place: Place, seq: int, deadline_s: float) -> None:
+    def _go_to(self, place: Place, seq: int) -> None:
         """Let the consumer stand at a message, or not far before it."""
         if place == self._place and self._next and 0 <= seq - self._next <= self._read_on:
             return
@@ -193,23 +193,23 @@ class Cursor:
         first = self._first(place)
         if low is None or low[1] < first:
             low = seq, first
-        search(seq, low, high, lambda offset: self._look(place, offset, deadline_s), self._read_on)
+        search(seq, low, high, lambda offset: self._look(place, offset), self._read_on)
 
-    def _look(self, place: Place, offset: int, deadline_s: float) -> Point | None:
+    def _look(self, place: Place, offset: int) -> Point | None:
         """Stand at an offset; the seq and offset of the message that comes there, if one does."""
         self._assign(place, offset)
         try:
-            message = self._poll(deadline_s)
+            message = self._poll()
         except KafkaException as error:
             if error_of(error).code() not in BEYOND or offset <= self._bounds(place)[1]:
                 raise
             return None
         if message is None:
             return None
-        found = self._paged(message)
+        _, at, (chunk, _) = self._opened(message, b"")
         self._left.appendleft(message)
-        self._next = found.seq
-        return found.seq, message.offset() or 0
+        self._next = at.seq if chunk == 0 else at.seq + 1  # within a message comes the next one
+        return self._next, message.offset() or 0
 
     def _first(self, place: Place) -> int:
         """Return the partition's first offset, as it was when it was asked for."""
@@ -227,6 +227,7 @@ class Cursor:
     def _assign(self, place: Place, offset: int) -> None:
         self._error = ""
         self._left.clear()
+        self._joiner.clear()
         self._place, self._next = place, 0
         self._open().assign([TopicPartition(*place, offset)])
 
@@ -235,10 +236,13 @@ class Cursor:
             self._consumer = Consumer(self._settings)
         return self._consumer
 
-    def _poll(self, deadline_s: float) -> Message | None:
-        """Return the next message; None at the end of what is committed, or when time is over."""
+    def _poll(self) -> Message | None:
+        """Return the next record; None at the end of what is committed, or if none came in time."""
+        deadline_s = time.monotonic() + READ_TIMEOUT_S
+        self._is_late = False
         while not self._left:
             if time.monotonic() > deadline_s:
+                self._is_late = True
                 return None
             first = self._open().poll(POLL_S)
             if first is not None:
@@ -253,12 +257,30 @@ class Cursor:
             return None
         raise KafkaException(error)
 
-    def _paged(self, record: Message) -> Paged:
-        header = dict(record.headers() or [])[descriptor.HEADER]
+    def _read_one(self) -> Paged | None:
+        """Return the next message, joined if it is several records; else as _poll."""
+        while True:
+            record = self._poll()
+            if record is None:
+                return None
+            headers = dict(record.headers() or [])
+            body = self._joiner.take(headers.get(chunks.HEADER), record.value() or b"")
+            if body is None:
+                continue
+            message, at, (_, count) = self._opened(record, body)
+            if count == 1:
+                self._points[self._place].add(at.seq, record.offset() or 0)
+            return paged(message, at)
+
+    def _opened(
+        self, record: Message, body: bytes
+    ) -> tuple[Content, descriptor.Position, tuple[int, int]]:
+        """Read a record's headers: the message, where it was put, which chunk of it this is."""
+        headers = dict(record.headers() or [])
+        header = headers[descriptor.HEADER]
         assert isinstance(header, bytes), "a mover wrote it"
-        message, at = self._reader.read(header, record.value() or b"")
-        self._points[self._place].add(at.seq, record.offset() or 0)
-        return paged(message, at)
+        message, at = self._reader.read(header, body)
+        return message, at, chunks.place_of(headers.get(chunks.HEADER))
 
     def _unread(self, place: Place, seq: int, why: str) -> PagesUnavailableError:
         topic, lane = place

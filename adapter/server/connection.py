@@ -17,6 +17,7 @@ import structlog
 
 from adapter.core.reasons import Reason
 from adapter.core.results import Refused
+from adapter.server.crowd import Crowd
 from adapter.wire import frames
 from adapter.wire.session import Incoming, ServerSession, State
 
@@ -30,6 +31,8 @@ HELLO_S = 10.0
 """A client says hello when it connects; what does not is no client, or a very sick one."""
 FRAME_S = 60.0
 """The longest frame comes in far less, over any network worth the name."""
+SILENT_S = 15.0
+"""Within a frame something always comes, and others may wait for its end."""
 UNREAD_S = 30.0
 """A client that takes nothing for so long holds messages of others in its units: it is cut off.
 The SDK itself gives a silent queue manager up after this time."""
@@ -38,10 +41,10 @@ log = structlog.get_logger("mqk.listener")
 
 
 class House(Protocol):
-    """What a connection belongs to. unfinished_bytes: of frames, over all connections."""
+    """What a connection belongs to. crowd: the unfinished frames of all connections."""
 
     queue_manager: str
-    unfinished_bytes: int
+    crowd: Crowd
 
     def admit(self, client: ClientConnection) -> Refused | None:
         """Say whether one more connection is welcome."""
@@ -63,10 +66,6 @@ class House(Protocol):
         """Have one operation executed, or answer it."""
         ...
 
-    def crowded(self) -> Refused | None:
-        """Say whether the unfinished frames of all connections together are too much."""
-        ...
-
 
 class ClientConnection(asyncio.Protocol):
     """One client."""
@@ -85,10 +84,11 @@ class ClientConnection(asyncio.Protocol):
         self._scheduled = False
         self._write_full = False
         self._paused = False
+        self._held_back = False
         self._unfinished_bytes = 0
         self._written_bytes = 0
         self._taken_bytes = 0
-        self._made_s = self._frame_s = self._taken_s = time.monotonic()
+        self._made_s = self._frame_s = self._came_s = self._taken_s = time.monotonic()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the socket."""
@@ -120,8 +120,6 @@ class ClientConnection(asyncio.Protocol):
         if received.seen:
             self._house.seen(self, received.seen)
         self._farewell = self._farewell or received.goodbye
-        if self._unfinished_bytes and self._farewell is None:
-            self._farewell = self._house.crowded()
         self._waiting.extend(received.operations)
         if not self._scheduled:
             self._execute()
@@ -157,8 +155,12 @@ class ClientConnection(asyncio.Protocol):
             return
         if self._session.state is State.NEW and now_s - self._made_s > HELLO_S:
             self.goodbye(_late("no hello came", HELLO_S))
+        elif self._held_back:
+            self._frame_s = self._came_s = now_s  # it is not the client that makes it wait
         elif self._unfinished_bytes and now_s - self._frame_s > FRAME_S:
             self.goodbye(_late("a frame was begun and not finished", FRAME_S))
+        elif self._unfinished_bytes and now_s - self._came_s > SILENT_S:
+            self.goodbye(_late("a frame was begun and nothing more of it came", SILENT_S))
         elif not self._takes(now_s):
             log.warning(
                 "client cut off: it does not read its replies",
@@ -166,6 +168,11 @@ class ClientConnection(asyncio.Protocol):
                 unread_bytes=self._transport.get_write_buffer_size(),
             )
             self.cut()
+
+    def hold_back(self, held: bool) -> None:
+        """Read nothing more of a long frame while there is no room for it, or go on."""
+        self._held_back = held
+        self._throttle()
 
     def pause_writing(self) -> None:
         """The client reads slowly: execute no more of its requests."""
@@ -212,7 +219,7 @@ class ClientConnection(asyncio.Protocol):
             self.write(frames.encode_replies(self._outbox))
 
     def _throttle(self) -> None:
-        pause = self._write_full or bool(self._waiting)
+        pause = self._write_full or self._held_back or bool(self._waiting)
         if pause == self._paused or self._transport is None or self._transport.is_closing():
             return
         self._paused = pause
@@ -231,10 +238,14 @@ class ClientConnection(asyncio.Protocol):
     def _count_unfinished(self, finished_one: bool) -> None:
         """Keep count of unfinished bytes, and since when the frame that they belong to waits."""
         now_bytes = self._session.unfinished_bytes
-        if now_bytes and (finished_one or not self._unfinished_bytes):
-            self._frame_s = time.monotonic()
-        self._house.unfinished_bytes += now_bytes - self._unfinished_bytes
+        if not now_bytes and not self._unfinished_bytes:
+            return
+        self._came_s = time.monotonic()
+        is_new = bool(now_bytes) and (finished_one or not self._unfinished_bytes)
+        if is_new:
+            self._frame_s = self._came_s
         self._unfinished_bytes = now_bytes
+        self._house.crowd.has_come(self, now_bytes, new=is_new)
 
     def _takes(self, now_s: float) -> bool:
         """Whether the client has read anything lately, if there is anything to read."""

@@ -22,6 +22,7 @@ from adapter.core.results import Done, Refused
 from adapter.owner.clock import Clock
 from adapter.owner.owner import Owner
 from adapter.server.connection import ClientConnection
+from adapter.server.crowd import Crowd
 from adapter.wire import frames
 from adapter.wire.session import Incoming
 
@@ -29,8 +30,6 @@ CONNECTIONS_MAX = 10_000
 """Each costs a few KB at rest; files_max() may allow less."""
 FILES_RESERVED = 128
 """Open files for the ledger's connections to brokers, for logs, and for saying goodbye."""
-UNFINISHED_BYTES_MAX = 256 * 1024 * 1024
-"""Of frames that have not come to their end, over all connections: sixteen of the longest."""
 LOOK_S = 5.0
 """How often clients are looked at that have left something half done."""
 
@@ -79,7 +78,7 @@ class Listener:
         self._look: asyncio.TimerHandle | None = None
         self._server: asyncio.Server | None = None
         self._extra_figures: Callable[[], dict[str, object]] = dict
-        self.unfinished_bytes = 0
+        self.crowd = Crowd()
         self.drop_next = False
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
@@ -201,13 +200,6 @@ class Listener:
                     command,
                 )
             )
-
-    def crowded(self) -> Refused | None:
-        """Say whether the unfinished frames of all connections together are too much."""
-        if self.unfinished_bytes <= UNFINISHED_BYTES_MAX:
-            return None
-        text = f"{UNFINISHED_BYTES_MAX} bytes of unfinished frames have come; try again in a while"
-        return Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
 
     def figures(self) -> dict[str, object]:
         """Return what `mqk qmgr status` shows."""

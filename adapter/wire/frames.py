@@ -23,8 +23,8 @@ PROTOCOL_VERSION = 1
 OLDEST_VERSION = 1
 """The oldest version that is still spoken. Hello, Welcome and Goodbye only ever gain fields at
 their end, so that two ends of any versions can tell each other that they have none in common."""
-FRAME_BYTES_MAX = 16 * 1024 * 1024
-"""Twice what is needed: a unit has at most 7 MiB, and a reply carries at most 8 MiB of messages."""
+FRAME_BYTES_MAX = 104 * 1024 * 1024
+"""The longest message, 100 MiB, and what is around it. Memory is taken as the bytes come."""
 OPERATIONS_MAX = 10_000
 SEEN_MAX = 10_000
 """Ten times what a client may leave unanswered."""
@@ -144,6 +144,10 @@ class _EncodedReplies(Struct, array_like=True, tag=4):
     answers: list[Raw]
 
 
+Payload = bytes | memoryview
+"""Of a frame. A long one is shown where it came in, and not copied."""
+COPIED_BYTES = 64 * 1024
+"""Of a longer payload, what is decoded keeps the memory that it came in."""
 ServerCommand = Stop | AskServer
 ClientFrame = Hello | Requests
 ServerFrame = Welcome | AnyReplies | Goodbye
@@ -211,12 +215,12 @@ def raw(command: Command | ServerCommand) -> Raw:
     return Raw(_encoder.encode(command))
 
 
-def decode_client_frame(payload: bytes) -> ClientFrame:
+def decode_client_frame(payload: Payload) -> ClientFrame:
     """Read what a client sent; ProtocolError if it is no frame."""
     return _decoded(_client_frames, payload)
 
 
-def decode_server_frame(payload: bytes) -> ServerFrame:
+def decode_server_frame(payload: Payload) -> ServerFrame:
     """Read what a server sent; ProtocolError if it is no frame."""
     return _decoded(_server_frames, payload)
 
@@ -229,7 +233,7 @@ def decode_command(command: Raw) -> Command | ServerCommand:
     return _decoded(_commands, command)
 
 
-def _decoded(decoder: Decoder[Frame], payload: bytes | Raw) -> Frame:
+def _decoded(decoder: Decoder[Frame], payload: Payload | Raw) -> Frame:
     try:
         return decoder.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -249,31 +253,34 @@ class FrameBuffer:
         """Forget an unfinished frame."""
         self._pending = bytearray()
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> list[Payload]:
         """Take what arrived; return the payloads that are now complete."""
         return list(self.cut(data))
 
-    def cut(self, data: bytes) -> Iterator[bytes]:
+    def cut(self, data: bytes) -> Iterator[Payload]:
         """Take what arrived; give the payloads that are now complete, also those before an error.
 
         To be iterated to its end, once.
         """
+        whole: bytes | bytearray = data
         if self._pending:
             self._pending += data
             if len(self._pending) < LENGTH_BYTES + _length(self._pending):
                 return
-            data, self._pending = bytes(self._pending), bytearray()
+            whole, self._pending = self._pending, bytearray()
         at = 0
-        while len(data) - at >= LENGTH_BYTES:
-            end = at + LENGTH_BYTES + _length(data[at : at + LENGTH_BYTES])
-            if end > len(data):
-                break
-            yield data[at + LENGTH_BYTES : end]
-            at = end
-        self._pending += data[at:]
+        with memoryview(whole) as view:
+            while len(view) - at >= LENGTH_BYTES:
+                end = at + LENGTH_BYTES + _length(view[at : at + LENGTH_BYTES])
+                if end > len(view):
+                    break
+                payload = view[at + LENGTH_BYTES : end]
+                yield payload if len(payload) > COPIED_BYTES else bytes(payload)
+                at = end
+            self._pending += view[at:]
 
 
-def _length(data: bytes | bytearray) -> int:
+def _length(data: Payload | bytearray) -> int:
     if len(data) < LENGTH_BYTES:
         return 0
     length = int.from_bytes(data[:LENGTH_BYTES], "big")

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import pytest
 
-from adapter.ledger.envelope import ENTRY, OWNER_BYTES, OWNER_CHANGED, encode
+from adapter.ledger.envelope import ENTRY, OWNER_BYTES, OWNER_CHANGED, encode, encode_entry
 from adapter.ledger.port import (
     PAYLOAD_BYTES_MAX,
     Deposed,
@@ -262,7 +262,7 @@ class LedgerContract:
         ledger = place.ledger()
         heard = Heard(ledger)
         take(ledger)
-        place.write(b"\x02" + encode(ENTRY, new_owner(), 7, b"from the future")[1:])
+        place.write(b"\x03" + encode(ENTRY, new_owner(), 7, b"from the future")[1:])
         ledger.append(b"one")
         assert "newer mqk" in heard.wait_doubt()
         assert heard.durable == []
@@ -293,13 +293,35 @@ class LedgerContract:
         write_durably(ledger, heard, [b"", b"x", b""])
         assert payloads_of(read_exactly(place.reader(), 3)) == [b"", b"x", b""]
 
-    def test_a_payload_of_seven_mebibytes(self, place: Place, ledger: Ledger) -> None:
+    def test_a_payload_of_several_records(self, place: Place, ledger: Ledger) -> None:
         heard = Heard(ledger)
         take(ledger)
-        payloads = [os.urandom(7 * 1024 * 1024), b"small", bytes(PAYLOAD_BYTES_MAX)]
+        payloads = [os.urandom(7 * 1024 * 1024), b"small", os.urandom(20 * 1024 * 1024 + 1), b""]
         write_durably(ledger, heard, payloads)
-        assert payloads_of(read_exactly(place.reader(), 3)) == payloads
+        assert payloads_of(read_exactly(place.reader(), 4)) == payloads
         assert payloads_of(take(place.ledger())[1]) == payloads
+
+    def test_a_reader_goes_on_behind_an_entry_of_several_records(
+        self, place: Place, ledger: Ledger
+    ) -> None:
+        heard = Heard(ledger)
+        take(ledger)
+        payloads = [os.urandom(5 * 1024 * 1024), os.urandom(3 * 1024 * 1024), b"last"]
+        write_durably(ledger, heard, payloads)
+        first, *rest = read_exactly(place.reader(), 3)
+        reader = place.reader(Position(first.offset, first.owner, first.n))
+        assert read_exactly(reader, 2) == rest
+        assert ledger.durable() == Position(rest[-1].offset, rest[-1].owner, rest[-1].n)
+
+    def test_what_an_owner_did_not_finish_never_counts(self, place: Place, ledger: Ledger) -> None:
+        owner = new_owner()
+        ledger.take_over(owner, "a test", lambda _entry: None)
+        place.write(next(encode_entry(owner, 1, b"unfinished", part_bytes=4)))
+        successor = place.ledger()
+        heard = Heard(successor)
+        assert take(successor)[1] == []
+        write_durably(successor, heard, [b"of the successor"])
+        assert payloads_of(read_exactly(place.reader(), 1)) == [b"of the successor"]
 
     def test_a_payload_that_is_too_large_is_refused_and_nothing_else_changes(
         self, place: Place, ledger: Ledger

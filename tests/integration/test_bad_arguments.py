@@ -134,9 +134,9 @@ def test_puts(asker: Asker) -> None:
 
 
 def test_a_unit_that_is_too_large(asker: Asker) -> None:
-    large = Message(body=bytes(2 * 1024 * 1024))
-    refused = asker.refused(c.Put(1, [large] * 4, asker.unit), durable=False)
-    assert (refused.reason, refused.detail) == (Reason.UNIT_TOO_LARGE, "7340032 bytes at most")
+    large, rest = Message(body=bytes(4 * 1024 * 1024)), Message(body=bytes(1024 * 1024))
+    refused = asker.refused(c.Put(1, [large] * 25 + [rest], asker.unit), durable=False)
+    assert (refused.reason, refused.detail) == (Reason.UNIT_TOO_LARGE, "105906176 bytes at most")
 
 
 def test_gets(asker: Asker) -> None:

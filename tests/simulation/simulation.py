@@ -14,14 +14,14 @@ import contextlib
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator
 from unittest import mock
 
 from adapter.core import commands as c
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import Delivered
 from adapter.core.results import Messages, Refused, Result, Resumed
-from adapter.format import descriptor, names
+from adapter.format import chunks, names
+from adapter.ledger import envelope
 from adapter.ledger.memory import FAULTS as APPEND_FAULTS
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader
 from adapter.ledger.port import Entry, LedgerReader, Position
@@ -33,7 +33,8 @@ from adapter.owner import keeping, snapshots
 from adapter.owner.storage import Storage
 from adapter.topics import TopicSettings
 from tests.simulation import transactions as t
-from tests.simulation.auditor import Auditor, Copied
+from tests.simulation.auditor import Auditor
+from tests.simulation.copies import Copies
 from tests.simulation.faults import COMMIT_FAULTS, NO_ROOM, REFUSED, RIVAL, TOPIC_FAULTS
 from tests.simulation.programs import (
     HANDLES,
@@ -57,7 +58,6 @@ from tests.simulation.storage import (
     Owner,
     Pages,
     Snapshots,
-    copied,
 )
 from tests.simulation.world import Listing, Op
 from tests.support.core import START_MS, Client
@@ -67,6 +67,9 @@ TOPICS = names.queue_topic(NAME, "")
 IDLE_READS_MAX = 20_000
 STEPS_MAX = 20_000
 """Ten times what a run takes: a mover that only fails is found out."""
+LONG_ENTRY_BYTES = 250
+LONG_BODY_BYTES = 3
+"""Where they are long, nearly every entry and body is several records."""
 WINDOWS = (1, 3, 8, 30)
 """Messages of each lane in memory."""
 KEPT_BYTES = 1_500
@@ -114,6 +117,8 @@ class Simulation(Steps):
         self.rng = random.Random(seed)
         self.met: Counter[str] = Counter()
         self._faults = Faults(self.rng, self.met)
+        self._is_long = seed % 4 in (1, 2)
+        """Whether bodies and entries are longer than one record."""
         self.left = 0
         self.calm = False
         self.auditor = Auditor()
@@ -140,9 +145,8 @@ class Simulation(Steps):
         self._broken: BaseException | None = None
         self._patience = self.rng.choice(PATIENCES)
         self._rates = self.rng.choice([(0.004, 0.007), (0.001, 0.013), (0.008, 0.003)])
-        self._seen: dict[tuple[str, int], int] = {}
+        self._copies = Copies(TOPICS)
         self._gone: set[tuple[str, int]] = set()
-        self._descriptors = descriptor.Reader()
         self._owner_ids = itertools.count(1)
         self._settings = MoverSettings(
             queue_manager=NAME,
@@ -169,7 +173,13 @@ class Simulation(Steps):
         )
         most = 1_000 if self._loses_topics else self.rng.choice(WINDOWS)
         kept_bytes = KEPT_BYTES if self._seed % 2 else Limits().kept_bytes
-        return Owner(Limits(window_messages=most, kept_bytes=kept_bytes), log, storage)
+        limits = Limits(window_messages=most, kept_bytes=kept_bytes)
+        part_bytes = LONG_ENTRY_BYTES if self._is_long else envelope.PART_BYTES
+        return Owner(limits, log, storage, part_bytes)
+
+    @property
+    def _chunk_bytes(self) -> int:
+        return LONG_BODY_BYTES if self._is_long else chunks.CHUNK_BYTES
 
     @property
     def now_ms(self) -> int:
@@ -218,7 +228,7 @@ class Simulation(Steps):
         def reader(position: Position | None) -> LedgerReader:
             return Reader(self, mover, position)
 
-        mover = Mover(self._settings, Stream(self._settings), reader)
+        mover = Mover(self._settings, Stream(self._settings, self._chunk_bytes), reader)
         try:
             mover.run()
         except t.Killed:
@@ -573,26 +583,14 @@ class Simulation(Steps):
         _, queue, incarnation = names.parse_queue_topic(topic)
         self.auditor.gone(queue, incarnation)
         self._gone.add((queue, incarnation))
-        for key in [key for key in self._seen if key[0] == topic]:
-            del self._seen[key]
+        self._copies.forget(topic)
 
     # -- what readers of the topics see
 
     def _look_at_topics(self) -> None:
-        self.auditor.copied(self._new_copies())
+        self.auditor.copied(self._copies.new(self.kafka))
         if self.kafka.is_settled() and not self._spoilt:
             self.auditor.units_are_whole()
-
-    def _new_copies(self) -> Iterator[Copied]:
-        for topic, partitions in self.kafka.topics.items():
-            if not topic.startswith(TOPICS):
-                continue
-            _, queue, incarnation = names.parse_queue_topic(topic)
-            for lane, partition in enumerate(partitions):
-                start = self._seen.get((topic, lane), 0)
-                for _, record in partition.committed(start):
-                    yield copied((queue, incarnation, lane), record, self._descriptors)
-                self._seen[topic, lane] = partition.stable
 
 
 def topic_of(queue: str, incarnation: int) -> str:

@@ -18,7 +18,7 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager
 from adapter.core.records import MessageRestored
 from adapter.core.rules.pages import Paged
-from adapter.format import descriptor, entries, names
+from adapter.format import chunks, descriptor, entries, names
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
@@ -31,8 +31,7 @@ from adapter.owner.replay import Replayed
 from adapter.owner.storage import Page, PagesUnavailableError, Storage, paged
 from adapter.server.server import STREAM, NoMovers
 from tests.simulation import transactions as t
-from tests.simulation.auditor import Copied
-from tests.simulation.world import LaneKey
+from tests.simulation.copies import joined
 from tests.support.by_hand import ByHand
 
 PAGE_LATE = "page late"
@@ -116,6 +115,7 @@ class Pages:
         self._kafka = kafka
         self._rng = rng
         self._found: dict[t.Partition, tuple[int, list[t.Record]]] = {}
+        self._joiners: dict[t.Partition, chunks.Joiner] = {}
         self._descriptors = descriptor.Reader()
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
@@ -137,7 +137,8 @@ class Pages:
         start, records = self._found.get(partition, (0, []))
         end = partition.stable
         if end > start:
-            records += [record for _, record in partition.committed(start)]
+            joiner = self._joiners.setdefault(partition, chunks.Joiner())
+            records += joined(joiner, (record for _, record in partition.committed(start)))
             self._found[partition] = end, records
         return records
 
@@ -236,11 +237,11 @@ class Owner(ByHand):
     loop: Watched
     keeping: Housekeeping
 
-    def __init__(self, limits: Limits, log: MemoryLog, storage: Storage) -> None:
+    def __init__(self, limits: Limits, log: MemoryLog, storage: Storage, part_bytes: int) -> None:
         self.steps: list[dispatch.Executed] = []
         self.wanted: dict[tuple[str, int, str], Wanted] = {}
         self.kept = storage
-        super().__init__(limits, log, storage)
+        super().__init__(limits, log, storage, part_bytes)
 
     def take_over(self, old: QueueManager | None = None) -> None:
         """See ByHand. What the housekeeping of a process that lives on had begun, it ends."""
@@ -277,19 +278,3 @@ class Owner(ByHand):
         """Keep the wish; one of the same lane is not read twice at a time, as in Paging."""
         key = (needed.queue, needed.lane, needed.field)
         self.wanted.setdefault(key, Wanted(needed, incarnation, count))
-
-
-def copied(lane: LaneKey, record: t.Record, reader: descriptor.Reader) -> Copied:
-    """Read a copy, as a reader of the topic does."""
-    header = dict(record.headers)[descriptor.HEADER]
-    message, at = reader.read(header, record.value or b"")
-    return Copied(
-        lane,
-        message.body.decode(),
-        at.seq,
-        at.unit.hex(),
-        at.unit_index,
-        at.unit_size,
-        at.queue_unit_index,
-        at.queue_unit_size,
-    )

@@ -15,6 +15,7 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager, Reply
 from adapter.core.records import Record
 from adapter.core.results import Refused
+from adapter.ledger.envelope import PART_BYTES
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerUnavailable
 from adapter.owner.loop import OwnerLoop
@@ -44,7 +45,10 @@ class ByHand(Core):
         limits: Limits | None = None,
         log: MemoryLog | None = None,
         storage: Storage | None = None,
+        part_bytes: int = PART_BYTES,
     ) -> None:
+        """part_bytes: entries of more are several records."""
+        self._part_bytes = part_bytes
         self.log = log or MemoryLog(clock_ms=lambda: self.now_ms)
         self.storage = storage
         self.clock = ClockOf(self)
@@ -65,7 +69,7 @@ class ByHand(Core):
     def take_over(self, old: QueueManager | None = None) -> None:
         """Become the owner, and go on from what the ledger says. old: a core that lives on."""
         owner_id = next(self._owner_ids).to_bytes(4, "big") * 4
-        self.ledger = MemoryLedger(self.log, pumped=True)
+        self.ledger = MemoryLedger(self.log, pumped=True, part_bytes=self._part_bytes)
         self.ledger.on_durable = self._durable
         self.ledger.on_doubt = self._doubt
         replayed = take_over("QM1", owner_id, "by hand", self.ledger, self._limits, self.storage)

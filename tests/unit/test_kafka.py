@@ -85,3 +85,26 @@ def test_what_is_no_record_is_refused() -> None:
     nothing: Any = None
     with pytest.raises(InvalidType, match="takes a record of confluent_kafka, not None"):
         kafka.decode(nothing)
+
+
+def chunk_of(place: bytes, value: bytes) -> confluent_kafka.Message:
+    headers: list[Any] = [("mqmd", described()), ("mqck", place)]
+    return confluent_kafka.Message(
+        topic="mq.QM1.q.ORDERS", partition=7, offset=40, value=value, headers=headers
+    )
+
+
+def test_a_message_of_several_records() -> None:
+    first, last = (chunk_of(bytes((0, 0, 0, at, 0, 0, 0, 2)), b"%d" % at) for at in (0, 1))
+    decoder = kafka.Decoder()
+    assert decoder.decode(last) is None, "who begins within a message does not get it"
+    assert decoder.decode(first) is None
+    message = decoder.decode(last)
+    assert message is not None
+    assert (message.body, message.place) == (b"01", (7, 33, 0))
+    assert decoder.decode(record_of(described())) is not None
+    with pytest.raises(InvalidValue, match="is chunk 2 of 2 of a message: use a Decoder"):
+        kafka.decode(last)
+    for reader in (kafka.decode, kafka.Decoder().decode):
+        with pytest.raises(InvalidValue, match="cannot be read: header mqck"):
+            reader(chunk_of(b"1/2", b""))

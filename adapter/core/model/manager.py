@@ -28,8 +28,11 @@ class Limits(Struct, frozen=True, kw_only=True):
 
     unit_messages: int = 10_000
     """max_uncommitted_messages: a unit is one entry of the ledger and one of its replays."""
-    unit_bytes: int = 7 * 1024 * 1024
-    """A unit is one Kafka record of the ledger, which takes 8 MiB."""
+    unit_bytes: int = 101 * 1024 * 1024
+    """What one unit puts: the longest message that there is, with its properties. A unit is one
+    entry of the ledger, and what comes behind it waits until it is written."""
+    held_bytes: int = 512 * 1024 * 1024
+    """Bodies in memory that all units together may hold, put and got."""
     handles_per_connection: int = 256
     """MQ's default MAXHANDS."""
     units_per_connection: int = 256
@@ -102,6 +105,8 @@ class QueueManager:
         self.tally = Tally()
         self.parked: dict[str, ParkedQueue] = {}
         """The queues whose topics cannot be written, as the movers told last."""
+        self.held_bytes = 0
+        """Of the bodies that units hold, put and got."""
         self.sessions_due_ms = 0
         self.entry_n = -1
         """The entry that is being collected: what records applied now will be durable with."""

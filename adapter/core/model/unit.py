@@ -11,8 +11,9 @@ from adapter.core.model.queue import Queue
 
 
 class Unit:
-    """What one client has put and got since the unit's first verb. weight bounds its bytes.
+    """What one client has put and got since the unit's first verb.
 
+    weight: bounds the bytes of its puts in an entry. held_bytes: of bodies, put and got.
     holds_returned: among what it got is a message that came back before. counted: places of what
     it got whose delivery was counted in advance, by queue. since_ms: when it was begun.
     """
@@ -21,6 +22,7 @@ class Unit:
         "connection",
         "counted",
         "gets",
+        "held_bytes",
         "holds_returned",
         "ident",
         "puts",
@@ -35,6 +37,7 @@ class Unit:
         self.puts: list[tuple[Queue, Message]] = []
         self.gets: list[tuple[Queue, Stored]] = []
         self.weight = 0
+        self.held_bytes = 0
         self.holds_returned = False
         self.counted: set[tuple[str, Place]] = set()
 
@@ -45,10 +48,12 @@ class Unit:
         """Keep a put until the unit ends."""
         self.puts.append((queue, message))
         self.weight += weight
+        self.held_bytes += len(message.body)
         queue.hold_put(message)
 
     def lock(self, queue: Queue, stored: Stored) -> None:
         """Lock a message until the unit ends."""
         self.gets.append((queue, stored))
+        self.held_bytes += len(stored.message.body)
         self.holds_returned = self.holds_returned or stored.backout_count > 0
         queue.lock(stored)

@@ -99,6 +99,7 @@ def give(
         return Decision(records + commit_records(ident, [], pairs, "get", outcome))
     for stored in found:
         unit.lock(queue, stored)
+        qm.held_bytes += len(stored.message.body)
     counted = delivery_records(unit, queue, found)
     after = qm.entry_n if counted else max(stored.entry_n for stored in found)
     result = Messages([delivered(stored) for stored in found])

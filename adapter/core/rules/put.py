@@ -127,6 +127,7 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: Queue)
     for message, size in zip(command.messages, weights, strict=True):
         resolve(qm, queue, message, request.now_ms)
         unit.hold_put(queue, message, size)
+        qm.held_bytes += len(message.body)
     ids = [message.message_id for message in command.messages]
     return Decision([], PutDone(ids, request.now_ms))
 

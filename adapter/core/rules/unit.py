@@ -59,12 +59,20 @@ def unit_of(qm: QueueManager, request: Request, ident: bytes) -> Unit:
 def unit_with_room(
     qm: QueueManager, request: Request, ident: bytes, messages: int, weight: int
 ) -> Unit:
-    """Return the unit if it can take so much more, or refuse."""
+    """Return the unit if it can take so much more, or refuse.
+
+    What a get will hold is not known before: it passes the bound on what all units hold by one
+    answer at most.
+    """
     unit = unit_of(qm, request, ident)
     if len(unit) + messages > qm.limits.unit_messages:
         raise Refusal(Reason.UNIT_TOO_LARGE, detail=f"{qm.limits.unit_messages} messages at most")
     if unit.weight + weight > qm.limits.unit_bytes:
         raise Refusal(Reason.UNIT_TOO_LARGE, detail=f"{qm.limits.unit_bytes} bytes at most")
+    if qm.held_bytes + weight > qm.limits.held_bytes:
+        most = qm.limits.held_bytes
+        text = f"the units of all programs hold {qm.held_bytes} bytes in memory, of {most}"
+        raise Refusal(Reason.LIMIT_REACHED, detail=text)
     return unit
 
 
@@ -315,6 +323,7 @@ def _threshold_events(unit: Unit, now_ms: int) -> list[Record]:
 def _end(qm: QueueManager, unit: Unit) -> None:
     """Forget a unit and the puts it held; its gets stay locked until a record takes them."""
     del qm.connections[unit.connection].units[unit.ident]
+    qm.held_bytes -= unit.held_bytes
     for queue, message in unit.puts:
         queue.drop_put(message)
 

@@ -67,7 +67,7 @@ CALLS: list[tuple[str, Call, type[adapter.Error], str]] = [
     ("body list", lambda qm, q: q.put([b"x"]), e.InvalidType, "not list"),
     ("body no text", lambda qm, q: q.put("\ud800"), e.InvalidOption, "no Unicode"),
     ("body long", lambda qm, q: q.put(bytes(4 * 1024 * 1024 + 1)), e.MessageTooLong, "queue Q"),
-    ("body very long", lambda qm, q: q.put(bytes(17_000_000)), e.MessageTooLong, "16777216"),
+    ("body very long", lambda qm, q: q.put(bytes(110_000_000)), e.MessageTooLong, "109051904"),
     ("message", lambda qm, q: adapter.Message(WRONG), e.InvalidType, "not object"),
     ("message priority", lambda qm, q: q.put(adapter.Message(b"", priority=11)),
      e.InvalidPriority, "not 11"),

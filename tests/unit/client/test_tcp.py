@@ -10,6 +10,7 @@ import pytest
 from adapter.client import tcp
 from adapter.client.tcp import Address, Link, LinkLost, open_socket, parse_addresses
 from adapter.errors import Error, InvalidType, InvalidValue
+from adapter.wire.frames import Payload
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ def test_while_the_other_end_takes_nothing_it_is_read_from(
             drained += len(other.recv(1 << 20))
 
     heard = threading.Event()
-    payloads: list[bytes] = []
+    payloads: list[Payload] = []
 
     def hear(_: Link) -> None:
         payloads.extend(link.receive() or [])

@@ -290,7 +290,7 @@ def test_a_failure_behind_a_gap_leaves_the_gap_unread(
 def test_a_producer_that_is_full_refuses_and_nothing_is_lost(stage: Stage) -> None:
     stage.append(1)
     stage.producer.refuse = BufferError("full")
-    with pytest.raises(LedgerFull, match="1 entries wait"):
+    with pytest.raises(LedgerFull, match="1 records wait"):
         stage.append(1)
     stage.producer.refuse = None
     assert stage.writer.append(b"x") == 2

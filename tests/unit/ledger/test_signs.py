@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, VERSION, encode
+from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, PARTS_VERSION, encode
 from adapter.ledger.port import LedgerMismatch, Sign
 from adapter.ledger.signs import Seen, announcement, last_sign, probe
 from adapter.ledger.validity import Validity, Verdict
@@ -51,7 +51,7 @@ def test_a_probe_is_void_for_every_reader() -> None:
 
 
 def test_what_a_later_version_wrote_is_told() -> None:
-    newer = bytes((VERSION + 1,)) + entry(A, 1)[1:]
+    newer = bytes((PARTS_VERSION + 1,)) + entry(A, 1)[1:]
     with pytest.raises(LedgerMismatch, match=r"t at offset 1: .* use the newer mqk that wrote it"):
         last_sign("t", seen(change(A), newer))
 

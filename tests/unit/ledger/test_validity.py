@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, Envelope, NewerVersion, encode
-from adapter.ledger.validity import Validity, Verdict
+from adapter.ledger.envelope import (
+    ENTRY,
+    OWNER_CHANGED,
+    Envelope,
+    NewerVersion,
+    encode,
+    encode_entry,
+)
+from adapter.ledger.validity import Assembly, Validity, Verdict
 
 A, B, C = (bytes([letter]) * 16 for letter in b"ABC")
 
@@ -18,6 +25,18 @@ records = st.builds(
     st.integers(0, 5),
     st.just(b""),
 )
+parts = st.integers(1, 3).flatmap(
+    lambda count: st.builds(
+        Envelope,
+        st.just(ENTRY),
+        st.sampled_from([A, A, B]),
+        st.integers(1, 3),
+        st.just(b""),
+        st.integers(0, count - 1),
+        st.just(count),
+    )
+)
+any_records = st.one_of(records, parts)
 
 
 def orderly(owners: list[int]) -> list[Envelope]:
@@ -26,7 +45,8 @@ def orderly(owners: list[int]) -> list[Envelope]:
     for index, count in enumerate(owners):
         owner = bytes([index]) * 16
         log.append(Envelope(OWNER_CHANGED, owner, 0, b""))
-        log += [Envelope(ENTRY, owner, n, b"") for n in range(1, count + 1)]
+        for n in range(1, count + 1):
+            log += [Envelope(ENTRY, owner, n, b"", part, n) for part in range(n)]
     return log
 
 
@@ -41,15 +61,17 @@ def verdict_by_the_book(log: list[Envelope], index: int) -> Verdict:
         return Verdict.DUPLICATE if record.owner == owner else Verdict.OWNER_CHANGED
     if record.owner != owner:
         return Verdict.VOID
-    own = [one.n for one in log[changes[-1] : index] if (one.kind, one.owner) == (ENTRY, owner)]
-    reached = 0
-    for n in own:
-        if n > reached + 1:
-            return Verdict.DUPLICATE if record.n <= reached else Verdict.VOID
-        reached = max(reached, n)
-    if record.n <= reached:
-        return Verdict.DUPLICATE
-    return Verdict.VALID if record.n == reached + 1 else Verdict.VOID
+    expected = (1, 0)
+    for one in log[changes[-1] : index]:
+        if (one.kind, one.owner) != (ENTRY, owner):
+            continue
+        if (one.n, one.part) > expected:
+            return Verdict.DUPLICATE if (record.n, record.part) < expected else Verdict.VOID
+        if (one.n, one.part) == expected:
+            expected = (one.n + 1, 0) if one.part + 1 == one.parts else (one.n, one.part + 1)
+    if (record.n, record.part) != expected:
+        return Verdict.DUPLICATE if (record.n, record.part) < expected else Verdict.VOID
+    return Verdict.VALID if record.part + 1 == record.parts else Verdict.PART
 
 
 def changes_by_the_book(log: list[Envelope], index: int) -> list[int]:
@@ -62,7 +84,7 @@ def changes_by_the_book(log: list[Envelope], index: int) -> list[int]:
     return found
 
 
-@given(st.lists(records, max_size=30))
+@given(st.lists(any_records, max_size=30))
 def test_the_rule_as_worded(log: list[Envelope]) -> None:
     validity = Validity()
     verdicts = [validity.judge(record) for record in log]
@@ -83,10 +105,10 @@ def test_a_disturbed_log(owners: list[int], random: Random) -> None:
 def test_an_orderly_log_is_valid_throughout(owners: list[int]) -> None:
     validity = Validity()
     verdicts = {validity.judge(record) for record in orderly(owners)}
-    assert verdicts <= {Verdict.VALID, Verdict.OWNER_CHANGED}
+    assert verdicts <= {Verdict.VALID, Verdict.OWNER_CHANGED, Verdict.PART}
 
 
-@given(st.lists(records, max_size=20), st.lists(records, max_size=20))
+@given(st.lists(any_records, max_size=20), st.lists(any_records, max_size=20))
 def test_resuming_after_a_valid_record_changes_nothing(
     before: list[Envelope], after: list[Envelope]
 ) -> None:
@@ -125,4 +147,42 @@ def test_bytes_that_are_no_record_change_nothing() -> None:
 
 def test_a_newer_versions_record_is_not_judged() -> None:
     with pytest.raises(NewerVersion):
-        Validity().judge_value(b"\x02" + encode(ENTRY, A, 2, b"")[1:])
+        Validity().judge_value(b"\x03" + encode(ENTRY, A, 2, b"")[1:])
+
+
+def test_a_long_entry_is_put_together_once_it_is_whole() -> None:
+    validity, assembly = Validity(), Assembly()
+
+    def take(value: bytes) -> bytes | None:
+        return assembly.take(*validity.judge_value(value))
+
+    assert take(encode(OWNER_CHANGED, A, 0, b"")) is None
+    first, second, third = encode_entry(A, 1, b"abcde", part_bytes=2)
+    assert [take(first), take(first), take(second), take(first), take(third)] == [
+        None,
+        None,
+        None,
+        None,
+        b"abcde",
+    ]
+    assert take(encode(ENTRY, A, 2, b"short")) == b"short"
+
+
+def test_a_long_entry_that_its_owner_did_not_finish_never_counts() -> None:
+    validity, assembly = Validity(), Assembly()
+    log = [
+        encode(OWNER_CHANGED, A, 0, b""),
+        *[*encode_entry(A, 1, b"abcde", part_bytes=2)][:2],
+        encode(OWNER_CHANGED, B, 0, b""),
+        *[*encode_entry(A, 1, b"abcde", part_bytes=2)][2:],
+        *encode_entry(B, 1, b"xyz", part_bytes=2),
+    ]
+    payloads = [assembly.take(*validity.judge_value(value)) for value in log]
+    assert [payload for payload in payloads if payload is not None] == [b"xyz"]
+
+
+def test_an_entry_behind_an_unfinished_one_of_its_owner_is_void() -> None:
+    validity = Validity.at(A, 0)
+    log = [*[*encode_entry(A, 1, b"abcde", part_bytes=2)][:1], encode(ENTRY, A, 2, b"")]
+    assert [validity.judge_value(value)[0] for value in log] == [Verdict.PART, Verdict.VOID]
+    assert validity.judge_value(encode(ENTRY, A, 1, b""))[0] is Verdict.DUPLICATE

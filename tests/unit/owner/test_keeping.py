@@ -22,6 +22,7 @@ from adapter.owner.storage import Copied, Page, PagesUnavailableError, Storage
 from tests.simulation.storage import Owner
 from tests.support.core import Client
 
+PART_BYTES = 1_000_000
 NOBODY = b"n" * 16
 WAIT_S = 20.0
 
@@ -52,7 +53,7 @@ class Place:
 
     def owner(self) -> tuple[Owner, Client]:
         """An owner by hand, and a client with a queue, or two."""
-        owner = Owner(Limits(), self.log, self.storage)
+        owner = Owner(Limits(), self.log, self.storage, PART_BYTES)
         client = owner.connect()
         for handle, queue in enumerate(("A", "B"), 1):
             if queue not in owner.qm.queues:

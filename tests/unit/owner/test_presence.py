@@ -11,7 +11,7 @@ from adapter.core.dispatch import stopped
 from adapter.core.model.manager import QueueManager
 from adapter.format import entries
 from adapter.format.schemas import VERSION
-from adapter.ledger.envelope import OWNER_CHANGED, encode
+from adapter.ledger.envelope import OWNER_CHANGED, PARTS_VERSION, encode
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerMismatch
 from adapter.owner import presence
@@ -125,7 +125,7 @@ def test_a_later_release_is_not_taken_over_from() -> None:
         "this release reads version 1. Nothing was written; start that release, or a later one"
     )
     envelope = log.read(end - 1, end)[0].value
-    log.write(bytes((envelope[0] + 1,)) + envelope[1:])
+    log.write(bytes((PARTS_VERSION + 1,)) + envelope[1:])
     with pytest.raises(LedgerMismatch, match="use the newer mqk that wrote it"):
         check_free("QM1", MemoryLedger(log), HEARTBEAT_S)
     assert log.end == end + 1
@@ -138,12 +138,13 @@ def test_a_later_release_is_told_when_it_is_taken_over_by_force(part: str) -> No
         log = owned(OF_ANOTHER_MACHINE, entry, ManualClock())
         envelope = log.read(log.end - 1, log.end)[0].value
         at = 0 if part == "record" else len(envelope) - len(entry)
+        later = (PARTS_VERSION if part == "record" else VERSION) + 1
         log.recreate()
         log.write(encode(OWNER_CHANGED, OF_ANOTHER_MACHINE, 0, b""))
-        log.write(envelope[:at] + bytes((envelope[at] + 1,)) + envelope[at + 1 :])
+        log.write(envelope[:at] + bytes((later,)) + envelope[at + 1 :])
         bench = Bench(log)
         wanted = LedgerMismatch if part == "record" else LedgerUnreadableError
-        with pytest.raises(wanted, match=r"offset 1.* version 2"):
+        with pytest.raises(wanted, match=rf"offset 1.* version {later}"):
             await bench.owner.start()
         await bench.owner.stop()
 

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
+from msgspec import Raw
 
 from adapter.core import commands as c
 from adapter.core.reasons import Reason
 from adapter.core.results import Done, Messages, Refused
 from adapter.server import connection
 from adapter.server.connection import ClientConnection
+from adapter.server.crowd import LONG_BYTES, Crowd
 from adapter.wire import frames
 from adapter.wire.session import Incoming
 
@@ -70,9 +72,8 @@ class FakeHouse:
     queue_manager = "QM1"
 
     def __init__(self) -> None:
-        self.unfinished_bytes = 0
+        self.crowd = Crowd(bytes_max=3 * LONG_BYTES)
         self.refused: Refused | None = None
-        self.too_much: Refused | None = None
         self.executed: list[int] = []
         self.seen_numbers: list[int] = []
         self.is_gone = False
@@ -94,8 +95,14 @@ class FakeHouse:
     def operation(self, _client: ClientConnection, operation: Incoming) -> None:
         self.executed.append(operation.request)
 
-    def crowded(self) -> Refused | None:
-        return self.too_much
+
+class Waits:
+    """A connection that sends a long frame too."""
+
+    held = False
+
+    def hold_back(self, held: bool) -> None:
+        self.held = held
 
 
 class Stage:
@@ -228,10 +235,20 @@ def test_one_that_does_not_finish_a_frame(stage: Stage) -> None:
     stage.client.data_received(HELLO[:7])
     begun_s = stage.client._frame_s
     stage.client.data_received(HELLO[7:8])
+    stage.client._came_s = begun_s + connection.FRAME_S
     stage.client.look(begun_s + connection.FRAME_S)
     assert not stage.transport.closing
     stage.client.look(begun_s + connection.FRAME_S + 1)
     assert "a frame was begun and not finished within 60 s" in stage.goodbye().detail
+
+
+def test_one_that_falls_silent_within_a_frame(stage: Stage) -> None:
+    stage.greet()
+    stage.client.data_received(HELLO[:7])
+    stage.client.look(stage.client._came_s + connection.SILENT_S)
+    assert not stage.transport.closing
+    stage.client.look(stage.client._came_s + connection.SILENT_S + 1)
+    assert "nothing more of it came within 15 s" in stage.goodbye().detail
 
 
 def test_one_whose_frames_are_all_finished_in_time(stage: Stage) -> None:
@@ -246,25 +263,40 @@ def test_one_whose_frames_are_all_finished_in_time(stage: Stage) -> None:
     stage.client.data_received(frame[5:])
     stage.client.look(begun_s + 10 * connection.FRAME_S)
     assert not stage.transport.closing
-    assert stage.house.unfinished_bytes == 0
+    assert stage.house.crowd.bytes == 0
 
 
-def test_unfinished_bytes_are_counted_and_bounded(stage: Stage) -> None:
+def test_unfinished_bytes_are_counted(stage: Stage) -> None:
     stage.greet()
     stage.client.data_received(HELLO[:7])
-    assert stage.house.unfinished_bytes == 7
-    stage.house.too_much = Refused(Reason.LIMIT_REACHED, "QM1", "too much")
+    assert stage.house.crowd.bytes == 7
     stage.client.data_received(HELLO[7:8])
-    assert stage.goodbye() == stage.house.too_much
-    assert stage.house.unfinished_bytes == 0
+    assert stage.house.crowd.bytes == 8
+    stage.client.connection_lost(None)
+    assert stage.house.crowd.bytes == 0
+
+
+def test_a_long_frame_waits_while_others_come_and_its_time_does_not_pass(stage: Stage) -> None:
+    stage.greet()
+    other = Waits()
+    stage.house.crowd.has_come(other, 2 * LONG_BYTES, new=True)
+    long = frames.encode(frames.Requests([frames.Operation(1, 0, Raw(bytes(4 * LONG_BYTES)))]))
+    stage.client.data_received(long[: 2 * LONG_BYTES])
+    assert not stage.transport.reading
+    assert not other.held
+    stage.client.look(stage.client._frame_s + connection.FRAME_S + 1)
+    assert not stage.transport.closing
+    stage.house.crowd.has_come(other, 0, new=False)
+    assert stage.transport.reading
 
 
 def test_whole_frames_are_taken_however_crowded_it_is(stage: Stage) -> None:
     stage.greet()
-    stage.house.too_much = Refused(Reason.LIMIT_REACHED, "QM1", "too much")
+    for _ in range(2):
+        stage.house.crowd.has_come(Waits(), 3 * LONG_BYTES, new=True)
     stage.ask(1, 1)
     assert stage.house.executed == [1]
-    assert not stage.transport.closing
+    assert stage.transport.reading
 
 
 def test_one_that_reads_nothing_is_cut_off(stage: Stage) -> None:

@@ -58,7 +58,7 @@ def test_every_command_has_a_tag_of_its_own() -> None:
 def test_cuts_do_not_matter(cuts: list[int], copies: int) -> None:
     stream = frames.encode(REQUESTS) * copies
     buffer = frames.FrameBuffer()
-    payloads: list[bytes] = []
+    payloads: list[frames.Payload] = []
     for cut in cuts:
         payloads += buffer.feed(stream[:cut])
         stream = stream[cut:]

@@ -9,6 +9,7 @@ from adapter.core.reasons import Reason
 from adapter.core.results import Done, Messages, Refused
 from adapter.wire import frames
 
+MOST = frames.FRAME_BYTES_MAX
 Answers = deque[frames.Answer | frames.AnyAnswer]
 
 
@@ -37,9 +38,9 @@ def sent(answers: Answers) -> list[list[int]]:
         ([10, 10, 10], [[0, 1, 2]]),
         ([600_000, 600_000, 10], [[0, 1], [2]]),
         ([10, 8_000_000, 10], [[0, 1], [2]]),
-        ([1_000_000, 15_900_000, 10], [[0], [1], [2]]),
-        ([16_777_000], [[0]]),
-        ([20_000_000, 10], [[0, 1]]),
+        ([1_000_000, MOST - 900_000, 10], [[0], [1], [2]]),
+        ([MOST - 216], [[0]]),
+        ([MOST + 1, 10], [[0, 1]]),
     ],
 )
 def test_frames_of_bounded_size(sizes: list[int], numbers: list[list[int]]) -> None:
@@ -48,7 +49,7 @@ def test_frames_of_bounded_size(sizes: list[int], numbers: list[list[int]]) -> N
 
 @pytest.mark.parametrize("neighbours", [0, 1])
 def test_an_answer_that_no_frame_can_carry_becomes_a_refusal(neighbours: int) -> None:
-    answers: Answers = deque([of_size(7, 17_000_000)])
+    answers: Answers = deque([of_size(7, frames.FRAME_BYTES_MAX + 1)])
     answers.extend(frames.Answer(8, Done()) for _ in range(neighbours))
     (payload,) = frames.FrameBuffer().feed(frames.encode_replies(answers))
     frame = frames.decode_server_frame(payload)

@@ -1,0 +1,73 @@
+"""Chunks: a body that is too long for one record of a queue's topic is several of them in a row.
+
+Each carries the message's descriptor, and in the header `mqck` which chunk it is, from 0, and of
+how many: two 32-bit numbers, big-endian. They are written in one transaction, in order, and nothing
+else comes between them. This module knows no topics.
+"""
+
+from __future__ import annotations
+
+from struct import Struct as Layout
+from struct import error as LayoutError  # noqa: N812 -- of a class that is called error
+
+from adapter.format.schemas import UnreadableError
+
+HEADER = "mqck"
+CHUNK_BYTES = 4 * 1024 * 1024
+"""MQ's usual maximum length: what a queue takes unless told otherwise is always one record."""
+_PLACE = Layout(">II")
+
+
+def cut(body: bytes, chunk_bytes: int = CHUNK_BYTES) -> list[tuple[bytes, bytes]]:
+    """Return header and value of each record that a long body becomes; [] for one that is not."""
+    count = -(-len(body) // chunk_bytes)
+    if count <= 1:
+        return []
+    return [
+        (_PLACE.pack(index, count), body[index * chunk_bytes : (index + 1) * chunk_bytes])
+        for index in range(count)
+    ]
+
+
+def place_of(header: object) -> tuple[int, int]:
+    """Read which chunk a record is, and of how many; (0, 1) without the header."""
+    if header is None:
+        return 0, 1
+    try:
+        index, count = _PLACE.unpack(header)  # type: ignore[arg-type]  # whatever it is
+    except (LayoutError, TypeError) as error:
+        raise UnreadableError(f"header {HEADER}: {header!r} is no place among chunks") from error
+    if index >= count:
+        raise UnreadableError(f"header {HEADER}: chunk {index} of {count}")
+    return index, count
+
+
+class Joiner:
+    """Joins the chunks of one partition's records, given in order."""
+
+    __slots__ = ("_chunks",)
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+
+    def clear(self) -> None:
+        """Begin anew, somewhere else."""
+        self._chunks = []
+
+    def take(self, header: object, value: bytes) -> bytes | None:
+        """Take a record; the body that is complete with it, or None.
+
+        Who begins to read within a message does not get it. Raises UnreadableError.
+        """
+        index, count = place_of(header)
+        if index == 0:
+            self._chunks = []
+        if index != len(self._chunks):
+            return None
+        if count == 1:
+            return value
+        self._chunks.append(value)
+        if index + 1 < count:
+            return None
+        chunks, self._chunks = self._chunks, []
+        return b"".join(chunks)

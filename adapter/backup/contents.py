@@ -25,7 +25,7 @@ from adapter.backup.file import (
 )
 from adapter.core.model.ranges import Ranges
 from adapter.core.records import LaneRestored, MessageRestored, QueueRestored, Record
-from adapter.format import descriptor, entries
+from adapter.format import chunks, descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Position
 from adapter.ledger.scan import Scan
@@ -43,7 +43,7 @@ class Waiting(Struct):
 
     queues: dict[str, int] = {}
     lanes: dict[Lane, Ranges] = {}
-    whole: dict[Lane, dict[int, Copied]] = {}
+    whole: dict[Lane, dict[int, list[Copied]]] = {}
 
 
 class Contents(Struct):
@@ -91,12 +91,21 @@ def _take_in(waiting: Waiting, record: Record) -> None:
         for at in range(0, len(record.spans), 2):
             seqs.add_span(record.spans[at], record.spans[at + 1])
     elif isinstance(record, MessageRestored):
-        put, message = record.put, record.put.message
-        lane = Lane(put.queue, waiting.queues[put.queue], put.lane)
-        header = descriptor.encode(put, record.unit, record.unit_size)
-        headers: list[tuple[str, bytes | None]] = [(descriptor.HEADER, header)]
-        copied = Copied(put.seq, message.put_time_ms, headers, None, message.body)
-        waiting.whole.setdefault(lane, {})[put.seq] = copied
+        lane = Lane(record.put.queue, waiting.queues[record.put.queue], record.put.lane)
+        waiting.whole.setdefault(lane, {})[record.put.seq] = _as_copied(record)
+
+
+def _as_copied(record: MessageRestored) -> list[Copied]:
+    """Make the records that a mover would have written."""
+    put, message = record.put, record.put.message
+    header = (descriptor.HEADER, descriptor.encode(put, record.unit, record.unit_size))
+    pieces = chunks.cut(message.body)
+    if not pieces:
+        return [Copied(put.seq, message.put_time_ms, [header], None, message.body)]
+    return [
+        Copied(put.seq, message.put_time_ms, [header, (chunks.HEADER, place)], None, piece)
+        for place, piece in pieces
+    ]
 
 
 def examine(path: Path) -> Contents:

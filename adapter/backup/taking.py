@@ -106,7 +106,7 @@ def _copy(
     place: Place,
     lane: Lane,
     seqs: Ranges,
-    whole: dict[int, Copied],
+    whole: dict[int, list[Copied]],
     through: dict[Lane, int],
     file: Writer,
 ) -> None:
@@ -133,17 +133,19 @@ def _copy(
         )
 
 
-def _filled(copies: Iterator[Copied], whole: dict[int, Copied], first: int) -> Iterator[Copied]:
+def _filled(
+    copies: Iterator[Copied], whole: dict[int, list[Copied]], first: int
+) -> Iterator[Copied]:
     """Fill in what a topic lacks."""
     left = deque(sorted(seq for seq in whole if seq >= first))
     for copied in copies:
         while left and left[0] <= copied.seq:
             seq = left.popleft()
             if seq < copied.seq:
-                yield whole[seq]
+                yield from whole[seq]
         yield copied
     for seq in left:
-        yield whole[seq]
+        yield from whole[seq]
 
 
 def _write_ledger(place: Place, snapshot: Snapshot, file: Writer) -> None:

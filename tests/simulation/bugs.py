@@ -15,7 +15,7 @@ from pathlib import Path
 
 TOP = Path(__file__).parents[2]
 BUGS = Path(__file__).parent / "bugs"
-TIMEOUT_S = 20.0
+TIMEOUT_S = 60.0
 
 
 class Outdated(Exception):  # noqa: N818 -- it says what the patch is

@@ -208,10 +208,14 @@ class Programs:
         return newest - 1
 
     def get_place(self, program: Program, now_ms: int) -> Sent | None:
-        """Get the message that a browse showed (MQGMO_MSG_UNDER_CURSOR), also after a crash."""
+        """Get the message that a browse showed (MQGMO_MSG_UNDER_CURSOR).
+
+        A get that is asked for again after a crash does not name a message that was not persistent:
+        that may have been put again as well, at another place, and the auditor goes by its body.
+        """
         unit, ident = self._unit(program)
         places = program.places.items()
-        shown = [(name, one) for name, found in places for one in found]
+        shown = [(name, one) for name, found in places for one in found if unit or not one[1][2]]
         if not shown:
             return None
         queue, (body, place) = self.rng.choice(shown)

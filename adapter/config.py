@@ -195,6 +195,11 @@ SETTINGS: Mapping[str, Setting] = {
             meaning="Copies that must be there for a write to succeed; 0: all but one.",
         ),
         Setting(
+            key="kafka.consumed_retention_ms", kind=_number(-1, 3650 * DAY_MS), default=DAY_MS,
+            meaning="How long consumed messages stay readable on their queues' topics, at least. "
+            "0: not longer than needed. -1: for ever.",
+        ),
+        Setting(
             key="kafka.events_retention_ms", kind=_number(60_000, 3650 * DAY_MS),
             default=7 * DAY_MS, meaning="How long events stay readable on their topic.",
         ),

@@ -28,6 +28,7 @@ from adapter.owner.clock import Clock, ManualClock, SystemClock
 from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
 from adapter.server import kafka_wiring
 from adapter.server.server import Movers, NoMovers, Server
+from adapter.topics import DAY_MS
 
 CALL_TIMEOUT_S = 60.0  # no step of a queue manager in memory takes longer, nor on a healthy Kafka
 
@@ -171,17 +172,18 @@ def queue_manager(
 
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.model.manager.Limits,
-    max_uncommitted_messages, and snapshot_entries of owner.storage.Storage. Raises
-    adapter.errors.StartError if the ledger cannot be had.
+    max_uncommitted_messages, snapshot_entries of owner.storage.Storage, and consumed_retention_ms
+    of the configuration. Raises adapter.errors.StartError if the ledger cannot be had.
     """
     logs.quieten()
     if "max_uncommitted_messages" in settings:
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
+    retention_ms = settings.pop("consumed_retention_ms", DAY_MS)
     ledger, movers, storage = (
         _in_memory(name)
         if bootstrap_servers is None
-        else _on_kafka(name, bootstrap_servers, entries)
+        else _on_kafka(name, bootstrap_servers, entries, retention_ms)
     )
     manager = TestQueueManager(
         name,
@@ -207,8 +209,10 @@ def _in_memory(name: str) -> Parts:
     return lambda: MemoryLedger(log), NoMovers(), lambda: None
 
 
-def _on_kafka(name: str, bootstrap_servers: str, snapshot_entries: int) -> Parts:
-    settings = kafka_wiring.KafkaSettings(bootstrap_servers=bootstrap_servers)
+def _on_kafka(name: str, bootstrap_servers: str, snapshot_entries: int, retention_ms: int) -> Parts:
+    settings = kafka_wiring.KafkaSettings(
+        bootstrap_servers=bootstrap_servers, consumed_retention_ms=retention_ms
+    )
     try:
         wired = kafka_wiring.wire(name, settings)
     except kafka_wiring.TopicError as error:

@@ -55,7 +55,8 @@ STANDS_ALONE = frozenset({"adapter.demo.check", "adapter.demo.checker"})
 MAY_USE_KAFKA = frozenset({"ledger", "movers", "registry", "localkafka", "topics", "kafka", "demo"})
 MAY_USE_KAFKA_MODULES = frozenset(
     {
-        *("adapter.owner.pages", "adapter.owner.inbound", "adapter.backup.kafka"),
+        *("adapter.owner.pages", "adapter.owner.trim", "adapter.owner.inbound"),
+        "adapter.backup.kafka",
         "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
     }
 )
@@ -74,8 +75,8 @@ NO_WORLD = frozenset(
     {"asyncio", "datetime", "logging", "random", "secrets", "socket", "threading", "time", "uuid"}
 )
 NO_WORLD_ROOMS = frozenset({"format"})
-# The only readers of a clock in the rooms that decide by time; the second waits for Kafka.
-CLOCKS = frozenset({"adapter.owner.clock", "adapter.owner.pages"})
+# The only readers of a clock in the rooms that decide by time; two of them wait for Kafka.
+CLOCKS = frozenset({"adapter.owner.clock", "adapter.owner.pages", "adapter.owner.trim"})
 
 # Modules that are started by name, or that users import.
 ENTRY_POINTS = frozenset({"adapter.cli.main", "adapter.testing", "adapter.kafka"})

@@ -240,6 +240,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     r.QueueRestored: lambda record: (
         f"snapshot: queue {record.name}, {sum(record.priorities)} on it"
     ),
+    r.ConsumedRestored: lambda record: (
+        f"snapshot: consumed messages of {len(record.queues)} queues, "
+        f"noted {time_of(record.time_ms)}"
+    ),
     r.LaneRestored: lambda record: f"snapshot: lane {record.lane} of {record.queue}",
     r.MessageRestored: lambda record: (
         f"snapshot: message {record.put.seq} of lane {record.put.lane} of {record.put.queue}, "

@@ -76,6 +76,7 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.MessageRestored: restore.apply_message_restored,
     r.HeadsRestored: restore.apply_heads_restored,
     r.NamesRestored: restore.apply_names_restored,
+    r.ConsumedRestored: restore.apply_consumed_restored,
     r.SessionRestored: restore.apply_session_restored,
     r.OutcomeRestored: restore.apply_outcome_restored,
     r.QueueDefined: objects.apply_queue_defined,

@@ -263,6 +263,26 @@ class HeadsRestored(Struct):
     logged: bool = True
 
 
+class QueueNoted(Struct, gc=False):
+    """seqs: by lane the first message that is still needed, 0: as noted before; none at all: the
+    queue is gone, and nothing of it is needed.
+    """
+
+    name: str
+    incarnation: int
+    seqs: list[int]
+
+
+class ConsumedRestored(Struct):
+    """Of a snapshot: which messages were needed no more at a time, and are to go from the topics
+    later. What is not named is as it was in the note before.
+    """
+
+    time_ms: int
+    queues: list[QueueNoted]
+    logged: bool = True
+
+
 Record = (
     UnitCommitted
     | BackoutCounted
@@ -284,4 +304,5 @@ Record = (
     | OutcomeRecorded
     | EventRaised
     | HeadsRestored
+    | ConsumedRestored
 )

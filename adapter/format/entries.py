@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
+import msgspec
 from msgspec import Struct
 
 from adapter.core import records as r
@@ -105,6 +106,11 @@ def weight(record: r.Record) -> int:
         return 256 + 96 * len(record.gets)
     if isinstance(record, (r.MessagesDiscarded, r.QueuePurged)):
         return 256 + 96 * len(record.places)
+    return _restored_weight(record)
+
+
+def _restored_weight(record: r.Record) -> int:
+    """The same, for those of a snapshot."""
     if isinstance(record, r.LaneRestored):
         return 256 + 10 * (len(record.spans) + len(record.counts) + len(record.ends))
     if isinstance(record, r.MessageRestored):
@@ -117,6 +123,8 @@ def weight(record: r.Record) -> int:
         return 256 + 10 * (len(record.committed) + len(record.fenced))
     if isinstance(record, r.NamesRestored):
         return 256 + sum(16 + 4 * len(name) for name in record.incarnations)
+    if isinstance(record, r.ConsumedRestored):
+        return 256 + sum(32 + 4 * len(one.name) + 10 * len(one.seqs) for one in record.queues)
     return 16 * 1024
 
 
@@ -186,6 +194,8 @@ def _field_value(value: Any) -> Any:
         return _outcome_value(value)
     if isinstance(value, list) and value and isinstance(value[0], r.Taken):
         return [_taken_value(taken) for taken in value]
+    if isinstance(value, list) and value and isinstance(value[0], r.QueueNoted):
+        return [msgspec.structs.asdict(one) for one in value]
     return value
 
 
@@ -262,6 +272,10 @@ def _read_message_restored(value: dict[str, Any]) -> r.MessageRestored:
     return r.MessageRestored(**value)
 
 
+def _read_consumed_restored(value: dict[str, Any]) -> r.ConsumedRestored:
+    return r.ConsumedRestored(value["time_ms"], [r.QueueNoted(**one) for one in value["queues"]])
+
+
 _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
     kind.__name__: _reader(kind)
     for kind in (
@@ -283,7 +297,11 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.EventRaised,
         r.HeadsRestored,
     )
-} | {"OutcomeRestored": _read_outcome_restored, "MessageRestored": _read_message_restored}
+} | {
+    "OutcomeRestored": _read_outcome_restored,
+    "MessageRestored": _read_message_restored,
+    "ConsumedRestored": _read_consumed_restored,
+}
 
 
 def raw_records(payload: bytes) -> list[tuple[str, dict[str, Any]]]:

@@ -16,8 +16,9 @@ import structlog
 from adapter.ledger.port import Ledger, LedgerError, Position
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
+from adapter.owner.retention import Retention
 from adapter.owner.snapshots import Cut, Progress, publish
-from adapter.owner.storage import NOTHING, Copied, Storage
+from adapter.owner.storage import FOREVER, NOTHING, Copied, Lane, Storage, Trimmed
 
 SWEEP_S = 0.2
 """How often it looks: what is copied leaves memory after this, if there is too much of it."""
@@ -57,6 +58,10 @@ class Keeping:
         self._superfluous = replayed.snapshot.offset if replayed.snapshot else 0
         """The ledger's offset before which nothing but movers needs anything; 0: nothing to do."""
         self._working: asyncio.Future[None] | None = None
+        self.retention = Retention(
+            storage.retention_ms if storage.trimmer else FOREVER, loop.qm.noted
+        )
+        self._trimming: asyncio.Future[Trimmed] | None = None
         self.snapshots = 0
         self.snapshot_failures = 0
 
@@ -71,6 +76,10 @@ class Keeping:
             return  # the term is over, and somebody is about to say so
         self._progress.note(durable, copied)
         self._loop.evict(self._progress.moved_n, copied.parked)
+        if self._trimming is None:
+            lanes = self.retention.due(self._loop.now_ms, copied.parked)
+            if lanes:
+                self._trim_lanes(lanes)
         if self._working is not None:
             return
         if self._superfluous and copied.kept >= self._superfluous and not copied.parked:
@@ -100,7 +109,9 @@ class Keeping:
         loop = self._loop
         self._patience = PATIENCE
         self._cut_entries, self._cut_bytes = loop.entries, loop.bytes
-        return Cut(*loop.cut(self._progress.moved_n, parked), durable)
+        n, records, unmoved = loop.cut(self._progress.moved_n, parked)
+        records += self.retention.note(records, loop.now_ms)
+        return Cut(n, records, unmoved, durable)
 
     def _publish_if_complete(self, cut: Cut, parked: frozenset[str]) -> None:
         """Write a snapshot that says all: of what is copied where it is, of the rest what it is."""
@@ -118,6 +129,18 @@ class Keeping:
         """Delete what the last snapshot stands for and every mover has recorded as copied."""
         before, self._superfluous = self._superfluous, 0
         self._work(partial(self._ledger.trim, before), lambda: None)
+
+    def _trim_lanes(self, lanes: dict[Lane, int]) -> None:
+        """Delete consumed messages, beside whatever else is done."""
+        assert self._storage.trimmer is not None, "nothing is ever due without one"
+        work = partial(self._storage.trimmer.trim, lanes)
+        self._trimming = asyncio.get_running_loop().run_in_executor(None, work)
+        self._trimming.add_done_callback(partial(self._trimmed, lanes))
+
+    def _trimmed(self, lanes: dict[Lane, int], trimming: asyncio.Future[Trimmed]) -> None:
+        self._trimming = None
+        if not trimming.cancelled():
+            self.retention.done(lanes, trimming.result())
 
     def _work(self, work: Callable[[], None], done: Callable[[], None]) -> None:
         """Do something that blocks; one thing at a time."""
@@ -142,6 +165,7 @@ class Keeping:
         assert self._cut is not None, "it has just been written"
         self._superfluous = self._cut.after.offset
         self._cut = None
+        self.retention.written()
         self.snapshots += 1
 
     async def write_last(self, within_s: float) -> None:
@@ -161,6 +185,7 @@ class Keeping:
                 left_s = deadline_s - loop.time()
                 write = partial(publish, cut, self._storage.snapshots, left_s)
                 await loop.run_in_executor(None, write)
+                self.retention.written()
                 self.snapshots += 1
         except (LedgerError, TimeoutError) as error:
             self.snapshot_failures += 1

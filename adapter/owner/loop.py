@@ -162,6 +162,11 @@ class OwnerLoop:
         self._ended = True
 
     @property
+    def now_ms(self) -> int:
+        """The time, as core is told it."""
+        return self._clock.now_ms()
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more is written and promised."""
         return self._ended

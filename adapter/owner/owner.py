@@ -28,7 +28,8 @@ from adapter.owner.lifecycle import Lifecycle, State
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.paging import Paging
 from adapter.owner.replay import LedgerUnreadableError, Replayed, carry_over, take_over
-from adapter.owner.storage import Storage
+from adapter.owner.retention import Retention
+from adapter.owner.storage import FOREVER, Storage
 
 HEARTBEAT_S = 5.0
 """An idle owner writes a sign of life this often."""
@@ -293,6 +294,7 @@ class Owner:
             "page_failures": paging.failures if paging else 0,
             "snapshots": keeping.snapshots if keeping else 0,
             "snapshot_failures": keeping.snapshot_failures if keeping else 0,
+            **(keeping.retention if keeping else Retention(FOREVER, ())).statistics(),
         }
 
     # What the loop asks of its surroundings.

@@ -138,7 +138,7 @@ class Cursor:
     def read(self, place: Place, seq: int, count: int) -> Page:
         """Read some messages from seq on."""
         try:
-            return self._read(place, seq, count)
+            return self._read_as_trimmed(place, seq, count)
         except KafkaException as error:
             self._next = 0
             self._firsts.pop(place, None)
@@ -165,6 +165,17 @@ class Cursor:
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
+
+    def _read_as_trimmed(self, place: Place, seq: int, count: int) -> Page:
+        """Read, once more if the place to begin at has been deleted since it was known."""
+        try:
+            return self._read(place, seq, count)
+        except KafkaException as error:
+            if error_of(error).code() not in BEYOND or place not in self._firsts:
+                raise
+        self._next = 0
+        del self._firsts[place]
+        return self._read(place, seq, count)
 
     def _read(self, place: Place, seq: int, count: int) -> Page:
         self._go_to(place, seq)

@@ -63,12 +63,12 @@ def take_over(
         snapshot = storage.snapshots.newest() if storage else None
         try:
             replayed = _replay(name, owner, who, ledger, limits, snapshot)
-        except LedgerMismatch:
+            if storage is not None:
+                _complete(replayed.qm, storage.pages)
+        except (LedgerMismatch, LedgerUnavailable):
             if storage is None or storage.snapshots.newest() == snapshot:
                 raise
-            continue  # somebody wrote a newer snapshot meanwhile, and trimmed the ledger
-        if storage is not None:
-            _complete(replayed.qm, storage.pages)
+            continue  # somebody wrote a newer snapshot meanwhile, and trimmed ledger or topics
         return replayed
 
 

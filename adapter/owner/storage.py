@@ -6,7 +6,7 @@ movers say how much of the ledger they have copied. This module knows no Kafka.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from adapter.format import descriptor
 from adapter.ledger.snapshots import SnapshotLog
 
 NOTHING = -1
+FOREVER = -1
 SNAPSHOT_ENTRIES = 10_000
 SNAPSHOT_BYTES = 16 * 1024 * 1024
 """About a second of replay with small messages."""
@@ -61,6 +62,32 @@ class PageReader(Protocol):
         ...
 
 
+Lane = tuple[str, int, int]
+"""Queue, incarnation, lane."""
+
+
+class Trimmed(Struct):
+    """What became of lanes that were to be trimmed.
+
+    offsets: how many records are gone, markers of transactions included. undone: the lanes where
+    something is left to do, and what failed; nothing if there was no time.
+    """
+
+    offsets: int = 0
+    undone: dict[Lane, str] = {}
+
+
+class Trimmer(Protocol):
+    """Deletes consumed messages from the queues' topics."""
+
+    def trim(self, lanes: Mapping[Lane, int]) -> Trimmed:
+        """Delete of each lane the messages before the one given, whole ones. Blocking, bounded.
+
+        What is gone already, or whole topics that are, is no failure.
+        """
+        ...
+
+
 class Copied(Struct):
     """How far the ledger has been copied, in its offsets; NOTHING if that is not known.
 
@@ -77,10 +104,14 @@ class Storage(Struct, kw_only=True):
     """snapshot_entries: how many entries of the ledger, or bytes of them, make a new snapshot due.
 
     A restart reads at most about so many, and what came while the movers were behind.
+    retention_ms: how long consumed messages stay on their topics at least; see owner.retention.
+    Without a trimmer they stay for ever.
     """
 
     snapshots: SnapshotLog
     pages: PageReader
     copied: Callable[[], Copied]
+    trimmer: Trimmer | None = None
+    retention_ms: int = FOREVER
     snapshot_entries: int = SNAPSHOT_ENTRIES
     snapshot_bytes: int = SNAPSHOT_BYTES

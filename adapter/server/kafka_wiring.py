@@ -21,6 +21,7 @@ from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.owner.pages import KafkaPageReader
 from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
+from adapter.owner.trim import KafkaTrimmer
 from adapter.server.server import Movers, copied
 from adapter.topics import (
     DAY_MS,
@@ -44,13 +45,14 @@ class KafkaSettings(Struct, kw_only=True):
 
     options: further librdkafka settings, for security. replication: 0 is as many copies as there
     are brokers, at most three. min_insync_replicas: 0 is all copies but one. mover_interval_ms: see
-    MoverSettings.
+    MoverSettings. consumed_retention_ms: see owner.storage.Storage.
     """
 
     bootstrap_servers: str
     options: dict[str, str] = {}
     replication: int = 0
     min_insync_replicas: int = 0
+    consumed_retention_ms: int = DAY_MS
     events_retention_ms: int = 7 * DAY_MS
     mover_interval_ms: int = 50
 
@@ -89,6 +91,8 @@ class Wired:
             ),
             pages=KafkaPageReader(self._name, settings.bootstrap_servers, settings.options),
             copied=lambda: copied(movers),
+            trimmer=KafkaTrimmer(self._name, settings.bootstrap_servers, settings.options),
+            retention_ms=settings.consumed_retention_ms,
             snapshot_entries=snapshot_entries,
         )
 

@@ -88,6 +88,7 @@ def settings_of(config: Config) -> ServerSettings:
             options=config.kafka_options,
             replication=config["kafka.replication"],
             min_insync_replicas=config["kafka.min_insync_replicas"],
+            consumed_retention_ms=config["kafka.consumed_retention_ms"],
             events_retention_ms=config["kafka.events_retention_ms"],
             mover_interval_ms=config["mover_interval_ms"],
         ),

@@ -69,6 +69,15 @@ FIGURES: Mapping[str, Described] = {
     "page_failures": _counter("mqk_page_failures_total", "Pages that were not there yet."),
     "snapshots": _counter("mqk_snapshots_total", "Snapshots written in this term."),
     "snapshot_failures": _counter("mqk_snapshot_failures_total", "Snapshots not finished."),
+    "trimmed_offsets": _counter(
+        "mqk_trimmed_offsets_total", "Offsets of consumed messages deleted from queues' topics."
+    ),
+    "trim_failures": _counter(
+        "mqk_trim_failures_total", "Times that consumed messages could not be deleted."
+    ),
+    "trims_waiting": _gauge(
+        "mqk_trims_waiting", "Lanes whose consumed messages are due to be deleted."
+    ),
     "ledger_takeovers": _counter("mqk_ledger_takeovers_total", "Take-overs that succeeded."),
     "ledger_replayed": _counter("mqk_ledger_replayed_entries_total", "Entries read at take-overs."),
     "ledger_appends": _counter("mqk_ledger_appends_total", "Entries handed to Kafka."),

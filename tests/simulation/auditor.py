@@ -76,6 +76,14 @@ class Line:
             while self.certain.ever.get(body, -1) < count and self.between:
                 self.certain.apply(self.between.popleft()[1])
 
+    def trimmed(self, bodies: list[str], before_ms: int) -> bool:
+        """These were deleted: they had left their queues by then, and nothing brings them back."""
+        left = self.certain.left
+        for body in bodies:
+            while body not in left and self.between:
+                self.certain.apply(self.between.popleft()[1])
+        return all(left.get(body, before_ms + 1) <= before_ms for body in bodies)
+
     def after(self, crashed: bool, now_ms: int, gone: Gone) -> Iterable[World]:
         """What a crash or a doubt may have left; ends this line."""
         world = self.certain
@@ -182,6 +190,12 @@ class Auditor:
                 self._units[new.unit] = set()
         if new is not None:
             self._drop_what_copies_contradict(repr(new))
+
+    def trimmed(self, bodies: list[str], before_ms: int) -> None:
+        """These messages were deleted from their topic, which was right if all left before."""
+        self._note("trimmed", bodies)
+        self.lines = [line for line in self.lines if line.trimmed(bodies, before_ms)]
+        assert self.lines, f"{bodies} were deleted; not all had left their queues by {before_ms}"
 
     def _note(self, *facts: object) -> None:
         if self.trace is not None:

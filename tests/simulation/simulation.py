@@ -24,13 +24,13 @@ from adapter.format import chunks, names
 from adapter.ledger import envelope
 from adapter.ledger.memory import FAULTS as APPEND_FAULTS
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader
-from adapter.ledger.port import Entry, LedgerReader, Position
+from adapter.ledger.port import Entry, LedgerError, LedgerReader, Position
 from adapter.movers.errors import Fenced
 from adapter.movers.mover import Mover
 from adapter.movers.settings import MoverSettings
 from adapter.movers.stream import Stream
-from adapter.owner import keeping, snapshots
-from adapter.owner.storage import Storage
+from adapter.owner import keeping, retention, snapshots
+from adapter.owner.storage import FOREVER, Storage
 from adapter.topics import TopicSettings
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Auditor
@@ -51,6 +51,7 @@ from tests.simulation.programs import (
 )
 from tests.simulation.steps import Steps
 from tests.simulation.storage import (
+    NAME,
     PART_BYTES,
     PATIENCES,
     Faults,
@@ -58,11 +59,12 @@ from tests.simulation.storage import (
     Owner,
     Pages,
     Snapshots,
+    Trimmer,
+    topic_of,
 )
 from tests.simulation.world import Listing, Op
 from tests.support.core import START_MS, Client
 
-NAME = "SIM"
 TOPICS = names.queue_topic(NAME, "")
 IDLE_READS_MAX = 20_000
 STEPS_MAX = 20_000
@@ -75,6 +77,7 @@ WINDOWS = (1, 3, 8, 30)
 KEPT_BYTES = 1_500
 """Of messages that a program has not said it has seen: three of them."""
 SNAPSHOT_ENTRIES = (8, 25, 60)
+RETENTIONS_MS = (0, 0, 5_000, 60_000, FOREVER)
 TICKS_MAX = 200
 OVER_MS = 200_000
 """After so long all that can expire is gone, wherever it was."""
@@ -136,6 +139,7 @@ class Simulation(Steps):
         """While nobody may be told what is discarded: that."""
         self._bodies: dict[tuple[str, int, int, int], str] = {}
         """By queue, incarnation, lane and seq, what was put there last."""
+        self._retention_ms = self.rng.choice(RETENTIONS_MS)
         self.owner = self._make_owner()
         self.programs = Programs(self.rng)
         self._life = t.Life()
@@ -167,8 +171,10 @@ class Simulation(Steps):
         entries = self.rng.choice(SNAPSHOT_ENTRIES)
         storage = Storage(
             snapshots=Snapshots(self._faults),
-            pages=Pages(NAME, self.kafka, self.rng),
+            pages=Pages(self.kafka, self.rng),
             copied=self._copied,
+            trimmer=Trimmer(self.kafka, self._faults, self._trimmed),
+            retention_ms=FOREVER if self._loses_topics else self._retention_ms,
             snapshot_entries=1_000_000 if self._loses_topics else entries,
         )
         most = 1_000 if self._loses_topics else self.rng.choice(WINDOWS)
@@ -199,13 +205,10 @@ class Simulation(Steps):
         """Let movers find the simulation's Kafka, and let housekeeping be silent."""
         stack = contextlib.ExitStack()
         stack.enter_context(self.kafka.installed(lambda: self._life))
-        for module, name, stand_in in (
-            (snapshots, "PART_BYTES", PART_BYTES),
-            (keeping, "PATIENCE", self._patience),
-            (snapshots, "log", t.Silence()),
-            (keeping, "log", t.Silence()),
-        ):
-            stack.enter_context(mock.patch.object(module, name, stand_in))
+        stack.enter_context(mock.patch.object(snapshots, "PART_BYTES", PART_BYTES))
+        stack.enter_context(mock.patch.object(keeping, "PATIENCE", self._patience))
+        for module in (snapshots, retention, keeping):
+            stack.enter_context(mock.patch.object(module, "log", t.Silence()))
         return stack
 
     def work(self, operations: int) -> None:
@@ -246,7 +249,11 @@ class Simulation(Steps):
         for _ in range(self.rng.randint(1, 40)):
             if self.left <= 0:
                 return True
-            self._operate()
+            try:
+                self._operate()
+            except LedgerError as error:  # which the mover would take for its own reader's
+                self._broken = AssertionError(f"the owner does not come back: {error}")
+                return True
         if self.rng.random() < 0.5:
             self._look_at_topics()
         if self._spoils_topics:
@@ -591,8 +598,3 @@ class Simulation(Steps):
         self.auditor.copied(self._copies.new(self.kafka))
         if self.kafka.is_settled() and not self._spoilt:
             self.auditor.units_are_whole()
-
-
-def topic_of(queue: str, incarnation: int) -> str:
-    """Name a queue's topic."""
-    return names.queue_topic(NAME, queue, incarnation)

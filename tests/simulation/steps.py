@@ -42,6 +42,7 @@ class Steps:
     auditor: Auditor
     _faults: Faults
     _loses_topics: bool
+    _retention_ms: int
     _mover: Mover | None
     _by_connection: dict[int, Program]
     _undecided: dict[Waits, tuple[Program, Op]]
@@ -64,8 +65,18 @@ class Steps:
             owner.keeping.sweep()
             if rng.random() < 0.5:
                 owner.keeping.go_on()
+            if rng.random() < 0.5:
+                owner.keeping.trim_on()
         while owner.wanted and rng.random() < 0.6:
             self._page_on(rng.choice(list(owner.wanted)))
+
+    def _trimmed(self, bodies: list[str]) -> None:
+        """Consumed messages are about to be deleted; readers have had their time to see them."""
+        self._look_at_topics()
+        self.auditor.trimmed(bodies, self.now_ms - self._retention_ms)
+
+    def _look_at_topics(self) -> None:
+        raise AssertionError("a simulation knows its topics")
 
     def _page_on(self, key: tuple[str, int, str]) -> None:
         """Read a page that is wanted, or deliver what was read."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 from unittest import mock
 
@@ -28,7 +28,14 @@ from adapter.owner import keeping
 from adapter.owner.keeping import Keeping
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
-from adapter.owner.storage import Page, PagesUnavailableError, Storage, paged
+from adapter.owner.storage import (
+    Lane,
+    Page,
+    PagesUnavailableError,
+    Storage,
+    Trimmed,
+    paged,
+)
 from adapter.server.server import STREAM, NoMovers
 from tests.simulation import transactions as t
 from tests.simulation.copies import joined
@@ -37,8 +44,16 @@ from tests.support.by_hand import ByHand
 PAGE_LATE = "page late"
 SNAPSHOT_INTERRUPTED = "snapshot interrupted"
 TRIM_INTERRUPTED = "trim interrupted"
+TOPIC_TRIM_FAILS = "topic trim fails"
 SNAPSHOT_AHEAD = "snapshot before the copies"
-STORAGE_FAULTS = (PAGE_LATE, SNAPSHOT_INTERRUPTED, TRIM_INTERRUPTED, SNAPSHOT_AHEAD)
+STORAGE_FAULTS = (
+    PAGE_LATE,
+    SNAPSHOT_INTERRUPTED,
+    TRIM_INTERRUPTED,
+    TOPIC_TRIM_FAILS,
+    SNAPSHOT_AHEAD,
+)
+NAME = "SIM"
 STOP_S = 20.0
 PATIENCES = (0, 2)
 """Sweeps until a snapshot is written with what is not copied."""
@@ -110,35 +125,42 @@ class Snapshots(MemorySnapshots):
 class Pages:
     """Reads pages from the simulated topics, as a reader of committed records does."""
 
-    def __init__(self, queue_manager: str, kafka: t.Kafka, rng: random.Random) -> None:
-        self._queue_manager = queue_manager
+    def __init__(self, kafka: t.Kafka, rng: random.Random) -> None:
         self._kafka = kafka
         self._rng = rng
-        self._found: dict[t.Partition, tuple[int, list[t.Record]]] = {}
+        self._found: dict[t.Partition, tuple[int, list[tuple[int, t.Record]]]] = {}
         self._joiners: dict[t.Partition, chunks.Joiner] = {}
+        self._begins: dict[t.Partition, int] = {}
         self._descriptors = descriptor.Reader()
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         """See PageReader; mostly fewer messages than were asked for."""
-        topic = names.queue_topic(self._queue_manager, queue, incarnation)
+        topic = topic_of(queue, incarnation)
         partitions = self._kafka.topics.get(topic)
         records = self._committed(partitions[lane]) if partitions else []
         end = seq - 1 + self._rng.randint(1, count)
-        page = [self._paged(record) for record in records[seq - 1 : end]]
-        if not page:
+        found = records[seq - 1 : end]
+        if not found:
             raise PagesUnavailableError(f"{topic}[{lane}] has {len(records)} messages, not {seq}")
+        if partitions and found[0][0] < partitions[lane].first:
+            raise PagesUnavailableError(f"message {seq} of {topic}[{lane}] has been deleted")
+        page = [self._paged(record) for _, record in found]
         assert page[0].seq == seq, (page[0].seq, seq)
         return Page(page[-1].seq, page)
 
     def close(self) -> None:
         """See PageReader."""
 
-    def _committed(self, partition: t.Partition) -> list[t.Record]:
+    def _committed(self, partition: t.Partition) -> list[tuple[int, t.Record]]:
+        """Return all that was ever committed, with offsets: what was deleted too."""
         start, records = self._found.get(partition, (0, []))
         end = partition.stable
         if end > start:
             joiner = self._joiners.setdefault(partition, chunks.Joiner())
-            records += joined(joiner, (record for _, record in partition.committed(start)))
+            for offset, record in partition.ever_committed(start):
+                if chunks.place_of(dict(record.headers).get(chunks.HEADER))[0] == 0:
+                    self._begins[partition] = offset
+                records += [(self._begins[partition], one) for one in joined(joiner, [record])]
             self._found[partition] = end, records
         return records
 
@@ -146,6 +168,46 @@ class Pages:
         header = dict(record.headers)[descriptor.HEADER]
         message, at = self._descriptors.read(header, record.value or b"")
         return paged(message, at)
+
+
+class Trimmer:
+    """Deletes consumed messages from the simulated topics; of some lanes it does not."""
+
+    def __init__(self, kafka: t.Kafka, faults: Faults, watch: Callable[..., None]) -> None:
+        self._kafka = kafka
+        self._faults = faults
+        self._watch = watch
+        self._descriptors = descriptor.Reader()
+
+    def trim(self, lanes: Mapping[Lane, int]) -> Trimmed:
+        """See the port."""
+        trimmed = Trimmed(0, {})
+        for lane, seq in lanes.items():
+            if self._faults.meets(TOPIC_TRIM_FAILS):
+                trimmed.undone[lane] = "not answered"
+                if self._faults.rng.random() < 0.5:
+                    continue  # else it was done, and the answer was lost
+            queue, incarnation, number = lane
+            topic = topic_of(queue, incarnation)
+            if topic in self._kafka.topics:
+                trimmed.offsets += self._trim(self._kafka.topics[topic][number], seq)
+        return trimmed
+
+    def _trim(self, partition: t.Partition, seq: int) -> int:
+        first = partition.first
+        before = first
+        bodies: list[str] = []
+        joiner = chunks.Joiner()
+        for offset, record in partition.committed(first):
+            header = dict(record.headers)[descriptor.HEADER]
+            if self._descriptors.read(header, b"")[1].seq >= seq:
+                break
+            bodies += [(one.value or b"").decode() for one in joined(joiner, [record])]
+            before = offset + 1
+        if bodies:
+            self._watch(bodies)
+            partition.first = before
+        return before - first
 
 
 class Wanted:
@@ -199,6 +261,7 @@ class Housekeeping(Keeping):
     ) -> None:
         super().__init__(storage, ledger, loop, replayed)
         self._left: tuple[Callable[[], None], Callable[[], None]] | None = None
+        self._lanes: dict[Lane, int] = {}
 
     def go_on(self) -> None:
         """Do what is to be done, and hear that it has ended."""
@@ -219,6 +282,18 @@ class Housekeeping(Keeping):
     def _work(self, work: Callable[[], None], done: Callable[[], None]) -> None:
         self._working = cast("Any", Ended())
         self._left = work, done
+
+    def trim_on(self) -> None:
+        """Delete the consumed messages that are to go."""
+        if self._lanes:
+            lanes, self._lanes = self._lanes, {}
+            self._trimming = None
+            assert self._storage.trimmer is not None
+            self.retention.done(lanes, self._storage.trimmer.trim(lanes))
+
+    def _trim_lanes(self, lanes: dict[Lane, int]) -> None:
+        self._trimming = cast("Any", Ended())
+        self._lanes = lanes
 
 
 class Watched(OwnerLoop):
@@ -247,6 +322,7 @@ class Owner(ByHand):
         """See ByHand. What the housekeeping of a process that lives on had begun, it ends."""
         if old is not None:
             self.keeping.go_on()
+            self.keeping.trim_on()
         super().take_over(old)
 
     def stop(self) -> None:
@@ -278,3 +354,8 @@ class Owner(ByHand):
         """Keep the wish; one of the same lane is not read twice at a time, as in Paging."""
         key = (needed.queue, needed.lane, needed.field)
         self.wanted.setdefault(key, Wanted(needed, incarnation, count))
+
+
+def topic_of(queue: str, incarnation: int) -> str:
+    """Name a queue's topic."""
+    return names.queue_topic(NAME, queue, incarnation)

@@ -216,3 +216,27 @@ def test_a_waiting_get_is_served_when_its_page_has_come(story: Story) -> None:
     story.auditor.answered(story.auditor.decided(put), PUT)
     story.auditor.decided(Op("", "wake", NOW_MS, queue="Q"))
     story.auditor.answered(waiting, ("got", [("a", 0)]))
+
+
+def test_what_has_left_a_queue_may_be_deleted(story: Story) -> None:
+    for body in "abc":
+        story.put(body)
+    story.do("get", ("got", [("a", 0)]), queue="Q")
+    story.do("begin", DONE, unit="u")
+    story.do("get", ("got", [("b", 0)]), queue="Q", unit="u")
+    story.decide("commit", unit="u")  # not answered: that b is deleted says that it happened
+    story.auditor.trimmed(["a", "b"], NOW_MS)
+    story.auditor.recovered(True, NOW_MS, {"Q": [("c", 0)]})
+
+
+@pytest.mark.parametrize(("deleted", "before_ms"), [("a", NOW_MS), ("b", NOW_MS - 1)])
+def test_what_a_unit_holds_or_what_has_just_left_may_not(
+    story: Story, deleted: str, before_ms: int
+) -> None:
+    story.put("a")
+    story.put("b")
+    story.do("begin", DONE, unit="u")
+    story.do("get", ("got", [("a", 0)]), queue="Q", unit="u")
+    story.do("get", ("got", [("b", 0)]), queue="Q")
+    with pytest.raises(AssertionError, match="were deleted; not all had left"):
+        story.auditor.trimmed([deleted], before_ms)

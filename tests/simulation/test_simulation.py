@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.faults import FAULTS, GONE
-from tests.simulation.simulation import Simulation, topic_of
+from tests.simulation.simulation import Simulation
+from tests.simulation.storage import topic_of
 
 TOP = Path(__file__).parents[2]
 SEEDS = (1, 300)

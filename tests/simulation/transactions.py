@@ -81,12 +81,15 @@ class Record:
 
 
 class Partition:
-    """One partition: its records, and up to where all transactions have ended."""
+    """One partition: its records, the first that is not deleted, and up to where all transactions
+    have ended.
+    """
 
-    __slots__ = ("_stable", "records")
+    __slots__ = ("_stable", "first", "records")
 
     def __init__(self) -> None:
         self.records: list[Record] = []
+        self.first = 0
         self._stable = 0
 
     @property
@@ -102,7 +105,11 @@ class Partition:
         return at
 
     def committed(self, start: int) -> Iterator[tuple[int, Record]]:
-        """The offsets and committed records from a start."""
+        """The offsets and committed records from a start, or from the first that is there."""
+        yield from self.ever_committed(max(start, self.first))
+
+    def ever_committed(self, start: int) -> Iterator[tuple[int, Record]]:
+        """The same, with those that were deleted since."""
         for offset in range(start, self.stable):
             transaction = self.records[offset].transaction
             if transaction is not None and transaction.state == "committed":
@@ -424,7 +431,8 @@ class Consumer:
         self._kafka.deliver()
         if place.topic not in self._kafka.topics:
             raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
-        return 0, self._kafka.topics[place.topic][place.partition].stable
+        partition = self._kafka.topics[place.topic][place.partition]
+        return partition.first, partition.stable
 
     def assign(self, places: Sequence[Any]) -> None:
         """Go to a place."""

@@ -189,6 +189,9 @@ class World:
         """Every persistent message that was ever committed, in that order."""
         self.ever: dict[str, int] = {}
         """Every message that was ever committed, and how often it has come back."""
+        self.left: dict[str, int] = {}
+        """When messages left their queues for good."""
+        self.now_ms = 0
         self.waiting: dict[str, list[Op]] = {}
         """By queue, the gets that wait, in the order of their arrival."""
         self.woken: set[str] = set()
@@ -210,6 +213,7 @@ class World:
         world.done = dict(self.done)
         world.stored = list(self.stored)
         world.ever = dict(self.ever)
+        world.left = dict(self.left)
         world.waiting = {name: list(gets) for name, gets in self.waiting.items() if gets}
         world.order = self.order
         return world
@@ -230,6 +234,7 @@ class World:
         None: it waits; its answer will be among those that are served.
         """
         key = (op.client, op.number)
+        self.now_ms = op.now_ms
         if op.number and key in self.done:
             return self.done[key][0]
         answer, left = DO[op.kind](self, op)
@@ -250,6 +255,7 @@ class World:
             queue = self.queues.get(name)
             if queue is None or not queue.discard(body, now_ms):
                 self.is_contradicted = True
+            self.left[body] = now_ms
 
     def _serve(self, by: Op) -> None:
         """Give waiting gets what there is now, in the order of their arrival."""
@@ -306,6 +312,7 @@ class World:
             return ("refused", "QUEUE_IN_USE"), NOTHING
         if queue.items and not op.flag:
             return ("refused", "QUEUE_NOT_EMPTY"), NOTHING
+        self._leave(queue.items)
         del self.queues[op.queue]
         return DONE, HARD
 
@@ -314,6 +321,7 @@ class World:
         if queue is None:
             return ("refused", "QUEUE_NOT_FOUND"), NOTHING
         count = len(queue.items)
+        self._leave(queue.items)
         queue.items = []
         return ("purged", count), HARD
 
@@ -366,6 +374,7 @@ class World:
     def _give(self, op: Op, taken: list[Item]) -> tuple[Answer, str]:
         answer = ("got", [(item[2].body, item[3]) for item in taken])
         if not op.unit:
+            self._leave(taken)
             return answer, left_of(item[2] for item in taken)
         self.queues[op.queue].held += len(taken)
         unit = self.units[op.unit]
@@ -412,6 +421,7 @@ class World:
             return GONE, NOTHING
         self._end_waits(lambda get: get.unit == op.unit)
         self._let_go(unit)
+        self._leave(item for _, item in unit.gets)
         for name, message in unit.puts:
             self.store(name, message)
         moved = [message for _, message in unit.puts] + [item[2] for _, item in unit.gets]
@@ -465,6 +475,10 @@ class World:
         """Those that were stuck are looked at."""
         self.woken.add(op.queue)
         return DONE, NOTHING
+
+    def _leave(self, items: Iterable[Item]) -> None:
+        for item in items:
+            self.left[item[2].body] = self.now_ms
 
     def store(self, name: str, message: Message) -> None:
         """Put a message behind all that were committed before, within its lane."""

@@ -16,6 +16,7 @@ FLAG = {
     "quiesce_ms": "1", "heartbeat_ms": "101",
     "kafka.bootstrap_servers": "flag:1", "kafka.replication": "4",
     "kafka.min_insync_replicas": "4", "kafka.events_retention_ms": "60001",
+    "kafka.consumed_retention_ms": "1",
 }  # fmt: skip
 VARIABLE = {
     "queue_manager": "ENV", "listen": "127.0.0.1:2", "http_port": "2", "log_level": "warning",
@@ -24,6 +25,7 @@ VARIABLE = {
     "quiesce_ms": "2", "heartbeat_ms": "102",
     "kafka.bootstrap_servers": "env:2", "kafka.replication": "5",
     "kafka.min_insync_replicas": "2", "kafka.events_retention_ms": "60002",
+    "kafka.consumed_retention_ms": "2",
 }  # fmt: skip
 IN_FILE: dict[str, Any] = {
     "queue_manager": "FILE", "listen": "127.0.0.1:3", "http_port": 3, "log_level": "debug",
@@ -32,6 +34,7 @@ IN_FILE: dict[str, Any] = {
     "quiesce_ms": 3, "heartbeat_ms": 103,
     "kafka.bootstrap_servers": "file:3", "kafka.replication": 6,
     "kafka.min_insync_replicas": 3, "kafka.events_retention_ms": 60003,
+    "kafka.consumed_retention_ms": 3,
 }  # fmt: skip
 KEYS = [key for key in SETTINGS if key != config.OPTIONS]
 IN_SYNC = "kafka.min_insync_replicas"

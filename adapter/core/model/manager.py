@@ -17,7 +17,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 from adapter.core.model.tally import Tally
 from adapter.core.model.waiter import Waiter
-from adapter.core.records import Taken
+from adapter.core.records import ConsumedRestored, Taken
 from adapter.core.results import Result
 
 _SWEEP_AT = 1_024  # entries of a heap before it is looked through for what is over
@@ -116,6 +116,8 @@ class QueueManager:
         """When paged-out messages of a lane will have expired: time, queue, incarnation, lane."""
         self.absent: dict[tuple[bytes, int], Absent] = {}
         """Outcomes whose message was not in memory at replay: by session and number."""
+        self.noted: list[ConsumedRestored] = []
+        """What the snapshot that was restored says of consumed messages; the owner's business."""
         self.expiries: list[tuple[int, str, int, Place]] = []
         self.deadlines: list[tuple[int, int, Waiter]] = []
         self._sweep_expiries_at = self._sweep_deadlines_at = _SWEEP_AT

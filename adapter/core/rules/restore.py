@@ -20,6 +20,7 @@ from adapter.core.model.queue import LANES, Queue
 from adapter.core.model.ranges import Ranges
 from adapter.core.model.session import Session
 from adapter.core.records import (
+    ConsumedRestored,
     HeadsRestored,
     LaneRestored,
     MessageRestored,
@@ -275,6 +276,11 @@ def apply_heads_restored(qm: QueueManager, record: HeadsRestored) -> None:
     for at in range(0, len(record.heads), 3):
         number, *mark = record.heads[at : at + 3]
         lanes[number].mark_put(*mark)
+
+
+def apply_consumed_restored(qm: QueueManager, record: ConsumedRestored) -> None:
+    """Keep it for the owner: no rule asks what is still on a topic."""
+    qm.noted.append(record)
 
 
 def apply_session_restored(qm: QueueManager, record: SessionRestored) -> None:

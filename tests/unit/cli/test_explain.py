@@ -67,6 +67,10 @@ RECORDS: list[tuple[r.Record, str]] = [
     (r.QueuePurged("Q", [], 7), "queue Q purged: 7 messages gone"),
     (r.NamesRestored({"Q": 1}), "snapshot: 1 names of queues"),
     (r.QueueRestored("Q", 0, {}, 0, False, [1, 2]), "snapshot: queue Q, 3 on it"),
+    (
+        r.ConsumedRestored(1_700_000_000_000, [r.QueueNoted("Q", 0, [7])]),
+        "snapshot: consumed messages of 1 queues, noted 2023-11-14T22:13:20.000Z",
+    ),
     (r.LaneRestored("Q", 3, 9, [1, 8], [], []), "snapshot: lane 3 of Q"),
     (r.HeadsRestored("Q", [3, 1, 9]), "snapshot: age of what Q begins with"),
     (

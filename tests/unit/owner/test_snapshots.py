@@ -33,6 +33,11 @@ def test_parts_are_bounded_and_say_it_all() -> None:
     records: list[r.Record] = [
         r.LaneRestored("Q", 0, 9, list(range(20_000)), [], []) for _ in range(20)
     ]
+    queues = [r.QueueNoted("Q" * 48, number, 10 * [2**62]) for number in range(5_000)]
+    records += [
+        r.ConsumedRestored(2**53, queues),
+        r.ConsumedRestored(0, [r.QueueNoted("Q", 0, [])]),
+    ]
     parts = parts_of(records)
     assert len(parts) > 5
     assert max(map(len, parts)) < 2 * PART_BYTES

@@ -51,6 +51,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
             options={"security.protocol": "SSL"},
             replication=5,
             min_insync_replicas=4,
+            consumed_retention_ms=wanted.pop("kafka.consumed_retention_ms"),
             events_retention_ms=wanted.pop("kafka.events_retention_ms"),
             mover_interval_ms=wanted.pop("mover_interval_ms"),
         ),

@@ -1,0 +1,183 @@
+"""Which consumed messages may go from the queues' topics, and when.
+
+With each snapshot a *note* is written: of each lane the first message that was still needed when
+the snapshot was cut. When that snapshot is durable nothing brings back what lies before: whoever
+takes over goes on from this snapshot or from a newer one. The notes themselves are in the
+snapshots, so that their times survive a restart. A note's messages go when it is old enough; as it
+is made after they were consumed, they have been readable for longer than that.
+
+This module computes: it knows no Kafka, no clock and no thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import structlog
+from msgspec import Struct
+
+from adapter.core.model.queue import LANES
+from adapter.core.records import (
+    ConsumedRestored,
+    LaneRestored,
+    NamesRestored,
+    QueueNoted,
+    QueueRestored,
+    Record,
+)
+from adapter.owner.storage import Lane, Trimmed
+
+ALL = 2**62
+"""Behind every message."""
+NOTES = 12
+"""Notes that wait for their time: what is consumed goes at most a twelfth of the time too late."""
+QUEUES_PER_RECORD = 5_000
+"""So that a record stays far below what a topic takes."""
+ENDED_MAX = 100
+"""Topics of deleted queues of one name that are looked at after a restart, the newest ones."""
+BATCH_LANES = 200
+"""Trimmed in one go: some seconds at most."""
+PAUSE_SWEEPS = 25
+PAUSE_SWEEPS_MAX = 3_000
+"""After a failure: 5 s, then twice as long each time, up to 10 minutes."""
+
+log = structlog.get_logger("mqk.owner")
+
+
+class Marks(Struct):
+    """first: of each lane the first message that is needed. ended: by name, how many incarnations
+    are over.
+    """
+
+    first: dict[Lane, int] = {}
+    ended: dict[str, int] = {}
+
+
+class Retention:
+    """Notes of one term, and what is to be trimmed. notes: those of the snapshot it began with."""
+
+    def __init__(self, keep_ms: int, notes: Iterable[ConsumedRestored]) -> None:
+        self._keep_ms = keep_ms
+        self._notes = list(notes) if keep_ms >= 0 else []
+        self._marks = Marks()
+        """As of the last durable note, so far as this term knows; what is not known is noted
+        again."""
+        self._new: tuple[Marks, list[ConsumedRestored]] | None = None
+        self._due: dict[Lane, int] = {}
+        self._parked: frozenset[str] = frozenset()
+        self._pause = 0
+        self._next_pause = PAUSE_SWEEPS
+        self.offsets = 0
+        self.failures = 0
+
+    def note(self, records: list[Record], now_ms: int) -> list[Record]:
+        """Return what is to be written with these records of a snapshot, which was cut just now."""
+        self._new = None
+        if self._keep_ms < 0:
+            return []
+        if not self._notes or self._notes[-1].time_ms + self._keep_ms // NOTES <= now_ms:
+            marks = marks_of(records)
+            queues = list(_changes(self._marks, marks))
+            ends = range(0, len(queues), QUEUES_PER_RECORD)
+            new = [ConsumedRestored(now_ms, queues[at : at + QUEUES_PER_RECORD]) for at in ends]
+            self._new = marks, new
+            return [*self._notes, *new]
+        return list(self._notes)
+
+    def written(self) -> None:
+        """The snapshot that the last note was for is durable."""
+        if self._new is not None:
+            self._marks, notes = self._new
+            self._notes += notes
+            self._new = None
+
+    def due(self, now_ms: int, parked: frozenset[str]) -> dict[Lane, int]:
+        """Return lanes to trim now, and before which message; done() is to be called with them.
+
+        parked: queues whose topics still get copies of what lies before. Called at each sweep.
+        """
+        if parked != self._parked:
+            self._forget(parked | self._parked)
+            self._parked = parked
+        for note in self._notes:
+            note.time_ms = min(note.time_ms, now_ms)  # a clock that was ahead must not hold it
+        while self._notes and self._notes[0].time_ms + self._keep_ms <= now_ms:
+            self._take(self._notes.pop(0))
+        if self._pause:
+            self._pause -= 1
+            return {}
+        lanes = (one for one in self._due if one[0] not in parked)
+        return {lane: self._due[lane] for lane, _ in zip(lanes, range(BATCH_LANES), strict=False)}
+
+    def done(self, batch: dict[Lane, int], trimmed: Trimmed) -> None:
+        """Take in what became of a batch."""
+        self.offsets += trimmed.offsets
+        for lane, seq in batch.items():
+            if lane not in trimmed.undone and self._due.get(lane) == seq:
+                del self._due[lane]
+        failed = {lane: why for lane, why in trimmed.undone.items() if why}
+        if not failed:
+            self._next_pause = PAUSE_SWEEPS
+            return
+        self.failures += 1
+        self._pause = self._next_pause
+        self._next_pause = min(2 * self._next_pause, PAUSE_SWEEPS_MAX)
+        (queue, _, number), why = next(iter(failed.items()))
+        log.warning(
+            "consumed messages were not deleted; trying again",
+            queue=queue,
+            lane=number,
+            lanes=len(failed),
+            reason=why,
+        )
+
+    def statistics(self) -> dict[str, int]:
+        """Return figures of this term."""
+        return {
+            "trimmed_offsets": self.offsets,
+            "trim_failures": self.failures,
+            "trims_waiting": len(self._due),
+        }
+
+    def _forget(self, parked: frozenset[str]) -> None:
+        """What was deleted from these topics may be written there again: note it anew."""
+        first = self._marks.first
+        self._marks.first = {lane: seq for lane, seq in first.items() if lane[0] not in parked}
+
+    def _take(self, note: ConsumedRestored) -> None:
+        """Let what a note says be done."""
+        for one in note.queues:
+            for number, seq in enumerate(one.seqs or [ALL] * LANES):
+                if seq:
+                    self._due[one.name, one.incarnation, number] = seq
+
+
+def marks_of(records: Iterable[Record]) -> Marks:
+    """Read from a snapshot's records what is still needed.
+
+    Messages that units hold are on the queue. An outcome that is kept holds its message by itself.
+    """
+    marks = Marks()
+    living: dict[str, int] = {}
+    for record in records:
+        if isinstance(record, NamesRestored):
+            marks.ended = dict(record.incarnations)
+        elif isinstance(record, QueueRestored):
+            living[record.name] = marks.ended[record.name] = record.incarnation
+        elif isinstance(record, LaneRestored):
+            first = record.spans[0] if record.spans else record.next_seq
+            # A lane with many gaps comes in several records; its first message is in the first.
+            marks.first.setdefault((record.queue, living[record.queue], record.lane), first)
+    return marks
+
+
+def _changes(old: Marks, new: Marks) -> Iterator[QueueNoted]:
+    for name, count in new.ended.items():
+        for incarnation in range(max(old.ended.get(name, 0), count - ENDED_MAX), count):
+            yield QueueNoted(name, incarnation, [])
+    queues: dict[tuple[str, int], list[int]] = {}
+    for lane, first in new.first.items():
+        if first > old.first.get(lane, 1):
+            queues.setdefault(lane[:2], [0] * LANES)[lane[2]] = first
+    for (name, incarnation), seqs in queues.items():
+        yield QueueNoted(name, incarnation, seqs)

@@ -1,0 +1,181 @@
+"""Deleting consumed messages from the queues' topics on Kafka.
+
+A message's offset follows from its seq by bisection: what readers of committed records find from
+an offset on is in the order of the seqs. A message may be several records of the same seq; what is
+deleted ends behind the last record of the message before the one that is needed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Self
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from adapter.format import descriptor, names
+from adapter.ledger.failures import describe, error_of
+from adapter.ledger.kafka_settings import LOG, TIMINGS
+from adapter.owner.storage import Lane, Trimmed
+
+ANSWER_S = 2.0
+"""For one answer of Kafka's, of which a lane needs up to some thirty."""
+STEP_S = 3.0
+"""No lane is begun later than this: a stop may have to wait for what is under way."""
+POLL_S = 0.1
+FETCH_BYTES = 32 * 1024
+"""One message is looked at, wherever it is looked."""
+GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION})
+
+
+class KafkaTrimmer:
+    """See the port. It keeps no connection: there is little to do, and that seldom."""
+
+    def __init__(
+        self, queue_manager: str, bootstrap_servers: str, options: Mapping[str, str]
+    ) -> None:
+        self._queue_manager = queue_manager
+        self._connection: dict[str, Any] = {
+            **TIMINGS,
+            "client.id": "mqk-trim",
+            **options,
+            "bootstrap.servers": bootstrap_servers,
+            "logger": LOG,
+        }
+
+    def trim(self, lanes: Mapping[Lane, int]) -> Trimmed:
+        """See the port."""
+        trimmed = Trimmed(0, {})
+        if not lanes:
+            return trimmed
+        try:
+            with_bounds = self._find(lanes, trimmed)
+            if with_bounds:
+                self._delete(with_bounds, trimmed)
+        except KafkaException as error:
+            why = describe(error)
+            trimmed.undone |= {lane: why for lane in lanes if lane not in trimmed.undone}
+        return trimmed
+
+    def _find(self, lanes: Mapping[Lane, int], trimmed: Trimmed) -> dict[Lane, tuple[int, int]]:
+        """Find each lane's first offset, and the one before which records are to go."""
+        found: dict[Lane, tuple[int, int]] = {}
+        until_s = time.monotonic() + STEP_S
+        with Finder(self._connection) as finder:
+            there = finder.topics()
+            for lane, seq in lanes.items():
+                place = self._place(lane)
+                if place.topic not in there:
+                    continue
+                if time.monotonic() > until_s:
+                    trimmed.undone[lane] = ""
+                    continue
+                try:
+                    first, end = finder.before(place, seq)
+                except KafkaException as error:
+                    if error_of(error).code() not in GONE:
+                        trimmed.undone[lane] = describe(error)
+                    continue
+                except (LookupError, ValueError) as error:
+                    trimmed.undone[lane] = f"{place.topic} holds what is no copy: {error!r}"
+                    continue
+                if end > first:
+                    found[lane] = first, end
+        return found
+
+    def _delete(self, found: dict[Lane, tuple[int, int]], trimmed: Trimmed) -> None:
+        lanes = {
+            (place.topic, place.partition): lane for lane in found for place in [self._place(lane)]
+        }
+        wanted = [self._place(lane, end) for lane, (_, end) in found.items()]
+        admin = AdminClient(self._connection)
+        futures = admin.delete_records(wanted, request_timeout=ANSWER_S, operation_timeout=ANSWER_S)
+        for place, future in futures.items():
+            lane = lanes[place.topic, place.partition]
+            try:
+                future.result(2 * ANSWER_S)
+            except KafkaException as error:
+                if error_of(error).code() not in GONE:
+                    trimmed.undone[lane] = describe(error)
+            except TimeoutError:
+                trimmed.undone[lane] = "no answer"
+            else:
+                first, end = found[lane]
+                trimmed.offsets += end - first
+
+    def _place(self, lane: Lane, offset: int = 0) -> TopicPartition:
+        queue, incarnation, number = lane
+        topic = names.queue_topic(self._queue_manager, queue, incarnation)
+        return TopicPartition(topic, number, offset)
+
+
+class Finder:
+    """Finds offsets by seqs; a context manager. Raises KafkaException."""
+
+    def __init__(self, connection: Mapping[str, Any]) -> None:
+        self._reader = descriptor.Reader()
+        self._consumer = Consumer(
+            {
+                "fetch.wait.max.ms": 1,  # what comes next waits for a fetch that finds nothing
+                "fetch.queue.backoff.ms": 1,
+                "fetch.error.backoff.ms": 20,
+                **connection,
+                "fetch.message.max.bytes": FETCH_BYTES,
+                "queued.max.messages.kbytes": 2 * FETCH_BYTES // 1024,
+                "group.id": "mqk-trim",  # asked for by the client, never used
+                "enable.auto.commit": False,
+                "enable.auto.offset.store": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "error",
+                "isolation.level": "read_committed",
+            }
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_problem: object) -> None:
+        self._consumer.close()
+
+    def topics(self) -> frozenset[str]:
+        """List all topics."""
+        return frozenset(self._consumer.list_topics(timeout=ANSWER_S).topics)
+
+    def before(self, place: TopicPartition, seq: int) -> tuple[int, int]:
+        """Return the partition's first offset, and the one behind the last message before seq."""
+        bounds = self._consumer.get_watermark_offsets(place, ANSWER_S)
+        if bounds is None:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        first, end = bounds
+        low, high = first, end
+        while low < high:
+            middle = (low + high) // 2
+            found = self._at_or_behind(place, middle, end)
+            if found is None or self._seq(found) >= seq:
+                high = middle
+            else:
+                low = (found.offset() or 0) + 1
+        return first, low
+
+    def _at_or_behind(self, place: TopicPartition, offset: int, end: int) -> Message | None:
+        """Return the first committed message from an offset on, if there is one before the end."""
+        self._consumer.assign([TopicPartition(place.topic, place.partition, offset)])
+        until_s = time.monotonic() + ANSWER_S
+        while time.monotonic() < until_s:
+            message = self._consumer.poll(POLL_S)
+            error = None if message is None else message.error()
+            if message is None:
+                continue
+            if error is None:
+                return message if (message.offset() or 0) < end else None
+            if error.code() != KafkaError._PARTITION_EOF:
+                raise KafkaException(error)
+            if (message.offset() or 0) >= end:
+                return None
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    def _seq(self, message: Message) -> int:
+        header = dict(message.headers() or [])[descriptor.HEADER]
+        assert isinstance(header, bytes), "a mover wrote it"
+        return self._reader.read(header, b"")[1].seq

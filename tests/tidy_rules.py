@@ -66,7 +66,7 @@ PURE_LIBRARIES = frozenset(
     {
         *("__future__", "abc", "array", "bisect", "collections", "contextlib", "enum", "fnmatch"),
         *("functools", "heapq", "itertools", "math", "msgspec", "operator", "re", "string"),
-        *("struct", "types", "typing"),
+        *("struct", "types", "typing", "zlib"),
     }
 )
 PURE_ROOMS = frozenset({"core", "wire"})

@@ -2,7 +2,7 @@
 
 For one broker and for three with three replicas each: every number is on the target once, each lane
 is in order, every unit is what its copier was told, and backouts are the copier's own. Half of the
-kills meet a commit whose request is held, half one whose reply is.
+kills meet a commit whose request is held, half one whose reply is. Before that: what abuse.py has.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tests.acceptance.test_copier import (
     lanes_of,
     numbered,
 )
+from tests.soak import abuse
 from tests.support.commit_trap import Where
 
 MESSAGES_PER_KILL = 100
@@ -82,9 +83,13 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200, help="of the queue manager")
     parser.add_argument("--broker-kills", type=int, default=20)
     parser.add_argument("--brokers", type=int, nargs="*", default=[1, 3])
+    parser.add_argument("--away-s", type=float, default=60.0, help="Kafka, under load")
+    parser.add_argument("--connections", type=int, default=10_000, help="opened and dropped")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     show(f"seed {options.seed}")
+    abuse.away(options.away_s, show)
+    abuse.crowd(options.connections, show)
     for brokers in options.brokers:
         soak(brokers, options.kills, options.broker_kills, options.seed)
 

@@ -1,4 +1,4 @@
-"""An index over an id of messages that are not in memory: 12 bytes for each of them.
+"""An index over an id of messages that are not in memory: 8 bytes for each of them.
 
 It keeps hashes, so what it finds may be another message; whoever loads it will see. What has gone
 stays in it until its bucket is looked at; the caller says what is still there. It does not know
@@ -8,14 +8,18 @@ which id it is about.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable
+from zlib import crc32
 
-BUCKETS = 4096
-"""A million messages are 250 in a bucket, looked through at the speed of C."""
-SEQ_BITS = 56
+BUCKET_BITS = 12
+"""A million messages are 250 in a bucket: little to move when one is added among them."""
+SEQ_BITS = 40
+LANE_BITS = 4
+PLACE_BITS = SEQ_BITS + LANE_BITS
+_BUCKET = (1 << BUCKET_BITS) - 1
 _SEQ = (1 << SEQ_BITS) - 1
-
-_PRIME = 4_294_967_291
+_LANE = (1 << LANE_BITS) - 1
 
 Paged = tuple[int, int]
 """(lane, seq)."""
@@ -24,59 +28,46 @@ Paged = tuple[int, int]
 class PagedIndex:
     """Where the messages with an id may be. complete: all that is paged out is in it."""
 
-    __slots__ = ("_hashes", "_places", "complete", "progress")
+    __slots__ = ("_buckets", "complete", "progress")
 
     def __init__(self) -> None:
-        self._hashes = [array("I") for _ in range(BUCKETS)]
-        self._places = [array("Q") for _ in range(BUCKETS)]
+        self._buckets = [array("Q") for _ in range(1 << BUCKET_BITS)]
+        """By the low bits of the hash; in each, sorted: its other bits, the lane, the seq."""
         self.complete = False
         self.progress: dict[int, int] = {}
         """Up to which seq of each lane has been read, while it is being built."""
 
     def __len__(self) -> int:
-        return sum(map(len, self._places))
+        return sum(map(len, self._buckets))
 
     def add(self, value: bytes, lane: int, seq: int) -> None:
         """Add a message by its id; adding it again is harmless."""
-        key = _hash(value)
-        bucket = key % BUCKETS
-        self._hashes[bucket].append(key)
-        self._places[bucket].append(lane << SEQ_BITS | seq)
+        bucket, first = self._range(value)
+        entry = first | lane << SEQ_BITS | seq
+        at = bisect_left(bucket, entry)
+        if at == len(bucket) or bucket[at] != entry:
+            bucket.insert(at, entry)
 
     def find(self, value: bytes, is_paged: Callable[[int, int], bool]) -> list[Paged]:
         """Return where messages with this id may be, in the order of delivery."""
-        key = _hash(value)
-        bucket = key % BUCKETS
-        hashes, places = self._hashes[bucket], self._places[bucket]
-        found: set[Paged] = set()
-        stale = at = 0
-        while True:
-            try:
-                at = hashes.index(key, at)
-            except ValueError:
-                break
-            lane, seq = places[at] >> SEQ_BITS, places[at] & _SEQ
-            if is_paged(lane, seq):
-                found.add((lane, seq))
-            else:
-                stale += 1
-            at += 1
-        if stale:
-            self._sweep(bucket, is_paged)
+        bucket, first = self._range(value)
+        begin, end = bisect_left(bucket, first), bisect_left(bucket, first + (1 << PLACE_BITS))
+        places = [_place(entry) for entry in bucket[begin:end]]
+        found = [place for place in places if is_paged(*place)]
+        if len(found) < len(places):
+            _sweep(bucket, is_paged)
         return sorted(found, key=lambda paged: (-paged[0], paged[1]))
 
-    def _sweep(self, bucket: int, is_paged: Callable[[int, int], bool]) -> None:
-        """Forget what is no longer paged out, and what is there twice."""
-        hashes, places = self._hashes[bucket], self._places[bucket]
-        kept = {
-            place: key
-            for key, place in zip(hashes, places, strict=True)
-            if is_paged(place >> SEQ_BITS, place & _SEQ)
-        }
-        self._hashes[bucket] = array("I", kept.values())
-        self._places[bucket] = array("Q", kept)
+    def _range(self, value: bytes) -> tuple[array[int], int]:
+        """Return an id's bucket, and the least that an entry of it can be there."""
+        key = crc32(value)
+        return self._buckets[key & _BUCKET], key >> BUCKET_BITS << PLACE_BITS
 
 
-def _hash(value: bytes) -> int:
-    """Hash an id to 32 bits; the same in every process, and for ids that differ only a little."""
-    return int.from_bytes(value, "big") % _PRIME
+def _place(entry: int) -> Paged:
+    return entry >> SEQ_BITS & _LANE, entry & _SEQ
+
+
+def _sweep(bucket: array[int], is_paged: Callable[[int, int], bool]) -> None:
+    """Forget what is no longer paged out."""
+    bucket[:] = array("Q", [entry for entry in bucket if is_paged(*_place(entry))])

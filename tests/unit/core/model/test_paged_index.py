@@ -1,5 +1,9 @@
 """PagedIndex: finds what is paged out by an id, and forgets what is not."""
 
+from collections.abc import Callable
+
+import pytest
+
 from adapter.core.model.paged_index import PagedIndex
 
 
@@ -19,3 +23,36 @@ def test_what_is_gone_leaves_nothing_behind() -> None:
     index.add(b"a" * 24, 0, 10)
     assert index.find(b"a" * 24, lambda _lane, seq: seq > 8) == [(0, 9), (0, 10)]
     assert len(index) == 2
+
+
+IDENTS: dict[str, Callable[[int], bytes]] = {
+    "padded digits": lambda number: b"%024d" % number,
+    "digits": lambda number: (b"%d" % number).ljust(24, b"\0"),
+    "big-endian": lambda number: number.to_bytes(24, "big"),
+    "little-endian": lambda number: number.to_bytes(24, "little"),
+    "two counters": lambda number: b"ORDER-%d-%06d........." % (number % 7, number),
+}
+
+
+@pytest.mark.parametrize("kind", IDENTS)
+def test_ids_that_differ_in_a_few_digits_are_told_apart(kind: str) -> None:
+    """Each that is found in vain is a page read in vain."""
+    ident = IDENTS[kind]
+    index = PagedIndex()
+    for number in range(20_000):
+        index.add(ident(number), 4, number)
+    found = [len(index.find(ident(number), lambda _lane, _seq: True)) for number in range(20_000)]
+    assert min(found) == 1
+    assert sum(found) <= 20_000 + 4
+
+
+def test_places_come_back_as_they_were_put_in() -> None:
+    index = PagedIndex()
+    for lane, seq in [(0, 1), (9, 2**40 - 1), (9, 7), (3, 2**33)]:
+        index.add(b"one", lane, seq)
+    assert index.find(b"one", lambda _lane, _seq: True) == [
+        (9, 7),
+        (9, 2**40 - 1),
+        (3, 2**33),
+        (0, 1),
+    ]

@@ -23,6 +23,7 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
 from adapter.core.records import Record
 from adapter.core.results import Refused
+from adapter.core.rules.restore import Unmoved
 from adapter.format import entries
 from adapter.ledger.port import Ledger, LedgerClosed
 from adapter.owner.clock import Clock
@@ -122,12 +123,16 @@ class OwnerLoop:
         """Let go of messages beyond each lane's window that are on their topics for good."""
         dispatch.evict(self.qm, moved_n, parked)
 
-    def cut(self) -> tuple[int, list[Record]]:
-        """Describe the state as it will be when entry n is durable; returns n too."""
+    def cut(self, moved_n: int, parked: frozenset[str]) -> tuple[int, list[Record], Unmoved]:
+        """Describe the state as it will be when entry n is durable; returns n too.
+
+        moved_n, parked: what is on its topics, as in evict; returns what may not be.
+        """
         if self._weight or self._barrier:
             self._seal()
             self._schedule()
-        return self.qm.entry_n - 1, list(dispatch.snapshot(self.qm))
+        unmoved = dispatch.unmoved(self.qm, moved_n, parked)
+        return self.qm.entry_n - 1, list(dispatch.snapshot(self.qm)), unmoved
 
     def tick(self) -> None:
         """Let core do what time has made due."""

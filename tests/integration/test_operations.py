@@ -237,7 +237,7 @@ def certificate(folder: Path) -> tuple[dict[str, str], Path]:
         "-alias",
         "broker",
         "-keystore",
-        store,
+        str(store),
         "-storetype",
         "PKCS12",
         "-storepass",

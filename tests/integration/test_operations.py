@@ -232,17 +232,9 @@ RIGHTS = (
 def certificate(folder: Path) -> tuple[dict[str, str], Path]:
     """Make a broker's key: its settings for the broker, and its certificate for clients."""
     store, trusted = folder / "broker.p12", folder / "ca.pem"
-    keytool = Path(find_java().path).with_name("keytool")
-    common = [
-        "-alias",
-        "broker",
-        "-keystore",
-        str(store),
-        "-storetype",
-        "PKCS12",
-        "-storepass",
-        PASSWORD,
-    ]
+    keytool = Path(find_java().path).resolve().with_name("keytool")
+    common = ["-alias", "broker", "-storetype", "PKCS12", "-storepass", PASSWORD]
+    common += ["-keystore", str(store)]
     made = ["-keyalg", "EC", "-dname", f"CN={HOST}", "-ext", f"san=ip:{HOST}", "-validity", "2"]
     subprocess.run([str(keytool), "-genkeypair", *common, *made], check=True, capture_output=True)
     shown = subprocess.run(

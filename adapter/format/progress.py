@@ -22,7 +22,8 @@ class Parked(Struct):
 
     offset, owner, n, records: as in Progress, of this topic alone. messages, bytes: of bodies, that
     wait to be copied to it. why: for people. unwritten: nothing was ever written to it, nor was to
-    be: from its place on is all that it will hold.
+    be: from its place on is all that it will hold. defined: its queue is, at this place; else the
+    ledger defines it further on.
     """
 
     offset: int = NOWHERE
@@ -33,6 +34,7 @@ class Parked(Struct):
     bytes: int = 0
     why: str = ""
     unwritten: bool = False
+    defined: bool = True
 
 
 class Progress(Struct):

@@ -65,6 +65,10 @@ class Cargo(Protocol):
         """
         ...
 
+    def is_defined(self, topic: str) -> bool:
+        """Whether what has been taken in says that copies go to this topic now."""
+        ...
+
     def is_unwritten(self, topic: str) -> bool:
         """Whether a topic is as it was made: nothing was ever written to it."""
         ...

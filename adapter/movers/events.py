@@ -74,6 +74,10 @@ class Events:
         """See Cargo."""
         return False
 
+    def is_defined(self, topic: str) -> bool:  # noqa: ARG002
+        """See Cargo."""
+        return True
+
     def is_unwritten(self, topic: str) -> bool:  # noqa: ARG002
         """See Cargo."""
         return False

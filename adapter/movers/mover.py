@@ -380,7 +380,8 @@ class Mover:
             at.parked[topic].why = why
         else:
             place = at.offset, at.owner, at.n, at.records
-            at.parked[topic] = Parked(*place, why=why, unwritten=unwritten)
+            defined = self._cargo.is_defined(topic)
+            at.parked[topic] = Parked(*place, why=why, unwritten=unwritten, defined=defined)
             log.warning("topic parked; the others go on", topic=topic, reason=why, mover=self.name)
         self._show_parked()
 

@@ -69,8 +69,9 @@ class CatchUp:
         self.pending: deque[Entry] = deque()
         self.is_deleted = False
         """Whether the ledger says that the queue was deleted: nothing follows."""
-        # Where the topic was parked, its queue is defined; from the ledger's start it will be.
-        self._is_defined = parked.offset != NOWHERE or parked.records > 0
+        if parked.offset == NOWHERE and not parked.records:
+            parked.defined = False  # nothing is, where the ledger begins
+        self._parked = parked
         self._reader = reader
 
     def next_entry(self, timeout_s: float) -> Entry | None:
@@ -86,16 +87,16 @@ class CatchUp:
             if first.name == self.queue:
                 self._follow(first)
             return []
-        if not self._is_defined:
+        if not self._parked.defined:
             return []
         return [one for one in record if isinstance(one, Copy) and one.queue == self.queue]
 
     def _follow(self, change: QueueDefined | QueueDeleted) -> None:
         if isinstance(change, QueueDeleted):
-            self.is_deleted = self._is_defined
-            self._is_defined = False
+            self.is_deleted = self._parked.defined
+            self._parked.defined = False
         else:
-            self._is_defined = change.incarnation == self._incarnation
+            self._parked.defined = change.incarnation == self._incarnation
 
     def close(self) -> None:
         """Let go of the reader."""

@@ -140,6 +140,11 @@ class Stream:
         self._repairs.ensure([queue_spec(topic, LANES_MAX)])
         return never_written(self._settings, topic)
 
+    def is_defined(self, topic: str) -> bool:
+        """See Cargo. Of a name that was never used before it makes no difference."""
+        _, queue, incarnation = names.parse_queue_topic(topic)
+        return self._incarnations.get(queue, 0) == incarnation
+
     def is_unwritten(self, topic: str) -> bool:
         """See Cargo. One with fewer lanes was made by somebody else, in the place of ours."""
         return never_written(self._settings, topic, LANES_MAX)

@@ -568,11 +568,11 @@ class Simulation(Steps):
         rng, kafka = self.rng, self.kafka
         if kafka.refusing and rng.random() < 0.1:
             kafka.refusing.clear()
-        if rng.random() > 0.15:
+        if rng.random() > 0.25:
             return
         topics = {name: parts for name, parts in kafka.topics.items() if name.startswith(TOPICS)}
         new = [name for name, parts in topics.items() if not any(part.records for part in parts)]
-        among = new if new and rng.random() < 0.8 else list(topics)
+        among = new if new and rng.random() < 0.9 else list(topics)
         if among:
             faults = TOPIC_FAULTS if self._loses_topics else (REFUSED,)
             self.spoil(rng.choice(among), rng.choice(faults))

@@ -83,6 +83,28 @@ def test_from_the_start_only_its_incarnation_counts() -> None:
     assert one.share(copies("A")) == copies("A")
 
 
+def test_from_before_its_definition_what_was_of_its_name_before_is_not_its_own() -> None:
+    """A mover that goes back behind the definition parks its topic there."""
+    parked = Parked(offset=5, defined=False)
+    one = catch_up(parked)
+    assert one.share(copies("A")) == []
+    one.share(deleted())
+    assert not one.is_deleted
+    one.share(defined(1))
+    assert (one.share(copies("A")), parked.defined) == (copies("A"), True)
+
+
+def test_how_far_it_is_outlives_its_reader() -> None:
+    parked = Parked()
+    one = catch_up(parked)
+    one.share(defined(0))
+    parked.offset = 3
+    again = catch_up(parked)
+    assert again.share(copies("A")) == []
+    again.share(deleted())
+    assert not again.is_deleted
+
+
 def test_an_entry_stays_until_it_is_taken() -> None:
     entry: Any = Entry(7, b"o" * 16, 1, 0, b"")
     one = catch_up(Parked(), [entry])

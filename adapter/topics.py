@@ -30,7 +30,8 @@ COPIES_MAX = 3
 LANES_MAX = 10  # a lane for each priority of an MQ queue
 TIMESTAMP_MS_MAX = 2**63 - 1
 OFF = "-1"
-DAY_MS = 24 * 60 * 60 * 1000
+HOUR_MS = 60 * 60 * 1000
+DAY_MS = 24 * HOUR_MS
 POLL_S = 0.05
 SPARE_S = 5.0
 """The client times its requests by itself, and somewhat late."""
@@ -153,6 +154,8 @@ def progress_spec(name: str, movers: int) -> TopicSpec:
         "cleanup.policy": "compact,delete",
         "segment.bytes": str(16 * 1024 * 1024),
         "segment.ms": str(DAY_MS),
+        # Each copying transaction leaves a marker, which a day would keep by the hundred megabytes.
+        "delete.retention.ms": str(HOUR_MS),
     }
     return TopicSpec(
         name=name,

@@ -24,8 +24,8 @@ from adapter.backup.file import (
     read_header,
 )
 from adapter.core.model.ranges import Ranges
-from adapter.core.records import LaneRestored, QueueRestored, Record
-from adapter.format import entries
+from adapter.core.records import LaneRestored, MessageRestored, QueueRestored, Record
+from adapter.format import chunks, descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Position
 from adapter.ledger.scan import Scan
@@ -36,10 +36,14 @@ FIRST = 1
 
 
 class Waiting(Struct):
-    """What a snapshot speaks of: the queues' incarnations by name, and each lane's messages."""
+    """What a snapshot speaks of: the queues' incarnations by name, and each lane's messages.
+
+    whole: those that it holds itself because they were on no topic, by number, as they would lie.
+    """
 
     queues: dict[str, int] = {}
     lanes: dict[Lane, Ranges] = {}
+    whole: dict[Lane, dict[int, list[Copied]]] = {}
 
 
 class Contents(Struct):
@@ -86,6 +90,22 @@ def _take_in(waiting: Waiting, record: Record) -> None:
         seqs = waiting.lanes.setdefault(lane, Ranges())
         for at in range(0, len(record.spans), 2):
             seqs.add_span(record.spans[at], record.spans[at + 1])
+    elif isinstance(record, MessageRestored):
+        lane = Lane(record.put.queue, waiting.queues[record.put.queue], record.put.lane)
+        waiting.whole.setdefault(lane, {})[record.put.seq] = _as_copied(record)
+
+
+def _as_copied(record: MessageRestored) -> list[Copied]:
+    """Make the records that a mover would have written."""
+    put, message = record.put, record.put.message
+    header = (descriptor.HEADER, descriptor.encode(put, record.unit, record.unit_size))
+    pieces = chunks.cut(message.body)
+    if not pieces:
+        return [Copied(put.seq, message.put_time_ms, [header], None, message.body)]
+    return [
+        Copied(put.seq, message.put_time_ms, [header, (chunks.HEADER, place)], None, piece)
+        for place, piece in pieces
+    ]
 
 
 def examine(path: Path) -> Contents:

@@ -8,6 +8,7 @@ is true as of one entry: the last one of the ledger when all messages had been c
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -63,8 +64,9 @@ def take(place: Place, file: Writer) -> None:
             break
         before = snapshot
         try:
-            for lane, seqs in waiting_of(snapshot).lanes.items():
-                _copy(place, lane, seqs, through, file)
+            waiting = waiting_of(snapshot)
+            for lane, seqs in waiting.lanes.items():
+                _copy(place, lane, seqs, waiting.whole.get(lane, {}), through, file)
         except Missing as missing:
             trouble = str(missing)
             continue
@@ -100,15 +102,25 @@ def _empty(place: Place) -> Snapshot:
     )
 
 
-def _copy(place: Place, lane: Lane, seqs: Ranges, through: dict[Lane, int], file: Writer) -> None:
-    """Copy those messages of a lane that have not been copied before."""
+def _copy(
+    place: Place,
+    lane: Lane,
+    seqs: Ranges,
+    whole: dict[int, list[Copied]],
+    through: dict[Lane, int],
+    file: Writer,
+) -> None:
+    """Copy those messages of a lane that have not been copied before.
+
+    whole: some that need not be on the topic.
+    """
     done = through.get(lane, 0)
     wanted = seqs.at_or_after(done + 1)
     if wanted is None:
         return
     last = seqs.spans()[-1][1]
     file.write(lane)
-    for copied in place.lane(lane, wanted):
+    for copied in _filled(place.lane(lane, wanted), whole, wanted):
         if copied.seq > last or (wanted is not None and copied.seq > wanted):
             break
         if copied.seq in seqs:  # a message may be several records
@@ -119,6 +131,21 @@ def _copy(place: Place, lane: Lane, seqs: Ranges, through: dict[Lane, int], file
         raise Missing(
             f"message {wanted} of queue {lane.queue}, lane {lane.lane}, is not on the queue's topic"
         )
+
+
+def _filled(
+    copies: Iterator[Copied], whole: dict[int, list[Copied]], first: int
+) -> Iterator[Copied]:
+    """Fill in what a topic lacks."""
+    left = deque(sorted(seq for seq in whole if seq >= first))
+    for copied in copies:
+        while left and left[0] <= copied.seq:
+            seq = left.popleft()
+            if seq < copied.seq:
+                yield from whole[seq]
+        yield copied
+    for seq in left:
+        yield from whole[seq]
 
 
 def _write_ledger(place: Place, snapshot: Snapshot, file: Writer) -> None:

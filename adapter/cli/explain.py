@@ -245,6 +245,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"noted {time_of(record.time_ms)}"
     ),
     r.LaneRestored: lambda record: f"snapshot: lane {record.lane} of {record.queue}",
+    r.MessageRestored: lambda record: (
+        f"snapshot: message {record.put.seq} of lane {record.put.lane} of {record.put.queue}, "
+        "which was on no topic yet"
+    ),
     r.HeadsRestored: lambda record: f"snapshot: age of what {record.queue} begins with",
     r.SessionRestored: lambda record: f"snapshot: session {short(record.session)}",
     r.OutcomeRestored: lambda record: (

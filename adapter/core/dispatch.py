@@ -73,6 +73,7 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.QueuePurged: objects.apply_queue_purged,
     r.QueueRestored: restore.apply_queue_restored,
     r.LaneRestored: restore.apply_lane_restored,
+    r.MessageRestored: restore.apply_message_restored,
     r.HeadsRestored: restore.apply_heads_restored,
     r.NamesRestored: restore.apply_names_restored,
     r.ConsumedRestored: restore.apply_consumed_restored,
@@ -233,6 +234,11 @@ def _go_on(qm: QueueManager, executed: Executed, connection: Connection, now_ms:
 def snapshot(qm: QueueManager) -> Iterator[r.Record]:
     """Describe the hard state as it is now, in records; to be used up before anything changes."""
     return restore.snapshot(qm)
+
+
+def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> restore.Unmoved:
+    """Return the messages that may be on no topic: the snapshot lacks them. See restore."""
+    return restore.unmoved(qm, moved_n, parked)
 
 
 def outcome_loaded(qm: QueueManager, session: bytes, number: int, paged: pages.Paged) -> None:

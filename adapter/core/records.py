@@ -202,6 +202,18 @@ class LaneRestored(Struct):
     logged: bool = True
 
 
+class MessageRestored(Struct):
+    """Of a snapshot: a message of a lane that is on no topic yet, with all that it says.
+
+    It follows its lane, which counts it like the others.
+    """
+
+    unit: bytes
+    unit_size: int
+    put: Placed
+    logged: bool = True
+
+
 class NamesRestored(Struct):
     """Of a snapshot: how many queues of each name there have been."""
 
@@ -285,6 +297,7 @@ Record = (
     | QueuePurged
     | QueueRestored
     | LaneRestored
+    | MessageRestored
     | NamesRestored
     | SessionRestored
     | OutcomeRestored

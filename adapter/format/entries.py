@@ -106,8 +106,15 @@ def weight(record: r.Record) -> int:
         return 256 + 96 * len(record.gets)
     if isinstance(record, (r.MessagesDiscarded, r.QueuePurged)):
         return 256 + 96 * len(record.places)
+    return _restored_weight(record)
+
+
+def _restored_weight(record: r.Record) -> int:
+    """The same, for those of a snapshot."""
     if isinstance(record, r.LaneRestored):
         return 256 + 10 * (len(record.spans) + len(record.counts) + len(record.ends))
+    if isinstance(record, r.MessageRestored):
+        return 256 + message_weight(record.put.message)
     if isinstance(record, r.HeadsRestored):
         return 256 + 10 * len(record.heads)
     if isinstance(record, r.OutcomeRestored):
@@ -133,6 +140,8 @@ def _written(record: r.Record) -> tuple[str, dict[str, Any]]:
     if isinstance(record, r.OutcomeRestored):
         puts = (_put_value(placed, record.unit, record.unit_size) for placed in record.gets)
         value["gets"] = list(puts)
+    elif isinstance(record, r.MessageRestored):
+        value["put"] = _put_value(record.put, record.unit, record.unit_size)
     return f"mqk.{type(record).__name__}", value
 
 
@@ -258,6 +267,11 @@ def _read_outcome_restored(value: dict[str, Any]) -> r.OutcomeRestored:
     return r.OutcomeRestored(**value)
 
 
+def _read_message_restored(value: dict[str, Any]) -> r.MessageRestored:
+    value["put"] = _read_put(value["put"], descriptor.Reader())
+    return r.MessageRestored(**value)
+
+
 def _read_consumed_restored(value: dict[str, Any]) -> r.ConsumedRestored:
     return r.ConsumedRestored(value["time_ms"], [r.QueueNoted(**one) for one in value["queues"]])
 
@@ -283,7 +297,11 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.EventRaised,
         r.HeadsRestored,
     )
-} | {"OutcomeRestored": _read_outcome_restored, "ConsumedRestored": _read_consumed_restored}
+} | {
+    "OutcomeRestored": _read_outcome_restored,
+    "MessageRestored": _read_message_restored,
+    "ConsumedRestored": _read_consumed_restored,
+}
 
 
 def raw_records(payload: bytes) -> list[tuple[str, dict[str, Any]]]:

@@ -34,15 +34,16 @@ class KafkaSnapshots:
         self._starts: deque[int] = deque()
         """First offsets of the complete snapshots that are kept."""
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
         """See the port."""
+        timeout_s = self._settings.message_timeout_ms / 1000
         try:
             producer = Producer(producer_settings(self._settings, self._on_error))
         except KafkaException as error:
             raise wrong_settings(self._settings, error) from error
         reports: list[tuple[KafkaError | None, Message]] = []
         records = frame(snapshot, os.urandom(16))
-        deadline_s = time.monotonic() + self._settings.message_timeout_ms / 1000
+        deadline_s = time.monotonic() + (timeout_s if within_s is None else within_s)
         for record in records:
             self._produce(producer, record, reports, deadline_s)
         while len(reports) < len(records) and time.monotonic() < deadline_s:

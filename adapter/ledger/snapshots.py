@@ -47,8 +47,11 @@ def covers(snapshot: Snapshot, owner: bytes, n: int) -> bool:
 class SnapshotLog(Protocol):
     """The snapshots of one queue manager. Blocking; raises LedgerUnavailable."""
 
-    def write(self, snapshot: Snapshot) -> None:
-        """Write a snapshot; when it returns, it is durable, and older ones may be gone."""
+    def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
+        """Write a snapshot; when it returns, it is durable, and older ones may be gone.
+
+        within_s: how long that may take, if not as long as an append.
+        """
         ...
 
     def newest(self) -> Snapshot | None:
@@ -155,7 +158,7 @@ class MemorySnapshots:
         """So many records of the next snapshot are written, and then it fails; -1: all."""
         self._count = 0
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:  # noqa: ARG002
         """See the port."""
         self._count += 1
         records = frame(snapshot, self._count.to_bytes(16, "big"))

@@ -42,6 +42,10 @@ GONE = (
     "what was on this topic cannot be written again, because the ledger has been trimmed since: "
     "restore the topic from a copy, or delete the queue and define it anew"
 )
+ENDLESS = (
+    "if this goes on, Kafka cannot end the transaction that was open, because a topic refuses even "
+    "the ends of transactions"
+)
 MESSAGES_MAX = 4000
 BYTES_MAX = 4 * 1024 * 1024
 """When a transaction is full. A larger one copies no faster and keeps readers waiting longer."""
@@ -218,10 +222,19 @@ class Mover:
         self._counts["terms"] += 1
         with contextlib.closing(self._turns):
             self._cargo.open()
-            self._turns.renew()
+            self._renew()
             self._reader = self._make_reader(self._resume())
             with contextlib.closing(self._reader):
                 self._copy_on()
+
+    def _renew(self) -> None:
+        """Begin with new producers; the text of what goes wrong then says whose fault it may be."""
+        try:
+            self._turns.renew()
+        except Doubtful as trouble:
+            blamed = " and ".join(f"{topic} ({why})" for topic, why in self._refused.items())
+            hint = f"{ENDLESS}: mend the topic {blamed or 'that does'}"
+            raise Doubtful(f"{trouble}; {hint}", late=trouble.late) from trouble
 
     def _copy_on(self) -> None:
         self._ready = True

@@ -174,7 +174,7 @@ class Stream:
             for one in cast("list[Copy]", record):
                 queue, lane, body = one.queue, one.lane, one.body
                 topic = topics.get(queue) or self._topic(queue)
-                time_ms = one.put_time_ms or 1  # 0 would mean the current time
+                time_ms = max(1, one.put_time_ms)  # 0 would mean now; Kafka takes none below
                 header: Headers = [(HEADER, one.descriptor)]
                 if len(body) <= most:
                     produce(topic, body, None, lane, report, None, time_ms, header)

@@ -13,14 +13,26 @@ from functools import partial
 
 import structlog
 
-from adapter.ledger.port import Ledger, LedgerError
+from adapter.ledger.port import Ledger, LedgerError, Position
 from adapter.owner.loop import OwnerLoop
+from adapter.owner.replay import Replayed
 from adapter.owner.retention import Retention
 from adapter.owner.snapshots import Cut, Progress, publish
-from adapter.owner.storage import FOREVER, Lane, Storage, Trimmed
+from adapter.owner.storage import FOREVER, NOTHING, Copied, Lane, Storage, Trimmed
 
 SWEEP_S = 0.2
 """How often it looks: what is copied leaves memory after this, if there is too much of it."""
+PATIENCE = 25
+"""So many times (5 s) it looks whether all that a snapshot holds has been copied; then the messages
+that have not are written with it."""
+CARRIED_BYTES_MAX = 256 * 1024 * 1024
+"""Of such messages, in one snapshot; while more wait there is none. A topic may have as many."""
+LAST_COPIES_S = 1.0
+"""How long at the end the movers are waited for; a moment is enough, if nothing is amiss."""
+LAST_CARRIED_BYTES = 4 * 1024 * 1024
+"""Of such messages, in a snapshot that is written at the end: there is no time for more."""
+LOOK_S = 0.02
+"""How often it looks at the end whether the others are copied; movers tell nobody."""
 
 log = structlog.get_logger("mqk.owner")
 
@@ -28,15 +40,22 @@ log = structlog.get_logger("mqk.owner")
 class Keeping:
     """Keeps one term's memory and ledger small. For the owner's thread."""
 
-    def __init__(self, storage: Storage, ledger: Ledger, loop: OwnerLoop) -> None:
+    def __init__(
+        self, storage: Storage, ledger: Ledger, loop: OwnerLoop, replayed: Replayed
+    ) -> None:
         self._storage = storage
         self._ledger = ledger
         self._loop = loop
         self._progress = Progress()
+        self._parked: frozenset[str] = frozenset()
         self._cut: Cut | None = None
-        self._cut_entries = 0
-        self._cut_bytes = 0
-        self._superfluous = 0
+        self._patience = 0
+        # A start would read again what this one has read.
+        self._cut_entries = -replayed.entries
+        self._cut_bytes = -replayed.bytes
+        self._carried_bytes = 0
+        """Of messages that were written with the last snapshot."""
+        self._superfluous = replayed.snapshot.offset if replayed.snapshot else 0
         """The ledger's offset before which nothing but movers needs anything; 0: nothing to do."""
         self._working: asyncio.Future[None] | None = None
         self.retention = Retention(
@@ -50,11 +69,12 @@ class Keeping:
         """Let go of what is copied, and bring a snapshot one step further."""
         if self._loop.ended:
             return
-        copied = self._storage.copied()
+        copied = self._copied()
         try:
-            self._progress.note(self._ledger.durable(), copied)
+            durable = self._ledger.durable()
         except LedgerError:
             return  # the term is over, and somebody is about to say so
+        self._progress.note(durable, copied)
         self._loop.evict(self._progress.moved_n, copied.parked)
         if self._trimming is None:
             lanes = self.retention.due(self._loop.now_ms, copied.parked)
@@ -65,22 +85,45 @@ class Keeping:
         if self._superfluous and copied.kept >= self._superfluous and not copied.parked:
             self._trim()
         elif self._cut is None:
-            self._cut_if_due()
-        elif self._progress.moved_n >= self._cut.n and not copied.parked:
-            self._work(partial(publish, self._cut, self._storage.snapshots), self._written)
+            if self._is_due():
+                self._cut = self._cut_now(durable, copied.parked)
+        elif durable.n >= self._cut.n:
+            self._publish_if_complete(self._cut, copied.parked)
 
-    def _cut_if_due(self) -> None:
+    def _copied(self) -> Copied:
+        """How far copying has come; movers that begin again do not know yet what is parked."""
+        copied = self._storage.copied()
+        if copied.position == NOTHING:
+            return Copied(parked=self._parked)
+        self._parked = copied.parked
+        return copied
+
+    def _is_due(self) -> bool:
+        """Whether much was written since the last one; also as measured by what that took."""
         loop, storage = self._loop, self._storage
-        due = (
-            loop.entries - self._cut_entries >= storage.snapshot_entries
-            or loop.bytes - self._cut_bytes >= storage.snapshot_bytes
-        )
-        if due:
-            after = self._ledger.durable()
-            n, records = loop.cut()
-            records += self.retention.note(records, loop.now_ms)
-            self._cut = Cut(n, records, after)
-            self._cut_entries, self._cut_bytes = loop.entries, loop.bytes
+        size = loop.bytes - self._cut_bytes
+        much = loop.entries - self._cut_entries >= storage.snapshot_entries
+        return (much or size >= storage.snapshot_bytes) and size >= self._carried_bytes
+
+    def _cut_now(self, durable: Position, parked: frozenset[str]) -> Cut:
+        loop = self._loop
+        self._patience = PATIENCE
+        self._cut_entries, self._cut_bytes = loop.entries, loop.bytes
+        n, records, unmoved = loop.cut(self._progress.moved_n, parked)
+        records += self.retention.note(records, loop.now_ms)
+        return Cut(n, records, unmoved, durable)
+
+    def _publish_if_complete(self, cut: Cut, parked: frozenset[str]) -> None:
+        """Write a snapshot that says all: of what is copied where it is, of the rest what it is."""
+        moved_n = self._progress.moved_n
+        if moved_n < cut.n and self._patience:
+            self._patience -= 1
+            return
+        self._carried_bytes = cut.look_again(moved_n, parked)
+        if self._carried_bytes > CARRIED_BYTES_MAX:
+            self._patience = PATIENCE
+            return
+        self._work(partial(publish, cut, self._storage.snapshots), self._written)
 
     def _trim(self) -> None:
         """Delete what the last snapshot stands for and every mover has recorded as copied."""
@@ -124,6 +167,43 @@ class Keeping:
         self._cut = None
         self.retention.written()
         self.snapshots += 1
+
+    async def write_last(self, within_s: float) -> None:
+        """Write a snapshot of how things are, so that the next start has next to nothing to read.
+
+        Nothing is decided any more, and all is durable. within_s: what takes longer is left.
+        """
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + within_s
+        try:
+            async with asyncio.timeout(within_s):
+                await self.finish()
+                cut = await self._last_cut()
+                if cut is None:
+                    log.info("no snapshot at the end: too much is not copied")
+                    return
+                left_s = deadline_s - loop.time()
+                write = partial(publish, cut, self._storage.snapshots, left_s)
+                await loop.run_in_executor(None, write)
+                self.retention.written()
+                self.snapshots += 1
+        except (LedgerError, TimeoutError) as error:
+            self.snapshot_failures += 1
+            log.warning("no snapshot at the end: the next start reads more", reason=repr(error))
+
+    async def _last_cut(self) -> Cut | None:
+        """Cut, and wait for the movers; None if they leave too much."""
+        durable, copied = self._ledger.durable(), self._copied()
+        self._progress.note(durable, copied)
+        cut = self._cut_now(durable, copied.parked)
+        for _ in range(round(LAST_COPIES_S / LOOK_S)):
+            if self._progress.moved_n >= cut.n:
+                break  # what is left is of parked queues, and they will not be mended now
+            await asyncio.sleep(LOOK_S)
+            copied = self._copied()
+            self._progress.note(durable, copied)
+        left = cut.look_again(self._progress.moved_n, copied.parked)
+        return cut if left <= LAST_CARRIED_BYTES else None
 
     async def finish(self) -> None:
         """Wait for what is being written."""

@@ -23,6 +23,7 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
 from adapter.core.records import Record
 from adapter.core.results import Refused
+from adapter.core.rules.restore import Unmoved
 from adapter.format import entries
 from adapter.ledger.port import Ledger, LedgerClosed
 from adapter.owner.clock import Clock
@@ -76,6 +77,9 @@ class OwnerLoop:
         self._appended_n = 0
         self._durable_n = 0
         self._waits_since_ms = 0
+        self._sizes: deque[int] = deque()
+        self.undurable_bytes = 0
+        """Of entries that are closed and not durable yet; _sizes: of each, in order."""
         self._ended = False
         self.entries = 0
         self.bytes = 0
@@ -119,12 +123,16 @@ class OwnerLoop:
         """Let go of messages beyond each lane's window that are on their topics for good."""
         dispatch.evict(self.qm, moved_n, parked)
 
-    def cut(self) -> tuple[int, list[Record]]:
-        """Describe the state as it will be when entry n is durable; returns n too."""
+    def cut(self, moved_n: int, parked: frozenset[str]) -> tuple[int, list[Record], Unmoved]:
+        """Describe the state as it will be when entry n is durable; returns n too.
+
+        moved_n, parked: what is on its topics, as in evict; returns what may not be.
+        """
         if self._weight or self._barrier:
             self._seal()
             self._schedule()
-        return self.qm.entry_n - 1, list(dispatch.snapshot(self.qm))
+        unmoved = dispatch.unmoved(self.qm, moved_n, parked)
+        return self.qm.entry_n - 1, list(dispatch.snapshot(self.qm)), unmoved
 
     def tick(self) -> None:
         """Let core do what time has made due."""
@@ -148,6 +156,8 @@ class OwnerLoop:
         """Entries up to n are durable and valid: keep the promises that waited for them."""
         if self._ended:
             return
+        for _ in range(n - self._durable_n):
+            self.undurable_bytes -= self._sizes.popleft()
         self._durable_n = n
         self._waits_since_ms = self._clock.now_ms()
         self._release(n)
@@ -280,6 +290,8 @@ class OwnerLoop:
         payload = entries.encode(record for record in self._collected if record.logged)
         self._promises.made(self.qm.entry_n, self._collected)
         self._sealed.append(payload)
+        self._sizes.append(len(payload))
+        self.undurable_bytes += len(payload)
         self._collected = []
         self._weight = 0
         self._barrier = False

@@ -39,7 +39,7 @@ SLOW_S = 5.0
 """When nothing has become durable for so long, people are told. Nothing else comes of it: the
 ledger decides when an append is in doubt."""
 DRAIN_S = 2.5
-"""How long a stop waits for the last entries to become durable."""
+"""How long a stop waits for the last entries to become durable, and for a snapshot."""
 QUIESCE_S = 4.0
 """How long units in flight are given to end, unless told otherwise: with DRAIN_S, and what movers
 take to end, a stop takes less than 10 s."""
@@ -200,7 +200,10 @@ class Owner:
         was_running = self.running
         self.lifecycle.to(State.STOPPING)
         if was_running:
+            deadline_s = self._asyncio.time() + DRAIN_S
             await self._drain()
+            if self._keeping and self.loop.idle and not self.loop.ended and not self._hurried:
+                await self._keeping.write_last(deadline_s - self._asyncio.time())
         await self._end()
 
     async def abandon(self) -> None:
@@ -385,7 +388,7 @@ class Owner:
         self._end_paging()
         if self._storage is not None:
             self._paging = Paging(self._storage.pages, loop.page)
-            self._keeping = Keeping(self._storage, self._ledger, loop)
+            self._keeping = Keeping(self._storage, self._ledger, loop, replayed)
         self.replay_s = self._asyncio.time() - began
         self.lifecycle.to(State.RUNNING)
         log.info(

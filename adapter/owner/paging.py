@@ -45,6 +45,24 @@ class Paging:
         self._ended = True
         self._executor.shutdown(wait=False, cancel_futures=True)
 
+    def _take(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
+        """Deliver a page; if it lacks what it was read for, after a while.
+
+        Either that is needed no more, or it is not on its topic any more, and asked for again.
+        """
+        self.read += 1
+        if page.messages and page.messages[0].seq <= needed.seq:
+            self._hand_over(needed, incarnation, page)
+            return
+        place = f"message {needed.seq} of lane {needed.lane} of {needed.queue}"
+        log.warning("a page lacks the message that it was read for", reason=place)
+        self._asyncio.call_later(RETRY_S_MAX, self._hand_over, needed, incarnation, page)
+
+    def _hand_over(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
+        if not self._ended:
+            self._reading.discard((needed.queue, needed.lane, needed.field))
+            self._deliver(needed, incarnation, page)
+
     def _submit(self, needed: PageNeeded, incarnation: int, count: int, pause_s: float) -> None:
         if self._ended:
             return
@@ -57,9 +75,7 @@ class Paging:
                 return
             failure = task.exception()
             if failure is None:
-                self._reading.discard((needed.queue, needed.lane, needed.field))
-                self.read += 1
-                self._deliver(needed, incarnation, task.result())
+                self._take(needed, incarnation, task.result())
             elif isinstance(failure, PagesUnavailableError):
                 self.failures += 1
                 log.warning("a page is not there yet; trying again", reason=str(failure))

@@ -17,7 +17,14 @@ from adapter.core.results import Messages, Refused, Result
 from adapter.core.rules.unit import unit_number
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
-from adapter.ledger.port import Entry, Ledger, LedgerMismatch, LedgerUnavailable, Taken
+from adapter.ledger.port import (
+    Entry,
+    Ledger,
+    LedgerMismatch,
+    LedgerUnavailable,
+    Position,
+    Taken,
+)
 from adapter.ledger.snapshots import Snapshot, covers
 from adapter.owner.storage import PageReader, PagesUnavailableError, Storage
 
@@ -30,11 +37,17 @@ class LedgerUnreadableError(Exception):
 
 
 class Replayed(Struct):
-    """The core that the ledger describes, how it was won, and each owner's last valid n."""
+    """The core that the ledger describes, how it was won, and each owner's last valid n.
+
+    snapshot: where the one is that it began with, in the ledger. entries, bytes: read behind it.
+    """
 
     qm: QueueManager
     taken: Taken
     last_n_of: dict[bytes, int]
+    snapshot: Position | None = None
+    entries: int = 0
+    bytes: int = 0
 
 
 def take_over(
@@ -95,6 +108,8 @@ def _replay(
         if snapshot is not None and covers(snapshot, entry.owner, entry.n):
             return
         last_n_of[entry.owner] = entry.n
+        replayed.entries += 1
+        replayed.bytes += len(entry.payload)
         try:
             for record in entries.decode(entry.payload, reader):
                 dispatch.replay(qm, record)
@@ -105,9 +120,11 @@ def _replay(
                 f"{entry.offset}` with the release that wrote it."
             ) from error
 
-    taken = ledger.take_over(owner, who, replay, snapshot.after if snapshot else None)
-    dispatch.begin_term(qm, taken.offset)
-    return Replayed(qm, taken, last_n_of)
+    after = snapshot.after if snapshot else None
+    replayed = Replayed(qm, Taken(0, 0, b"", 0), last_n_of, after)
+    replayed.taken = ledger.take_over(owner, who, replay, after)
+    dispatch.begin_term(qm, replayed.taken.offset)
+    return replayed
 
 
 def restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.Reader) -> None:

@@ -140,8 +140,11 @@ class Retention:
         }
 
     def _forget(self, parked: frozenset[str]) -> None:
-        """What was deleted from these topics may be written there again: note it anew."""
+        """Note these anew: what was consumed meanwhile, readers have yet to see on their topics."""
         first = self._marks.first
+        self._due = {lane: seq for lane, seq in self._due.items() if lane[0] not in parked}
+        for note in self._notes:
+            note.queues = [one for one in note.queues if one.name not in parked]
         self._marks.first = {lane: seq for lane, seq in first.items() if lane[0] not in parked}
 
     def _take(self, note: ConsumedRestored) -> None:

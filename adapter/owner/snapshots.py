@@ -1,18 +1,23 @@
 """Snapshots of the owner's state, and what they make superfluous.
 
-A snapshot is cut in one moment, between two entries. It is written once its entry is durable and
-everything up to it has been copied to the topics: then no message need be in it. When it is written
-the ledger's records before it may go, as far as no mover reads them again.
+A snapshot is cut in one moment, between two entries. It is written once its entry is durable. Of
+the messages in it those need not be whole that are on their topics by then: all of them, a moment
+later, unless a mover holds or a topic is parked. When it is written the ledger's records before it
+may go, as far as no mover reads them again.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
+from itertools import chain
 
 import structlog
 from msgspec import Struct
 
+from adapter.core.model.message import weight
 from adapter.core.records import Record
+from adapter.core.rules.restore import Unmoved, still_unmoved, whole
 from adapter.format import entries
 from adapter.ledger.port import Position
 from adapter.ledger.snapshots import Snapshot, SnapshotLog
@@ -25,11 +30,20 @@ log = structlog.get_logger("mqk.owner")
 
 
 class Cut(Struct):
-    """State as of entry n, and a durable entry at or before it."""
+    """State as of entry n, and a durable entry at or before it.
+
+    unmoved: its messages that may be on no topic, for records only say where a message is.
+    """
 
     n: int
     records: list[Record]
+    unmoved: Unmoved
     after: Position
+
+    def look_again(self, moved_n: int, parked: frozenset[str]) -> int:
+        """Forget of the unmoved messages those that have been moved; the weight of the others."""
+        self.unmoved = still_unmoved(self.unmoved, moved_n, parked)
+        return sum(weight(one.message) for left in self.unmoved.values() for one in left)
 
 
 class Progress:
@@ -49,8 +63,8 @@ class Progress:
             self.moved_n = samples.popleft().n
 
 
-def parts_of(records: list[Record]) -> list[bytes]:
-    """Encode a snapshot's records in parts of bounded size."""
+def parts_of(records: Iterable[Record]) -> list[bytes]:
+    """Encode a snapshot's records in parts, of bounded size but for those of one large record."""
     parts: list[bytes] = []
     held: list[Record] = []
     size = 0
@@ -64,7 +78,9 @@ def parts_of(records: list[Record]) -> list[bytes]:
     return [*parts, entries.encode_by_schema(held)]
 
 
-def publish(cut: Cut, snapshots: SnapshotLog) -> None:
-    """Write a snapshot. Blocking."""
-    snapshots.write(Snapshot(cut.after, cut.n, parts_of(cut.records)))
-    log.info("snapshot written", entry=cut.n, records=len(cut.records))
+def publish(cut: Cut, snapshots: SnapshotLog, within_s: float | None = None) -> None:
+    """Write a snapshot. Blocking, for so long at most, if that is given."""
+    parts = parts_of(chain(cut.records, whole(cut.unmoved)))
+    snapshots.write(Snapshot(cut.after, cut.n, parts), within_s)
+    messages = sum(map(len, cut.unmoved.values()))
+    log.info("snapshot written", entry=cut.n, records=len(cut.records), messages=messages)

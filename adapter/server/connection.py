@@ -66,6 +66,14 @@ class House(Protocol):
         """Have one operation executed, or answer it."""
         ...
 
+    def has_room(self) -> bool:
+        """Whether more may be done than Kafka has confirmed."""
+        ...
+
+    def wait_for_room(self, client: ClientConnection) -> None:
+        """Call go_on() of a connection when there is room."""
+        ...
+
 
 class ClientConnection(asyncio.Protocol):
     """One client."""
@@ -129,7 +137,7 @@ class ClientConnection(asyncio.Protocol):
         self._unanswered -= len(answers)
         self._outbox.extend(answers)
         self._send()
-        self._go_on()
+        self.go_on()
 
     def write(self, frame: bytes) -> None:
         """Send one frame now."""
@@ -183,7 +191,7 @@ class ClientConnection(asyncio.Protocol):
         """The client has caught up."""
         self._write_full = False
         self._send()
-        self._go_on()
+        self.go_on()
 
     def _execute(self) -> None:
         """Execute what waits, for one slice of time."""
@@ -196,7 +204,7 @@ class ClientConnection(asyncio.Protocol):
                 break
         if self._farewell is not None and not self._waiting:
             self.goodbye(self._farewell)
-        self._go_on()
+        self.go_on()
 
     def _may_execute(self) -> bool:
         return bool(
@@ -204,9 +212,17 @@ class ClientConnection(asyncio.Protocol):
             and not self._outbox
             and not self._write_full
             and self._unanswered < UNANSWERED_MAX
+            and self._has_room()
         )
 
-    def _go_on(self) -> None:
+    def _has_room(self) -> bool:
+        """One request of each client may always be on its way; more, while not too much waits."""
+        if not self._unanswered or self._house.has_room():
+            return True
+        self._house.wait_for_room(self)
+        return False
+
+    def go_on(self) -> None:
         """Execute more of what waits when others have had their turn; read no more till then."""
         if not self._scheduled and self._may_execute():
             self._scheduled = True

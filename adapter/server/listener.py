@@ -30,6 +30,9 @@ CONNECTIONS_MAX = 10_000
 """Each costs a few KB at rest; files_max() may allow less."""
 FILES_RESERVED = 128
 """Open files for the ledger's connections to brokers, for logs, and for saying goodbye."""
+UNDURABLE_BYTES_MAX = 64 * 1024 * 1024
+"""Of entries that Kafka has not confirmed: while it is away, clients that send on without waiting
+for answers are read no further. Some seconds of what a broker takes."""
 LOOK_S = 5.0
 """How often clients are looked at that have left something half done."""
 
@@ -79,6 +82,7 @@ class Listener:
         self._server: asyncio.Server | None = None
         self._extra_figures: Callable[[], dict[str, object]] = dict
         self.crowd = Crowd()
+        self._without_room: set[ClientConnection] = set()
         self.drop_next = False
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
@@ -124,6 +128,7 @@ class Listener:
         now_s = time.monotonic()
         for client in list(self._open):
             client.look(now_s)
+        self._make_room()
         self._look = asyncio.get_running_loop().call_later(LOOK_S, self._look_at_all)
 
     def _accept(self) -> ClientConnection:
@@ -153,6 +158,7 @@ class Listener:
     def gone(self, client: ClientConnection) -> None:
         """A connection has ended."""
         self._open.discard(client)
+        self._without_room.discard(client)
         known = self._clients.pop(client.number, None)
         if known is not None and self._owner is not None and self._owner.running:
             self._owner.loop.disconnect(client.number)
@@ -201,6 +207,23 @@ class Listener:
                 )
             )
 
+    def has_room(self) -> bool:
+        """Whether more may be done than Kafka has confirmed."""
+        owner = self._owner
+        if owner is None or not owner.running:
+            return True
+        return owner.loop.undurable_bytes < UNDURABLE_BYTES_MAX
+
+    def wait_for_room(self, client: ClientConnection) -> None:
+        """Let a connection go on when there is room."""
+        self._without_room.add(client)
+
+    def _make_room(self) -> None:
+        if self._without_room and self.has_room():
+            clients, self._without_room = self._without_room, set()
+            for client in clients:
+                client.go_on()
+
     def figures(self) -> dict[str, object]:
         """Return what `mqk qmgr status` shows."""
         figures: dict[str, object] = {
@@ -215,6 +238,7 @@ class Listener:
 
     def send(self, connection: int, replies: list[Reply]) -> None:
         """Write replies to their connection, if it is still there."""
+        self._make_room()
         client = self._clients.get(connection)
         if client is None:
             return

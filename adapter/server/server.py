@@ -217,7 +217,12 @@ class Server:
         return self.owner.queue_statuses()
 
     def _figures(self) -> dict[str, object]:
-        return {"mover_restarts": self._mover_failures, "movers": self._movers.statistics()}
+        return {
+            "mover_restarts": self._mover_failures,
+            "movers": self._movers.statistics(),
+            "movers_hold": self.movers_hold,
+            "movers_parked": {topic: held.why for topic, held in self._movers.parked.items()},
+        }
 
     async def _watch_movers(self) -> None:
         """Start the movers again when they end: what they have copied, they know."""

@@ -1,5 +1,6 @@
 """Topics that cannot be written: the others go on, and nothing is skipped, doubled or reordered."""
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +14,10 @@ from adapter import testing
 from adapter.core import records as r
 from adapter.errors import QueueParked
 from adapter.format import events, names
+from adapter.ledger.kafka_reader import Source
+from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka
-from adapter.movers import mover
+from adapter.movers import mover, transactions
 from adapter.movers.errors import Doubtful
 from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
@@ -124,6 +127,43 @@ def test_the_others_go_on_while_a_topic_is_parked(place: MoverPlace, movers: Mov
     assert movers.none_parked(WAIT_S)
     place.check("A", "B")
     assert (figure(movers, "parked"), figure(movers, "parked_bytes")) == (0, 0)
+
+
+def test_a_topic_that_refuses_even_the_ends_of_transactions(
+    unique_name: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds everything, and is named; the cure is to mend it, and to restart the broker."""
+    monkeypatch.setattr(transactions, "INIT_TIMEOUT_S", 1.0)
+    with LocalKafka() as kafka:
+        place = MoverPlace(kafka.bootstrap_servers, unique_name())
+        movers = MoverThread(place.settings)
+        try:
+            end = refuse_all(place, movers)
+            kafka.kill(1)
+            kafka.start(1)
+            assert movers.caught_up(end, WAIT_S)
+            assert movers.none_parked(WAIT_S)
+            place.check("A", "B")
+        finally:
+            movers.stop()
+            place.close()
+
+
+def refuse_all(place: MoverPlace, movers: MoverThread) -> int:
+    """Let a topic refuse everything for a while, and see that it is blamed; the ledger's end."""
+    place.define("A", "B")
+    place.append(place.unit(["A", "B"]))
+    movers.start()
+    copy(place, movers)
+    configure(place, "A", "10")
+    place.append(place.unit(["A", "B"]), place.unit(["B"]))
+    end = place.flush()
+    until(lambda: "ends of transactions" in movers.holding)
+    assert f"mend the topic {place.topic('A')} (" in movers.holding, movers.holding
+    assert "MSG_SIZE_TOO_LARGE" in movers.holding
+    mend(place, "A")
+    assert not movers.caught_up(end, 0.0), "Kafka has given up to end the transaction"
+    return end
 
 
 def test_what_is_parked_outlives_the_mover(
@@ -243,6 +283,45 @@ def test_an_application_on_a_parked_queue(
     assert kinds == ["queue_parked", "queue_resumed"]
 
 
+def test_a_restart_reads_a_snapshot_though_a_topic_is_parked(
+    kafka: LocalKafka, place: MoverPlace, unique_name: Callable[..., str]
+) -> None:
+    """What is on no topic is in the snapshot; the ledger is kept until it has been copied."""
+    name = unique_name()
+    place.settings = msgspec.structs.replace(place.settings, queue_manager=name)
+    running = testing.queue_manager(
+        name, bootstrap_servers=kafka.bootstrap_servers, snapshot_entries=20, window_messages=10
+    )
+    bodies = [b"%0200d" % number for number in range(90)]
+    with running as manager:
+        with manager.connect() as qm:
+            for queue in ("Q", "R"):
+                qm.define_queue(queue)
+            qm.put("Q", bodies[0])
+            all_copied(manager, place)
+            spoil(place, "Q")
+            for one in bodies[1:60]:
+                qm.put("Q", one)
+                qm.put("R", one)
+            until(lambda: manager.statistics()["snapshots"] > 0)
+        manager.crash()
+        manager.start()
+        with manager.connect() as qm:
+            for one in bodies[60:]:
+                qm.put("Q", one)
+            assert [body(qm.get("Q")) for _ in range(70)] == bodies[:70]
+            assert [body(qm.get("R")) for _ in range(59)] == bodies[1:60]
+            until(lambda: manager.statistics()["snapshots"] > 0)
+            assert first_of(place.settings.ledger) == 0
+            mend(place, "Q")
+            all_copied(manager, place)
+            until(lambda: first_of(place.settings.ledger) > 0)
+        manager.restart()
+        with manager.connect() as qm:
+            assert [body(qm.get("Q")) for _ in range(20)] == bodies[70:]
+    assert [one.value() for one in place.read(place.topic("Q"))] == bodies
+
+
 def test_a_queue_deleted_and_defined_again(
     kafka: LocalKafka, place: MoverPlace, unique_name: Callable[..., str]
 ) -> None:
@@ -294,6 +373,19 @@ def until_taken(put: Callable[[], object]) -> None:
             return
         except QueueParked:
             assert time.monotonic() < deadline_s
+
+
+def first_of(ledger: LedgerSettings) -> int:
+    with Source(ledger) as source:
+        return source.bounds()[0]
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait until a figure has come to what is expected; figures tell nobody that they change."""
+    deadline_s = time.monotonic() + WAIT_S
+    while not is_so():
+        assert time.monotonic() < deadline_s, "it did not come to that"
+        threading.Event().wait(0.02)
 
 
 def read_events(place: MoverPlace) -> list[Message]:

@@ -27,9 +27,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 from prometheus_client.parser import text_string_to_metric_families
 
 import adapter
+from adapter.cli.main import run
 from adapter.demo.proxy import Proxy
 from adapter.format import names
+from adapter.ledger.kafka_reader import Source
+from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka, free_port
+from adapter.localkafka.jars import find_java
 from tests.support.server_process import HOST, STOP_S, ServerProcess
 
 ANSWER_S = 5.0
@@ -205,7 +209,7 @@ def test_a_port_that_is_taken(kafka: LocalKafka, unlike: str, tmp_path: Path) ->
 
 PASSWORD = "of no consequence"
 LOCKED = {
-    "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:SASL_PLAINTEXT",
+    "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:SASL_SSL",
     "sasl.enabled.mechanisms": "PLAIN",
     "listener.name.proxied.plain.sasl.jaas.config": (
         "org.apache.kafka.common.security.plain.PlainLoginModule required "
@@ -215,18 +219,40 @@ LOCKED = {
     "super.users": "User:ANONYMOUS",
 }
 RIGHTS = (
-    (ResourceType.TOPIC, "mq.QM1.", ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "WRITE", "READ")),
+    (
+        ResourceType.TOPIC,
+        "mq.QM1.",
+        ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "WRITE", "READ", "DELETE"),
+    ),
     (ResourceType.TRANSACTIONAL_ID, "mq.QM1.", ("WRITE", "DESCRIBE")),
     (ResourceType.GROUP, "mqk-", ("DESCRIBE",)),
 )
 
 
+def certificate(folder: Path) -> tuple[dict[str, str], Path]:
+    """Make a broker's key: its settings for the broker, and its certificate for clients."""
+    store, trusted = folder / "broker.p12", folder / "ca.pem"
+    keytool = Path(find_java().path).resolve().with_name("keytool")
+    common = ["-alias", "broker", "-storetype", "PKCS12", "-storepass", PASSWORD]
+    common += ["-keystore", str(store)]
+    made = ["-keyalg", "EC", "-dname", f"CN={HOST}", "-ext", f"san=ip:{HOST}", "-validity", "2"]
+    subprocess.run([str(keytool), "-genkeypair", *common, *made], check=True, capture_output=True)
+    shown = subprocess.run(
+        [str(keytool), "-exportcert", "-rfc", *common], check=True, capture_output=True
+    )
+    trusted.write_bytes(shown.stdout)
+    prefix = "listener.name.proxied.ssl."
+    settings = {"keystore.location": str(store), "keystore.password": PASSWORD}
+    settings |= {"keystore.type": "PKCS12", "key.password": PASSWORD}
+    return {prefix + name: value for name, value in settings.items()}, trusted
+
+
 @contextmanager
-def locked_kafka() -> Iterator[LocalKafka]:
-    """A broker whose second listener wants a name and a password, and lets nobody do anything."""
+def locked_kafka(settings: dict[str, str]) -> Iterator[LocalKafka]:
+    """A broker whose second listener is encrypted, wants a password, and allows nothing."""
     port = free_port()
     with (
-        LocalKafka(proxies={1: port}, settings=LOCKED) as kafka,
+        LocalKafka(proxies={1: port}, settings=LOCKED | settings) as kafka,
         Proxy(*kafka.behind_proxy(1), listen_port=port),
     ):
         yield kafka
@@ -247,13 +273,23 @@ def allow(kafka: LocalKafka, user: str) -> None:
         done.result(WAIT_S)
 
 
-def options(user: str) -> dict[str, str]:
+def options(user: str, trusted: Path) -> dict[str, str]:
     return {
-        "security.protocol": "SASL_PLAINTEXT",
+        "security.protocol": "SASL_SSL",
+        "ssl.ca.location": str(trusted),
         "sasl.mechanism": "PLAIN",
         "sasl.username": user,
         "sasl.password": PASSWORD,
     }
+
+
+def first_offset(kafka: LocalKafka) -> int:
+    """Where the ledger begins."""
+    ledger = LedgerSettings(
+        bootstrap_servers=kafka.bootstrap_servers, topic=names.ledger_topic("QM1")
+    )
+    with Source(ledger) as source:
+        return source.bounds()[0]
 
 
 def test_the_rights_that_are_documented_are_enough(tmp_path: Path) -> None:
@@ -262,20 +298,28 @@ def test_the_rights_that_are_documented_are_enough(tmp_path: Path) -> None:
         name = kind.name.title().replace("_", "")
         spelt = ", ".join(one.title().replace("_", "") for one in operations)
         assert f"| {name} | prefixed `{prefix}` | {spelt} |" in page
-    with locked_kafka() as kafka:
+    key, trusted = certificate(tmp_path)
+    with locked_kafka(key) as kafka:
         allow(kafka, "qm1")
         servers = kafka.proxied_bootstrap_servers
-        with ServerProcess("QM1", servers, tmp_path, options=options("qm1")) as server:
+        with ServerProcess("QM1", servers, tmp_path, options=options("qm1", trusted)) as server:
             server.start()
             with adapter.connect(server.address) as qm:
                 qm.define_queue("ORDERS")
                 qm.put("ORDERS", b"copied")
-                until(lambda: copied(qm) == 1)
+                for _ in range(5):
+                    qm.put("ORDERS", bytes(4 * 1024 * 1024))
+                until(lambda: copied(qm) == 6)
+                until(
+                    lambda: first_offset(kafka) > 0
+                )  # a snapshot was written, and records deleted
             server.kill()
             server.start()
             with adapter.connect(server.address) as qm:
-                assert qm.queue("ORDERS").depth() == 1
-        stranger = options("nobody")
+                assert qm.queue("ORDERS").depth() == 6
+            told = [f"-X{name}={value}" for name, value in options("qm1", trusted).items()]
+            assert run(["ledger", "verify", "QM1", "--bootstrap-server", servers, *told]) == 0
+        stranger = options("nobody", trusted)
         with ServerProcess("QM1", servers, tmp_path, options=stranger) as server:
             server.launch()
             assert server.await_end() == 1

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+import msgspec
 import pytest
 
 from adapter import Message, testing
@@ -12,6 +13,7 @@ from adapter.errors import StartError
 from adapter.format import names
 from adapter.ledger.kafka_reader import Source
 from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from adapter.topics import Topics, TopicSettings
@@ -171,3 +173,21 @@ def test_a_ledger_without_its_snapshot_is_refused(
         testing.queue_manager(name, bootstrap_servers=kafka.bootstrap_servers),
     ):
         pytest.fail("it began")
+
+
+def test_a_clean_stop_leaves_next_to_nothing_to_read(
+    manager: tuple[TestQueueManager, LedgerSettings],
+) -> None:
+    one, ledger = manager
+    with one.connect() as qm:
+        qm.define_queue("Q")
+        qm.queue("Q").put_many(bodies(0, 10), unit_size=5)
+    one.stop()
+    with Source(ledger) as source:
+        last = source.bounds()[1] - 1
+    topic = names.snapshots_topic(one.name)
+    newest = KafkaSnapshots(msgspec.structs.replace(ledger, topic=topic)).newest()
+    assert newest is not None
+    assert newest.after.offset == last, "the entry that says that it was stopped"
+    one.start()
+    assert drain(one, 10) == bodies(0, 10)

@@ -22,6 +22,7 @@ CRASHES = (
     "crash before an append",
     "crash with entries in flight",
     "crash while taking over",
+    "stop",
 )
 MOVER_CRASHES = (
     "mover crash while it begins",

@@ -53,6 +53,7 @@ from tests.simulation.steps import Steps
 from tests.simulation.storage import (
     NAME,
     PART_BYTES,
+    PATIENCES,
     Faults,
     Log,
     Owner,
@@ -146,6 +147,7 @@ class Simulation(Steps):
         self._idle_reads = self._steps = 0
         self._spoilt = False
         self._broken: BaseException | None = None
+        self._patience = self.rng.choice(PATIENCES)
         self._rates = self.rng.choice([(0.004, 0.007), (0.001, 0.013), (0.008, 0.003)])
         self._copies = Copies(TOPICS)
         self._gone: set[tuple[str, int]] = set()
@@ -203,13 +205,10 @@ class Simulation(Steps):
         """Let movers find the simulation's Kafka, and let housekeeping be silent."""
         stack = contextlib.ExitStack()
         stack.enter_context(self.kafka.installed(lambda: self._life))
-        for module, name, stand_in in (
-            (snapshots, "PART_BYTES", PART_BYTES),
-            (snapshots, "log", t.Silence()),
-            (retention, "log", t.Silence()),
-            (keeping, "log", t.Silence()),
-        ):
-            stack.enter_context(mock.patch.object(module, name, stand_in))
+        stack.enter_context(mock.patch.object(snapshots, "PART_BYTES", PART_BYTES))
+        stack.enter_context(mock.patch.object(keeping, "PATIENCE", self._patience))
+        for module in (snapshots, retention, keeping):
+            stack.enter_context(mock.patch.object(module, "log", t.Silence()))
         return stack
 
     def work(self, operations: int) -> None:
@@ -444,7 +443,7 @@ class Simulation(Steps):
     # -- the owner's faults
 
     def _crash(self) -> None:
-        """Let the owner's process end without a word, and start again."""
+        """Let the owner's process end, mostly without a word, and start again."""
         owner = self.owner
         figures = owner.loop.statistics()
         if owner.loop.idle:
@@ -453,6 +452,9 @@ class Simulation(Steps):
             where = "crash with entries in flight"
         else:
             where = "crash before an append"
+        if self.rng.random() < 0.15 and not self._loses_topics:
+            where = "stop"
+            owner.stop()
         self.met[where] += 1
         if self.rng.random() < 0.2:
             self._crash_while_taking_over()
@@ -570,7 +572,7 @@ class Simulation(Steps):
             return
         topics = {name: parts for name, parts in kafka.topics.items() if name.startswith(TOPICS)}
         new = [name for name, parts in topics.items() if not any(part.records for part in parts)]
-        among = new if new and rng.random() < 0.5 else list(topics)
+        among = new if new and rng.random() < 0.8 else list(topics)
         if among:
             faults = TOPIC_FAULTS if self._loses_topics else (REFUSED,)
             self.spoil(rng.choice(among), rng.choice(faults))

@@ -6,23 +6,28 @@ be read long before it is delivered, and writing and trimming may fail half-way.
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, cast
+from unittest import mock
 
 from adapter.core import dispatch
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager
+from adapter.core.records import MessageRestored
 from adapter.core.rules.pages import Paged
-from adapter.format import chunks, descriptor, names
+from adapter.format import chunks, descriptor, entries, names
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
+from adapter.owner import keeping
 from adapter.owner.keeping import Keeping
 from adapter.owner.loop import OwnerLoop
+from adapter.owner.replay import Replayed
 from adapter.owner.storage import (
     Lane,
     Page,
@@ -40,8 +45,18 @@ PAGE_LATE = "page late"
 SNAPSHOT_INTERRUPTED = "snapshot interrupted"
 TRIM_INTERRUPTED = "trim interrupted"
 TOPIC_TRIM_FAILS = "topic trim fails"
-STORAGE_FAULTS = (PAGE_LATE, SNAPSHOT_INTERRUPTED, TRIM_INTERRUPTED, TOPIC_TRIM_FAILS)
+SNAPSHOT_AHEAD = "snapshot before the copies"
+STORAGE_FAULTS = (
+    PAGE_LATE,
+    SNAPSHOT_INTERRUPTED,
+    TRIM_INTERRUPTED,
+    TOPIC_TRIM_FAILS,
+    SNAPSHOT_AHEAD,
+)
 NAME = "SIM"
+STOP_S = 20.0
+PATIENCES = (0, 2)
+"""Sweeps until a snapshot is written with what is not copied."""
 PART_BYTES = 700
 """Of a snapshot: so that it has several parts, between which it may end."""
 INTERRUPTED = 0.25
@@ -54,6 +69,10 @@ class Faults:
         self.rng = rng
         self.still = False
         self._met = met
+
+    def count(self, fault: str) -> None:
+        """Count one that is not drawn."""
+        self._met[fault] += 1
 
     def meets(self, fault: str) -> bool:
         """Draw whether a fault is met, and count it."""
@@ -93,11 +112,14 @@ class Snapshots(MemorySnapshots):
         super().__init__()
         self._faults = faults
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
         """See MemorySnapshots."""
         if self._faults.meets(SNAPSHOT_INTERRUPTED):
             self.interrupt_after = self._faults.rng.randrange(len(snapshot.parts))
-        super().write(snapshot)
+        super().write(snapshot, within_s)
+        records = entries.decode(snapshot.parts[-1])
+        if isinstance(records[-1], MessageRestored):
+            self._faults.count(SNAPSHOT_AHEAD)
 
 
 class Pages:
@@ -234,8 +256,10 @@ class Ended:
 class Housekeeping(Keeping):
     """Keeping whose slow work is done when go_on() is called, if ever."""
 
-    def __init__(self, storage: Storage, ledger: Ledger, loop: OwnerLoop) -> None:
-        super().__init__(storage, ledger, loop)
+    def __init__(
+        self, storage: Storage, ledger: Ledger, loop: OwnerLoop, replayed: Replayed
+    ) -> None:
+        super().__init__(storage, ledger, loop, replayed)
         self._left: tuple[Callable[[], None], Callable[[], None]] | None = None
         self._lanes: dict[Lane, int] = {}
 
@@ -250,6 +274,10 @@ class Housekeeping(Keeping):
         except LedgerError as error:
             failure = error
         self._worked(done, cast("Any", Ended(failure)))
+
+    async def finish(self) -> None:
+        """See Keeping."""
+        self.go_on()
 
     def _work(self, work: Callable[[], None], done: Callable[[], None]) -> None:
         self._working = cast("Any", Ended())
@@ -297,13 +325,23 @@ class Owner(ByHand):
             self.keeping.trim_on()
         super().take_over(old)
 
+    def stop(self) -> None:
+        """Write what is decided, then a snapshot, as adapter.owner.owner does; crash() follows."""
+        self.log.disarm()
+        self.ledger.release()
+        self.loop.mark_stop()
+        self.settle()
+        if self.loop.idle and not self.doubts:
+            with mock.patch.object(keeping, "LAST_COPIES_S", 0.0):
+                asyncio.run(self.keeping.write_last(STOP_S))
+
     def new_loop(self) -> OwnerLoop:
         """See ByHand."""
         loop = Watched(self.qm, self.ledger, self.clock, self)
         loop.steps = self.steps
         self.steps.clear()
         self.wanted.clear()
-        self.keeping = Housekeeping(self.kept, self.ledger, loop)
+        self.keeping = Housekeeping(self.kept, self.ledger, loop, self.began)
         return loop
 
     def took(self) -> list[dispatch.Executed]:

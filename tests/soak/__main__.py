@@ -1,4 +1,7 @@
-"""`make soak`: hundreds of kills, on one broker and on three with three replicas each."""
+"""`make soak`: what abuse.py has; then hundreds of kills of the queue manager and of brokers.
+
+On one broker and on three with three replicas each; soaking.py says what is judged.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import argparse
 import sys
 import time
 
+from tests.soak import abuse
 from tests.soak.soaking import Plan, soak
 
 
@@ -21,9 +25,13 @@ def main() -> None:
     parser.add_argument("--in-transaction", type=int, help="of them; a tenth, if not said")
     parser.add_argument("--broker-kills", type=int, help="a tenth, if not said")
     parser.add_argument("--brokers", type=int, nargs="*", default=[1, 3])
+    parser.add_argument("--away-s", type=float, default=60.0, help="Kafka, under load")
+    parser.add_argument("--connections", type=int, default=10_000, help="opened and dropped")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     show(f"seed {options.seed}")
+    abuse.away(options.away_s, show)
+    abuse.crowd(options.connections, show)
     tenth = -(-options.kills // 10)
     for brokers in options.brokers:
         plan = Plan(

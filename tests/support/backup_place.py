@@ -40,7 +40,7 @@ class MemoryPlace:
     def newest(self) -> Snapshot | None:
         return self.snapshots[-1] if self.snapshots else None
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
         self.snapshots.append(snapshot)
 
     def bounds(self) -> tuple[int, int]:

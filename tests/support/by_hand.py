@@ -78,6 +78,7 @@ class ByHand(Core):
             self.void = self.loop.end(last_n)
             carry_over(old, replayed.qm, self.void)
         self.qm, self.owner_id = replayed.qm, owner_id
+        self.began = replayed
         dispatch.restarted(self.qm, self.now_ms)
         self._turns.clear()
         self.loop = self.new_loop()

@@ -1,8 +1,8 @@
 """Snapshots: the hard state of a queue manager as records, and back.
 
 A snapshot is what a ledger would hold that had nothing to tell but how things are. Messages are in
-it by their places: their content is on their topics. This module does not know where a snapshot is
-kept, nor when one is made.
+it by their places: their content is on their topics. What is on no topic yet is added whole.
+This module does not know where a snapshot is kept, nor when one is made.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from adapter.core.attributes import QueueAttributes
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Delivered, delivered
+from adapter.core.model.message import Delivered, Stored, delivered
 from adapter.core.model.queue import LANES, Queue
 from adapter.core.model.ranges import Ranges
 from adapter.core.model.session import Session
@@ -23,6 +23,7 @@ from adapter.core.records import (
     ConsumedRestored,
     HeadsRestored,
     LaneRestored,
+    MessageRestored,
     NamesRestored,
     OutcomeRestored,
     Placed,
@@ -36,6 +37,9 @@ from adapter.core.rules.unit import stored_as
 
 SPANS_PER_RECORD = 20_000
 """So that a record stays far below what a topic takes."""
+
+Unmoved = dict[str, list[Stored]]
+"""Messages by queue."""
 
 
 def snapshot(qm: QueueManager) -> Iterator[Record]:
@@ -63,6 +67,43 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
             yield HeadsRestored(queue.name, heads)
     for session in qm.sessions.values():
         yield from _session(session)
+
+
+def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> Unmoved:
+    """Return the messages in memory that may be on no topic; whatever is not, is in memory.
+
+    moved_n: entries up to it are on their topics for good, but for those of parked queues.
+    """
+    found: Unmoved = {}
+    for queue in qm.queues.values():
+        left = _unmoved(queue.stored.values(), -1 if queue.name in parked else moved_n)
+        if left:
+            found[queue.name] = left
+    return found
+
+
+def still_unmoved(before: Unmoved, moved_n: int, parked: frozenset[str]) -> Unmoved:
+    """Return those that may be on no topic even now."""
+    found: Unmoved = {}
+    for name, stored in before.items():
+        left = _unmoved(stored, -1 if name in parked else moved_n)
+        if left:
+            found[name] = left
+    return found
+
+
+def _unmoved(stored: Iterable[Stored], moved_n: int) -> list[Stored]:
+    return [one for one in stored if one.entry_n > moved_n and not one.place[2]]
+
+
+def whole(messages: Unmoved) -> Iterator[MessageRestored]:
+    """Describe messages with all that they say; from any thread, whatever becomes of them."""
+    for queue, found in messages.items():
+        for one in found:
+            index, size = one.queue_unit_index, one.queue_unit_size
+            lane, seq, n = one.place
+            put = Placed(queue, -lane, seq, n, one.unit_index, index, size, one.message)
+            yield MessageRestored(one.unit, one.unit_size, put)
 
 
 def _queue(queue: Queue) -> QueueRestored:
@@ -218,6 +259,15 @@ def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:
             lane.ends[end] = Ranges()
             heapq.heappush(qm.paged_ends, (end, queue.name, queue.incarnation, lane.number))
         lane.ends[end].add_span(first, last)
+
+
+def apply_message_restored(qm: QueueManager, record: MessageRestored) -> None:
+    """Bring a message of a lane into memory, where it stays until it is on its topic."""
+    queue = qm.queues[record.put.queue]
+    stored = stored_as(record.put, record.unit, record.unit_size, entry_n=qm.entry_n)
+    queue.page_in(stored)
+    if stored.message.expires_at_ms:
+        qm.add_expiry(stored.message.expires_at_ms, queue, stored.place)
 
 
 def apply_heads_restored(qm: QueueManager, record: HeadsRestored) -> None:

@@ -12,6 +12,7 @@ from adapter.backup.file import Copied as Copy
 from adapter.core import commands as c
 from adapter.core import dispatch
 from adapter.core.records import Record
+from adapter.core.rules import restore
 from adapter.core.rules.pages import Paged
 from adapter.format import descriptor, entries
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
@@ -36,6 +37,7 @@ class Running:
         self.place = MemoryPlace()
         self.n = self.owner = 0
         self.written = 0
+        self.parked: frozenset[str] = frozenset()
         self.take_over()
         self.write()
 
@@ -44,17 +46,19 @@ class Running:
         self.owner, self.n = self.owner + 1, 0
         self.place.values.append(encode(OWNER_CHANGED, OWNERS[self.owner], 0, b"me"))
 
-    def write(self) -> None:
-        """Write what was decided, and copy it."""
+    def write(self, *, copy: bool = True) -> None:
+        """Write what was decided, and copy it, unless its topic is parked."""
         for payload in self.core.entries[self.written :]:
             self.n += 1
             self.place.values.append(encode(ENTRY, OWNERS[self.owner], self.n, payload))
-            self.place.copy_entry(payload)
+            if copy:
+                self.place.copy_entry(payload)
         self.written = len(self.core.entries)
 
     def snapshot(self, behind: int = 0, *, trim: bool = True) -> None:
         """Write a snapshot; behind: its position is so many entries before its cut."""
-        records = list(dispatch.snapshot(self.core.qm))
+        qm = self.core.qm
+        records = [*dispatch.snapshot(qm), *restore.whole(dispatch.unmoved(qm, 9, self.parked))]
         parts = [entries.encode_by_schema([one]) for one in records]
         after = Position(len(self.place.values) - 1 - behind, OWNERS[self.owner], self.n - behind)
         self.place.snapshots.append(Snapshot(after, self.n, parts))
@@ -143,6 +147,32 @@ def check_same(running: Running, found: MemoryPlace) -> None:
         for one in copies:
             if one.seq in live.get(lane.lane, []):
                 assert contents[lane][one.seq] == one
+
+
+@pytest.mark.parametrize("copied", [(), (7, 8), (9,)])
+def test_what_only_the_snapshot_holds_is_taken_from_it(
+    tmp_path: Path, copied: tuple[int, ...]
+) -> None:
+    """A topic is parked; some messages come to it while the backup is taken."""
+    running = Running("Q")
+    running.put("a", "b")
+    for body in "cdefghij":
+        running.client.put(body)
+    running.write(copy=False)
+    assert running.client.get() == ["a"]
+    running.parked = frozenset({"Q"})
+    for stored in running.core.qm.queues["Q"].stored.values():
+        stored.entry_n = 3 if stored.place[1] > 2 else -1
+    running.snapshot()
+    for number in copied:
+        running.place.copy_entry(running.core.entries[number])
+    found, contents = restored(running.place, tmp_path / "backup")
+    assert contents.messages == 9
+    (copies,) = found.lanes.values()
+    assert [(one.seq, one.value) for one in copies] == [
+        (number, b"%c" % (96 + number)) for number in range(2, 11)
+    ]
+    assert replayed(found) == list(dispatch.snapshot(running.core.qm))
 
 
 def work(running: Running) -> None:

@@ -74,6 +74,10 @@ RECORDS: list[tuple[r.Record, str]] = [
     (r.LaneRestored("Q", 3, 9, [1, 8], [], []), "snapshot: lane 3 of Q"),
     (r.HeadsRestored("Q", [3, 1, 9]), "snapshot: age of what Q begins with"),
     (
+        r.MessageRestored(UNIT, 1, placed("Q", 3, 7)),
+        "snapshot: message 7 of lane 3 of Q, which was on no topic yet",
+    ),
+    (
         r.SessionRestored(OUTCOME.session, 0, 4, [], [], -1),
         "snapshot: session 000000000009",
     ),

@@ -69,6 +69,19 @@ def test_one_turn_makes_one_entry() -> None:
     assert all(client.answer(each) for each in requests)
 
 
+def test_bytes_are_counted_until_they_are_durable() -> None:
+    client = held()
+    owner = owner_of(client)
+    for _ in range(10):
+        put(client, "x" * 1000)
+        owner.turn()
+    assert owner.loop.undurable_bytes > MANY * 1000
+    while not owner.loop.idle:
+        owner.ledger.pump()
+        owner.turn()
+    assert owner.loop.undurable_bytes == 0
+
+
 def test_group_commit_while_entries_are_in_flight() -> None:
     client = held()
     owner = owner_of(client)

@@ -139,6 +139,8 @@ def test_parked_queues_wait_and_batches_are_bounded() -> None:
     batch = retention.due(0, frozenset({"Q0"}))
     assert len(batch) == 90
     retention.done(batch, Trimmed())
+    assert retention.due(0, NONE) == {}  # what was parked is noted anew
+    noted(retention, snapshot(*lanes), 0)
     assert len(retention.due(0, NONE)) == 10
 
 

@@ -74,6 +74,8 @@ class FakeHouse:
     def __init__(self) -> None:
         self.crowd = Crowd(bytes_max=3 * LONG_BYTES)
         self.refused: Refused | None = None
+        self.room = True
+        self.without_room = 0
         self.executed: list[int] = []
         self.seen_numbers: list[int] = []
         self.is_gone = False
@@ -94,6 +96,12 @@ class FakeHouse:
 
     def operation(self, _client: ClientConnection, operation: Incoming) -> None:
         self.executed.append(operation.request)
+
+    def has_room(self) -> bool:
+        return self.room
+
+    def wait_for_room(self, _client: ClientConnection) -> None:
+        self.without_room += 1
 
 
 class Waits:
@@ -206,6 +214,21 @@ def test_no_more_is_executed_while_too_much_is_unanswered(
     stage.client.answer(frames.Answer(1, Done()))
     stage.turn()
     assert stage.house.executed == [1, 2, 3]
+
+
+def test_one_request_is_executed_and_no_more_while_there_is_no_room(stage: Stage) -> None:
+    stage.greet()
+    stage.house.room = False
+    stage.ask(1, 3)
+    assert (stage.house.executed, stage.transport.reading) == ([1], False)
+    assert stage.house.without_room
+    stage.client.answer(frames.Answer(1, Done()))
+    stage.turn()
+    assert stage.house.executed == [1, 2], "its answer has come: one more"
+    stage.house.room = True
+    stage.client.go_on()
+    stage.turn()
+    assert (stage.house.executed, stage.transport.reading) == ([1, 2, 3], True)
 
 
 def test_what_came_whole_before_nonsense_is_executed(

@@ -3,6 +3,7 @@
 import asyncio
 
 from adapter.ledger.memory import MemoryLedger, MemoryLog
+from adapter.movers.parking import Held
 from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import State
 from adapter.server import http
@@ -22,6 +23,10 @@ class SickMovers(NoMovers):
     @property
     def holding(self) -> str:
         return self.text
+
+    @property
+    def parked(self) -> dict[str, Held]:
+        return {"mq.QM1.q.A": Held(0, 0, "no such topic")}
 
 
 def test_what_it_says_through_its_life() -> None:
@@ -43,7 +48,10 @@ def test_what_it_says_through_its_life() -> None:
         note(server)
         movers.text, movers.end = "", "out of memory"
         note(server)
-        assert server.figures()["state"] == "running"
+        figures = server.figures()
+        assert figures["state"] == "running"
+        assert figures["movers_hold"] == "the movers ended: out of memory"
+        assert figures["movers_parked"] == {"mq.QM1.q.A": "no such topic"}
         movers.end = None
         await server.stop()
         note(server)

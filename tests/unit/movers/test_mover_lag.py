@@ -1,0 +1,116 @@
+"""How far a mover is behind, as its figures tell, on topics and a ledger in memory."""
+
+import os
+
+from adapter.core import records as r
+from adapter.core.model.message import NO_ID, Message
+from adapter.format import entries
+from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.ledger.port import Entry, LedgerReader, Position
+from adapter.movers.mover import Mover
+from adapter.movers.settings import MoverSettings
+from adapter.movers.stream import Stream
+from adapter.topics import TopicSettings
+from tests.simulation import transactions as t
+
+COUNT = 20
+MESSAGE = Message(
+    body=b"body",
+    message_id=NO_ID,
+    correlation_id=NO_ID,
+    group_id=NO_ID,
+    priority=0,
+    persistence=1,
+    put_time_ms=1,
+)
+SETTINGS = MoverSettings(
+    queue_manager="QM1",
+    bootstrap_servers="nowhere:9",
+    topics=TopicSettings.for_brokers(1),
+    interval_ms=0,
+)
+
+
+class Calm:
+    """Nothing goes wrong."""
+
+    def at_step(self, step: str) -> None:
+        """See transactions.Trouble."""
+
+    def at_commit(self) -> str:
+        """See transactions.Trouble."""
+        return ""
+
+    def arrives(self) -> bool:
+        """See transactions.Trouble."""
+        return True
+
+
+class OneByOne:
+    """A reader that gives one entry at a time, and keeps the figures as they are before each."""
+
+    def __init__(self, log: MemoryLog, mover: Mover, position: Position | None) -> None:
+        self._inner = MemoryLedgerReader(log, position)
+        self._left: list[Entry] = []
+        self._mover = mover
+        self.figures: list[dict[str, int]] = []
+
+    def read(self, _timeout_s: float) -> list[Entry]:
+        """See LedgerReader."""
+        self.figures.append(self._mover.statistics())
+        self._left += self._inner.read(0.0)
+        if not self._left:
+            self._mover.stop()
+        return [self._left.pop(0)] if self._left else []
+
+    def reached(self) -> tuple[int, int]:
+        """See LedgerReader."""
+        offset, end = self._inner.reached()
+        return (self._left[0].offset if self._left else offset), end
+
+    def close(self) -> None:
+        """See LedgerReader."""
+
+
+def filled() -> tuple[MemoryLog, int]:
+    """A ledger with a message in each of so many entries, and how long each entry is."""
+    log = MemoryLog()
+    ledger = MemoryLedger(log)
+    ledger.take_over(b"o" * 16, "a test", lambda _entry: None)
+    ledger.append(entries.encode([r.QueueDefined("Q", 0, {})]))
+    size = 0
+    for number in range(COUNT):
+        unit = r.UnitCommitted(
+            os.urandom(24), 1, [r.Placed("Q", 0, number + 1, 0, 0, 0, 1, MESSAGE)], [], "put", None
+        )
+        payload = entries.encode([unit])
+        size = len(payload)
+        ledger.append(payload)
+    return log, size
+
+
+def test_the_lag_is_what_lies_behind_the_position() -> None:
+    log, size = filled()
+    kafka = t.Kafka(Calm())
+    readers: list[OneByOne] = []
+
+    def reader(position: Position | None) -> LedgerReader:
+        readers.append(OneByOne(log, mover, position))
+        return readers[-1]
+
+    with kafka.installed(t.Life):
+        mover = Mover(SETTINGS, Stream(SETTINGS), reader)
+        mover.run()
+    (one,) = readers
+    # Before the second read, the entry that defines the queue is copied; then one after another.
+    lags = [figures["lag_records"] for figures in one.figures[2 : COUNT + 2]]
+    assert lags == list(range(COUNT - 1, -1, -1))
+    for figures in one.figures[2:]:
+        assert figures["lag_records"] == log.end - 1 - figures["position"]
+        assert figures["pinned_records"] == figures["lag_records"]
+        estimate = figures["lag_records"] * size
+        # From those read so far, of which the first was a short one.
+        assert 0.4 * estimate <= figures["lag_bytes"] <= estimate
+    last = mover.statistics()
+    assert (last["lag_records"], last["lag_bytes"], last["copied"]) == (0, 0, COUNT)
+    assert last["written"] == last["position"] == log.end - 1

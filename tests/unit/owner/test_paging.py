@@ -1,0 +1,78 @@
+"""Pages are delivered as they come; one without the message that it was read for takes its time."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from adapter.core.model.lane import PageNeeded
+from adapter.core.model.message import Message
+from adapter.core.rules.pages import Paged
+from adapter.owner import paging
+from adapter.owner.paging import Paging
+from adapter.owner.storage import Page, PagesUnavailableError
+
+WAIT_S = 10.0
+NEEDED = PageNeeded("Q", 4, 7, 0)
+
+
+class Reader:
+    """Reads what a test has laid ready, one answer after the other."""
+
+    def __init__(self, *answers: Page | PagesUnavailableError) -> None:
+        self.answers = list(answers)
+
+    def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
+        assert (queue, incarnation, lane, seq, count) == ("Q", 2, 4, 7, 50)
+        answer = self.answers.pop(0)
+        if isinstance(answer, PagesUnavailableError):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        """See PageReader."""
+
+
+def page(*seqs: int) -> Page:
+    """A page of these messages."""
+    place: dict[str, Any] = {"unit": b"u" * 24, "unit_index": 0, "unit_size": 1}
+    place |= {"queue_unit_index": 0, "queue_unit_size": 1}
+    return Page(seqs[-1], [Paged(seq=seq, message=Message(), **place) for seq in seqs])
+
+
+def delivered(reader: Reader) -> tuple[list[int], float]:
+    """Read until a page is delivered; which messages it has, and after how many seconds."""
+
+    async def main() -> tuple[list[int], float]:
+        loop = asyncio.get_running_loop()
+        came: asyncio.Future[Page] = loop.create_future()
+        one = Paging(reader, lambda _needed, _incarnation, found: came.set_result(found))
+        began_s = loop.time()
+        one.want(NEEDED, 2, 50)
+        one.want(NEEDED, 2, 50)  # not read twice
+        found = await asyncio.wait_for(came, WAIT_S)
+        one.end()
+        return [paged.seq for paged in found.messages], loop.time() - began_s
+
+    return asyncio.run(main())
+
+
+def test_a_page_is_delivered_at_once() -> None:
+    seqs, after_s = delivered(Reader(page(7, 8)))
+    assert seqs == [7, 8]
+    assert after_s < paging.RETRY_S_MAX
+
+
+def test_what_is_not_there_yet_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paging, "RETRY_S", 0.01)
+    reader = Reader(PagesUnavailableError("not yet"), PagesUnavailableError("nor now"), page(7))
+    assert delivered(reader)[0] == [7]
+
+
+def test_a_page_without_the_message_that_is_needed_is_not_asked_for_hotly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(paging, "RETRY_S_MAX", 0.2)
+    seqs, after_s = delivered(Reader(page(9)))
+    assert seqs == [9]
+    assert after_s >= 0.2

@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.mqk-installed
 LOCK_VENV := .venv-lock
 FLIGHTS ?=
+PARTS ?=
 CHECKED := tests/test_tidy.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 IN_TWO := --numprocesses=2 --dist=worksteal
 
@@ -50,8 +51,8 @@ mutants: $(STAMP) ## switch off each rule of core, one by one; exit 1 if no test
 soak: $(STAMP) ## hundreds of kills of the queue manager and of brokers; KILLS=N for fewer
 	$(BIN)/python -m tests.soak $(if $(KILLS),--kills $(KILLS))
 
-bench: $(STAMP) ## throughput and latency, medians of 3; prints a table
-	$(BIN)/python -m benchmarks
+bench: $(STAMP) ## throughput, latency and memory beside raw Kafka, under 30 minutes; PARTS="verbs scale" for some
+	$(BIN)/python -m benchmarks $(PARTS)
 
 docs: $(STAMP) ## write docs/reference again, from the code
 	$(BIN)/python -m tests.docs.reference

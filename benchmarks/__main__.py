@@ -1,152 +1,70 @@
-"""`make bench`: medians of three, printed beside raw Kafka, written to results.json."""
+"""`make bench`: measure everything beside raw Kafka, print tables, write results.json.
+
+`python -m benchmarks PART ...` measures some parts only, and leaves the figures of the others.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import statistics
+import argparse
 import sys
-from pathlib import Path
+import time
+from collections.abc import Callable
 
-import confluent_kafka
-import fastavro
-import msgspec
 from msgspec import Struct
 
-import adapter
 from adapter.localkafka import LocalKafka
-from benchmarks import raw, scale
-from benchmarks.clients import Task, Work
-from benchmarks.stack import queue_manager, run_clients
-
-RUNS = 3
-SECONDS = 10.0
-MESSAGES = 60_000
-RESULTS = Path(__file__).with_name("results.json")
+from benchmarks import lag, queues, scale, switching, verbs
+from benchmarks.results import RESULTS, Rows, is_met, save, show, target
 
 
-class Row(Struct):
-    """One figure: its three runs, what it is measured against, and the target of their ratio."""
+class Part(Struct, frozen=True):
+    """What is measured together, on brokers of its own."""
 
-    name: str
-    runs: list[float]
-    unit: str
-    against: str = ""
-    target: float = 0.0
-
-    @property
-    def median(self) -> float:
-        """The figure to quote."""
-        return statistics.median(self.runs)
+    measure: Callable[[str], Rows]
+    about: str
+    brokers: int = 1
 
 
-def round_trips(address: str, queue: str, processes: int, threads: int) -> list[Work]:
-    """Run clients that do round trips on one queue."""
-    task = Task(address=address, kind="rt", queue=queue, threads=threads, seconds=SECONDS)
-    return run_clients([task] * processes)
+PARTS = {
+    "verbs": Part(verbs.measure, "round trips, put and get, beside raw Kafka"),
+    "queues": Part(queues.measure, "1, 10 and 200 busy queues"),
+    "switching": Part(switching.measure, "switch intervals of the server"),
+    "replicated": Part(verbs.measure_replicated, "3 brokers, replication 3", brokers=3),
+    "lag": Part(lag.measure, "movers under full load for two minutes"),
+    "scale": Part(scale.measure, "a million messages waiting"),
+}
 
 
-def put_then_get(address: str, queue: str) -> float:
-    """Messages a second, all put in units of 100, then all got in units of 100."""
-    seconds = 0.0
-    for kind in ("put", "get"):
-        task = Task(address=address, kind=kind, queue=queue, messages=MESSAGES)
-        seconds += max(work.seconds for work in run_clients([task]))
-    return MESSAGES / seconds
-
-
-def rate(work: list[Work]) -> float:
-    """Round trips a second of all clients together."""
-    return sum(one.count / one.seconds for one in work)
-
-
-def measure(bootstrap: str) -> list[Row]:
-    """Run everything three times, raw and queue manager in turn."""
-    rows = {
-        "F": Row("raw idempotent produce + flush (F)", [], "/s"),
-        "RT1": Row("round trips, 1 client", [], "RT/s", "F", 0.10),
-        "RT64": Row("round trips, 64 clients", [], "RT/s", "F", 0.40),
-        "P50": Row("commit of two puts, 1 client, p50", [], "ms"),
-        "PC": Row("raw produce, then consume", [], "msg/s"),
-        "PG": Row("put, then get, in units of 100", [], "msg/s", "PC", 0.30),
-    }
-    for run in range(RUNS):
-        raw.create_topic(bootstrap, f"raw-{run}")
-        rows["F"].runs.append(raw.appends_per_second(bootstrap, f"raw-{run}", 5))
-        with queue_manager(bootstrap, f"BENCH{run}") as address:
-            with adapter.connect(address) as qm:
-                for name in ("RT1", "RT64", "PG"):
-                    qm.define_queue(name)
-            one = round_trips(address, "RT1", 1, 1)
-            rows["RT1"].runs.append(rate(one))
-            rows["P50"].runs.append(statistics.median(one[0].put_commit_ms))
-            rows["RT64"].runs.append(rate(round_trips(address, "RT64", 4, 16)))
-            rows["PG"].runs.append(put_then_get(address, "PG"))
-        raw.create_topic(bootstrap, f"raw-pc-{run}")
-        rate_raw = raw.produce_then_consume_per_second(bootstrap, f"raw-pc-{run}", MESSAGES)
-        rows["PC"].runs.append(rate_raw)
-        show(rows, f"after run {run + 1} of {RUNS}")
-    depths = scale.measure(bootstrap)
-    for one in depths:
-        print(f"  {one}", file=sys.stderr)
-    return finished(rows, depths)
-
-
-def finished(rows: dict[str, Row], depths: list[scale.Figures]) -> list[Row]:
-    """Write the results and return the rows."""
-    machine = {
-        "cores": os.cpu_count(),
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-        "confluent_kafka": confluent_kafka.version(),
-        "fastavro": fastavro.__version__,
-        "msgspec": msgspec.__version__,
-    }
-    figures = {
-        key: {
-            "name": row.name,
-            "unit": row.unit,
-            "median": round(row.median, 3),
-            "runs": [round(value, 3) for value in row.runs],
-            "ratio": ratio(rows, row),
-            "target": row.target or None,
-        }
-        for key, row in rows.items()
-    }
-    told = {"machine": machine, "figures": figures, "scale": msgspec.to_builtins(depths)}
-    RESULTS.write_text(json.dumps(told, indent=2) + "\n")
-    return list(rows.values())
-
-
-def ratio(rows: dict[str, Row], row: Row) -> float | None:
-    """Return the median of the ratios, run by run."""
-    if not row.against:
-        return None
-    base = rows[row.against].runs
-    return round(statistics.median(a / b for a, b in zip(row.runs, base, strict=True)), 3)
-
-
-def show(rows: dict[str, Row], title: str) -> None:
-    """Print the table."""
-    print(f"\n{title}", file=sys.stderr)
-    for row in rows.values():
-        if not row.runs:
-            continue
-        found = (
-            ratio(rows, row)
-            if not row.against or len(rows[row.against].runs) == len(row.runs)
-            else None
-        )
-        against = f"  {found:6.3f} of {row.against}, target {row.target}" if found else ""
-        print(f"  {row.name:40} {row.median:10.2f} {row.unit:6}{against}", file=sys.stderr)
+def run(name: str) -> list[str]:
+    """Measure one part; says what is short of its target."""
+    part = PARTS[name]
+    began = time.monotonic()
+    print(f"\n{name}: {part.about}", file=sys.stderr, flush=True)
+    with LocalKafka(brokers=part.brokers) as kafka:
+        rows = part.measure(kafka.bootstrap_servers)
+    save(name, rows)
+    show(rows, f"{name}: {part.about}, {time.monotonic() - began:.0f} s")
+    return [
+        f"{name}: {row.name}: {row.median:.2f} {row.unit}, to be {target(row)}"
+        for row in rows.values()
+        if not is_met(rows, row)
+    ]
 
 
 def main() -> None:
-    """Start a broker and measure on it."""
-    with LocalKafka() as kafka:
-        measure(kafka.bootstrap_servers)
-    print(f"written to {RESULTS.name}", file=sys.stderr)
+    """Measure what is asked for, or everything."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=told())
+    asked = parser.parse_args().parts or list(PARTS)
+    short = [text for name in asked for text in run(name)]
+    print(f"\nwritten to {RESULTS.name}", file=sys.stderr)
+    for text in short:
+        print(f"short of its target: {text}", file=sys.stderr)
+
+
+def told() -> str:
+    """Say which parts there are."""
+    return "; ".join(f"{name}: {part.about}" for name, part in PARTS.items())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from itertools import cycle
 
 import msgspec
 from msgspec import Struct
@@ -16,15 +18,23 @@ from msgspec import Struct
 import adapter
 
 BODY = bytes(2048)
+SMALL_BODY = bytes(200)
 WARM_UP_S = 1.0
 
 
 class Task(Struct, kw_only=True):
-    """What the clients of this process do."""
+    """What the clients of this process do.
+
+    kind: of KINDS. queues: how many queues the round trips take in turn, named by queue and a
+    number; 0 for the one of that name. first: the number with which the first thread begins.
+    messages: for put and get; the others work for so many seconds.
+    """
 
     address: str
-    kind: str  # "rt", "put" or "get"
+    kind: str
     queue: str
+    queues: int = 0
+    first: int = 0
     threads: int = 1
     seconds: float = 10.0
     messages: int = 0
@@ -52,22 +62,31 @@ def round_trip(qm: adapter.Connection, queue: adapter.Queue) -> float:
     return took * 1000
 
 
-def round_trips(task: Task, go: threading.Barrier, work: list[Work]) -> None:
+def round_trips(task: Task, number: int, go: threading.Barrier, work: list[Work]) -> None:
     """One client: warm up, then round trips until the time is over."""
-    with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
+    with adapter.connect(task.address) as qm:
+        turns = cycle([qm.queue(name) for name in names(task, number)])
         go.wait()
         until = time.perf_counter() + WARM_UP_S
         while time.perf_counter() < until:
-            round_trip(qm, queue)
+            round_trip(qm, next(turns))
         latencies = []
         began = time.perf_counter()
         until = began + task.seconds
         while time.perf_counter() < until:
-            latencies.append(round_trip(qm, queue))
+            latencies.append(round_trip(qm, next(turns)))
         work.append(Work(len(latencies), time.perf_counter() - began, latencies))
 
 
-def put_all(task: Task, go: threading.Barrier, work: list[Work]) -> None:
+def names(task: Task, number: int) -> list[str]:
+    """Return the queues of one client, in its order: each client begins with another."""
+    if not task.queues:
+        return [task.queue]
+    first = task.first + number
+    return [f"{task.queue}{(first + at) % task.queues}" for at in range(task.queues)]
+
+
+def put_all(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
     """Put so many messages in units."""
     with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
         go.wait()
@@ -76,7 +95,7 @@ def put_all(task: Task, go: threading.Barrier, work: list[Work]) -> None:
         work.append(Work(task.messages, time.perf_counter() - began, []))
 
 
-def get_all(task: Task, go: threading.Barrier, work: list[Work]) -> None:
+def get_all(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
     """Get so many messages in units."""
     with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
         go.wait()
@@ -90,7 +109,36 @@ def get_all(task: Task, go: threading.Barrier, work: list[Work]) -> None:
         work.append(Work(got, time.perf_counter() - began, []))
 
 
-KINDS = {"rt": round_trips, "put": put_all, "get": get_all}
+def feed(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
+    """Put small messages in units until the time is over."""
+    with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
+        go.wait()
+        began = time.perf_counter()
+        count = queue.put_many(small_bodies(began + task.seconds), unit_size=task.unit_size)
+        work.append(Work(count, time.perf_counter() - began, []))
+
+
+def small_bodies(until: float) -> Iterator[bytes]:
+    """Give bodies until a time."""
+    while time.perf_counter() < until:
+        yield SMALL_BODY
+
+
+def drain(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
+    """Get messages in units until the time is over."""
+    with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
+        go.wait()
+        began = time.perf_counter()
+        got = 0
+        for unit in queue.units(size=task.unit_size, timeout=5):
+            with unit:
+                got += len(unit.messages)
+            if time.perf_counter() - began > task.seconds:
+                break
+        work.append(Work(got, time.perf_counter() - began, []))
+
+
+KINDS = {"rt": round_trips, "put": put_all, "get": get_all, "feed": feed, "drain": drain}
 
 
 def main() -> None:
@@ -100,8 +148,8 @@ def main() -> None:
     go = threading.Barrier(task.threads + 1)
     work: list[Work] = []
     threads = [
-        threading.Thread(target=KINDS[task.kind], args=(task, go, work))
-        for _ in range(task.threads)
+        threading.Thread(target=KINDS[task.kind], args=(task, number, go, work))
+        for number in range(task.threads)
     ]
     for thread in threads:
         thread.start()

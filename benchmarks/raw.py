@@ -12,9 +12,9 @@ WARM_UP = 300
 
 
 def create_topic(bootstrap: str, name: str) -> None:
-    """Make a topic of one partition."""
+    """Make a topic of one partition, with as many copies as the brokers keep."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    futures = admin.create_topics([NewTopic(name, 1, 1)])
+    futures = admin.create_topics([NewTopic(name, 1)])
     futures[name].result(30)
 
 

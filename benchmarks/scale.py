@@ -1,6 +1,7 @@
 """How little a backlog costs: memory, latency and restart with many messages waiting and with few.
 
-The queue is filled once; each figure is taken at the small and at the large depth of one run.
+The queue is filled once; each figure is taken at each depth of one run. Memory is what is resident
+when messages have been got by their ids, so that the index is in it.
 """
 
 from __future__ import annotations
@@ -10,42 +11,56 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import Struct
+import msgspec
 
 import adapter
+from benchmarks.results import Row, Rows, show
 from benchmarks.stack import Running, started
 
-SMALL = 10_000
-LARGE = 1_000_000
+DEPTHS = (1_000, 10_000, 1_000_000)
+PAGED = 10_000
+"""From so many on most are not in memory."""
+WARM_UP = 3_000
+ENTRIES = 20_000
 BODY = bytes(200)
 SETTLE_S = 60.0
 ROUNDS = 200
 QUEUE = "SCALE"
 
+KINDS = {
+    "priority": Row(
+        "put and get of a priority-9 message, p50", "ms", against="priority-0", at_most=1.3
+    ),
+    "first": Row("the first get by correlation id", "s"),
+    "selective": Row("get by correlation id, p50", "ms", against="selective-1000", at_most=2.0),
+    "rss": Row("resident memory", "MiB", against="rss-10000", at_most=1.3, limit=400),
+    "restart": Row("SIGKILL to the first get", "s", against="restart-10000", at_most=2.0, limit=5),
+}
 
-class Figures(Struct):
-    """What one depth costs."""
 
-    depth: int
-    rss_mib: float
-    priority_ms: float
-    selective_ms: float
-    first_selective_s: float
-    restart_s: float
-
-
-def measure(bootstrap: str, large: int = LARGE) -> list[Figures]:
-    """Fill a queue to the small, then to the large depth, and measure at both."""
-    found = []
+def measure(bootstrap: str) -> Rows:
+    """Fill a queue to each depth in turn, and measure there."""
+    rows: Rows = {}
     with started(bootstrap, "SCALE") as running:
         with adapter.connect(running.address) as qm:
             qm.define_queue(QUEUE, max_depth=999_999_999)
-        depth = 0
-        for target in (SMALL, large):
+        warm_up(running)
+        note(rows, "priority", 0, priority_ms(running))
+        depth = first = 0
+        for target in DEPTHS:
             fill(running, depth, target)
-            depth = target
-            found.append(at_depth(running, target))
-    return found
+            at_depth(running, target, first, rows)
+            depth, first = target, target // 2 + 1
+            show(rows, f"with {target:,} messages waiting")
+    return rows
+
+
+def warm_up(running: Running) -> None:
+    """Let a broker that has just started compile what the figures are about."""
+    with adapter.connect(running.address) as qm:
+        queue = qm.queue(QUEUE)
+        for _ in range(WARM_UP):
+            put_and_get(queue)
 
 
 def fill(running: Running, depth: int, target: int) -> None:
@@ -64,22 +79,50 @@ def messages(depth: int, target: int) -> Iterator[adapter.Message]:
         yield adapter.Message(BODY, correlation_id=b"%024d" % number, priority=4)
 
 
-def at_depth(running: Running, depth: int) -> Figures:
-    """Measure at the depth that is there; it is the same afterwards, but for what was selected."""
+def at_depth(running: Running, depth: int, first: int, rows: Rows) -> None:
+    """Measure at the depth that is there; it is the same afterwards, but for what was got.
+
+    first: the first message that was not got by its id before.
+    """
+    note(rows, "priority", depth, priority_ms(running))
     with adapter.connect(running.address) as qm:
         queue = qm.queue(QUEUE)
-        rss = rss_mib(running.pid)
-        priority = statistics.median(put_and_get(queue) for _ in range(ROUNDS))
         began = time.perf_counter()
         selected(queue, depth // 2)
-        first_s = time.perf_counter() - began
-        start = SMALL + 1 if depth > SMALL else 1  # nothing is selected twice
-        step = (depth // 2 - start) // ROUNDS
-        selective = statistics.median(
-            selected(queue, start + step * number) for number in range(ROUNDS)
-        )
-    restart = restarted(running)
-    return Figures(depth, rss, priority, selective, first_s, restart)
+        note(rows, "first", depth, time.perf_counter() - began)
+        step = (depth // 2 - first) // ROUNDS
+        took = [selected(queue, first + step * number) for number in range(ROUNDS)]
+        note(rows, "selective", depth, statistics.median(took))
+    note(rows, "rss", depth, rss_mib(running.pid))
+    if depth >= PAGED:
+        write_entries(running)
+        note(rows, "restart", depth, restarted(running))
+
+
+def note(rows: Rows, key: str, depth: int, value: float) -> None:
+    """Add a figure at a depth; those at the largest have targets."""
+    row = msgspec.structs.replace(KINDS[key], runs=[value])
+    row.name = f"{row.name}, {depth:,} waiting"
+    if depth < DEPTHS[-1]:
+        row.at_most = row.limit = 0.0
+    if not row.at_most:
+        row.against = ""
+    rows[f"{key}-{depth}"] = row
+
+
+def priority_ms(running: Running) -> float:
+    """Put and get messages of the highest priority, one at a time; the median."""
+    with adapter.connect(running.address) as qm:
+        queue = qm.queue(QUEUE)
+        return statistics.median(put_and_get(queue) for _ in range(ROUNDS))
+
+
+def write_entries(running: Running) -> None:
+    """Write more entries than a restart has to read: each put and each get is one of its own."""
+    with adapter.connect(running.address) as qm:
+        queue = qm.queue(QUEUE)
+        for _ in range(ENTRIES // 2):
+            put_and_get(queue)
 
 
 def put_and_get(queue: adapter.Queue) -> float:

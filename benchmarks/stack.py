@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
 
+import adapter
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import Ready, ServerSettings
 from benchmarks.clients import Task, Work
 
+SERVER = """import sys
+from adapter.server import main
+main.SWITCH_INTERVAL_S = float(sys.argv[1]) / 1000
+main.main()"""
+CAUGHT_UP_S = 120.0
+
 
 class Running:
-    """A queue manager as a process of its own, on one port through all its lives."""
+    """A queue manager as a process of its own, on one port through all its lives.
 
-    def __init__(self, bootstrap: str, name: str) -> None:
+    switch_interval_ms: as shipped, if not said.
+    """
+
+    def __init__(self, bootstrap: str, name: str, switch_interval_ms: float = 0.0) -> None:
+        self._command = [sys.executable, "-m", "adapter.server.main"]
+        if switch_interval_ms:
+            self._command = [sys.executable, "-c", SERVER, str(switch_interval_ms)]
         self._settings = ServerSettings(
             queue_manager=name, kafka=KafkaSettings(bootstrap_servers=bootstrap), port=0
         )
@@ -26,7 +40,7 @@ class Running:
     def start(self) -> None:
         """Start it, and wait until it serves."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "adapter.server.main"],
+            self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -56,9 +70,9 @@ class Running:
 
 
 @contextmanager
-def started(bootstrap: str, name: str) -> Iterator[Running]:
+def started(bootstrap: str, name: str, switch_interval_ms: float = 0.0) -> Iterator[Running]:
     """Run a queue manager on a Kafka."""
-    running = Running(bootstrap, name)
+    running = Running(bootstrap, name, switch_interval_ms)
     try:
         yield running
     finally:
@@ -66,10 +80,21 @@ def started(bootstrap: str, name: str) -> Iterator[Running]:
 
 
 @contextmanager
-def queue_manager(bootstrap: str, name: str) -> Iterator[str]:
+def queue_manager(bootstrap: str, name: str, switch_interval_ms: float = 0.0) -> Iterator[str]:
     """Run a queue manager on a Kafka; yields its address."""
-    with started(bootstrap, name) as running:
+    with started(bootstrap, name, switch_interval_ms) as running:
         yield running.address
+
+
+def caught_up_s(address: str) -> float:
+    """Wait until the movers have copied all there is; how long that took."""
+    began = time.monotonic()
+    with adapter.connect(address) as qm:
+        while any(mover["lag_records"] for mover in qm.figures()["movers"].values()):
+            if time.monotonic() - began > CAUGHT_UP_S:
+                raise RuntimeError(f"the movers have not caught up in {CAUGHT_UP_S} s")
+            time.sleep(0.02)
+    return time.monotonic() - began
 
 
 def run_clients(tasks: list[Task]) -> list[Work]:

@@ -11,7 +11,10 @@ from adapter.localkafka import LocalKafka, free_port
 from tests.strict_outcomes import StrictOutcomes, add_option
 
 # Cheap layers first, so that a broken rule shows before a broker is started.
-LAYERS = ("unit", "scenarios", "spec", "simulation", "contract", "integration", "acceptance")
+LAYERS = (
+    *("unit", "scenarios", "spec", "simulation"),
+    *("contract", "integration", "acceptance", "soak"),
+)
 TESTS = Path(__file__).parent
 
 

@@ -7,26 +7,18 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
 
-from confluent_kafka import (
-    Consumer,
-    IsolationLevel,
-    KafkaError,
-    KafkaException,
-    Message,
-    TopicPartition,
-)
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, Message, TopicPartition
 from confluent_kafka import admin as kafka_admin
 
 from adapter.core import records as r
 from adapter.core.model.message import Message as Body
 from adapter.format import descriptor, entries, names, progress
 from adapter.format.progress import Progress
-from adapter.ledger.failures import Failure, classify
 from adapter.ledger.kafka import KafkaLedger, LedgerSettings
 from adapter.movers.settings import MoverSettings
 from adapter.topics import Topics, TopicSettings, ledger_spec
+from tests.support import ends
 
 WAIT_S = 30.0
 LANES = 10
@@ -194,25 +186,12 @@ class MoverPlace:
             assert time.monotonic() < deadline_s, f"a transaction stays open on {topic}"
 
     def is_open(self, topic: str, partitions: int = LANES) -> bool:
-        """Whether a transaction is open on a topic: its stable end lags."""
-        places = [TopicPartition(topic, partition) for partition in range(partitions)]
-        ends = self._ends(places, IsolationLevel.READ_UNCOMMITTED)
-        return ends != self._ends(places, IsolationLevel.READ_COMMITTED)
+        """Whether a transaction is open on a topic."""
+        return ends.is_open(self.admin, topic, partitions)
 
     def end(self, topic: str, partition: int = 0) -> int:
-        return self._ends([TopicPartition(topic, partition)], IsolationLevel.READ_UNCOMMITTED)[0]
-
-    def _ends(self, places: list[TopicPartition], isolation: IsolationLevel) -> list[int]:
-        latest: Any = vars(kafka_admin)["OffsetSpec"].latest()  # its stubs leave it out
-        asked = dict.fromkeys(places, latest)
-        deadline_s = time.monotonic() + WAIT_S
-        while True:
-            found = self.admin.list_offsets(asked, isolation_level=isolation)
-            try:
-                return [found[place].result(WAIT_S).offset for place in places]
-            except KafkaException as error:  # a new topic's leader is not known everywhere at once
-                if classify(error) is not Failure.RETRY or time.monotonic() > deadline_s:
-                    raise
+        place = TopicPartition(topic, partition)
+        return ends.ends(self.admin, [place], IsolationLevel.READ_UNCOMMITTED)[0]
 
     def _placed(self, index: int, size: int, queue: str, lane: int) -> r.Placed:
         body = b"%08d" % next(self._numbers)

@@ -1,0 +1,112 @@
+"""Figures: their runs, what they are measured against, the table, and results.json."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import fastavro
+import msgspec
+from msgspec import Struct
+
+RESULTS = Path(__file__).with_name("results.json")
+
+
+class Row(Struct):
+    """One figure: its runs, the figure it is measured against, and what it is to come to.
+
+    at_least, at_most: of the ratio to the figure against. limit: the most that the median may be.
+    """
+
+    name: str
+    unit: str
+    runs: list[float] = []
+    against: str = ""
+    at_least: float = 0.0
+    at_most: float = 0.0
+    limit: float = 0.0
+
+    @property
+    def median(self) -> float:
+        """The figure to quote."""
+        return statistics.median(self.runs)
+
+
+Rows = dict[str, Row]
+
+
+def ratio(rows: Rows, row: Row) -> float | None:
+    """Return the median of the ratios, run by run; None while there are none."""
+    base = rows[row.against].runs if row.against else []
+    if not base or len(base) != len(row.runs):
+        return None
+    return round(statistics.median(a / b for a, b in zip(row.runs, base, strict=True)), 3)
+
+
+def target(row: Row) -> str:
+    """Say what a figure is to come to."""
+    told = [
+        f"at least {row.at_least} of {row.against}" if row.at_least else "",
+        f"at most {row.at_most} of {row.against}" if row.at_most else "",
+        f"at most {row.limit:g} {row.unit}" if row.limit else "",
+    ]
+    return ", ".join(filter(None, told))
+
+
+def is_met(rows: Rows, row: Row) -> bool:
+    """Whether a figure is what it is to be."""
+    found = ratio(rows, row)
+    if row.limit and row.median > row.limit:
+        return False
+    if found is None:
+        return True
+    return found >= row.at_least and (not row.at_most or found <= row.at_most)
+
+
+def show(rows: Rows, title: str) -> None:
+    """Print the table."""
+    print(f"\n{title}", file=sys.stderr)
+    for row in filter(lambda row: row.runs, rows.values()):
+        found = ratio(rows, row)
+        compared = f"{found:6.2f} of {row.against}" if found is not None else ""
+        missed = "" if is_met(rows, row) else f"  SHORT OF {target(row)}"
+        print(
+            f"  {row.name:52} {row.median:10.2f} {row.unit:6} {compared}{missed}", file=sys.stderr
+        )
+    sys.stderr.flush()
+
+
+def save(part: str, rows: Rows) -> None:
+    """Write the figures of one part; those of the others stay as they are."""
+    told: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    told["machine"] = machine()
+    told.setdefault("parts", {})[part] = {
+        key: {
+            "name": row.name,
+            "unit": row.unit,
+            "median": round(row.median, 3),
+            "runs": [round(value, 3) for value in row.runs],
+            "ratio": ratio(rows, row),
+            "target": target(row) or None,
+        }
+        for key, row in rows.items()
+    }
+    RESULTS.write_text(json.dumps(told, indent=2) + "\n")
+
+
+def machine() -> dict[str, Any]:
+    """Say on what it was measured."""
+    return {
+        "cores": os.cpu_count(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "confluent_kafka": confluent_kafka.version(),
+        "fastavro": fastavro.__version__,
+        "msgspec": msgspec.__version__,
+    }

@@ -1,0 +1,101 @@
+"""Round trips, and messages put and then got, beside raw Kafka on the same brokers."""
+
+from __future__ import annotations
+
+import statistics
+
+import adapter
+from benchmarks import raw
+from benchmarks.clients import Task, Work
+from benchmarks.results import Row, Rows, show
+from benchmarks.stack import queue_manager, run_clients
+
+RUNS = 3
+SECONDS = 10.0
+MESSAGES = 60_000
+
+
+def measure(bootstrap: str) -> Rows:
+    """On one broker, with the targets that are set for one."""
+    rows = {
+        "F": Row("raw idempotent produce + flush (F)", "/s"),
+        "RT1": Row("round trips, 1 client", "RT/s", against="F", at_least=0.10),
+        "RT64": Row("round trips, 64 clients", "RT/s", against="F", at_least=0.40),
+        "P50": Row("commit of two puts, 1 client, p50", "ms"),
+        "PC": Row("raw produce, then consume", "msg/s"),
+        "PG": Row("put, then get, in units of 100", "msg/s", against="PC", at_least=0.30),
+    }
+    return measured(bootstrap, rows)
+
+
+def measure_replicated(bootstrap: str) -> Rows:
+    """On several brokers: the same, and every write is on two of them before it is answered."""
+    rows = {
+        "F": Row("raw idempotent produce + flush (F), replication 3", "/s"),
+        "RT1": Row("round trips, 1 client, replication 3", "RT/s", against="F"),
+        "RT64": Row("round trips, 64 clients, replication 3", "RT/s", against="F"),
+        "P50": Row("commit of two puts, 1 client, p50, replication 3", "ms"),
+        "PC": Row("raw produce, then consume, replication 3", "msg/s"),
+        "PG": Row("put, then get, in units of 100, replication 3", "msg/s", against="PC"),
+    }
+    return measured(bootstrap, rows)
+
+
+def measured(bootstrap: str, rows: Rows) -> Rows:
+    """Run everything three times, raw and queue manager in turn."""
+    for run in range(RUNS):
+        raw.create_topic(bootstrap, f"raw-{run}")
+        rows["F"].runs.append(raw.appends_per_second(bootstrap, f"raw-{run}", 5))
+        with queue_manager(bootstrap, f"BENCH{run}") as address:
+            with adapter.connect(address) as qm:
+                for name in ("RT1", "RT64", "PG"):
+                    qm.define_queue(name)
+            one = round_trips(address, "RT1", 1, 1)
+            rows["RT1"].runs.append(rate(one))
+            rows["P50"].runs.append(statistics.median(one[0].put_commit_ms))
+            rows["RT64"].runs.append(rate(round_trips(address, "RT64", 4, 16)))
+            rows["PG"].runs.append(put_then_get(address, "PG"))
+        raw.create_topic(bootstrap, f"raw-pc-{run}")
+        rate_raw = raw.produce_then_consume_per_second(bootstrap, f"raw-pc-{run}", MESSAGES)
+        rows["PC"].runs.append(rate_raw)
+        show(rows, f"after run {run + 1} of {RUNS}")
+    return rows
+
+
+def round_trips(
+    address: str,
+    queue: str,
+    processes: int,
+    threads: int,
+    *,
+    queues: int = 0,
+    seconds: float = SECONDS,
+) -> list[Work]:
+    """Run clients that do round trips; on one queue, or on so many, whose names are numbered."""
+    tasks = [
+        Task(
+            address=address,
+            kind="rt",
+            queue=queue,
+            queues=queues,
+            first=number * threads,
+            threads=threads,
+            seconds=seconds,
+        )
+        for number in range(processes)
+    ]
+    return run_clients(tasks)
+
+
+def put_then_get(address: str, queue: str) -> float:
+    """Messages a second, all put in units of 100, then all got in units of 100."""
+    seconds = 0.0
+    for kind in ("put", "get"):
+        task = Task(address=address, kind=kind, queue=queue, messages=MESSAGES)
+        seconds += max(work.seconds for work in run_clients([task]))
+    return MESSAGES / seconds
+
+
+def rate(work: list[Work]) -> float:
+    """Round trips a second of all clients together."""
+    return sum(one.count / one.seconds for one in work)

@@ -294,7 +294,8 @@ class Programs:
         return Sent(op, c.DefineQueue(queue, attributes))
 
     def open(self, program: Program, queue: str, now_ms: int) -> Sent:
-        """MQOPEN."""
+        """MQOPEN. What was shown through the handle before may be another queue's of its name."""
+        program.places.pop(queue, None)
         op = Op(program.name, "open", now_ms, queue=queue)
         return Sent(op, c.Open(HANDLES[queue], queue, MODES))
 

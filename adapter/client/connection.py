@@ -158,7 +158,9 @@ class Connection(Administration):
     def outcome(self, unit_id: bytes) -> Outcome:
         """Say what became of a unit, of this program or of one before it.
 
-        "in flight": it is open on some connection. "unknown": it is not known, or not any more.
+        "in flight": it is open on some connection. "unknown": it is not known, or not any more. A
+        unit that moved no persistent message leaves nothing on Kafka: when the queue manager has
+        died since, it counts as backed out.
         """
         ident = a.as_identifier("unit_id", unit_id)
         if not ident:

@@ -204,7 +204,7 @@ def test_a_unit_that_was_said_to_be_backed_out_never_begins(crashed: bool) -> No
 
 def test_a_message_waits_for_the_entry_that_it_came_to_stand_in() -> None:
     """A put that does not fit beside another goes into the next entry, and so does its promise."""
-    small, large = ENTRY_BYTES - 1400, Limits().unit_bytes - 512
+    small, large = ENTRY_BYTES - 1400, entries.ENTRY_BYTES_MAX - 1024
     assert small + large + 2 * 1024 > entries.ENTRY_BYTES_MAX
     owner = ByHand()
     client = owner.connect()

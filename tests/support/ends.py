@@ -35,6 +35,8 @@ def ends(
             passes = error_of(error).code() == KafkaError._NOENT or classify(error) is Failure.RETRY
             if not passes or time.monotonic() > deadline_s:
                 raise
+            # Of itself it asks with the leader's epoch that it knows, for ever.
+            admin.list_topics(timeout=WAIT_S)
 
 
 def is_open(admin: kafka_admin.AdminClient, topic: str, partitions: int = LANES) -> bool:

@@ -107,6 +107,7 @@ class Soak:
         self._chance = random.Random(plan.seed)
         self._admin = AdminClient({"bootstrap.servers": scene.kafka.bootstrap_servers})
         self._messages = numbered(MESSAGES_MAX, plan.seed)
+        self._source = scene.qm.queue(SOURCE)
         self.counts = Counts()
 
     def run(self) -> Counts:
@@ -124,8 +125,7 @@ class Soak:
 
     def _put(self, count: int) -> None:
         portion = islice(self._messages, count)
-        source = self._scene.qm.queue(SOURCE)
-        self.counts.messages += source.put_many(portion, unit_size=PUT_UNIT)
+        self.counts.messages += self._source.put_many(portion, unit_size=PUT_UNIT)
 
     def _kill(self, number: int) -> None:
         """Kill the queue manager, and a broker if it is its turn; wait until commits come again."""

@@ -125,30 +125,42 @@ class Line:
         self._buffer = frames.FrameBuffer()
         self._frames: list[frames.ServerFrame] = []
         self.numbers: list[int] = []
+        self._owed: set[int] = set()
+        """Requests that do not wait for messages: their answers come, if pages must be read too."""
         self._socket.sendall(frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
         assert isinstance(self._frame(), frames.Welcome)
 
     def send(self, request: int, number: int, command: c.Command) -> None:
         """Send one request, and which outcomes were seen before."""
+        if not (isinstance(command, c.Get) and command.wait_ms):
+            self._owed.add(request)
         seen, self.numbers = self.numbers, []
         operation = frames.Operation(request, number, frames.raw(command))
         self._socket.sendall(frames.encode(frames.Requests([operation], seen)))
 
     def until_fence(self) -> list[tuple[int, Result]]:
-        """Return the answers that are due: all before that to a question asked now."""
-        self.send(FENCE, 0, c.Inquire("?fence?"))
+        """Return the answers that are due: all that are owed, and what came with them."""
         due: list[tuple[int, Result]] = []
-        while True:
+        self.send(FENCE, 0, c.Inquire("?fence?"))
+        self._read_owed(due)
+        if not due or due[-1][0]:  # the other end is there
+            self.send(FENCE, 0, c.Inquire("?fence?"))
+            self._read_owed(due)
+        return due
+
+    def _read_owed(self, due: list[tuple[int, Result]]) -> None:
+        while self._owed:
             frame = self._frame()
             if frame is None or isinstance(frame, frames.Goodbye):
-                reason = frame.reason if frame else Refused(0)
-                return [*due, (0, reason)]
+                due.append((0, frame.reason if frame else Refused(0)))
+                self._owed.clear()
+                return
             assert isinstance(frame, frames.AnyReplies), frame
             for answer in frame.answers:
-                if answer.request == FENCE:
-                    return due
                 assert not isinstance(answer.result, frames.Figures)
-                due.append((answer.request, answer.result))
+                self._owed.discard(answer.request)
+                if answer.request != FENCE:
+                    due.append((answer.request, answer.result))
 
     def hang_up(self) -> None:
         """Close, and wait until the other end has noticed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle
 
 import msgspec
@@ -100,13 +100,21 @@ def get_all(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -
     with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
         go.wait()
         began = time.perf_counter()
-        got = 0
-        for unit in queue.units(size=task.unit_size, timeout=30):
-            with unit:
-                got += len(unit.messages)
-            if got >= task.messages:
-                break
+        got = _get_until(lambda count: count >= task.messages, task, queue, 30)
         work.append(Work(got, time.perf_counter() - began, []))
+
+
+def _get_until(
+    is_over: Callable[[int], bool], task: Task, queue: adapter.Queue, timeout_s: float
+) -> int:
+    """Get messages in units until it is over; how many. timeout_s: for the next one."""
+    got = 0
+    for unit in queue.units(size=task.unit_size, timeout=timeout_s):
+        with unit:
+            got += len(unit.messages)
+        if is_over(got):
+            break
+    return got
 
 
 def feed(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
@@ -129,12 +137,8 @@ def drain(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> 
     with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
         go.wait()
         began = time.perf_counter()
-        got = 0
-        for unit in queue.units(size=task.unit_size, timeout=5):
-            with unit:
-                got += len(unit.messages)
-            if time.perf_counter() - began > task.seconds:
-                break
+        until = began + task.seconds
+        got = _get_until(lambda _count: time.perf_counter() > until, task, queue, 5)
         work.append(Work(got, time.perf_counter() - began, []))
 
 

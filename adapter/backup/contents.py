@@ -99,12 +99,9 @@ def _as_copied(record: MessageRestored) -> list[Copied]:
     """Make the records that a mover would have written."""
     put, message = record.put, record.put.message
     header = (descriptor.HEADER, descriptor.encode(put, record.unit, record.unit_size))
-    pieces = chunks.cut(message.body)
-    if not pieces:
-        return [Copied(put.seq, message.put_time_ms, [header], None, message.body)]
     return [
-        Copied(put.seq, message.put_time_ms, [header, (chunks.HEADER, place)], None, piece)
-        for place, piece in pieces
+        Copied(put.seq, message.put_time_ms, headers, None, value)
+        for headers, value in chunks.records_of(header, message.body)
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from struct import Struct as Layout
 from struct import error as LayoutError  # noqa: N812 -- of a class that is called error
+from typing import Any
 
 from adapter.format.schemas import UnreadableError
 
@@ -16,6 +17,9 @@ HEADER = "mqck"
 CHUNK_BYTES = 4 * 1024 * 1024
 """MQ's usual maximum length: what a queue takes unless told otherwise is always one record."""
 _PLACE = Layout(">II")
+
+Headers = list[tuple[str, Any]]
+"""Of a record: bytes here; for their readers and writers str and None as well."""
 
 
 def cut(body: bytes, chunk_bytes: int = CHUNK_BYTES) -> list[tuple[bytes, bytes]]:
@@ -27,6 +31,19 @@ def cut(body: bytes, chunk_bytes: int = CHUNK_BYTES) -> list[tuple[bytes, bytes]
         (_PLACE.pack(index, count), body[index * chunk_bytes : (index + 1) * chunk_bytes])
         for index in range(count)
     ]
+
+
+def records_of(
+    header: tuple[str, bytes], body: bytes, chunk_bytes: int = CHUNK_BYTES
+) -> list[tuple[Headers, bytes]]:
+    """Return headers and value of each record that a message is on its topic.
+
+    header: its descriptor, that each of them carries.
+    """
+    pieces = cut(body, chunk_bytes)
+    if not pieces:
+        return [([header], body)]
+    return [([header, (HEADER, place)], piece) for place, piece in pieces]
 
 
 def place_of(header: object) -> tuple[int, int]:

@@ -78,18 +78,14 @@ class Source:
         """The first offset, and the one after the last."""
         place = TopicPartition(self._settings.topic, PARTITION)
         doing = "asking for its first and last offset"
-        deadline_s = time.monotonic() + self._settings.read_timeout_s
-        while True:
-            try:
-                found = self._consumer.get_watermark_offsets(place, self._settings.read_timeout_s)
-            except KafkaException as error:  # a new topic's leader is not known everywhere at once
-                if classify(error) is not Failure.RETRY or time.monotonic() > deadline_s:
-                    raise self._unavailable(doing, error) from error
-                time.sleep(RETRY_S)
-                continue
-            if found is None:
-                raise self._too_slow(doing)
-            return found
+        timeout_s = self._settings.read_timeout_s
+        try:
+            found = watermarks(self._consumer, place, timeout_s, time.monotonic() + timeout_s)
+        except KafkaException as error:
+            raise self._unavailable(doing, error) from error
+        if found is None:
+            raise self._too_slow(doing)
+        return found
 
     def known_end(self) -> int:
         """The offset after the last record, as the last answer from Kafka had it; 0 before one."""
@@ -260,6 +256,22 @@ class Whole:
                     following = offset_of(message) + 1
                     if following <= self.end:
                         yield Raw(following - 1, message.timestamp()[1], message.value())
+
+
+def watermarks(
+    consumer: Consumer, place: TopicPartition, timeout_s: float, deadline_s: float
+) -> tuple[int, int] | None:
+    """Ask for a partition's first offset, and the one after its last; None if no answer came.
+
+    timeout_s: for an answer. Raises KafkaException, but tries until the deadline again what passes.
+    """
+    while True:
+        try:
+            return consumer.get_watermark_offsets(place, timeout_s)
+        except KafkaException as error:  # a new topic's leader is not known everywhere at once
+            if classify(error) is not Failure.RETRY or time.monotonic() > deadline_s:
+                raise
+            time.sleep(RETRY_S)
 
 
 def offset_of(message: Message) -> int:

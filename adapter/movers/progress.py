@@ -12,7 +12,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from adapter.format import progress as progress_format
 from adapter.format.progress import Progress
-from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.failures import describe
+from adapter.ledger.kafka_reader import watermarks
 from adapter.movers.errors import Doubtful
 from adapter.movers.settings import MoverSettings, consumer_settings
 
@@ -139,17 +140,10 @@ class Committed:
     def _bounds(self, topic: str, partition: int) -> tuple[int, int]:
         self._what = f"{topic}[{partition}]"
         place = TopicPartition(topic, partition)
-        while True:
-            try:
-                bounds = self._consumer.get_watermark_offsets(place, READ_TIMEOUT_S)
-            except KafkaException as error:  # a new topic's leader is not known everywhere at once
-                if classify(error) is not Failure.RETRY or time.monotonic() > self._deadline_s:
-                    raise
-                time.sleep(SETTLE_S)
-                continue
-            if bounds is None:
-                raise self._unread()
-            return bounds
+        bounds = watermarks(self._consumer, place, READ_TIMEOUT_S, self._deadline_s)
+        if bounds is None:
+            raise self._unread()
+        return bounds
 
     def _records(self, topic: str, partition: int, start: int, end: int) -> Iterator[Message]:
         """Read the records from start to before end; of what is read_committed, end is stable."""

@@ -33,8 +33,6 @@ from adapter.topics import (
 REPAIR_S = 3.0
 """For Kafka's answers while a parked topic is seen to: the other topics wait meanwhile."""
 
-Headers = list[tuple[str, str | bytes | None]]
-
 
 class Stream:
     """Copies every persistent message to its queue's topic: lane to partition, body to value.
@@ -180,13 +178,8 @@ class Stream:
                 queue, lane, body = one.queue, one.lane, one.body
                 topic = topics.get(queue) or self._topic(queue)
                 time_ms = max(1, one.put_time_ms)  # 0 would mean now; Kafka takes none below
-                header: Headers = [(HEADER, one.descriptor)]
-                if len(body) <= most:
-                    produce(topic, body, None, lane, report, None, time_ms, header)
-                else:
-                    for place, chunk in chunks.cut(body, most):
-                        whole: Headers = [*header, (chunks.HEADER, place)]
-                        produce(topic, chunk, None, lane, report, None, time_ms, whole)
+                for headers, value in chunks.records_of((HEADER, one.descriptor), body, most):
+                    produce(topic, value, None, lane, report, None, time_ms, headers)
                 add((queue, lane))
                 size += len(body)
         except KafkaException:

@@ -149,7 +149,7 @@ class Cursor:
         try:
             self._go_to(place, seq)
             while record := self._poll():
-                at = self._opened(record, b"")[1].seq
+                at = self._described(_headers(record), b"")[1].seq
                 self._next = at + 1
                 if at >= seq:
                     yield at, record
@@ -217,9 +217,11 @@ class Cursor:
             return None
         if message is None:
             return None
-        _, at, (chunk, _) = self._opened(message, b"")
+        headers = _headers(message)
+        seq = self._described(headers, b"")[1].seq
+        chunk, _ = chunks.place_of(headers.get(chunks.HEADER))
         self._left.appendleft(message)
-        self._next = at.seq if chunk == 0 else at.seq + 1  # within a message comes the next one
+        self._next = seq if chunk == 0 else seq + 1  # within a message comes the next one
         return self._next, message.offset() or 0
 
     def _first(self, place: Place) -> int:
@@ -274,24 +276,22 @@ class Cursor:
             record = self._poll()
             if record is None:
                 return None
-            headers = dict(record.headers() or [])
+            headers = _headers(record)
             body = self._joiner.take(headers.get(chunks.HEADER), record.value() or b"")
             if body is None:
                 continue
-            message, at, (_, count) = self._opened(record, body)
-            if count == 1:
+            message, at = self._described(headers, body)
+            if chunks.HEADER not in headers:
                 self._points[self._place].add(at.seq, record.offset() or 0)
             return paged(message, at)
 
-    def _opened(
-        self, record: Message, body: bytes
-    ) -> tuple[Content, descriptor.Position, tuple[int, int]]:
-        """Read a record's headers: the message, where it was put, which chunk of it this is."""
-        headers = dict(record.headers() or [])
+    def _described(
+        self, headers: dict[str, object], body: bytes
+    ) -> tuple[Content, descriptor.Position]:
+        """Read what a record's headers say: the message, and where it was put."""
         header = headers[descriptor.HEADER]
         assert isinstance(header, bytes), "a mover wrote it"
-        message, at = self._reader.read(header, body)
-        return message, at, chunks.place_of(headers.get(chunks.HEADER))
+        return self._reader.read(header, body)
 
     def _unread(self, place: Place, seq: int, why: str) -> PagesUnavailableError:
         topic, lane = place
@@ -299,6 +299,10 @@ class Cursor:
 
     def _on_error(self, error: KafkaError) -> None:
         self._error = describe(error)
+
+
+def _headers(record: Message) -> dict[str, object]:
+    return dict(record.headers() or [])
 
 
 class KafkaPageReader:

@@ -194,8 +194,7 @@ def _bring(new: QueueManager, queue: Queue, stored: Stored) -> None:
     stored.place = (lane_number, seq, n)
     stored.entry_n = -1
     queue.add(stored)
-    if stored.message.expires_at_ms:
-        new.add_expiry(stored.message.expires_at_ms, queue, stored.place)
+    new.add_expiry(queue, stored)
 
 
 def _bring_outcomes(old: QueueManager, new: QueueManager, void: list[Record]) -> None:

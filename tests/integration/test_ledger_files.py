@@ -1,7 +1,6 @@
 """mqk ledger verify, backup and restore on a real Kafka, with the queue manager and its movers."""
 
 import io
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -27,6 +26,7 @@ from adapter.movers.thread import MoverThread
 from adapter.owner.keeping import Keeping
 from adapter.testing import TestQueueManager
 from adapter.topics import Topics, TopicSettings
+from tests.support.backlog import bodies, until
 from tests.support.mover_place import WAIT_S, MoverPlace
 
 UNIT = 20
@@ -105,20 +105,6 @@ class Place:
 @pytest.fixture
 def place(kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path) -> Place:
     return Place(kafka.bootstrap_servers, unique_name(), tmp_path)
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait until a figure has come to what is expected; figures tell nobody that they change."""
-    pause = threading.Event()
-    for _ in range(int(WAIT_S / 0.02)):
-        if is_so():
-            return
-        pause.wait(0.02)
-    pytest.fail("it did not come to that")
-
-
-def bodies(first: int, end: int) -> list[bytes]:
-    return [b"%06d" % number for number in range(first, end)]
 
 
 def drain(qm: adapter.Connection, queue: str = "Q") -> list[bytes]:

@@ -1,6 +1,5 @@
 """Topics that cannot be written: the others go on, and nothing is skipped, doubled or reordered."""
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +22,7 @@ from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
 from adapter.movers.transactions import Turns
 from adapter.topics import queue_spec
+from tests.support.backlog import until
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 
 
@@ -378,14 +378,6 @@ def until_taken(put: Callable[[], object]) -> None:
 def first_of(ledger: LedgerSettings) -> int:
     with Source(ledger) as source:
         return source.bounds()[0]
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait until a figure has come to what is expected; figures tell nobody that they change."""
-    deadline_s = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < deadline_s, "it did not come to that"
-        threading.Event().wait(0.02)
 
 
 def read_events(place: MoverPlace) -> list[Message]:

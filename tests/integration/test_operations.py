@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -34,6 +33,7 @@ from adapter.ledger.kafka_reader import Source
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka, free_port
 from adapter.localkafka.jars import find_java
+from tests.support.backlog import until
 from tests.support.server_process import HOST, STOP_S, ServerProcess
 
 ANSWER_S = 5.0
@@ -61,14 +61,6 @@ def ask(port: int, page: str) -> Answer:
     except urllib.error.HTTPError as refused:
         with refused:
             return Answer(refused.code, refused.read().decode())
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for something, within a bound."""
-    deadline_s = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.02)
 
 
 def ask_until(port: int, page: str, wanted: Callable[[Answer], bool]) -> Answer:

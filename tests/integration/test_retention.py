@@ -1,6 +1,5 @@
 """Consumed messages go from their topics after a while; what is on a queue never does."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -18,6 +17,7 @@ from adapter.owner.storage import PagesUnavailableError
 from adapter.owner.trim import KafkaTrimmer
 from adapter.testing import TestQueueManager
 from adapter.topics import Topics, TopicSettings, queue_spec
+from tests.support.backlog import bodies, drain, until
 
 WINDOW = 20
 UNIT = 30
@@ -154,32 +154,6 @@ def test_pages_are_read_when_what_lies_before_has_gone_meanwhile(
         pages.close()
 
 
-def until(is_so: Callable[[], bool], meanwhile: Callable[[], object] = lambda: None) -> None:
-    """Wait until a figure has come to what is expected; figures tell nobody that they change."""
-    deadline_s = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < deadline_s, "it did not come to that"
-        meanwhile()
-        threading.Event().wait(0.02)
-
-
-def bodies(first: int, end: int) -> list[bytes]:
-    return [b"%06d" % number for number in range(first, end)]
-
-
-def drain(manager: TestQueueManager, count: int) -> list[bytes]:
-    got: list[bytes] = []
-    with manager.connect() as qm:
-        queue = qm.queue("Q")
-        while len(got) < count:
-            with qm.unit() as unit:
-                for _ in range(min(UNIT, count - len(got))):
-                    one = queue.get(unit=unit)
-                    assert one is not None, f"{len(got)} came, and there must be more"
-                    got.append(one.body)
-    return got
-
-
 def keep_busy(manager: TestQueueManager) -> None:
     """Write entries: so many make a snapshot due."""
     with manager.connect() as qm:
@@ -204,7 +178,7 @@ def test_consumed_messages_go_and_the_rest_is_got_in_order_through_crashes(
             qm.define_queue("Q", max_depth=1_000_000)
             qm.define_queue("OTHER")
             qm.queue("Q").put_many(bodies(0, count), unit_size=UNIT)
-        got = drain(one, 300)
+        got = drain(one, 300, UNIT)
         # The first of what is left is held by a unit, and given back when the owner dies.
         with one.connect() as qm:
             unit = qm.unit()
@@ -216,14 +190,14 @@ def test_consumed_messages_go_and_the_rest_is_got_in_order_through_crashes(
             until(lambda: reader.first().value() == b"000300", lambda: keep_busy(one))
             one.crash()
         one.start()
-        got += drain(one, 299)
+        got += drain(one, 299, UNIT)
         one.crash()  # with some of it trimmed, perhaps, and some of it not
         one.start()
-        got += drain(one, 300)
+        got += drain(one, 300, UNIT)
         one.restart()
         until(lambda: reader.first().value() == b"000900", lambda: keep_busy(one))
         assert one.statistics()["trim_failures"] == 0
-        got += drain(one, 300)
+        got += drain(one, 300, UNIT)
         with one.connect() as qm:
             assert qm.get("Q") is None
             qm.delete_queue("Q")

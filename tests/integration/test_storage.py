@@ -1,7 +1,5 @@
 """Messages leave memory and come back from their topics; snapshots stand for the ledger's past."""
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -17,11 +15,11 @@ from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from adapter.topics import Topics, TopicSettings
+from tests.support.backlog import bodies, drain, until
 
 WINDOW = 20
 MESSAGES = 3_000
 UNIT = 30
-WAIT_S = 20.0
 
 
 @pytest.fixture
@@ -41,18 +39,6 @@ def manager(
         yield one, ledger
 
 
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait until a figure has come to what is expected; figures tell nobody that they change."""
-    deadline_s = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < deadline_s, "it did not come to that"
-        threading.Event().wait(0.02)
-
-
-def bodies(first: int, end: int) -> list[bytes]:
-    return [b"%06d" % number for number in range(first, end)]
-
-
 def fill(manager: TestQueueManager) -> None:
     """Put messages until only a window of them is in memory and a snapshot is written."""
     with manager.connect() as qm:
@@ -60,19 +46,6 @@ def fill(manager: TestQueueManager) -> None:
         qm.queue("Q").put_many(bodies(0, MESSAGES), unit_size=UNIT)
         until(lambda: manager.statistics()["messages_in_memory"] <= 2 * WINDOW)
         until(lambda: manager.statistics()["snapshots"] >= 1)
-
-
-def drain(manager: TestQueueManager, count: int) -> list[bytes]:
-    got: list[bytes] = []
-    with manager.connect() as qm:
-        queue = qm.queue("Q")
-        while len(got) < count:
-            with qm.unit() as unit:
-                for _ in range(min(UNIT, count - len(got))):
-                    message = queue.get(unit=unit)
-                    assert message is not None, f"{len(got)} came, and there must be more"
-                    got.append(message.body)
-    return got
 
 
 def test_a_backlog_is_got_in_order_through_crashes(
@@ -92,7 +65,7 @@ def test_a_backlog_is_got_in_order_through_crashes(
         one.crash()
         one.start()
         until(lambda: one.statistics()["messages_in_memory"] <= 2 * WINDOW)
-        got += drain(one, MESSAGES // 3)
+        got += drain(one, MESSAGES // 3, UNIT)
     assert got == bodies(0, MESSAGES)
     with one.connect() as qm:
         assert qm.queue("Q").get() is None
@@ -190,4 +163,4 @@ def test_a_clean_stop_leaves_next_to_nothing_to_read(
     assert newest is not None
     assert newest.after.offset == last, "the entry that says that it was stopped"
     one.start()
-    assert drain(one, 10) == bodies(0, 10)
+    assert drain(one, 10, UNIT) == bodies(0, 10)

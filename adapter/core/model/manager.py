@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.message import Place
+from adapter.core.model.message import Place, Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 from adapter.core.model.tally import Tally
@@ -135,11 +135,14 @@ class QueueManager:
         if queue.waiters:
             self.woken[queue.name] = queue
 
-    def add_expiry(self, time_ms: int, queue: Queue, place: Place) -> None:
-        """Remember to look at a message when it expires."""
+    def add_expiry(self, queue: Queue, stored: Stored) -> None:
+        """Remember to look at a message when it expires, if it does."""
+        time_ms = stored.message.expires_at_ms
+        if not time_ms:
+            return
         if len(self.expiries) >= self._sweep_expiries_at:
             self._sweep_expiries()
-        heapq.heappush(self.expiries, (time_ms, queue.name, queue.incarnation, place))
+        heapq.heappush(self.expiries, (time_ms, queue.name, queue.incarnation, stored.place))
 
     def want_page(self, needed: PageNeeded) -> None:
         """Ask the owner for a page."""

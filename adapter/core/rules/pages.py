@@ -154,8 +154,7 @@ def load(
             continue
         stored = paged.stored(lane_number)
         queue.page_in(stored)
-        if message.expires_at_ms:
-            qm.add_expiry(message.expires_at_ms, queue, stored.place)
+        qm.add_expiry(queue, stored)
     if page:
         lane.mark_put(page[-1].seq, page[-1].message.put_time_ms)
     qm.wake(queue)

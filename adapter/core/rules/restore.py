@@ -266,8 +266,7 @@ def apply_message_restored(qm: QueueManager, record: MessageRestored) -> None:
     queue = qm.queues[record.put.queue]
     stored = stored_as(record.put, record.unit, record.unit_size, entry_n=qm.entry_n)
     queue.page_in(stored)
-    if stored.message.expires_at_ms:
-        qm.add_expiry(stored.message.expires_at_ms, queue, stored.place)
+    qm.add_expiry(queue, stored)
 
 
 def apply_heads_restored(qm: QueueManager, record: HeadsRestored) -> None:

@@ -271,7 +271,7 @@ def backout_records(
         queue.unlock(stored)
         qm.wake(queue)
         if 0 < stored.message.expires_at_ms <= now_ms:
-            qm.add_expiry(stored.message.expires_at_ms, queue, stored.place)
+            qm.add_expiry(queue, stored)
     counted = unit.counted
     taken = [
         taken_from(queue, stored)
@@ -376,8 +376,7 @@ def _store(qm: QueueManager, record: UnitCommitted, placed: Placed) -> None:
     queue = qm.queues[placed.queue]
     stored = stored_as(placed, record.unit, record.size, entry_n=qm.entry_n)
     queue.add(stored)
-    if stored.message.expires_at_ms:
-        qm.add_expiry(stored.message.expires_at_ms, queue, stored.place)
+    qm.add_expiry(queue, stored)
     qm.wake(queue)
 
 

@@ -111,15 +111,10 @@ def test_a_purge_forgets_what_is_not_in_memory() -> None:
 
 
 def test_a_request_that_waits_for_a_page_goes_with_its_connection() -> None:
-    client = paged()
-    for number in range(30):
-        client.put(str(number))
-    core = client.core
-    core.crash_with_snapshot()
-    core.reads_pages = False
-    lost, other = core.connect(), core.connect()
-    for each in (lost, other):
-        each.open()
+    lost = all_paged_out()
+    core = lost.core
+    other = core.connect()
+    other.open()
     lost.send(c.Get(1))
     asked = other.send(c.Get(1))
     lost.lose()

@@ -6,7 +6,7 @@
     │   ├── InvalidName  InvalidAttribute  InvalidOption  InvalidTimeout
     │   └── InvalidPriority  InvalidPersistence  InvalidExpiry  InvalidIdentifier
     │       InvalidMessageType  InvalidProperty
-    ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked
+    ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked  QueueDamaged
     ├── GetInhibited  PutInhibited  MessageTooLong  NotAuthorized  ConnectionNotFound
     ├── NotOpen                      the handle was never opened, or is closed
     │   └── NotOpenForInput  NotOpenForOutput  NotOpenForBrowse  NotOpenForInquire  NotOpenForSet
@@ -153,6 +153,12 @@ class QueueParked(Error):
     """The queue's topic cannot be written, and as much waits for it as may."""
 
     reason, reason_name = 2192, "MQRC_STORAGE_MEDIUM_FULL"
+
+
+class QueueDamaged(Error):
+    """A message that waits on the queue is not on the queue's topic any more."""
+
+    reason, reason_name = 2101, "MQRC_OBJECT_DAMAGED"
 
 
 class QueueNotEmpty(Error):
@@ -371,6 +377,11 @@ REFUSALS: dict[Reason, Case] = {
         QueueParked,
         "the topic of queue {name} cannot be written, and too much waits for it",
         "mend the topic as the queue manager's log says, and put again; gets go on",
+    ),
+    Reason.OBJECT_DAMAGED: Case(
+        QueueDamaged,
+        "the topic of queue {name} has lost a message",
+        "bring the topic back as it was, or purge the queue to go on without what it has lost",
     ),
     Reason.QUEUE_NOT_EMPTY: Case(
         QueueNotEmpty, "queue {name} is not empty", "delete it with purge=True, or empty it first"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from adapter.client import requests as rq
 from adapter.client.channel import Channel
@@ -15,18 +16,18 @@ from adapter.core.results import Messages
 
 BATCH = 100  # messages a request: a slow reader is shown what was there a batch ago
 
-Remove = Callable[[tuple[int, int, int], AnyUnit | NoUnit | None], bool]
+Remove = Callable[[tuple[int, int, int], bytes, AnyUnit | NoUnit | None], bool]
+"""Get the message at a place that has this id, in a unit; whether it was there."""
 
 
 class BrowsedMessage(Message, kw_only=True):
     """A message that is still on its queue, or was when it was browsed."""
 
-    remover: Remove
+    remover: Callable[[AnyUnit | NoUnit | None], bool]
 
     def remove(self, unit: AnyUnit | NoUnit | None = None) -> bool:
         """Get it off the queue, in a unit like any get; False if it is not there any more."""
-        assert self.place is not None
-        return self.remover(self.place, unit)
+        return self.remover(unit)
 
 
 def browsed(
@@ -53,6 +54,8 @@ def browsed(
                 place = (-delivered.lane, delivered.seq, delivered.n)
                 if last is None or place > last:
                     last = place
-                    yield BrowsedMessage(remover=remover, **got(delivered))
+                    place = (delivered.lane, delivered.seq, delivered.n)
+                    this = partial(remover, place, delivered.message.message_id)
+                    yield BrowsedMessage(remover=this, **got(delivered))
     finally:
         close_handles(channel, [handle])

@@ -103,9 +103,15 @@ class Queue:
         command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
         return self._get(command, joined(self._channel, unit))
 
-    def take(self, place: tuple[int, int, int], unit: AnyUnit | NoUnit | None = None) -> bool:
-        """Remove the message at a place, as browse showed it; False if it is there no more."""
-        return self._get(c.Get(0, place=place), joined(self._channel, unit)) is not None
+    def take(
+        self,
+        place: tuple[int, int, int],
+        message_id: bytes,
+        unit: AnyUnit | NoUnit | None = None,
+    ) -> bool:
+        """Remove the message of this id at a place, as browse showed it; False if it has gone."""
+        command = c.Get(0, message_id=message_id, place=place)
+        return self._get(command, joined(self._channel, unit)) is not None
 
     def _get(self, command: c.Get, inside: AnyUnit | None) -> Message | None:
         request = get_request(self._handle(self._input), command, inside)

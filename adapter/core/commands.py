@@ -81,7 +81,7 @@ class Get(Struct, array_like=True, tag=6):
 
     wait_ms: 0 does not wait, -1 waits without limit. limit: at most that many, waiting only for
     the first. alone: a message that was backed out before comes in a unit of its own. place: the
-    message at (lane, seq, n), as browse showed it, and no other.
+    message at (lane, seq, n), as browse showed it, and no other; if ids are given, with them.
     """
 
     handle: int

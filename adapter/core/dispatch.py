@@ -214,6 +214,27 @@ def page_loaded(
         qm.wake(queue)
     else:
         _apply(qm, executed, pages.load(qm, queue, needed.lane, page, now_ms))
+    _decide_again(qm, executed, queue, now_ms)
+    return executed
+
+
+def page_missing(qm: QueueManager, needed: PageNeeded, incarnation: int, now_ms: int) -> Executed:
+    """Take in that a message is not on its topic: what waits and cannot do without it is refused.
+
+    Whoever asks for it later has it looked for again: somebody may bring the topic back.
+    """
+    executed = Executed()
+    queue = qm.queues.get(needed.queue)
+    if queue is not None and queue.incarnation == incarnation:
+        qm.missing = (needed.queue, needed.lane, needed.seq)
+        qm.wake(queue)
+        _decide_again(qm, executed, queue, now_ms)
+        qm.missing = None
+    return executed
+
+
+def _decide_again(qm: QueueManager, executed: Executed, queue: Queue, now_ms: int) -> None:
+    """Decide what waited for a page of this queue, and what waited for that."""
     asked = pages.unpark(qm, queue)
     for request in asked:
         request.now_ms = now_ms
@@ -221,7 +242,6 @@ def page_loaded(
     for number in dict.fromkeys(request.connection for request in asked):
         _go_on(qm, executed, qm.connections[number], now_ms)
     _serve(qm, executed, now_ms)
-    return executed
 
 
 def _go_on(qm: QueueManager, executed: Executed, connection: Connection, now_ms: int) -> None:
@@ -361,6 +381,11 @@ def _decide(qm: QueueManager, request: c.Request) -> Decision:
         return DECIDE[type(command)](qm, request, command)
     except Refusal as refusal:
         return Decision([], _refused(refusal), qm.entry_n)
+    except PageNeeded as needed:
+        refused = pages.damaged(qm, needed)
+        if refused is None:
+            raise
+        return refused
 
 
 def _refused(refusal: Refusal) -> Refused:

@@ -51,6 +51,7 @@ class Reason(IntEnum):
     CONNECTION_ENDED = 37
     QUEUE_MANAGER_QUIESCING = 38
     QUEUE_PARKED = 39
+    OBJECT_DAMAGED = 40
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

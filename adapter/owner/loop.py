@@ -119,6 +119,10 @@ class OwnerLoop:
             dispatch.page_loaded(self.qm, needed, incarnation, page.through, page.messages, now_ms)
         )
 
+    def page_missing(self, needed: PageNeeded, incarnation: int) -> None:
+        """Take in that a page that was wanted cannot be had."""
+        self._take(dispatch.page_missing(self.qm, needed, incarnation, self._clock.now_ms()))
+
     def evict(self, moved_n: int, parked: frozenset[str]) -> None:
         """Let go of messages beyond each lane's window that are on their topics for good."""
         dispatch.evict(self.qm, moved_n, parked)

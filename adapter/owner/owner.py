@@ -387,7 +387,7 @@ class Owner:
         self._loop = loop = OwnerLoop(qm, self._ledger, self._clock, self)
         self._end_paging()
         if self._storage is not None:
-            self._paging = Paging(self._storage.pages, loop.page)
+            self._paging = Paging(self._storage.pages, loop.page, loop.page_missing)
             self._keeping = Keeping(self._storage, self._ledger, loop, replayed)
         self.replay_s = self._asyncio.time() - began
         self.lifecycle.to(State.RUNNING)

@@ -23,7 +23,7 @@ from adapter.core.rules.pages import Paged
 from adapter.format import chunks, descriptor, names
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, TIMINGS
-from adapter.owner.storage import Page, PagesUnavailableError, paged
+from adapter.owner.storage import MessageMissingError, Page, PagesUnavailableError, paged
 
 READ_TIMEOUT_S = 10.0
 POLL_S = 0.5
@@ -42,6 +42,13 @@ SINGLE_BYTES = 16 * 1024
 AHEAD = 1_000
 BEYOND = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 """What reading behind a partition's end, or before its beginning, is answered with."""
+GONE = (
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION,
+    *BEYOND,
+)
+"""What reading a topic that has been deleted, or lost its records, is answered with."""
 
 Place = tuple[str, int]
 Point = tuple[int, int]
@@ -142,7 +149,8 @@ class Cursor:
         except KafkaException as error:
             self._next = 0
             self._firsts.pop(place, None)
-            raise self._unread(place, seq, describe(error)) from error
+            kind = MessageMissingError if error_of(error).code() in GONE else PagesUnavailableError
+            raise self._unread(place, seq, describe(error), kind) from error
 
     def records(self, place: Place, seq: int) -> Iterator[tuple[int, Message]]:
         """See KafkaPageReader."""
@@ -192,8 +200,11 @@ class Cursor:
                 size += len(found.message.body)
         if not page.messages:
             self._next = 0
-            why = self._error or "it is not there, or behind a transaction that has not ended"
-            raise self._unread(place, seq, why)
+            self._firsts.pop(place, None)
+            if self._is_late:
+                raise self._unread(place, seq, self._error or "no answer")
+            why = "it is not there, or behind a transaction that has not ended"
+            raise self._unread(place, seq, why, MessageMissingError)
         return page
 
     def _go_to(self, place: Place, seq: int) -> None:
@@ -293,9 +304,15 @@ class Cursor:
         assert isinstance(header, bytes), "a mover wrote it"
         return self._reader.read(header, body)
 
-    def _unread(self, place: Place, seq: int, why: str) -> PagesUnavailableError:
+    def _unread(
+        self,
+        place: Place,
+        seq: int,
+        why: str,
+        kind: type[PagesUnavailableError] = PagesUnavailableError,
+    ) -> PagesUnavailableError:
         topic, lane = place
-        return PagesUnavailableError(f"message {seq} of {topic}[{lane}] was not read: {why}")
+        return kind(f"message {seq} of {topic}[{lane}] was not read: {why}")
 
     def _on_error(self, error: KafkaError) -> None:
         self._error = describe(error)

@@ -1,4 +1,8 @@
-"""The owner's pages: reads what core asks for, off the owner's thread, one page at a time."""
+"""The owner's pages: reads what core asks for, off the owner's thread, one page at a time.
+
+What Kafka does not answer is asked again, for as long as it takes. Where it answers that a message
+is not there, core is told after a while; by then whatever was to come has come.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 import structlog
 
 from adapter.core.model.lane import PageNeeded
-from adapter.owner.storage import Page, PageReader, PagesUnavailableError
+from adapter.owner.storage import MessageMissingError, Page, PageReader, PagesUnavailableError
 
 RETRY_S = 0.2
 RETRY_S_MAX = 5.0
+MISSING_S = 10.0
+"""After this a message that is not there is missing: new leaders are known to all much sooner."""
 
 Deliver = Callable[[PageNeeded, int, Page], None]
+Miss = Callable[[PageNeeded, int], None]
+Key = tuple[str, int, str]
 
 log = structlog.get_logger("mqk.owner")
 
@@ -22,19 +30,22 @@ log = structlog.get_logger("mqk.owner")
 class Paging:
     """Reads pages of one term. All methods are called on the event loop's thread."""
 
-    def __init__(self, reader: PageReader, deliver: Deliver) -> None:
+    def __init__(self, reader: PageReader, deliver: Deliver, miss: Miss) -> None:
         self._reader = reader
         self._deliver = deliver
+        self._miss = miss
         self._asyncio = asyncio.get_running_loop()
         self._executor = ThreadPoolExecutor(1, "pages")
-        self._reading: set[tuple[str, int, str]] = set()
+        self._reading: set[Key] = set()
+        self._lacking: dict[Key, tuple[int, float]] = {}
+        """Which message was not there, and since when."""
         self._ended = False
         self.read = 0
         self.failures = 0
 
     def want(self, needed: PageNeeded, incarnation: int, count: int) -> None:
         """Read a page, and deliver it; one of the same lane is not read twice at a time."""
-        key = (needed.queue, needed.lane, needed.field)
+        key = _key(needed)
         if key in self._reading or self._ended:
             return
         self._reading.add(key)
@@ -44,24 +55,6 @@ class Paging:
         """Deliver nothing more."""
         self._ended = True
         self._executor.shutdown(wait=False, cancel_futures=True)
-
-    def _take(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
-        """Deliver a page; if it lacks what it was read for, after a while.
-
-        Either that is needed no more, or it is not on its topic any more, and asked for again.
-        """
-        self.read += 1
-        if page.messages and page.messages[0].seq <= needed.seq:
-            self._hand_over(needed, incarnation, page)
-            return
-        place = f"message {needed.seq} of lane {needed.lane} of {needed.queue}"
-        log.warning("a page lacks the message that it was read for", reason=place)
-        self._asyncio.call_later(RETRY_S_MAX, self._hand_over, needed, incarnation, page)
-
-    def _hand_over(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
-        if not self._ended:
-            self._reading.discard((needed.queue, needed.lane, needed.field))
-            self._deliver(needed, incarnation, page)
 
     def _submit(self, needed: PageNeeded, incarnation: int, count: int, pause_s: float) -> None:
         if self._ended:
@@ -76,12 +69,56 @@ class Paging:
             failure = task.exception()
             if failure is None:
                 self._take(needed, incarnation, task.result())
-            elif isinstance(failure, PagesUnavailableError):
+            elif not isinstance(failure, PagesUnavailableError):
+                raise failure
+            elif isinstance(failure, MessageMissingError) and self._is_lost(needed):
+                self._give_up(needed, incarnation, str(failure))
+            else:
                 self.failures += 1
                 log.warning("a page is not there yet; trying again", reason=str(failure))
                 later_s = min(2 * pause_s, RETRY_S_MAX)
                 self._asyncio.call_later(pause_s, self._submit, needed, incarnation, count, later_s)
-            else:
-                raise failure
 
         self._asyncio.run_in_executor(self._executor, read).add_done_callback(done)
+
+    def _take(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
+        """Deliver a page; if it lacks what it was read for, after a while.
+
+        Either that is needed no more, or it is not on its topic any more, and asked for again.
+        """
+        self.read += 1
+        if page.messages and page.messages[0].seq <= needed.seq:
+            self._lacking.pop(_key(needed), None)
+            self._hand_over(needed, incarnation, page)
+            return
+        place = f"message {needed.seq} of lane {needed.lane} of {needed.queue}"
+        if self._is_lost(needed):
+            self._give_up(needed, incarnation, place)
+            return
+        log.warning("a page lacks the message that it was read for", reason=place)
+        self._asyncio.call_later(RETRY_S_MAX, self._hand_over, needed, incarnation, page)
+
+    def _hand_over(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
+        if not self._ended:
+            self._reading.discard(_key(needed))
+            self._deliver(needed, incarnation, page)
+
+    def _is_lost(self, needed: PageNeeded) -> bool:
+        """Note that a message is not there; whether it has not been there for so long now."""
+        now_s = self._asyncio.time()
+        seq, since_s = self._lacking.get(_key(needed), (needed.seq, now_s))
+        if seq != needed.seq:
+            since_s = now_s
+        self._lacking[_key(needed)] = needed.seq, since_s
+        return now_s - since_s >= MISSING_S
+
+    def _give_up(self, needed: PageNeeded, incarnation: int, why: str) -> None:
+        """Tell core; it may ask again."""
+        self.failures += 1
+        log.error("a message is missing on its topic", reason=why)
+        self._reading.discard(_key(needed))
+        self._miss(needed, incarnation)
+
+
+def _key(needed: PageNeeded) -> Key:
+    return needed.queue, needed.lane, needed.field

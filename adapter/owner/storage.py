@@ -27,6 +27,10 @@ class PagesUnavailableError(Exception):
     """A page could not be read now; the text says from which topic, and why."""
 
 
+class MessageMissingError(PagesUnavailableError):
+    """Kafka answers, and the message that a page is to begin with is not there."""
+
+
 class Page(Struct):
     """All messages of a lane from the one asked for to seq through."""
 
@@ -53,7 +57,7 @@ class PageReader(Protocol):
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         """Read some messages of a lane from seq on, at least that one, about count at most.
 
-        Raises PagesUnavailableError.
+        Raises PagesUnavailableError; MessageMissingError if it is not a matter of Kafka's answer.
         """
         ...
 

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pytest
 
+import adapter
 from adapter import Message, testing
 from adapter.cli.main import run
-from adapter.errors import StartError
+from adapter.errors import QueueDamaged, StartError
 from adapter.format import names
 from adapter.ledger.kafka_reader import Source
 from adapter.ledger.kafka_settings import LedgerSettings
@@ -146,6 +147,40 @@ def test_a_ledger_without_its_snapshot_is_refused(
         testing.queue_manager(name, bootstrap_servers=kafka.bootstrap_servers),
     ):
         pytest.fail("it began")
+
+
+def got_until_damaged(qm: adapter.Connection) -> tuple[int, str]:
+    """Get what can be got of the queue Q: how much that was, and why it was no more."""
+    for got in range(MESSAGES + 1):
+        try:
+            qm.get("Q", timeout=None)
+        except QueueDamaged as error:
+            return got, str(error)
+    raise AssertionError("there were so many as had been put, and one more")
+
+
+def test_messages_whose_topic_was_deleted_are_refused_until_the_queue_is_defined_anew(
+    manager: tuple[TestQueueManager, LedgerSettings],
+) -> None:
+    one, ledger = manager
+    fill(one)
+    topics = Topics(ledger.bootstrap_servers, TopicSettings.for_brokers(1))
+    topics.delete([names.queue_topic(one.name, "Q")])
+    with one.connect() as qm:
+        got, why = got_until_damaged(qm)
+        assert "topic of queue Q has lost a message" in why
+        assert got < MESSAGES, "what was in memory, or fetched already"
+        assert qm.queue("Q").depth() == MESSAGES - got
+        qm.define_queue("OTHER")
+        qm.put("OTHER", "unharmed")
+        unharmed = qm.get("OTHER")
+        assert unharmed is not None
+        qm.delete_queue("Q", purge=True)
+        qm.define_queue("Q")
+        qm.put("Q", "new")
+        new = qm.get("Q")
+        assert new is not None
+        assert (unharmed.body, new.body) == (b"unharmed", b"new")
 
 
 def test_a_clean_stop_leaves_next_to_nothing_to_read(

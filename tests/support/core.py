@@ -156,6 +156,9 @@ class Core:
             self.pages += 1
             queue = self.qm.queues[needed.queue]
             topic = self.topics.get((needed.queue, queue.incarnation, needed.lane), {})
+            if needed.seq not in topic:
+                self._take(dispatch.page_missing(self.qm, needed, queue.incarnation, self.now_ms))
+                continue
             through = needed.seq + (needed.count or self.qm.window[0]) - 1
             page = [topic[seq] for seq in range(needed.seq, through + 1) if seq in topic]
             copies = [

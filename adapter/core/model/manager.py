@@ -112,6 +112,8 @@ class QueueManager:
         """The entry that is being collected: what records applied now will be durable with."""
         self.pages_wanted: dict[tuple[str, int, str], PageNeeded] = {}
         """What is to be read, until the owner takes it; by queue, lane and field."""
+        self.missing: tuple[str, int, int] | None = None
+        """Queue, lane and seq of a message that has just proved not to be on its topic."""
         self.paged_ends: list[tuple[int, str, int, int]] = []
         """When paged-out messages of a lane will have expired: time, queue, incarnation, lane."""
         self.absent: dict[tuple[bytes, int], Absent] = {}

@@ -113,18 +113,22 @@ def discarded(queue: Queue, expired: list[Stored]) -> list[Record]:
 
 def candidates(queue: Queue, command: Get | Browse) -> Iterable[Stored]:
     """Iterate over the available messages that fit, in the order of delivery."""
-    wanted = [(field, value) for field in ID_FIELDS if (value := getattr(command, field))]
+    wanted = _ids(command)
     if not wanted:
         return queue.in_order()
     first, *rest = wanted
     fitting: Iterable[Stored] = queue.with_id(*first)
     if rest:
-        fitting = (
-            stored
-            for stored in fitting
-            if all(getattr(stored.message, field) == value for field, value in rest)
-        )
+        fitting = (stored for stored in fitting if _has(stored, rest))
     return fitting
+
+
+def _ids(command: Get | Browse) -> list[tuple[str, bytes]]:
+    return [(field, value) for field in ID_FIELDS if (value := getattr(command, field))]
+
+
+def _has(stored: Stored, ids: list[tuple[str, bytes]]) -> bool:
+    return all(getattr(stored.message, field) == value for field, value in ids)
 
 
 def _select(
@@ -139,7 +143,7 @@ def _select(
     if not limit:
         return []
     if command.place is not None:
-        return _at_place(queue, command.place, now_ms, expired)
+        return _at_place(queue, command, command.place, now_ms, expired)
     found: list[Stored] = []
     size = 0
     for stored in in_memory(candidates(queue, command), found):
@@ -175,13 +179,20 @@ def _room(unit: Unit, alone: bool, messages_max: int) -> int:
 
 
 def _at_place(
-    queue: Queue, place: tuple[int, int, int], now_ms: int, expired: list[Stored]
+    queue: Queue,
+    command: Get,
+    place: tuple[int, int, int],
+    now_ms: int,
+    expired: list[Stored],
 ) -> list[Stored]:
+    """Find the message at a place; with ids, only if it has them, for places begin anew when a
+    queue is deleted and defined again.
+    """
     lane, seq, n = place
     stored = queue.stored.get((-lane, seq, n))
     if stored is None and not n and 0 <= lane < LANES and seq in queue.lanes[lane].paged:
         raise PageNeeded(queue.name, lane, seq, 1)
-    if stored is None or stored.locked:
+    if stored is None or stored.locked or not _has(stored, _ids(command)):
         return []
     if 0 < stored.message.expires_at_ms <= now_ms:
         expired.append(stored)
@@ -204,7 +215,12 @@ def next_served(
             continue
         waiter.request.now_ms = now_ms
         handle = qm.connections[waiter.request.connection].handles[waiter.command.handle]
-        given = give(qm, waiter.request, waiter.command, handle, expired)
+        try:
+            given = give(qm, waiter.request, waiter.command, handle, expired)
+        except PageNeeded as needed:
+            given = pages.damaged(qm, needed)
+            if given is None:
+                raise
         if given is not None:
             return waiter, given
         if expired:

@@ -18,8 +18,11 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Message, Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.turns import Turns
+from adapter.core.reasons import Reason
 from adapter.core.records import MessagesDiscarded, Record, Taken
+from adapter.core.results import Refused
 from adapter.core.rules import waiting
+from adapter.core.rules.decision import Decision
 
 LOOK_AGAIN_MS = 1_000
 """After a page of expired messages was asked for, in case it did not come."""
@@ -64,6 +67,14 @@ def unpark(qm: QueueManager, queue: Queue) -> list[Request]:
         qm.connections[request.connection].turns.unpark(request)
         waiting.runs_no_more(qm, request)
     return parked
+
+
+def damaged(qm: QueueManager, needed: PageNeeded) -> Decision | None:
+    """Refuse what cannot do without the message that is missing; None if that is another one."""
+    if qm.missing != (needed.queue, needed.lane, needed.seq):
+        return None
+    text = f"message {needed.seq} of lane {needed.lane}"
+    return Decision([], Refused(Reason.OBJECT_DAMAGED, needed.queue, text), qm.entry_n)
 
 
 def hold(qm: QueueManager, request: Request) -> None:

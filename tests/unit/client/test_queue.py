@@ -209,6 +209,19 @@ def test_a_browsed_message_can_be_removed(qm: adapter.Connection, queue: adapter
     assert got(queue).backout_count == 1
 
 
+def test_a_message_that_was_browsed_before_its_queue_was_defined_anew_is_not_another_one(
+    qm: adapter.Connection,
+) -> None:
+    qm.define_queue("AGAIN")
+    qm.put("AGAIN", "old")
+    browsed = list(qm.queue("AGAIN").browse())
+    qm.delete_queue("AGAIN", purge=True)
+    qm.define_queue("AGAIN")
+    qm.put("AGAIN", "new")
+    assert not browsed[0].remove()
+    assert qm.get("AGAIN") is not None
+
+
 def test_no_unit_keeps_out(qm: adapter.Connection, queue: adapter.Queue) -> None:
     with qm.unit() as unit:
         queue.put(b"in")

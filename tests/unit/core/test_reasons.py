@@ -69,6 +69,17 @@ def as_it_is(client: Client) -> Client:
     return client
 
 
+def damaged(client: Client) -> Client:
+    """A client whose queue's topic has been deleted."""
+    client.put("a")
+    core = client.core
+    core.crash_with_snapshot()
+    core.topics.clear()
+    back = core.connect()
+    back.open()
+    return back
+
+
 IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.QUEUE_NOT_FOUND: (as_it_is, c.PurgeQueue("NONE")),
     Reason.QUEUE_EXISTS: (as_it_is, c.DefineQueue("Q")),
@@ -76,6 +87,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.QUEUE_NOT_EMPTY: (filled, c.DeleteQueue("Q")),
     Reason.QUEUE_IN_USE: (as_it_is, c.DeleteQueue("Q")),
     Reason.QUEUE_PARKED: (parked, put()),
+    Reason.OBJECT_DAMAGED: (damaged, c.Get(1)),
     Reason.GET_INHIBITED: (inhibited, c.Get(1)),
     Reason.PUT_INHIBITED: (inhibited, put()),
     Reason.MESSAGE_TOO_LONG: (as_it_is, put(body=bytes(101))),

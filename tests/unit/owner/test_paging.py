@@ -10,7 +10,7 @@ from adapter.core.model.message import Message
 from adapter.core.rules.pages import Paged
 from adapter.owner import paging
 from adapter.owner.paging import Paging
-from adapter.owner.storage import Page, PagesUnavailableError
+from adapter.owner.storage import MessageMissingError, Page, PagesUnavailableError
 
 WAIT_S = 10.0
 NEEDED = PageNeeded("Q", 4, 7, 0)
@@ -46,7 +46,9 @@ def delivered(reader: Reader) -> tuple[list[int], float]:
     async def main() -> tuple[list[int], float]:
         loop = asyncio.get_running_loop()
         came: asyncio.Future[Page] = loop.create_future()
-        one = Paging(reader, lambda _needed, _incarnation, found: came.set_result(found))
+        one = Paging(
+            reader, lambda _needed, _incarnation, found: came.set_result(found), never_missing
+        )
         began_s = loop.time()
         one.want(NEEDED, 2, 50)
         one.want(NEEDED, 2, 50)  # not read twice
@@ -55,6 +57,46 @@ def delivered(reader: Reader) -> tuple[list[int], float]:
         return [paged.seq for paged in found.messages], loop.time() - began_s
 
     return asyncio.run(main())
+
+
+def never_missing(needed: PageNeeded, incarnation: int) -> None:
+    pytest.fail(f"{needed} of {incarnation} is there")
+
+
+def missed(reader: Reader) -> float:
+    """Read until a message is said to be missing; after how many seconds."""
+
+    async def main() -> float:
+        loop = asyncio.get_running_loop()
+        came: asyncio.Future[None] = loop.create_future()
+        one = Paging(reader, lambda *_page: None, lambda *_place: came.set_result(None))
+        began_s = loop.time()
+        while not came.done():
+            one.want(NEEDED, 2, 50)
+            await asyncio.wait([came], timeout=0.02)
+        assert loop.time() - began_s < WAIT_S
+        one.end()
+        return loop.time() - began_s
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("answer", [MessageMissingError("no such topic"), page(9)])
+def test_what_is_not_there_for_a_while_is_missing(
+    monkeypatch: pytest.MonkeyPatch, answer: Page | PagesUnavailableError
+) -> None:
+    monkeypatch.setattr(paging, "RETRY_S", 0.01)
+    monkeypatch.setattr(paging, "RETRY_S_MAX", 0.05)
+    monkeypatch.setattr(paging, "MISSING_S", 0.3)
+    assert missed(Reader(*[answer] * 100)) >= 0.3
+
+
+def test_what_kafka_does_not_answer_is_never_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paging, "RETRY_S", 0.01)
+    monkeypatch.setattr(paging, "RETRY_S_MAX", 0.05)
+    monkeypatch.setattr(paging, "MISSING_S", 0.1)
+    silent = [PagesUnavailableError("no answer")] * 10
+    assert delivered(Reader(*silent, page(7)))[0] == [7]
 
 
 def test_a_page_is_delivered_at_once() -> None:

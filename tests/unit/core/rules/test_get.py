@@ -112,6 +112,13 @@ def test_a_get_by_place_takes_that_message_and_no_other() -> None:
     assert client.get(place=(0, 1, 0)) == [], "a unit holds it"
 
 
+def test_a_get_by_place_and_id_takes_no_other_message() -> None:
+    client = client_on()
+    ident, other = client.put("a")[0], client.put("b")[0]
+    assert client.get(place=(0, 1, 0), message_id=other) == []
+    assert client.get(place=(0, 1, 0), message_id=ident) == ["a"]
+
+
 def test_an_expired_message_is_discarded_when_it_is_met() -> None:
     client = client_on()
     client.put("short", expiry_ms=1000)

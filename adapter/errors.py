@@ -44,7 +44,8 @@ FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warnin
 class Error(Exception):
     """Whatever goes wrong. comp: MQCC; reason: MQRC; object_name: what it happened to, or "".
 
-    messages_put: how many messages put_many() had put, durably, when this ended it.
+    messages_put: how many messages put_many() had put, durably, when this ended it. refused: why
+    the queue manager refused, if it was that.
     """
 
     comp: ClassVar[int] = FAILED
@@ -56,6 +57,7 @@ class Error(Exception):
         self.text = text
         self.object_name = object_name
         self.messages_put = 0
+        self.refused: Reason | None = None
 
     def __str__(self) -> str:
         return f"{self.text} [{self.reason_name}]"
@@ -512,4 +514,6 @@ def refusal(reason: int, name: str = "", detail: str = "") -> Error:
         )
     happened = case.happened.format(name=name)
     more = f" ({detail})" if detail else ""
-    return case.error(f"{happened}{more}: {case.remedy}", name)
+    error = case.error(f"{happened}{more}: {case.remedy}", name)
+    error.refused = Reason(reason)
+    return error

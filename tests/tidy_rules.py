@@ -40,7 +40,10 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.attributes errors",
         "client": "wire core.commands core.model.message core.model.dead_letter core.reasons "
         "core.results core.attributes errors",
-        "mqi": "adapter client launch errors core.model.dead_letter core.model.trigger_message",
+        "mqi": "adapter client launch errors core.commands core.results core.reasons core.attributes "
+        "core.model.message core.model.dead_letter core.model.trigger_message "
+        "core.model.blank_padded",
+        "toplevel": "mqi",
         "server": "owner wire core format ledger movers topics errors config launch logs",
         "testing": "adapter client config core errors format ledger localkafka logs owner server "
         "topics wire",
@@ -80,7 +83,12 @@ NO_WORLD_ROOMS = frozenset({"format"})
 CLOCKS = frozenset({"adapter.owner.clock", "adapter.owner.pages", "adapter.owner.trim"})
 
 # Modules that are started by name, or that users import.
-ENTRY_POINTS = frozenset({"adapter.cli.main", "adapter.testing", "adapter.kafka"})
+ENTRY_POINTS = frozenset(
+    {
+        *("adapter.cli.main", "adapter.testing", "adapter.kafka"),
+        *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe"),
+    }
+)
 VAGUE_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "stuff", "base"})
 
 MARKS = re.compile("|".join((r"\bTO" + "DO", r"\bFIX" + "ME", r"\bXX" + r"X\b", r"\bHA" + r"CK\b")))

@@ -27,6 +27,7 @@ DEFAULT_ADDRESS = "127.0.0.1:1414"
 TRANSPORT_TCP = 2  # MQXPT_TCP
 APPLICATION_LENGTH_MAX = 28  # MQ_APPL_NAME_LENGTH
 USER_LENGTH_MAX = 64
+USER_IDENTIFIER_LENGTH = 12  # MQ_USER_ID_LENGTH
 
 
 def connect(
@@ -41,16 +42,27 @@ def connect(
     """Connect under a number. Raises Failure."""
     asked = 0 if cno is None else cno["Options"]
     application = _application(cno)
-    greeting = Greeting(
-        _addresses(cd, environment), _queue_manager(name), application, user or _own_user()
-    )
+    who = user or _own_user()
+    greeting = Greeting(_addresses(cd, environment), _queue_manager(name), application, who)
     reconnects = not asked & mq.MQCNO_RECONNECT_DISABLED
     patience = Patience() if reconnects else Patience(reconnect_timeout_s=0.0)
     try:
         channel = Channel(greeting, patience)
     except Error as error:
         raise failure_of(error) from error
-    return Session(number, channel, application, asked, reconnects)
+    return Session(
+        number,
+        channel,
+        application=application,
+        user=who[:USER_IDENTIFIER_LENGTH],
+        sharing=asked,
+        reconnects=reconnects,
+    )
+
+
+def plain_cno(options: int) -> dict[str, Any]:
+    """Return what an MQCNO with these options says, and nothing else."""
+    return {"StrucId": b"CNO ", "Options": options, "ApplName": b"", "CCDTUrlPtr": 0}
 
 
 def check_options(cno: dict[str, Any]) -> None:

@@ -34,6 +34,15 @@ STOP_S = 60.0
 """MQCTL waits this long for calls in progress to return."""
 ROOM_MAX = 104_857_600
 """As long as a message of MQ can be: MQCBD_FULL_MSG_LENGTH."""
+OPTIONS = (
+    mq.MQCBDO_START_CALL
+    | mq.MQCBDO_STOP_CALL
+    | mq.MQCBDO_REGISTER_CALL
+    | mq.MQCBDO_DEREGISTER_CALL
+    | mq.MQCBDO_FAIL_IF_QUIESCING
+    | mq.MQCBDO_EVENT_CALL
+    | mq.MQCBDO_MC_EVENT_CALL
+)
 LOST = (
     mq.MQRC_CONNECTION_BROKEN,
     mq.MQRC_HCONN_ERROR,
@@ -61,6 +70,22 @@ class Consumer(Struct, eq=False):
         longest: int = self.cbd["MaxMsgLength"]
         return ROOM_MAX if longest < 0 else longest
 
+    def check(self) -> None:
+        """Failure if what it was registered with is not to be had."""
+        described = self.cbd
+        if described["StrucId"] != b"CBD ":
+            raise Failure(mq.MQRC_CBD_ERROR)
+        if described["CallbackType"] not in (mq.MQCBT_MESSAGE_CONSUMER, mq.MQCBT_EVENT_HANDLER):
+            raise Failure(mq.MQRC_CALLBACK_TYPE_ERROR)
+        if described["Options"] & ~OPTIONS:
+            raise Failure(mq.MQRC_CBD_OPTIONS_ERROR)
+        if described["MaxMsgLength"] < mq.MQCBD_FULL_MSG_LENGTH:
+            raise Failure(mq.MQRC_MAX_MSG_LENGTH_ERROR)
+        if self.opened is not None:
+            permitted.GET.check(self.gmo["Options"])
+            if self.opened.handle is None:
+                raise Failure(mq.MQRC_HOBJ_ERROR)
+
 
 class Dispatcher:
     """The consumers of one connection, and the threads that serve them."""
@@ -72,22 +97,18 @@ class Dispatcher:
         self._callback: Callback | None = None
         self._calling = threading.RLock()  # held while a function of the program runs
         self._threads: dict[int, threading.Thread] = {}
+        self._started = threading.Event()
+        self._running = threading.Event()  # it is started, and not suspended
         self._stopping = threading.Event()
         self._stopped = threading.Event()
-        self._running = threading.Event()
 
-    @property
-    def is_started(self) -> bool:
-        """Whether MQCTL has started it."""
-        return bool(self._threads)
-
-    def check_caller(self) -> None:
-        """Failure(2500) if calls are in the hands of the consumers, and this thread is none."""
-        if self._threads and self._running.is_set() and not self._is_own_thread():
+    def admits(self) -> bool:
+        """Whether this thread is one of its own. Failure(2500) if only those may call now."""
+        if threading.get_ident() in self._threads:
+            return True
+        if self._running.is_set():
             raise Failure(mq.MQRC_HCONN_ASYNC_ACTIVE)
-
-    def _is_own_thread(self) -> bool:
-        return threading.get_ident() in self._threads
+        return False
 
     # -- MQCB
 
@@ -98,7 +119,7 @@ class Dispatcher:
         self._consumers[consumer.hobj] = consumer
         if consumer.cbd["Options"] & mq.MQCBDO_REGISTER_CALL and known is None:
             self._call_plainly(consumer, mq.MQCBCT_REGISTER_CALL)
-        if self._threads and known is None and consumer.opened is not None:
+        if self._started.is_set() and known is None and consumer.opened is not None:
             self._serve(consumer)
 
     def deregister(self, hobj: int) -> None:
@@ -134,25 +155,31 @@ class Dispatcher:
         elif operation == mq.MQOP_STOP:
             self.stop()
         elif operation == mq.MQOP_SUSPEND:
+            self._need_started()
             self._running.clear()
             with self._calling:
                 pass  # a call in progress has returned, or it is this one that suspends
         elif operation == mq.MQOP_RESUME:
+            self._need_started()
             self._running.set()
         else:
             raise Failure(mq.MQRC_OPERATION_ERROR)
 
+    def _need_started(self) -> None:
+        if not self._started.is_set():
+            raise Failure(mq.MQRC_OPERATION_NOT_ALLOWED)
+
     def _start(self) -> None:
-        if self._threads:
+        if self._started.is_set():
             raise Failure(mq.MQRC_OPERATION_NOT_ALLOWED)
         if not self._consumers:
             raise Failure(mq.MQRC_CALLBACK_NOT_REGISTERED)
+        self._join()
         self._stopping.clear()
         self._stopped.clear()
+        self._tell_all(mq.MQCBDO_START_CALL, mq.MQCBCT_START_CALL)
+        self._started.set()
         self._running.set()
-        for consumer in list(self._consumers.values()):
-            if consumer.cbd["Options"] & mq.MQCBDO_START_CALL:
-                self._call_plainly(consumer, mq.MQCBCT_START_CALL)
         with self._calling:  # no function is called before this returns
             for consumer in list(self._consumers.values()):
                 if consumer.opened is not None:
@@ -167,19 +194,27 @@ class Dispatcher:
             self._threads[thread.ident] = thread
 
     def stop(self) -> None:
-        """End the threads; a function that calls this is called no more."""
-        if not self._threads:
+        """End the threads; a function that calls this is not called again."""
+        if not self._started.is_set():
             return
         self._stopping.set()
-        own = threading.get_ident()
-        for ident, thread in list(self._threads.items()):
-            if ident != own:
-                thread.join(STOP_S)
-        self._threads.clear()
-        for consumer in list(self._consumers.values()):
-            if consumer.cbd["Options"] & mq.MQCBDO_STOP_CALL:
-                self._call_plainly(consumer, mq.MQCBCT_STOP_CALL)
+        self._started.clear()
+        if threading.get_ident() not in self._threads:
+            self._join()
+        self._running.clear()
+        self._tell_all(mq.MQCBDO_STOP_CALL, mq.MQCBCT_STOP_CALL)
         self._stopped.set()
+
+    def _join(self) -> None:
+        """Wait for the threads: each ends when the call that it is in returns."""
+        for ident, thread in list(self._threads.items()):
+            thread.join(STOP_S)
+            del self._threads[ident]
+
+    def _tell_all(self, option: int, kind: int) -> None:
+        for consumer in list(self._consumers.values()):
+            if consumer.cbd["Options"] & option:
+                self._call_plainly(consumer, kind)
 
     # -- a consumer's thread
 

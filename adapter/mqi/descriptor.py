@@ -19,7 +19,7 @@ GROUPED = mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP
 SEGMENTED = mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
 
 
-def message_of(md: dict[str, Any], body: bytes, application: str) -> Message:
+def message_of(md: dict[str, Any], body: bytes, application: str, user: str) -> Message:
     """Make the message that a put's MQMD describes. Raises Failure."""
     if md["StrucId"] != b"MD  ":
         raise Failure(mq.MQRC_MD_ERROR)
@@ -39,6 +39,7 @@ def message_of(md: dict[str, Any], body: bytes, application: str) -> Message:
         reply_to=unpadded(md["ReplyToQ"]),
         reply_to_queue_manager=unpadded(md["ReplyToQMgr"]),
         application=application,
+        user=user,
     )
     if md["Version"] >= mq.MQMD_VERSION_2:
         _grouped(md, message)
@@ -118,7 +119,7 @@ def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
 
 def _tell_group(md: dict[str, Any], m: Message) -> None:
     flags = 0
-    if m.group_id:
+    if any(m.group_id):
         flags = mq.MQMF_MSG_IN_GROUP
         if m.last_in_group:
             flags |= mq.MQMF_LAST_MSG_IN_GROUP

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.client.requests import FROM_START, Pending, StartOver
+from adapter.client.requests import FROM_START, Pending
 from adapter.client.unit import Unit
 from adapter.client.verbs import get_request
 from adapter.core import commands as c
@@ -78,7 +78,7 @@ def get_unpacked(
     if not found.messages:
         under = mq.MQGMO_MSG_UNDER_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
         raise Failure(mq.MQRC_NO_MSG_UNDER_CURSOR if asked & under else mq.MQRC_NO_MSG_AVAILABLE)
-        delivered = found.messages[0]
+    delivered = found.messages[0]
     tell_got(md, delivered, int(time.time() * 1000))
     _tell(gmo, opened, delivered)
     body, warning = _body(handles, md, gmo, delivered, asked_ccsid)
@@ -137,9 +137,7 @@ def ask(session: Session, opened: Object, command: c.Get, unit: Unit | None) -> 
     return session.ask([request], request, Messages, unit=unit)
 
 
-def _browse(
-    session: Session, opened: Object, md: dict[str, Any], gmo: dict[str, Any]
-) -> Messages:
+def _browse(session: Session, opened: Object, md: dict[str, Any], gmo: dict[str, Any]) -> Messages:
     handle = opened.handle
     if not opened.options & mq.MQOO_BROWSE or handle is None:
         raise Failure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
@@ -151,13 +149,12 @@ def _browse(
     command.wait_ms = _wait_ms(gmo)
     while True:
         request = Pending(command, FROM_START, handle=handle)
-        answer = session.ask([request], request, object)
-        if isinstance(answer, Messages):
-            if answer.messages and not _is_new(opened, asked, answer.messages[0]):
-                continue  # the connection was lost meanwhile, and the cursor went back with it
-            return answer
-        if not isinstance(answer, StartOver):
-            raise Failure(mq.MQRC_UNEXPECTED_ERROR)
+        found = session.ask_held(request, Messages)
+        if found is None:
+            continue
+        if found.messages and not _is_new(opened, asked, found.messages[0]):
+            continue  # the connection was lost meanwhile, and the cursor went back with it
+        return found
 
 
 def _is_new(opened: Object, asked: int, delivered: Delivered) -> bool:

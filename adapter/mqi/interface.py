@@ -33,6 +33,8 @@ class Interface:
         self._dispatchers: dict[int, Dispatcher] = {}
         self._numbers = itertools.count(1)
         self._messages = MessageHandles()
+        self.proxy: Callback | None = None
+        """What every callback goes through."""
 
     # -- connections
 
@@ -60,9 +62,7 @@ class Interface:
                 connecting.check_options(given)
             who = user or connecting.user_of(csp)
             number = next(self._numbers)
-            session = connecting.connect(
-                number, name, os.environ, cno=given, cd=channel, user=who
-            )
+            session = connecting.connect(number, name, os.environ, cno=given, cd=channel, user=who)
         except Failure as failure:
             return mq.MQHC_UNUSABLE_HCONN, failure.code, failure.reason
         self._sessions[number] = session
@@ -96,11 +96,7 @@ class Interface:
         session = self._sessions.get(hconn)
         if session is None:
             raise Failure(mq.MQRC_HCONN_ERROR)
-        self._dispatchers[hconn].check_caller()
-        if not self._dispatchers[hconn].is_started:
-            session.enter()
-        else:
-            session.enter_from_consumer()
+        session.enter(self._dispatchers[hconn].admits())
         try:
             session.check()
             yield session
@@ -229,14 +225,39 @@ class Interface:
             return sts, failure.code, failure.reason
         return (structs.MQSTS.write(fields), *OK)
 
+    # -- publish and subscribe
+
+    def subscribe(self, hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
+        """MQSUB: not to be had."""
+        structs.MQSD.check(sd)
+        code, reason = self._unsupported(hconn)
+        return sd, hobj, mq.MQHO_UNUSABLE_HOBJ, code, reason
+
+    def request_publications(
+        self, hconn: int, hsub: int, action: int, sro: bytes
+    ) -> tuple[bytes, int, int]:
+        """MQSUBRQ: not to be had."""
+        structs.MQSRO.check(sro)
+        return (sro, *self._unsupported(hconn))
+
+    def _unsupported(self, hconn: int) -> Codes:
+        try:
+            with self._call(hconn):
+                raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        except Failure as failure:
+            return failure.code, failure.reason
+
     # -- message handles
+
+    def _check_handle(self, hconn: int) -> None:
+        if hconn != mq.MQHC_UNASSOCIATED_HCONN and hconn not in self._sessions:
+            raise Failure(mq.MQRC_HCONN_ERROR)
 
     def create_handle(self, hconn: int, cmho: bytes) -> tuple[int, int, int]:
         """MQCRTMH: the message handle, the codes."""
         structs.MQCMHO.check(cmho)
         try:
-            if hconn != mq.MQHC_UNASSOCIATED_HCONN and hconn not in self._sessions:
-                raise Failure(mq.MQRC_HCONN_ERROR)
+            self._check_handle(hconn)
             return (self._messages.create(hconn), *OK)
         except Failure as failure:
             return mq.MQHM_UNUSABLE_HMSG, failure.code, failure.reason
@@ -245,30 +266,45 @@ class Interface:
         """MQDLTMH."""
         structs.MQDMHO.check(dmho)
         try:
+            self._check_handle(hconn)
             self._messages.delete(hconn, hmsg)
         except Failure as failure:
             return failure.code, failure.reason
         return OK
 
     def set_property(
-        self, hmsg: int, smpo: bytes, name: bytes, pd: bytes, kind: int, value: Any
+        self,
+        hconn: int,
+        hmsg: int,
+        smpo: bytes,
+        name: bytes,
+        pd: bytes,
+        kind: int,
+        value: Any,
+        length: int,
     ) -> Codes:
-        """MQSETMP. value: as the package has it."""
+        """MQSETMP. value: as the package has it; length: of a text or bytes, -1 for all of it."""
         fields = structs.MQSMPO.read(smpo)
         structs.MQPD.check(pd)
         try:
+            self._check_handle(hconn)
             if fields["Options"]:
                 raise Failure(mq.MQRC_OPTIONS_ERROR)
+            if kind == mq.MQTYPE_STRING and not isinstance(value, str):
+                raise TypeError(f"the value of a text property is a str, not {value!r}")
+            if length >= 0 and isinstance(value, (str, bytes)):
+                value = value[:length]
             self._messages.set(hmsg, name.decode("utf-8", "replace"), kind, value)
         except Failure as failure:
             return failure.code, failure.reason
         return OK
 
     def inquire_property(
-        self, hmsg: int, impo: int, name: bytes, kind: int, room: int
+        self, hconn: int, hmsg: int, impo: int, name: bytes, kind: int, room: int
     ) -> tuple[Any, int, str, int, int]:
         """MQINQMP. impo: the options of an MQIMPO. Value, its length, its name, the codes."""
         try:
+            self._check_handle(hconn)
             found, held = self._messages.find(hmsg, name.decode("utf-8", "replace"), impo)
             if kind not in (mq.MQTYPE_AS_SET, held.type):
                 if not impo & mq.MQIMPO_CONVERT_TYPE:
@@ -278,10 +314,11 @@ class Interface:
         except Failure as failure:
             return None, 0, "", failure.code, failure.reason
 
-    def delete_property(self, hmsg: int, dmpo: bytes, name: bytes) -> Codes:
+    def delete_property(self, hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> Codes:
         """MQDLTMP."""
         under_cursor = bool(structs.MQDMPO.read(dmpo)["Options"] & mq.MQDMPO_DEL_PROP_UNDER_CURSOR)
         try:
+            self._check_handle(hconn)
             self._messages.unset(hmsg, name.decode("utf-8", "replace"), under_cursor)
         except Failure as failure:
             return failure.code, failure.reason
@@ -297,9 +334,8 @@ class Interface:
         hobj: int,
         md: bytes,
         gmo: bytes,
-        function: Callback,
     ) -> Codes:
-        """MQCB. function: what is called for every consumer."""
+        """MQCB."""
         described = structs.MQCBD.read(cbd)
         message, options = structs.MQMD.read(md), structs.MQGMO.read(gmo)
         try:
@@ -311,7 +347,9 @@ class Interface:
                     key = mq.MQHO_NONE if is_handler else hobj
                     consumer = Consumer(key, opened, described, message, options)
                     consumer.check()
-                    dispatcher.register(consumer, function)
+                    if self.proxy is None:
+                        raise Failure(mq.MQRC_CALLBACK_ROUTINE_ERROR)
+                    dispatcher.register(consumer, self.proxy)
                 elif operation == mq.MQOP_DEREGISTER:
                     dispatcher.deregister(hobj)
                 elif operation in (mq.MQOP_SUSPEND, mq.MQOP_RESUME):
@@ -349,4 +387,4 @@ def _within(held: Value, name: str, room: int, impo: int) -> tuple[Any, int, str
         value = value.encode()[:room].decode("utf-8", "ignore")
     elif isinstance(value, bytes):
         value = value[:room]
-    return value, size, name, mq.MQCC_WARNING, mq.MQRC_PROPERTY_VALUE_TOO_BIG
+    return value, size, name, mq.MQCC_FAILED, mq.MQRC_PROPERTY_VALUE_TOO_BIG

@@ -8,7 +8,7 @@ from adapter.client.requests import Handle, Pending
 from adapter.client.verbs import close_request, open_request
 from adapter.core import commands as c
 from adapter.core.model.blank_padded import padded, unpadded
-from adapter.core.results import Objects, Opened
+from adapter.core.results import Done, Objects, Opened
 from adapter.errors import Error
 from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted
@@ -77,14 +77,16 @@ def _opened(session: Session, handle: Handle, request: Pending) -> str:
     channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
     try:
         channel.ask([request])
-        answer = channel.result(request, object)
+        if isinstance(request.answer, Opened):
+            return request.answer.queue
+        channel.result(request, Done)
     except Error as error:
         channel.drop_handle(handle)
         raise session.failure(error) from error
     except BaseException:
         channel.drop_handle(handle)
         raise
-    return answer.queue if isinstance(answer, Opened) else handle.queue
+    return handle.queue
 
 
 def _tell(session: Session, fields: dict[str, Any], found: str) -> None:
@@ -124,11 +126,9 @@ def close_object(session: Session, number: int, options: int) -> None:
 
 
 def _closed(session: Session, handle: Handle, request: Pending) -> None:
-    channel = session.channel
-    channel.drop_handle(handle)
+    session.channel.drop_handle(handle)
     try:
-        channel.ask([request])
-        channel.result(request, object)
-    except Error as error:
-        channel.keep_handle(handle)
-        raise session.failure(error) from error
+        session.ask_held(request, Done)
+    except Failure:
+        session.channel.keep_handle(handle)
+        raise

@@ -86,13 +86,13 @@ def _message(
     body: bytes,
 ) -> Message:
     asked = options["Options"]
-    message = message_of(fields, body, session.application)
+    message = message_of(fields, body, session.application, session.user)
     if asked & mq.MQPMO_NEW_MSG_ID:
         message.message_id = b""
     if asked & mq.MQPMO_NEW_CORREL_ID:
         message.correlation_id = new_id(session)
     if asked & mq.MQPMO_NO_CONTEXT:
-        message.application = ""
+        message.application = message.user = ""
     original, new = options["OriginalMsgHandle"], options["NewMsgHandle"]
     if options["Version"] >= 3 and (original or new):
         message.properties = handles.properties_to_put(original, new)
@@ -110,9 +110,7 @@ def _unit(session: Session, asked: int) -> Unit | None:
     return session.begun() if asked & mq.MQPMO_SYNCPOINT else None
 
 
-def _told(
-    fields: dict[str, Any], options: dict[str, Any], message: Message, done: PutDone
-) -> Put:
+def _told(fields: dict[str, Any], options: dict[str, Any], message: Message, done: PutDone) -> Put:
     message.message_id = done.message_ids[0]
     tell_put(fields, message, done.put_time_ms)
     code, reason = mq.MQCC_OK, mq.MQRC_NONE

@@ -14,11 +14,14 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from adapter.client.channel import Channel
-from adapter.client.requests import Handle, Pending
+from adapter.client.requests import Handle, Pending, StartOver
 from adapter.client.unit import Unit, perform
+from adapter.core.model.blank_padded import padded
+from adapter.core.reasons import Reason
+from adapter.core.results import PutDone
 from adapter.errors import BackedOut, ConnectionBroken, Error
 from adapter.mqi import constants as mq
-from adapter.mqi.reasons import Failure, failure_of
+from adapter.mqi.reasons import REASON_CODES, Failure, failure_of
 
 ResultT = TypeVar("ResultT")
 
@@ -57,11 +60,19 @@ class Session:
     """One hconn. sharing: MQCNO_HANDLE_SHARE_*."""
 
     def __init__(
-        self, number: int, channel: Channel, application: str, sharing: int, reconnects: bool
+        self,
+        number: int,
+        channel: Channel,
+        *,
+        application: str,
+        user: str,
+        sharing: int,
+        reconnects: bool,
     ) -> None:
         self.number = number
         self.channel = channel
         self.application = application
+        self.user = user
         self.objects: dict[int, Object] = {}
         self.tally = Tally()
         self.unit: Unit | None = None
@@ -75,17 +86,19 @@ class Session:
 
     # -- one call at a time
 
-    def enter(self) -> None:
-        """Begin a call: what other threads may do depends on how the handle is shared."""
-        if self._sharing & mq.MQCNO_HANDLE_SHARE_BLOCK:
-            self._busy.acquire()
-        elif self._sharing & mq.MQCNO_HANDLE_SHARE_NO_BLOCK:
+    def enter(self, from_consumer: bool = False) -> None:
+        """Begin a call: what other threads may do depends on how the handle is shared.
+
+        from_consumer: the thread is one of the connection's own, that calls the program.
+        """
+        if self._sharing & mq.MQCNO_HANDLE_SHARE_NO_BLOCK and not from_consumer:
             if not self._busy.acquire(blocking=False):
                 raise Failure(mq.MQRC_CALL_IN_PROGRESS)
-        elif threading.get_ident() != self._thread:
+            return
+        shared = self._sharing & mq.MQCNO_HANDLE_SHARE_BLOCK
+        if not (shared or from_consumer or threading.get_ident() == self._thread):
             raise Failure(mq.MQRC_HCONN_ERROR)
-        else:
-            self._busy.acquire()
+        self._busy.acquire()
 
     def leave(self) -> None:
         """End a call."""
@@ -142,6 +155,16 @@ class Session:
         except Error as error:
             raise self.failure(error) from error
 
+    def ask_held(self, request: Pending, kind: type[ResultT]) -> ResultT | None:
+        """Ask what depends on what the connection holds; None if that was lost meanwhile."""
+        try:
+            self.channel.ask([request])
+            if isinstance(request.answer, StartOver):
+                return None
+            return self.channel.result(request, kind)
+        except Error as error:
+            raise self.failure(error) from error
+
     def begun(self) -> Unit:
         """Return the unit of work, beginning one if there is none. Failure(2003) if it is lost."""
         if self.unit is None:
@@ -175,17 +198,18 @@ class Session:
             self._count(request, name)
 
     def _count(self, request: Pending, name: str) -> None:
+        tally = self.tally
         try:
-            self.channel.result(request, object)
+            done = self.channel.result(request, PutDone)
         except Error as error:
             failure = self.failure(error)
+            tally.failed += 1
         else:
-            failure = None
-        tally = self.tally
-        if failure is None:
-            tally.succeeded += 1
-            return
-        tally.failed += 1
+            if not done.warning:
+                tally.succeeded += 1
+                return
+            failure = Failure(REASON_CODES[Reason(done.warning)], warning=True)
+            tally.warned += 1
         if not tally.reason:
             tally.code, tally.reason, tally.name = failure.code, failure.reason, name
 
@@ -195,10 +219,26 @@ class Session:
             self.is_broken = True
         return failure_of(error)
 
+    def take_tally(self) -> dict[str, Any]:
+        """Return what MQSTAT tells, as fields of an MQSTS, and begin to count anew."""
+        tally, self.tally = self.tally, Tally()
+        return {
+            "CompCode": tally.code,
+            "Reason": tally.reason,
+            "PutSuccessCount": tally.succeeded,
+            "PutWarningCount": tally.warned,
+            "PutFailureCount": tally.failed,
+            "ObjectType": mq.MQOT_Q,
+            "ObjectName": padded(tally.name, 48),
+            "ObjectQMgrName": padded(self.channel.queue_manager if tally.name else "", 48),
+            "ResolvedObjectName": padded(tally.name, 48),
+            "ResolvedQMgrName": padded(self.channel.queue_manager if tally.name else "", 48),
+        }
+
     # -- the unit of work
 
     def commit(self) -> None:
-        """MQCMIT. Failure(2003), a warning, if the unit was lost; no unit is a commit of nothing."""
+        """MQCMIT. Failure(2003), a warning, if the unit was lost; no unit: nothing is done."""
         self.settle()
         unit, self.unit = self.unit, None
         if unit is None:

@@ -152,9 +152,13 @@ class Objects(Struct, array_like=True, tag=10):
 
 
 class Opened(Struct, array_like=True, tag=11, gc=False):
-    """Opened under another name than was given: queue is the local one that it led to."""
+    """Opened under another name than was given: queue is the local one that it led to.
+
+    is_made: it was made from a model, whose name was given.
+    """
 
     queue: str
+    is_made: bool = False
 
 
 Result = (

@@ -233,9 +233,7 @@ class Interface:
         code, reason = self._unsupported(hconn)
         return sd, hobj, mq.MQHO_UNUSABLE_HOBJ, code, reason
 
-    def request_publications(
-        self, hconn: int, hsub: int, action: int, sro: bytes
-    ) -> tuple[bytes, int, int]:
+    def request_publications(self, hconn: int, sro: bytes) -> tuple[bytes, int, int]:
         """MQSUBRQ: not to be had."""
         structs.MQSRO.check(sro)
         return (sro, *self._unsupported(hconn))

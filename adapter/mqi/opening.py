@@ -67,18 +67,25 @@ def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
     if isinstance(request.command, c.Open):
         request.command.dynamic_name = unpadded(fields["DynamicQName"])
     found = _opened(session, handle, request)
-    _tell(session, fields, found)
+    if found.is_made:
+        name = found.queue
+        fields["ObjectName"] = padded(name, 48)
+        fields["ObjectQMgrName"] = padded(session.channel.queue_manager, 48)
+        handle.queue = name  # by which it is opened again after a lost connection
+    fields["ResolvedQName"] = padded(found.queue, 48)
+    fields["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
+    fields["ResolvedType"] = mq.MQOT_Q
     return session.add("queue", name, options, handle)
 
 
-def _opened(session: Session, handle: Handle, request: Pending) -> str:
-    """Open a queue; return the name of the local queue that it is."""
+def _opened(session: Session, handle: Handle, request: Pending) -> Opened:
+    """Open a queue; return the local queue that it is."""
     channel = session.channel
     channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
     try:
         channel.ask([request])
         if isinstance(request.answer, Opened):
-            return request.answer.queue
+            return request.answer
         channel.result(request, Done)
     except Error as error:
         channel.drop_handle(handle)
@@ -86,13 +93,7 @@ def _opened(session: Session, handle: Handle, request: Pending) -> str:
     except BaseException:
         channel.drop_handle(handle)
         raise
-    return handle.queue
-
-
-def _tell(session: Session, fields: dict[str, Any], found: str) -> None:
-    here = padded(session.channel.queue_manager, 48)
-    fields["ResolvedQName"], fields["ResolvedQMgrName"] = padded(found, 48), here
-    fields["ResolvedType"] = mq.MQOT_Q
+    return Opened(handle.queue)
 
 
 def _inquired(session: Session, fields: dict[str, Any], options: int, kind: str) -> Object:

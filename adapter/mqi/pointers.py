@@ -46,4 +46,4 @@ def fill(fields: dict[str, Any], name: str, value: bytes) -> bool:
     given = value[:room]
     ctypes.memmove(pointer, given, len(given))
     fields[name + "Length"] = len(value)
-    return len(value) <= room
+    return bool(len(value) <= room)

@@ -174,7 +174,7 @@ def MQSUB(hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
 
 def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytes) -> tuple[bytes, int, int]:
     """Ask for retained publications: (MQSRO, code, reason)."""
-    return _mqi.request_publications(hconn, hsub, action, buffer(sro))
+    return _mqi.request_publications(hconn, buffer(sro))
 
 
 def MQSTAT(hconn: int, kind: int, sts: bytes) -> tuple[bytes, int, int]:

@@ -5,11 +5,15 @@
     ├── InvalidValue                 also a ValueError: an argument no queue manager could take
     │   ├── InvalidName  InvalidAttribute  InvalidOption  InvalidTimeout
     │   └── InvalidPriority  InvalidPersistence  InvalidExpiry  InvalidIdentifier
-    │       InvalidMessageType  InvalidProperty
+    │       InvalidMessageType  InvalidProperty  InvalidMessageFlags  InvalidOffset
+    │       EmptySegment  PriorityTooHigh
     ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked  QueueDamaged
     ├── GetInhibited  PutInhibited  MessageTooLong  NotAuthorized  ConnectionNotFound
     ├── NotOpen                      the handle was never opened, or is closed
     │   └── NotOpenForInput  NotOpenForOutput  NotOpenForBrowse  NotOpenForInquire  NotOpenForSet
+    ├── NoMessageUnderCursor  NoMessageLocked  MessageTruncated
+    ├── GroupError                   a group or a segmented message could not go on
+    │   └── IncompleteGroup  IncompleteMessage  InconsistentPersistence  InconsistentUnit
     ├── UnitError                    a unit of work could not go on
     │   ├── UnitTooLarge  UnitInProgress  UnitEnded
     │   ├── BackedOut                the unit is gone, nothing of it took effect
@@ -131,6 +135,30 @@ class InvalidProperty(InvalidValue):
     reason, reason_name = 2473, "MQRC_PROPERTY_TYPE_ERROR"
 
 
+class InvalidMessageFlags(InvalidValue):
+    """Flags of a message are none, or do not go together."""
+
+    reason, reason_name = 2249, "MQRC_MSG_FLAGS_ERROR"
+
+
+class InvalidOffset(InvalidValue):
+    """The offset of a segment is negative, or too large."""
+
+    reason, reason_name = 2251, "MQRC_OFFSET_ERROR"
+
+
+class EmptySegment(InvalidValue):
+    """A segment that is not the last one has no bytes."""
+
+    reason, reason_name = 2253, "MQRC_SEGMENT_LENGTH_ZERO"
+
+
+class PriorityTooHigh(InvalidValue):
+    """A warning: the message was put at the highest priority there is, which is lower."""
+
+    reason, reason_name = 2049, "MQRC_PRIORITY_EXCEEDS_MAXIMUM"
+
+
 class QueueNotFound(Error):
     """There is no queue of this name."""
 
@@ -237,6 +265,52 @@ class NotOpenForSet(NotOpen):
     """The handle was not opened for set."""
 
     reason, reason_name = 2040, "MQRC_NOT_OPEN_FOR_SET"
+
+
+class NoMessageUnderCursor(Error):
+    """The message under the browse cursor has gone, or somebody else holds it."""
+
+    reason, reason_name = 2034, "MQRC_NO_MSG_UNDER_CURSOR"
+
+
+class NoMessageLocked(Error):
+    """The handle has locked no message that it could unlock."""
+
+    reason, reason_name = 2209, "MQRC_NO_MSG_LOCKED"
+
+
+class MessageTruncated(Error):
+    """A warning: the message is longer than was asked for, and stays on the queue."""
+
+    reason, reason_name = 2080, "MQRC_TRUNCATED_MSG_FAILED"
+
+
+class GroupError(Error):
+    """A group of messages, or a segmented message, could not go on."""
+
+
+class IncompleteGroup(GroupError):
+    """The handle is in the middle of a group, and this is not its next message."""
+
+    reason, reason_name = 2241, "MQRC_INCOMPLETE_GROUP"
+
+
+class IncompleteMessage(GroupError):
+    """The handle is in the middle of a segmented message, and this is not its next segment."""
+
+    reason, reason_name = 2242, "MQRC_INCOMPLETE_MSG"
+
+
+class InconsistentPersistence(GroupError):
+    """A message is persistent and the others of its group are not, or the other way."""
+
+    reason, reason_name = 2185, "MQRC_INCONSISTENT_PERSISTENCE"
+
+
+class InconsistentUnit(GroupError):
+    """A message of a group is in a unit of work and the others are not, or the other way."""
+
+    reason, reason_name = 2245, "MQRC_INCONSISTENT_UOW"
 
 
 class UnitError(Error):
@@ -495,6 +569,51 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.MESSAGE_TYPE_ERROR: Case(
         InvalidMessageType, "the message type is not one", "use 1, 2, 4, 8, or 65536 to 999999999"
+    ),
+    Reason.MESSAGE_FLAGS_ERROR: Case(
+        InvalidMessageFlags, "the message flags are none", "use 1, 2, 4, 8 and 16, added up"
+    ),
+    Reason.OFFSET_ERROR: Case(InvalidOffset, "the offset is not one", "use 0 to 999999999"),
+    Reason.SEGMENT_EMPTY: Case(
+        EmptySegment, "the segment is empty", "give it bytes, or make it the last one"
+    ),
+    Reason.PRIORITY_TOO_HIGH: Case(
+        PriorityTooHigh, "the priority is higher than any", "use 0 to 9"
+    ),
+    Reason.NO_MESSAGE_UNDER_CURSOR: Case(
+        NoMessageUnderCursor,
+        "queue {name} has no message under the cursor that may be had",
+        "browse on",
+    ),
+    Reason.NO_MESSAGE_LOCKED: Case(
+        NoMessageLocked,
+        "no message of queue {name} is locked by this handle",
+        "lock one with a browse first",
+    ),
+    Reason.MESSAGE_TRUNCATED: Case(
+        MessageTruncated,
+        "the message is longer than was asked for",
+        "ask again with room for all of it",
+    ),
+    Reason.INCOMPLETE_GROUP: Case(
+        IncompleteGroup,
+        "the handle of queue {name} is in the middle of a group",
+        "end the group first",
+    ),
+    Reason.INCOMPLETE_MESSAGE: Case(
+        IncompleteMessage,
+        "the handle of queue {name} is in the middle of a segmented message",
+        "end the message first",
+    ),
+    Reason.INCONSISTENT_PERSISTENCE: Case(
+        InconsistentPersistence,
+        "the persistence is not that of the group",
+        "put all messages of a group with the same persistence",
+    ),
+    Reason.INCONSISTENT_UNIT: Case(
+        InconsistentUnit,
+        "the other messages of the group are in units, or this one is",
+        "put and get all messages of a group in units, or none",
     ),
 }
 """Every reason of core has exactly one row here."""

@@ -4,26 +4,45 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.model.message import Place
+from adapter.core.model.groups import Progress
+from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.turns import Turns
 from adapter.core.model.unit import Unit
+from adapter.core.model.views import START
 from adapter.core.model.waiter import Waiter
-
-START: Place = (-99, 0, 0)
-"""A cursor before every message."""
 
 
 class Handle:
-    """A queue opened by a connection in certain modes, with a browse cursor."""
+    """A queue opened by a connection in certain modes, with a browse cursor.
 
-    __slots__ = ("cursor", "modes", "number", "queue")
+    locked: the message that a browse has locked, if any. put_group, get_group, browse_group: where
+    the handle is in a group or a segmented message, if it is in one. browse_head: where the group
+    began that a browse in logical order has come to: the next one begins behind it.
+    """
+
+    __slots__ = (
+        "browse_group",
+        "browse_head",
+        "cursor",
+        "get_group",
+        "locked",
+        "modes",
+        "number",
+        "put_group",
+        "queue",
+    )
 
     def __init__(self, number: int, queue: Queue, modes: int) -> None:
         self.number = number
         self.queue = queue
         self.modes = modes
         self.cursor = START
+        self.locked: Stored | None = None
+        self.put_group: Progress | None = None
+        self.get_group: Progress | None = None
+        self.browse_group: Progress | None = None
+        self.browse_head = START
 
 
 class Party(Struct, frozen=True):

@@ -19,7 +19,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import Record
 from adapter.core.results import Done, Messages
-from adapter.core.rules import pages, unit, waiting
+from adapter.core.rules import cursor, groups, pages, unit, waiting
 from adapter.core.rules.decision import Decision, connection_of, queue_of
 
 MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET
@@ -79,11 +79,13 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {command.handle} is not open")
     waiters = [w for w in connection.waiters.values() if w.command.handle == handle.number]
     replies = [waiting.answer(qm, waiter, Messages([])) for waiter in waiters]
-    _close(connection, handle)
-    return Decision([], Done(), replies=replies)
+    _close(qm, connection, handle, request.now_ms)
+    warning = groups.unfinished(handle.put_group) or groups.unfinished(handle.get_group)
+    return Decision([], Done(), replies=replies, warning=warning)
 
 
-def _close(connection: Connection, handle: Handle) -> None:
+def _close(qm: QueueManager, connection: Connection, handle: Handle, now_ms: int) -> None:
+    cursor.release(qm, handle, now_ms)
     del connection.handles[handle.number]
     _count(handle.queue, handle.modes, -1)
 
@@ -94,7 +96,7 @@ def end_connection(qm: QueueManager, connection: Connection, now_ms: int) -> lis
     pages.forget(qm, connection)
     records = unit.backout_all(qm, connection, now_ms)
     for handle in list(connection.handles.values()):
-        _close(connection, handle)
+        _close(qm, connection, handle, now_ms)
     session = qm.sessions.get(connection.session)
     if session is not None:
         session.last_seen_ms = now_ms

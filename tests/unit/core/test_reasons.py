@@ -99,7 +99,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.NOT_OPEN_FOR_OUTPUT: (with_mode(c.INPUT), put()),
     Reason.NOT_OPEN_FOR_BROWSE: (with_mode(c.INPUT), c.Browse(1)),
     Reason.NOT_OPEN_FOR_SET: (with_mode(c.INPUT), c.SetAttributes(1, {})),
-    Reason.PRIORITY_ERROR: (as_it_is, put(priority=10)),
+    Reason.PRIORITY_ERROR: (as_it_is, put(priority=-2)),
     Reason.PERSISTENCE_ERROR: (as_it_is, put(persistence=2)),
     Reason.EXPIRY_ERROR: (as_it_is, put(expiry_ms=0)),
     Reason.IDENTIFIER_ERROR: (as_it_is, put(message_id=b"short")),

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from adapter import errors
 from adapter.client.connection import Connection, connect
-from adapter.client.message import Message, PutResult
+from adapter.client.message import DeadLetter, Message, PutResult
 from adapter.client.queue import Queue
 from adapter.client.unit import NO_UNIT, Unit
 from adapter.errors import Error
@@ -29,6 +29,7 @@ except PackageNotFoundError:  # a copy of the sources that was never installed
 __all__ = [
     "NO_UNIT",
     "Connection",
+    "DeadLetter",
     "Error",
     "Message",
     "PutResult",

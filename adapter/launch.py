@@ -7,17 +7,23 @@ processes and signals, and must not know what the program is. Every wait has a b
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 # The watcher reads from a pipe whose other end only the parent holds: end of file means that the
-# parent is gone, however it went, and then the whole process group is killed. (Linux could tell the
-# child by itself, but does so when the starting *thread* ends.) `kill 0` cannot hit a reused id.
-TIED = 'exec 3<&0; (read -r _ <&3; kill -KILL 0) & exec "$@" 3<&- </dev/null'
+# parent is gone, however it went, and then the whole process group is killed; a line, that there is
+# nothing to watch any more. (Linux could tell the child by itself, but does so when the starting
+# *thread* ends.) `kill 0` cannot hit a reused id. The watcher is no child of the program, which may
+# wait for its children.
+TIED = 'exec 3<&0; ((read -r _ <&3 || kill -KILL 0) &); exec "$@" 3<&- </dev/null'
 DETACHED = 'output=$1; shift; "$@" >>"$output" 2>&1 </dev/null & echo $!'
 
 # Handing a command to the shell takes milliseconds; a machine this slow has other troubles.
 DETACH_TIMEOUT_S = 30
+GROUP_LOOK_S = 0.02
+PROCESSES = Path("/proc")
 # A killed process is gone as soon as the kernel gets to it.
 KILL_TIMEOUT_S = 30
 
@@ -54,6 +60,28 @@ class Child:
         status = self.wait(grace_s)
         return self.kill() if status is None else self._settle(status)
 
+    def stop_group(self, grace_s: float) -> int:
+        """SIGTERM to it and to what it started, then SIGKILL; returns its exit status.
+
+        For a program behind a shell: the shell may be gone before the program is.
+        """
+        self.signal_group(signal.SIGTERM)
+        deadline_s = time.monotonic() + grace_s
+        while self._group_lives() and time.monotonic() < deadline_s:
+            time.sleep(GROUP_LOOK_S)
+        return self.kill()
+
+    def leave_group(self) -> None:
+        """Once it has ended by itself: what it started goes on, and is not tied to us any more."""
+        pipe = self._process.stdin
+        if pipe is not None:
+            # The watcher may be gone; another thread may be stopping the group.
+            with suppress(BrokenPipeError, ValueError):
+                pipe.write(b"\n")
+                pipe.flush()
+            with suppress(BrokenPipeError):
+                pipe.close()
+
     def kill(self) -> int:
         """SIGKILL to it and to what it started; returns when it is gone."""
         self.signal_group(signal.SIGKILL)
@@ -66,27 +94,50 @@ class Child:
         except ProcessLookupError:
             return
 
+    def _group_lives(self) -> bool:
+        """Whether any process of the group is left; the program itself is reaped on the way."""
+        self._process.poll()
+        try:
+            os.killpg(self._process.pid, 0)
+        except ProcessLookupError:
+            return False
+        return not PROCESSES.is_dir() or _has_living(self._process.pid)
+
     def _settle(self, status: int) -> int:
         """Once it has ended, end its watcher too and let go of the pipe."""
         self.signal_group(signal.SIGKILL)
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
         return status
+
+
+def _has_living(group: int) -> bool:
+    """Whether a process group has a member that is more than a zombie, as Linux tells it.
+
+    Who has been left by its parent is reaped by process 1, which in a container may never do so.
+    """
+    for status in PROCESSES.glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            state, _parent, its_group = status.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state != "Z":
+                return True
+    return False
 
 
 def start(
     arguments: Sequence[str | Path],
     *,
-    output: Path,
+    output: Path | None,
     environment: Mapping[str, str] | None = None,
 ) -> Child:
-    """Start a program whose output is appended to a file, and which cannot outlive us."""
-    with output.open("ab") as log:
+    """Start a program that cannot outlive us. output: the file it is appended to, or None: ours."""
+    with nullcontext() if output is None else output.open("ab") as log:
         process = subprocess.Popen(
             ["/bin/sh", "-c", TIED, "launch", *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=log,
-            stderr=subprocess.STDOUT,
+            stderr=None if log is None else subprocess.STDOUT,
             env=environment,
             start_new_session=True,
         )

@@ -38,8 +38,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "topics errors",
         "wire": "core.commands core.model.message core.model.session core.reasons core.results "
         "core.attributes errors",
-        "client": "wire core.commands core.model.message core.reasons core.results "
-        "core.attributes errors",
+        "client": "wire core.commands core.model.message core.model.dead_letter core.reasons "
+        "core.results core.attributes errors",
+        "mqi": "adapter client launch errors core.model.dead_letter core.model.trigger_message",
         "server": "owner wire core format ledger movers topics errors config launch logs",
         "testing": "adapter client config core errors format ledger localkafka logs owner server "
         "topics wire",

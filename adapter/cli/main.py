@@ -28,6 +28,7 @@ COMMANDS = {
     "browse": "adapter.cli.browse:browse",
     "queue": "adapter.cli.queues:queue",
     "connection": "adapter.cli.connections:connection",
+    "trigger-monitor": "adapter.cli.trigger_monitor:trigger_monitor",
     "ledger": "adapter.cli.ledger:ledger",
     "doctor": "adapter.cli.doctor:doctor",
 }

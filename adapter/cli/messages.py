@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
+import msgspec
 
 import adapter
 
@@ -68,10 +69,17 @@ def as_json(message: adapter.Message) -> dict[str, Any]:
         "reply_to": message.reply_to,
         "reply_to_queue_manager": message.reply_to_queue_manager,
         "properties": message.properties or {},
+        "dead_letter": dead_letter(message),
         "unit_id": message.unit_id,
         "unit_index": message.unit_index,
         "unit_size": message.unit_size,
     }
+
+
+def dead_letter(message: adapter.Message) -> dict[str, Any] | None:
+    """The dead-letter header, if there is one."""
+    header = message.dead_letter
+    return None if header is None else msgspec.structs.asdict(header)
 
 
 def as_line(message: adapter.Message) -> str:

@@ -10,6 +10,7 @@ import math
 from datetime import timedelta
 from typing import Any
 
+from adapter.core.model.dead_letter import DeadLetter
 from adapter.core.model.message import ID_LENGTH, NO_ID, PRIORITY_MAX, Property
 from adapter.errors import (
     InvalidAttribute,
@@ -169,6 +170,13 @@ def as_properties(value: object) -> dict[str, Property] | None:
         if type(item) is int and not -(2**63) <= item < 2**63:
             raise InvalidProperty(f"property {name} is a number of at most 64 bits, not {item}")
     return dict(value) or None
+
+
+def as_dead_letter(value: object) -> DeadLetter | None:
+    """Take a dead-letter header; None is none."""
+    if value is None or isinstance(value, DeadLetter):
+        return value
+    raise InvalidType(f"dead_letter is an adapter.DeadLetter or None, not {value!r}")
 
 
 def as_attributes(name: str, attributes: dict[str, Any]) -> dict[str, Any]:

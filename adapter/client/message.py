@@ -9,15 +9,19 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from adapter.client import arguments as a
+from adapter.core.model import dead_letter
 from adapter.core.model import message as core
+from adapter.core.model.dead_letter import DeadLetter
 from adapter.core.model.message import NO_ID, Delivered, Property
 from adapter.errors import InvalidType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+__all__ = ["DeadLetter", "Message", "PutFields", "PutResult", "got", "incoming", "outgoing"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -32,7 +36,8 @@ class Message(_Body, kw_only=True):
     Ids are 24 bytes, 24 zero bytes being none; a put gives a message without message_id a new one.
     priority is 0 to 9 and persistent a bool; None leaves either to the queue. expiry_s counts from
     the put. backout_count, put_time and what names the unit are of the message as it was got: they
-    never carry over to another put.
+    never carry over to another put. dead_letter: its dead-letter header (MQDLH), if it has one;
+    body, format, encoding and ccsid are of what follows the header.
     """
 
     message_id: bytes = NO_ID
@@ -52,6 +57,7 @@ class Message(_Body, kw_only=True):
     encoding: int = 546
     ccsid: int = 1208
     properties: dict[str, Property] | None = None
+    dead_letter: DeadLetter | None = None
     user: str = ""
     application: str = ""
     backout_count: int = 0
@@ -132,6 +138,7 @@ class PutFields(TypedDict, total=False):
     encoding: int
     ccsid: int
     properties: Mapping[str, Property] | None
+    dead_letter: DeadLetter | None
 
 
 # Public field -> (field of core's message, check and conversion).
@@ -167,12 +174,26 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
     if isinstance(body, Message):
         for name, (field, check) in _FIELDS.items():
             setattr(message, field, check(getattr(body, name)))
+    header = body.dead_letter if isinstance(body, Message) else None
     for name, value in fields.items():
+        if name == "dead_letter":
+            header = a.as_dead_letter(value)
+            continue
         entry = _FIELDS.get(name)
         if entry is None:
             raise InvalidType(f"put() takes no argument {name!r}; it takes {', '.join(_FIELDS)}")
         field, check = entry
         setattr(message, field, check(value))
+    return message if header is None else _with_header(message, header)
+
+
+def _with_header(message: core.Message, header: DeadLetter) -> core.Message:
+    """Put a dead-letter header before the body, and let it say what the body is."""
+    header = structs.replace(
+        header, encoding=message.encoding, ccsid=message.ccsid, format=message.format
+    )
+    message.body = dead_letter.to_dlh(header) + message.body
+    message.format, message.encoding, message.ccsid = dead_letter.FORMAT, 546, 1208
     return message
 
 
@@ -184,8 +205,10 @@ def incoming(delivered: Delivered) -> Message:
 def got(delivered: Delivered) -> dict[str, Any]:
     """Return the fields of a public message of what a reply carries."""
     m = delivered.message
+    header, body = dead_letter.split(m.format, m.body)
+    of = m if header is None else header
     return {
-        "body": m.body,
+        "body": body,
         "message_id": m.message_id,
         "correlation_id": m.correlation_id,
         "group_id": m.group_id,
@@ -196,13 +219,14 @@ def got(delivered: Delivered) -> dict[str, Any]:
         "expiry_s": m.expiry_ms / 1000 if m.expiry_ms > 0 else None,
         "reply_to": m.reply_to,
         "reply_to_queue_manager": m.reply_to_queue_manager,
-        "format": m.format,
+        "format": of.format,
         "message_type": m.message_type,
         "report": m.report,
         "feedback": m.feedback,
-        "encoding": m.encoding,
-        "ccsid": m.ccsid,
+        "encoding": of.encoding,
+        "ccsid": of.ccsid,
         "properties": m.properties,
+        "dead_letter": header,
         "user": m.user,
         "application": m.application,
         "backout_count": delivered.backout_count,

@@ -117,3 +117,80 @@ def await_text(path: Path, text: str) -> str:
         assert time.monotonic() < deadline_s, f"{text!r} did not appear in {path}"
         time.sleep(0.01)
     return path.read_text()
+
+
+def test_a_program_knows_no_child_that_it_did_not_start(tmp_path: Path) -> None:
+    """It may wait until all its children have ended: the watcher is none of them."""
+    output = tmp_path / "out"
+    program = "import os\ntry: os.wait()\nexcept ChildProcessError: print('none')"
+    child = launch.start([sys.executable, "-c", program], output=output)
+    assert child.wait(WAIT_S) == 0
+    child.stop(0)
+    assert output.read_text().strip() == "none"
+
+
+def test_stopping_a_group_lets_what_is_behind_a_shell_end_in_its_own_time(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    program = "trap 'sleep 0.2; echo tidied; exit 0' TERM; echo ready; while :; do sleep 0.05; done"
+    child = launch.start(["/bin/sh", "-c", f'sh -c "{program}"; exit 3'], output=output)
+    await_text(output, "ready")
+    child.stop_group(WAIT_S)
+    assert "tidied" in output.read_text()
+    assert await_end(child.pid)
+
+
+def test_stopping_a_group_kills_what_does_not_listen(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    program = "trap '' TERM; echo \\$\\$ ready; while :; do sleep 0.05; done"
+    child = launch.start(["/bin/sh", "-c", f'sh -c "{program}"; exit 3'], output=output)
+    inner = int(await_text(output, "ready").split()[0])
+    child.stop_group(0.1)
+    assert await_end(inner)
+
+
+def test_what_an_ended_program_started_may_be_left_alone(tmp_path: Path) -> None:
+    """Nor does it end with us."""
+    parent = (
+        "import sys; from pathlib import Path; from adapter import launch;"
+        "child = launch.start(['/bin/sh', '-c', 'sleep 600 & echo $!'], output=Path(sys.argv[1]));"
+        "assert child.wait(10) == 0; child.leave_group()"
+    )
+    output = tmp_path / "out"
+    subprocess.run([sys.executable, "-c", parent, str(output)], check=True, timeout=60)
+    pid = int(await_text(output, "\n"))
+    try:
+        group = os.getpgid(pid)
+        assert only_member(group, pid), "the watcher is still there"
+        assert exists(pid)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    assert await_end(pid)
+
+
+def only_member(group: int, pid: int) -> bool:
+    """Whether a process is soon the only one of its group."""
+    deadline_s = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline_s:
+        if members(group) == {pid}:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def members(group: int) -> set[int]:
+    found = subprocess.run(
+        ["ps", "-e", "-o", "pid=,pgid="], capture_output=True, text=True, check=True, timeout=60
+    )
+    pairs = (line.split() for line in found.stdout.splitlines())
+    return {int(pid) for pid, its in pairs if int(its) == group}
+
+
+def test_output_may_be_ours() -> None:
+    parent = (
+        "from adapter import launch; child = launch.start(['echo', 'here'], output=None);"
+        "assert child.wait(10) == 0; child.stop(0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", parent], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "here\n"

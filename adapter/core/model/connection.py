@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.model.groups import Progress
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
@@ -16,16 +17,19 @@ from adapter.core.model.waiter import Waiter
 class Handle:
     """A queue opened by a connection in certain modes, with a browse cursor.
 
+    alias: the attributes of the alias that led to it. is_maker: the queue was made for it.
     locked: the message that a browse has locked, if any. put_group, get_group, browse_group: where
     the handle is in a group or a segmented message, if it is in one. browse_head: where the group
     began that a browse in logical order has come to: the next one begins behind it.
     """
 
     __slots__ = (
+        "alias",
         "browse_group",
         "browse_head",
         "cursor",
         "get_group",
+        "is_maker",
         "locked",
         "modes",
         "number",
@@ -33,10 +37,19 @@ class Handle:
         "queue",
     )
 
-    def __init__(self, number: int, queue: Queue, modes: int) -> None:
+    def __init__(
+        self,
+        number: int,
+        queue: Queue,
+        modes: int,
+        alias: AliasAttributes | None = None,
+        is_maker: bool = False,
+    ) -> None:
         self.number = number
         self.queue = queue
         self.modes = modes
+        self.alias = alias
+        self.is_maker = is_maker
         self.cursor = START
         self.locked: Stored | None = None
         self.put_group: Progress | None = None

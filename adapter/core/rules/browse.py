@@ -21,7 +21,7 @@ from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Messages
 from adapter.core.rules import cursor, fitting, groups
 from adapter.core.rules.decision import Decision, handle_of
-from adapter.core.rules.get import BYTES_PER_GET_MAX, MESSAGES_PER_GET_MAX
+from adapter.core.rules.get import BYTES_PER_GET_MAX, MESSAGES_PER_GET_MAX, check_allowed
 
 
 def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decision:
@@ -32,8 +32,7 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     """
     handle = handle_of(qm, request, command.handle, BROWSE, Reason.NOT_OPEN_FOR_BROWSE)
     queue = handle.queue
-    if queue.attributes.inhibit_get:
-        raise Refusal(Reason.GET_INHIBITED, queue.name)
+    check_allowed(handle)
     if not 1 <= command.limit <= MESSAGES_PER_GET_MAX:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
     fitting.check(command, queue, fitting.BROWSE_OPTIONS)

@@ -49,8 +49,6 @@ def number(qm: QueueManager, command: Put, handle: Handle) -> int:
         return unfinished(at)
     in_unit = bool(command.unit)
     for message in command.messages:
-        if message.persistence < 0:
-            message.persistence = int(handle.queue.attributes.def_persistence)
         if at is None:
             _begin(qm, message)
         else:

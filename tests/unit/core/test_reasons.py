@@ -6,15 +6,18 @@ import threading
 import time
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from adapter import testing
 from adapter.core import commands as c
+from adapter.core.model.details import IN_GROUP, SEGMENT, Details
 from adapter.core.model.manager import Limits, ParkedQueue
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Refused
-from adapter.errors import REFUSALS, QueueManagerQuiescing
+from adapter.core.results import Messages, PutDone, Refused
+from adapter.errors import QueueManagerQuiescing
+from adapter.errors.refusals import REFUSALS
 from adapter.owner.clock import SystemClock
 from adapter.server.connection import ClientConnection
 from adapter.server.listener import Listener
@@ -25,6 +28,10 @@ from tests.support.core import Client, client_on
 FIRST_UNIT = (1).to_bytes(16, "big") + (1).to_bytes(8, "big")  # of the first client of a Core
 NOT_YET = {
     Reason.NOT_OPEN_FOR_INQUIRE: "attributes are asked for by name, not through a handle",
+}
+WARNINGS: dict[Reason, c.Command] = {
+    Reason.PRIORITY_TOO_HIGH: c.Put(1, [Message(priority=10)]),
+    Reason.MESSAGE_TRUNCATED: c.Get(1, options=c.BOUNDED),
 }
 
 
@@ -59,6 +66,25 @@ def parked(client: Client) -> Client:
     return client
 
 
+def within(flags: int) -> Callable[[Client], Client]:
+    """A client that has put one message of a group in logical order."""
+
+    def begin(client: Client) -> Client:
+        client.do(in_order(flags=flags))
+        return client
+
+    return begin
+
+
+def in_order(flags: int = IN_GROUP, unit: bytes = b"", **fields: object) -> c.Put:
+    message = Message(b"a", details=Details(flags=flags), **fields)  # type: ignore[arg-type]
+    return c.Put(1, [message], unit, c.LOGICAL_ORDER)
+
+
+def detailed(**fields: object) -> c.Put:
+    return c.Put(1, [Message(details=Details(**fields))])  # type: ignore[arg-type]
+
+
 def full(client: Client) -> Client:
     client.put("a")
     client.put("b")
@@ -80,6 +106,37 @@ def damaged(client: Client) -> Client:
     return back
 
 
+def with_objects(client: Client) -> Client:
+    """A client of a queue manager that has aliases, a remote queue and a model."""
+    for kind, name, attributes in (
+        ("alias", "NOWHERE", {"target": "NONE"}),
+        ("alias", "MODEL.ALIAS", {"target": "M"}),
+        ("remote", "R", {}),
+        ("model", "M", {}),
+    ):
+        client.do(c.DefineObject(kind, name, attributes))
+    return client
+
+
+def with_temporary(client: Client) -> Client:
+    with_objects(client).do(c.Close(1))
+    client.core.qm.limits = msgspec.structs.replace(client.core.qm.limits, queues=9)
+    client.do(c.Open(1, "M", c.OUTPUT, "T"))
+    return client
+
+
+def with_deleted(client: Client) -> Client:
+    """A client that has a queue open that is gone: the handle that made it was closed."""
+    client.core.qm.limits = msgspec.structs.replace(client.core.qm.limits, handles_per_connection=9)
+    with_temporary(client).do(c.Open(2, "T", c.OUTPUT))
+    client.do(c.Close(1))
+    return client
+
+
+def to(name: str, dynamic_name: str = "") -> c.Open:
+    return c.Open(5, name, c.OUTPUT, dynamic_name)
+
+
 IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.QUEUE_NOT_FOUND: (as_it_is, c.PurgeQueue("NONE")),
     Reason.QUEUE_EXISTS: (as_it_is, c.DefineQueue("Q")),
@@ -88,6 +145,15 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.QUEUE_IN_USE: (as_it_is, c.DeleteQueue("Q")),
     Reason.QUEUE_PARKED: (parked, put()),
     Reason.OBJECT_DAMAGED: (damaged, c.Get(1)),
+    Reason.OBJECT_NOT_FOUND: (as_it_is, c.DeleteObject("process", "NONE")),
+    Reason.OBJECT_EXISTS: (with_objects, c.DefineObject("model", "M")),
+    Reason.OBJECT_TYPE_ERROR: (as_it_is, c.DefineObject("table", "X")),
+    Reason.UNKNOWN_ALIAS_BASE: (with_objects, to("NOWHERE")),
+    Reason.ALIAS_BASE_TYPE_ERROR: (with_objects, to("MODEL.ALIAS")),
+    Reason.UNKNOWN_REMOTE_QUEUE_MANAGER: (with_objects, to("R")),
+    Reason.DYNAMIC_NAME_ERROR: (with_objects, to("M", "A*B")),
+    Reason.PERSISTENT_NOT_ALLOWED: (with_temporary, put(persistence=1)),
+    Reason.QUEUE_DELETED: (with_deleted, c.Put(2, [Message()])),
     Reason.GET_INHIBITED: (inhibited, c.Get(1)),
     Reason.PUT_INHIBITED: (inhibited, put()),
     Reason.MESSAGE_TOO_LONG: (as_it_is, put(body=bytes(101))),
@@ -112,6 +178,15 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.OUT_OF_ORDER: (as_it_is, c.SessionOpen(b"another session!")),
     Reason.PROPERTY_ERROR: (as_it_is, put(properties={"": 1})),
     Reason.MESSAGE_TYPE_ERROR: (as_it_is, put(message_type=3)),
+    Reason.MESSAGE_FLAGS_ERROR: (as_it_is, detailed(flags=32)),
+    Reason.OFFSET_ERROR: (as_it_is, detailed(offset=-1)),
+    Reason.SEGMENT_EMPTY: (as_it_is, detailed(flags=SEGMENT)),
+    Reason.NO_MESSAGE_UNDER_CURSOR: (as_it_is, c.Get(1, options=c.UNDER_CURSOR)),
+    Reason.NO_MESSAGE_LOCKED: (as_it_is, c.Browse(1, options=c.UNLOCK)),
+    Reason.INCOMPLETE_GROUP: (within(IN_GROUP), in_order(0)),
+    Reason.INCOMPLETE_MESSAGE: (within(SEGMENT), in_order(0)),
+    Reason.INCONSISTENT_PERSISTENCE: (within(IN_GROUP), in_order(persistence=0)),
+    Reason.INCONSISTENT_UNIT: (within(IN_GROUP), in_order(unit=FIRST_UNIT)),
     Reason.CONNECTION_NOT_FOUND: (as_it_is, c.EndConnection(77)),
 }
 
@@ -198,7 +273,7 @@ ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
 
 
 def test_every_reason_has_its_place() -> None:
-    places = [*IN_CORE, *ELSEWHERE, *NOT_YET]
+    places = [*IN_CORE, *ELSEWHERE, *NOT_YET, *WARNINGS]
     assert sorted(places) == sorted(Reason), "each in one table"
 
 
@@ -209,6 +284,15 @@ def test_core_gives(reason: Reason) -> None:
     client = prepare(client_on(max_message_length=100, max_depth=2, limits=limits))
     client.begin()
     assert client.refused(command) is reason
+
+
+@pytest.mark.parametrize("reason", WARNINGS)
+def test_core_warns(reason: Reason) -> None:
+    client = client_on()
+    client.put("a")
+    answer = client.do(WARNINGS[reason])
+    assert isinstance(answer, (PutDone, Messages))
+    assert answer.warning == reason
 
 
 @pytest.mark.parametrize("reason", ELSEWHERE)

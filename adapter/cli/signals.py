@@ -1,0 +1,47 @@
+"""SIGTERM and Ctrl-C for commands that work until they are told to end.
+
+They end what they do, and then end; it must not be known here what that is.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+NUMBERS = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def ending(stop: Callable[[], None]) -> Iterator[None]:
+    """Have stop called, in a thread of its own, when a signal comes; for the main thread.
+
+    A signal handler may interrupt whatever holds a lock, so that it can call nothing itself.
+    Leaving raises KeyboardInterrupt if it was Ctrl-C: exit status 130, as shells expect it.
+    """
+    came: list[int] = []
+    told = threading.Event()
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        told.set()
+
+    def call() -> None:
+        told.wait()
+        if came:
+            stop()
+
+    before = {number: signal.signal(number, note) for number in NUMBERS}
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        told.set()
+        thread.join()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if signal.SIGINT in came:
+        raise KeyboardInterrupt

@@ -1,0 +1,78 @@
+"""mqk trigger-monitor: start programs when the queue manager asks for it.
+
+What it does is adapter.mqi's; here is how it is called and how it ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+
+import click
+
+import adapter
+from adapter.cli import failures, options, signals
+from adapter.client.tcp import parse_addresses
+from adapter.mqi.programs import PROGRAMS_MAX, STOP_GRACE_S
+from adapter.mqi.trigger_monitor import APPLICATION, INITIATION_QUEUE, TriggerMonitor
+
+
+class Telling(logging.Handler):
+    """Prints what a tool has to say on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one line."""
+        failures.tell(record.getMessage())
+
+
+@click.command("trigger-monitor")
+@click.option(
+    "-q", "--queue", default=INITIATION_QUEUE, show_default=True, metavar="INITQ",
+    help="The initiation queue to take trigger messages from.",
+)  # fmt: skip
+@click.option(
+    "--programs-max", type=click.IntRange(1, 10_000), default=PROGRAMS_MAX, show_default=True,
+    metavar="N", help="So many programs run at a time; trigger messages wait meanwhile.",
+)  # fmt: skip
+@click.option(
+    "--grace", "grace_s", type=click.FloatRange(min=0), default=STOP_GRACE_S, show_default=True,
+    metavar="S", help="When told to end, let programs end within so many seconds.",
+)  # fmt: skip
+@options.queue_manager
+def trigger_monitor(queue: str, programs_max: int, grace_s: float, qmgr: str) -> None:
+    """Start the programs that trigger messages on INITQ ask for, until SIGTERM or Ctrl-C.
+
+    The shell runs `ApplId "MQTMC2" EnvData` of the process definition, and the next trigger message
+    is taken when the program has ended, or at once if EnvData ends with &. Programs find the queue
+    manager in MQK_QMGR and, unless it is set, MQSERVER. What cannot be started goes to the
+    dead-letter queue. A queue manager that restarts is waited for.
+
+    Exit status: 0 after SIGTERM, 130 after Ctrl-C, 1 if queue manager or queue are not there.
+    """
+    tell_all()
+    with adapter.connect(qmgr, application=APPLICATION) as qm:
+        monitor = TriggerMonitor(
+            qm,
+            queue,
+            programs_max=programs_max,
+            stop_grace_s=grace_s,
+            environment=environment(qmgr),
+        )
+        with signals.ending(monitor.stop):
+            failures.tell(f"taking trigger messages from {queue} of {qm.name}")
+            monitor.run()
+    failures.tell("the trigger monitor has ended")
+
+
+def tell_all() -> None:
+    """Have said what happens, once, on standard error."""
+    log = logging.getLogger("adapter.mqi")
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    log.handlers = [Telling()]
+
+
+def environment(qmgr: str) -> dict[str, str]:
+    """Our environment, and where the queue manager is: for the SDK's commands, and MQI programs."""
+    names = ",".join(f"{one.host}({one.port})" for one in parse_addresses(qmgr))
+    return {"MQSERVER": f"SYSTEM.DEF.SVRCONN/TCP/{names}"} | os.environ | {"MQK_QMGR": qmgr}

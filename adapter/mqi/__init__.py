@@ -1,0 +1,8 @@
+"""What programs written for IBM MQ know: the interface of verbs and structures, and its tools.
+
+This room sits on the SDK; what a verb means is not known here.
+"""
+
+from adapter.mqi.trigger_message import TriggerMessage
+
+__all__ = ["TriggerMessage"]

@@ -1,0 +1,99 @@
+"""mqk trigger-monitor: what a started program is told, and how the command ends."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import adapter
+import adapter.testing
+from adapter.cli.trigger_monitor import environment
+from adapter.mqi import TriggerMessage
+from tests.unit.cli.conftest import Mqk, Said
+from tests.unit.test_launch import await_text
+
+WAIT_S = 20.0
+
+
+def signal_when(path: Path, text: str, number: int) -> threading.Thread:
+    """Send ourselves a signal when a file says something."""
+
+    def send() -> None:
+        await_text(path, text)
+        os.kill(os.getpid(), number)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    return thread
+
+
+def run_one(
+    at: Mqk, manager: adapter.testing.TestQueueManager, folder: Path, number: int
+) -> tuple[Said, str]:
+    """Let the command start one program, then send it a signal."""
+    out = folder / "out"
+    program = folder / "program.py"
+    program.write_text(
+        "import os, sys; from adapter.mqi import TriggerMessage as T; t = T.from_argv(sys.argv)\n"
+        "print(t.queue, t.queue_manager, os.environ['MQK_QMGR'], flush=True)"
+    )
+    with manager.connect() as qm:
+        qm.define_queue("INITQ")
+        trigger = TriggerMessage(
+            queue="Q", appl_type=6, appl_id=f"{sys.executable} {program}", env_data=f">{out}"
+        )
+        qm.put("INITQ", trigger.to_bytes(), format="MQTRIG", persistent=False)
+    thread = signal_when(out, "\n", number)
+    said = at("trigger-monitor", "-q", "INITQ")
+    thread.join(WAIT_S)
+    return said, out.read_text()
+
+
+def test_it_starts_programs_until_sigterm(
+    at: Mqk, manager: adapter.testing.TestQueueManager, tmp_path: Path
+) -> None:
+    said, out = run_one(at, manager, tmp_path, signal.SIGTERM)
+    assert said.status == 0
+    assert out == f"Q QM1 {manager.address}\n"
+    lines = said.err.splitlines()
+    assert lines[0] == "mqk: taking trigger messages from INITQ of QM1"
+    assert "started program" in lines[1]
+    assert lines[-1] == "mqk: the trigger monitor has ended"
+
+
+def test_ctrl_c_ends_it_with_the_status_that_shells_expect(
+    at: Mqk, manager: adapter.testing.TestQueueManager, tmp_path: Path
+) -> None:
+    said, _ = run_one(at, manager, tmp_path, signal.SIGINT)
+    assert said.status == 130
+
+
+def test_a_queue_that_is_not_there_is_said_at_once(at: Mqk) -> None:
+    before_s = time.monotonic()
+    said = at("trigger-monitor", "-q", "NOT.THERE")
+    assert said.status == 1
+    assert "NOT.THERE" in said.err
+    assert "MQRC_UNKNOWN_OBJECT_NAME" in said.err
+    assert time.monotonic() - before_s < WAIT_S
+
+
+def test_a_queue_manager_that_is_not_there_is_said(mqk: Mqk) -> None:
+    said = mqk("trigger-monitor", "--qmgr", "127.0.0.1:1")
+    assert said.status == 1
+    assert "MQRC_Q_MGR_NOT_AVAILABLE" in said.err
+
+
+def test_programs_learn_where_the_queue_manager_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("MQSERVER", raising=False)
+    found = environment("h1:1500,h2")
+    assert found["MQK_QMGR"] == "h1:1500,h2"
+    assert found["MQSERVER"] == "SYSTEM.DEF.SVRCONN/TCP/h1(1500),h2(1414)"
+    assert found["PATH"] == os.environ["PATH"]
+    monkeypatch.setenv("MQSERVER", "MINE/TCP/elsewhere(1)")
+    assert environment("h1:1500")["MQSERVER"] == "MINE/TCP/elsewhere(1)"

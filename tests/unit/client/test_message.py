@@ -1,0 +1,69 @@
+"""The dead-letter header of a message, as programs see it: a field, not the start of the body."""
+
+import pytest
+
+import adapter
+from adapter.cli.messages import as_json
+from adapter.client.message import outgoing
+from adapter.core.model.dead_letter import from_dlh
+from adapter.errors import InvalidType
+
+HEADER = adapter.DeadLetter(reason=2053, destination="ORDERS", destination_queue_manager="QM1")
+
+
+def got(qm: adapter.Connection) -> adapter.Message:
+    message = qm.get("Q")
+    assert message is not None
+    return message
+
+
+def test_a_header_goes_before_the_body_and_says_what_the_body_is() -> None:
+    message = outgoing("text", {"dead_letter": HEADER, "format": "MQSTR", "ccsid": 819})
+    header = from_dlh(message.body)
+    assert (message.format, message.encoding, message.ccsid) == ("MQDEAD", 546, 1208)
+    assert (header.format, header.encoding, header.ccsid) == ("MQSTR", 546, 819)
+    assert (header.reason, header.destination) == (2053, "ORDERS")
+    assert message.body[172:] == b"text"
+
+
+def test_it_comes_as_it_was_put(qm: adapter.Connection) -> None:
+    qm.put("Q", "text", dead_letter=HEADER, format="MQSTR", encoding=273)
+    message = got(qm)
+    assert (message.body, message.format, message.encoding) == (b"text", "MQSTR", 273)
+    assert message.dead_letter is not None
+    assert (message.dead_letter.reason, message.dead_letter.destination) == (2053, "ORDERS")
+    assert as_json(message)["dead_letter"]["reason"] == 2053
+
+
+def test_a_message_keeps_its_header_when_it_is_put_again(qm: adapter.Connection) -> None:
+    qm.put("Q", "text", dead_letter=HEADER, format="MQSTR")
+    first = got(qm)
+    qm.put("Q", first)
+    again = got(qm)
+    assert (again.dead_letter, again.body, again.format) == (first.dead_letter, b"text", "MQSTR")
+
+
+def test_none_takes_it_off(qm: adapter.Connection) -> None:
+    qm.put("Q", "text", dead_letter=HEADER, format="MQSTR")
+    qm.put("Q", got(qm), dead_letter=None)
+    message = got(qm)
+    assert (message.dead_letter, message.body, message.format) == (None, b"text", "MQSTR")
+    assert as_json(message)["dead_letter"] is None
+
+
+def test_a_browsed_message_has_it_too(qm: adapter.Connection) -> None:
+    qm.put("Q", "text", dead_letter=HEADER)
+    (message,) = qm.queue("Q").browse()
+    assert message.dead_letter is not None
+    assert message.body == b"text"
+
+
+def test_a_body_that_only_looks_like_one_is_a_body(qm: adapter.Connection) -> None:
+    qm.put("Q", b"DLH and more", format="MQDEAD")
+    message = got(qm)
+    assert (message.dead_letter, message.body) == (None, b"DLH and more")
+
+
+def test_something_else_is_refused(qm: adapter.Connection) -> None:
+    with pytest.raises(InvalidType, match=r"adapter\.DeadLetter or None"):
+        qm.put("Q", "text", dead_letter="2053")  # type: ignore[arg-type]

@@ -1,0 +1,27 @@
+"""What is put on a dead-letter queue says why, where it was to go, and when that was."""
+
+from datetime import UTC, datetime
+
+import adapter
+from adapter.mqi.dead_letter_header import addressed
+
+NOW = datetime(2026, 4, 1, 9, 8, 7, 65_000, UTC)
+
+
+def test_the_header_says_everything_and_the_message_stays_as_it_is() -> None:
+    message = adapter.Message(b"body", format="MQTRIG", priority=3, correlation_id=b"c" * 24)
+    buried = addressed(
+        message, 265, queue="INITQ", queue_manager="QM1", application="monitor", now=NOW
+    )
+    assert buried.dead_letter == adapter.DeadLetter(
+        reason=265,
+        destination="INITQ",
+        destination_queue_manager="QM1",
+        application_type=6,
+        application="monitor",
+        put_date="20260401",
+        put_time="09080706",
+    )
+    assert (buried.body, buried.format, buried.feedback) == (b"body", "MQTRIG", 265)
+    assert (buried.priority, buried.correlation_id) == (3, b"c" * 24)
+    assert (message.dead_letter, message.feedback) == (None, 0)

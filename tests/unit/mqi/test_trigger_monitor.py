@@ -1,0 +1,339 @@
+"""The trigger monitor on a queue manager in memory: each trigger message is carried out once."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import adapter
+import adapter.testing
+from adapter.errors import ConnectionClosed, InvalidOption, QueueNotFound
+from adapter.mqi import TriggerMessage
+from adapter.mqi.trigger_monitor import TriggerMonitor
+from tests.unit.mqi.conftest import DEAD, INITQ, ask
+
+WAIT_S = 20.0
+
+
+class Launcher:
+    """Notes what it is to start."""
+
+    def __init__(self) -> None:
+        self.asked: list[TriggerMessage] = []
+        self.problem: Exception | None = None
+        self.change = threading.Condition()
+
+    def __call__(self, trigger: TriggerMessage) -> None:
+        with self.change:
+            self.asked.append(trigger)
+            self.change.notify_all()
+        if self.problem is not None:
+            raise self.problem
+
+    def await_queues(self, *queues: str) -> None:
+        """Wait until just these queues' programs were started, in this order."""
+        with self.change:
+            assert self.change.wait_for(lambda: len(self.asked) >= len(queues), WAIT_S)
+        assert [one.queue for one in self.asked] == list(queues)
+
+
+@pytest.fixture
+def launcher() -> Launcher:
+    return Launcher()
+
+
+@pytest.fixture
+def monitor(qm: adapter.Connection, launcher: Launcher) -> TriggerMonitor:
+    return TriggerMonitor(qm, INITQ, launcher, dead_letter_queue=DEAD)
+
+
+@contextmanager
+def running(monitor: TriggerMonitor) -> Iterator[None]:
+    """Run it in a thread of its own; it must end when it is told to, with no error."""
+    ended: list[BaseException | None] = []
+
+    def run() -> None:
+        try:
+            monitor.run()
+        except BaseException as problem:
+            ended.append(problem)
+            raise
+        ended.append(None)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        monitor.stop()
+        thread.join(WAIT_S)
+    assert ended == [None]
+
+
+def await_that(check: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + WAIT_S
+    while not check():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+def dead(qm: adapter.Connection) -> adapter.Message:
+    message = qm.get(DEAD, timeout=WAIT_S)
+    assert message is not None
+    assert message.dead_letter is not None
+    return message
+
+
+def test_what_is_asked_for_is_started_in_order(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher
+) -> None:
+    first = ask(qm, "A", env_data="-v", user_data="u", trigger_data="t")
+    ask(qm, "B")
+    assert monitor.run_once(0)
+    assert monitor.run_once(0)
+    assert not monitor.run_once(0)
+    launcher.await_queues("A", "B")
+    assert launcher.asked[0] == first.of_queue_manager("QM1")
+    assert qm.queue(INITQ).depth() == 0
+
+
+def test_it_waits_for_what_comes_and_ends_when_told(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher
+) -> None:
+    with running(monitor):
+        await_that(lambda: qm.queue(INITQ).status().waiting_gets == 1)
+        assert qm.queue(INITQ).status().open_input_count == 1
+        ask(qm, "A")
+        launcher.await_queues("A")
+    assert qm.queue(INITQ).status().open_input_count == 0
+
+
+def test_a_unit_around_it_does_not_hold_its_messages(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher
+) -> None:
+    ask(qm, "A")
+    with qm.unit() as unit:
+        assert monitor.run_once(0)
+        unit.backout()
+    assert not monitor.run_once(0)
+    launcher.await_queues("A")
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"TM  ", bytes(684), TriggerMessage(queue="Q").to_bytes() + b"x"]
+)
+def test_what_is_no_trigger_message_goes_to_the_dead_letter_queue_whole(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher, body: bytes
+) -> None:
+    """The size must be that of an MQTM (MQFB_TM_ERROR)."""
+    qm.put(INITQ, body, format="MQTRIG", priority=3, correlation_id=b"c" * 24)
+    assert monitor.run_once(0)
+    message = dead(qm)
+    assert (message.feedback, message.body, message.format) == (266, body, "MQTRIG")
+    assert (message.priority, message.correlation_id) == (3, b"c" * 24)
+    assert message.dead_letter is not None
+    assert (message.dead_letter.reason, message.dead_letter.destination) == (266, INITQ)
+    assert message.dead_letter.destination_queue_manager == "QM1"
+    assert message.dead_letter.application == "mqk trigger-monitor"
+    assert not launcher.asked
+
+
+@pytest.mark.parametrize("number", [-1, 0, 1, 2, 11, 65_535])
+def test_a_type_of_another_platform_goes_to_the_dead_letter_queue(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher, number: int
+) -> None:
+    """MQFB_APPL_TYPE_ERROR."""
+    ask(qm, "A", appl_type=number)
+    assert monitor.run_once(0)
+    assert dead(qm).feedback == 267
+    assert not launcher.asked
+
+
+@pytest.mark.parametrize("number", [6, 15, 25, 28, 65_536, 999_999_999])
+def test_types_of_this_platform_and_of_users_are_started(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher, number: int
+) -> None:
+    ask(qm, "A", appl_type=number)
+    assert monitor.run_once(0)
+    launcher.await_queues("A")
+
+
+def test_what_cannot_be_started_goes_to_the_dead_letter_queue(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher
+) -> None:
+    """MQFB_APPL_CANNOT_BE_STARTED."""
+    launcher.problem = OSError("no more processes")
+    wanted = ask(qm, "A")
+    assert monitor.run_once(0)
+    message = dead(qm)
+    assert (message.feedback, message.body) == (265, wanted.to_bytes())
+    assert monitor.statistics()["trigger_messages_dead_lettered"] == 1
+
+
+@pytest.mark.parametrize("env_data", ["", "&"])
+def test_a_program_that_is_not_there_goes_to_the_dead_letter_queue(
+    qm: adapter.Connection, env_data: str
+) -> None:
+    monitor = TriggerMonitor(qm, INITQ, dead_letter_queue=DEAD)
+    wanted = ask(qm, "A", appl_id="/nowhere/worker", env_data=env_data)
+    assert monitor.run_once(0)
+    message = dead(qm)
+    assert (message.feedback, message.body, message.format) == (265, wanted.to_bytes(), "MQTRIG")
+    monitor.stop()
+
+
+def test_without_a_dead_letter_queue_the_log_has_it_and_work_goes_on(
+    qm: adapter.Connection, launcher: Launcher, caplog: pytest.LogCaptureFixture
+) -> None:
+    monitor = TriggerMonitor(qm, INITQ, launcher, dead_letter_queue="NOT.THERE")
+    ask(qm, "A", appl_type=1)
+    ask(qm, "B")
+    assert monitor.run_once(0)
+    assert monitor.run_once(0)
+    launcher.await_queues("B")
+    assert monitor.statistics()["trigger_messages_lost"] == 1
+    assert "queue A" in caplog.text
+    assert "NOT.THERE" in caplog.text
+
+
+def test_a_program_ends_before_the_next_trigger_message_is_taken(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher
+) -> None:
+    """But for one in the background: that is the launcher's business."""
+    gate, begun = threading.Event(), threading.Event()
+
+    def slow(trigger: TriggerMessage) -> None:
+        begun.set()
+        assert gate.wait(WAIT_S)
+        launcher(trigger)
+
+    monitor = TriggerMonitor(qm, INITQ, slow, dead_letter_queue=DEAD)
+    ask(qm, "A")
+    ask(qm, "B")
+    with running(monitor):
+        assert begun.wait(WAIT_S)
+        assert qm.queue(INITQ).depth() == 1
+        gate.set()
+        launcher.await_queues("A", "B")
+
+
+def test_more_programs_than_allowed_wait_on_the_queue(
+    qm: adapter.Connection, tmp_path: Path
+) -> None:
+    monitor = TriggerMonitor(qm, INITQ, dead_letter_queue=DEAD, programs_max=1, stop_grace_s=0.1)
+    script = tmp_path / "worker"
+    script.write_text("echo here >>$0.out; while [ ! -e $0.go ]; do sleep 0.02; done")
+    for queue in ("A", "B"):
+        ask(qm, queue, appl_id=f"sh {script}", env_data="&")
+    assert monitor.run_once(WAIT_S)
+    assert not monitor.run_once(0.05)
+    assert qm.queue(INITQ).depth() == 1
+    Path(f"{script}.go").touch()
+    assert monitor.run_once(WAIT_S)
+    await_that(lambda: monitor.statistics()["programs_running"] == 0)
+    assert Path(f"{script}.out").read_text() == "here\nhere\n"
+    assert monitor.statistics()["programs_started"] == 2
+
+
+def test_a_restart_of_the_queue_manager_is_waited_out(
+    manager: adapter.testing.TestQueueManager,
+    qm: adapter.Connection,
+    monitor: TriggerMonitor,
+    launcher: Launcher,
+) -> None:
+    with running(monitor):
+        ask(qm, "A")
+        launcher.await_queues("A")
+        manager.restart()
+        await_that(lambda: qm.queue(INITQ).status().open_input_count == 1)
+        ask(qm, "B")
+        launcher.await_queues("A", "B")
+        manager.crash()
+        manager.start()
+        ask(qm, "C")
+        launcher.await_queues("A", "B", "C")
+
+
+def test_it_waits_until_gets_are_allowed_again_and_keeps_the_queue_open(
+    qm: adapter.Connection,
+    monitor: TriggerMonitor,
+    launcher: Launcher,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Lifting the inhibition is a trigger event, for a monitor that has the queue open."""
+    monkeypatch.setattr("adapter.mqi.trigger_monitor.PAUSE_S", 0.02)
+    with running(monitor):
+        await_that(lambda: qm.queue(INITQ).status().waiting_gets == 1)
+        qm.alter_queue(INITQ, inhibit_get=True)
+        await_that(lambda: qm.queue(INITQ).status().waiting_gets == 0)
+        assert qm.queue(INITQ).status().open_input_count == 1
+        ask(qm, "A")
+        qm.alter_queue(INITQ, inhibit_get=False)
+        launcher.await_queues("A")
+
+
+def test_a_lost_connection_neither_loses_nor_doubles_a_start(
+    manager: adapter.testing.TestQueueManager,
+    qm: adapter.Connection,
+    monitor: TriggerMonitor,
+    launcher: Launcher,
+) -> None:
+    """Whichever reply is lost: that to the get, or that to the commit."""
+    names = [f"Q{number}" for number in range(6)]
+    for name in names:
+        ask(qm, name)
+        manager.drop_next_reply()
+        while not monitor.run_once(0):
+            pass
+    launcher.await_queues(*names)
+    assert not monitor.run_once(0)
+
+
+def test_a_trigger_message_that_came_as_it_was_stopped_stays(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher
+) -> None:
+    ask(qm, "A")
+    monitor.stop()
+    assert not monitor.run_once(0)
+    monitor.run()
+    assert qm.queue(INITQ).depth() == 1
+    assert not launcher.asked
+
+
+def test_stop_ends_the_program_in_the_foreground(qm: adapter.Connection, tmp_path: Path) -> None:
+    monitor = TriggerMonitor(qm, INITQ, dead_letter_queue=DEAD, stop_grace_s=WAIT_S)
+    script = tmp_path / "worker"
+    script.write_text(
+        "trap 'echo told >$0.told; exit 0' TERM; touch $0.ready; while :; do sleep 0.02; done"
+    )
+    with running(monitor):
+        ask(qm, "A", appl_id=f"sh {script}")
+        await_that(lambda: monitor.statistics()["programs_running"] == 1)
+        await_that((tmp_path / "worker.ready").exists)
+    assert monitor.statistics()["programs_running"] == 0
+    assert (tmp_path / "worker.told").read_text() == "told\n"
+    assert qm.queue(DEAD).depth() == 0
+
+
+def test_what_cannot_be_waited_out_is_raised(qm: adapter.Connection) -> None:
+    with pytest.raises(QueueNotFound, match=r"NO\.INITQ"):
+        TriggerMonitor(qm, "NO.INITQ").run()
+    with pytest.raises(InvalidOption, match="programs_max is 1 to 10000"):
+        TriggerMonitor(qm, INITQ, programs_max=0)
+    closed = TriggerMonitor(qm, INITQ)
+    qm.close()
+    with pytest.raises(ConnectionClosed):
+        closed.run()
+
+
+def test_the_queue_is_the_default_one_unless_said(
+    qm: adapter.Connection, launcher: Launcher
+) -> None:
+    default = "SYSTEM.DEFAULT.INITIATION.QUEUE"
+    qm.define_queue(default, replace=True)
+    qm.put(default, TriggerMessage(queue="A", appl_type=6, appl_id="worker").to_bytes())
+    assert TriggerMonitor(qm, launch=launcher).run_once(0)
+    launcher.await_queues("A")

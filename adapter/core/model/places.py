@@ -60,8 +60,8 @@ class Places:
 
     def has(self, place: Place) -> bool:
         """Whether there is a message at this place."""
-        index = self._index(place)
-        return index < len(self._items) and self._items[index].place == place  # type: ignore[union-attr]
+        items, index = self._items, self._index(place)
+        return index < len(items) and items[index].place == place  # type: ignore[union-attr]
 
     def discard(self, place: Place) -> bool:
         """Remove the message at this place, if there is one; whether there was."""

@@ -159,7 +159,7 @@ def _outcome(qm: QueueManager, request: Request, ident: bytes) -> UnitState:
 def _own_outcome(session: Session, number: int) -> UnitState | None:
     """Say what became of the unit that a put or get outside a unit is; None: it was not met."""
     result = session.outcomes.get(number)
-    if isinstance(result, PutDone) or (isinstance(result, Messages) and result.messages):
+    if isinstance(result, PutDone) or (isinstance(result, Messages) and _took_any(result)):
         return "committed"
     if result is not None:
         return "backed out"
@@ -168,6 +168,10 @@ def _own_outcome(session: Session, number: int) -> UnitState | None:
     if number > session.issued or number in session.expected:
         return None
     return "unknown"  # it has been seen, or was lost while it waited
+
+
+def _took_any(result: Messages) -> bool:
+    return bool(result.messages) and result.warning != Reason.MESSAGE_TRUNCATED
 
 
 def commit_records(
@@ -264,6 +268,8 @@ def backout_records(
     """End a unit without effect: unlock what it got, and say which counts rose."""
     _end(qm, unit)
     qm.tally.backed_out(queue.name for queue, _ in unit.gets)
+    for restore in unit.restore.values():
+        restore()
     session = qm.sessions.get(unit.ident[:SESSION_ID_LENGTH])
     if session is not None:
         session.unit_backed_out(unit_number(unit.ident))

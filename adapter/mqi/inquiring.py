@@ -13,6 +13,7 @@ from adapter.core.results import Descriptions, Done, Objects, Statuses
 from adapter.mqi import constants as mq
 from adapter.mqi.reasons import Failure
 from adapter.mqi.session import Object, Session
+from adapter.mqi.values import NoSuchValueError, from_plain, plain
 
 SELECTORS_MAX = 256
 NOT_FOR_TYPE = -1
@@ -91,7 +92,7 @@ def _text(kind: str, selector: int, value: Any) -> bytes:
     if row is not None and row.attribute.length is not None:
         length = row.attribute.length
     if kind == "namelist" and selector == mq.MQCA_NAMES:
-        return b"".join(padded(name, NAME_LENGTH_MAX) for name in str(value).split(",") if name)
+        return b"".join(padded(name, NAME_LENGTH_MAX) for name in value)
     return b"*" * length if value is None else padded(str(value), length)
 
 
@@ -99,7 +100,7 @@ def _values(session: Session, opened: Object, numbers: list[int]) -> tuple[str, 
     """Return the kind of an object and its attributes by their numbers, as the MQI has them."""
     kind, attributes = _attributes(session, opened)
     values: dict[int, Any] = {
-        row.attribute.number: encoded(row, attributes[name])
+        row.attribute.number: plain(row, attributes[name])
         for name, row in KINDS[kind].items()
         if name in attributes
     }
@@ -109,7 +110,7 @@ def _values(session: Session, opened: Object, numbers: list[int]) -> tuple[str, 
     if kind == "queue" and any(selector in STATUS for selector in numbers):
         values |= _status(session, opened.name)
     if kind == "namelist":
-        values[mq.MQIA_NAME_COUNT] = len([one for one in attributes["names"].split(",") if one])
+        values[mq.MQIA_NAME_COUNT] = len(values[mq.MQCA_NAMES])
     return kind, values
 
 
@@ -141,26 +142,6 @@ def _status(session: Session, name: str) -> dict[int, int]:
     }
 
 
-def encoded(row: Row, value: Any) -> Any:
-    """Return a value as the MQI writes it: a number for each choice, 0 and 1 for a bool."""
-    if row.choices:
-        at = row.choices.index(value)
-    elif row.type is bool:
-        at = int(value)
-    else:
-        return value
-    return row.attribute.numbers[at] if row.attribute.numbers else at
-
-
-def decoded(row: Row, value: Any) -> Any:
-    """Return what a number of the MQI stands for; None if it stands for nothing."""
-    known = row.choices or ((False, True) if row.type is bool else ())
-    if not known:
-        return value
-    numbers = row.attribute.numbers or tuple(range(len(known)))
-    return known[numbers.index(value)] if value in numbers else None
-
-
 def set_attributes(
     session: Session, number: int, selectors: list[int], ints: list[int], chars: bytes
 ) -> None:
@@ -184,11 +165,15 @@ def set_attributes(
 
 
 def _taken(row: Row, left: list[int]) -> Any:
+    """Take the next whole number as a value. Failure(2020, 2075-2078) if it is none."""
     if not left:
         raise Failure(mq.MQRC_INT_ATTR_COUNT_ERROR)
-    value = decoded(row, left.pop(0))
-    bound = row.attribute
-    within = bound.low is None or bound.high is None or value is None
-    if value is None or not (within or bound.low <= value <= bound.high):
-        raise Failure(VALUE_ERRORS.get(row.name, mq.MQRC_SELECTOR_ERROR))
+    refused = Failure(VALUE_ERRORS.get(row.name, mq.MQRC_SELECTOR_ERROR))
+    try:
+        value = from_plain(row, left.pop(0))
+    except NoSuchValueError as error:
+        raise refused from error
+    low, high = row.attribute.low, row.attribute.high
+    if low is not None and high is not None and not low <= value <= high:
+        raise refused
     return value

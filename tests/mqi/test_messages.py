@@ -191,9 +191,7 @@ def test_what_is_no_text_is_not_converted(qmgr: ibmmq.QueueManager) -> None:
     queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
     queue.put(b"\xff\xfe", ibmmq.MD(Format="MYDATA"))
     with pytest.raises(ibmmq.MQMIError) as refused:
-        queue.get(
-            10, ibmmq.MD(CodedCharSetId=819), ibmmq.GMO(Options=CMQC.MQGMO_CONVERT)
-        )
+        queue.get(10, ibmmq.MD(CodedCharSetId=819), ibmmq.GMO(Options=CMQC.MQGMO_CONVERT))
     assert reason_of(refused) == CMQC.MQRC_FORMAT_ERROR
     assert refused.value.message == b"\xff\xfe"
 

@@ -40,9 +40,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.attributes errors",
         "client": "wire core.commands core.model.message core.model.dead_letter core.reasons "
         "core.results core.attributes errors",
-        "mqi": "adapter client launch errors core.attributes core.commands core.reasons core.results "
-        "core.model.blank_padded core.model.dead_letter core.model.details core.model.message "
-        "core.model.trigger_message",
+        "mqi": "adapter client launch errors core.attributes core.commands core.reasons "
+        "core.results core.model.blank_padded core.model.dead_letter core.model.details "
+        "core.model.message core.model.trigger_message",
         "toplevel": "mqi",
         "server": "owner wire core format ledger movers topics errors config launch logs "
         "mqi.pcf.command_server",

@@ -13,8 +13,8 @@ from adapter.core.model.message import ID_LENGTH, Message
 from adapter.core.reasons import Reason
 from adapter.core.results import PutDone
 from adapter.mqi import constants as mq
+from adapter.mqi import context, structs
 from adapter.mqi import options as permitted
-from adapter.mqi import structs
 from adapter.mqi.descriptor import message_of, tell_put
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.reasons import REASON_CODES, Failure
@@ -34,14 +34,17 @@ def put(
     if not opened.options & mq.MQOO_OUTPUT or opened.handle is None:
         raise Failure(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
     message = _message(session, handles, fields, options, body)
+    context.give(session, message, fields, options, opened)
     options["ResolvedQName"] = padded(opened.name, 48)
     options["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
     unit = _unit(session, options["Options"])
     request = put_request(opened.handle, [message], unit)
+    if options["Options"] & mq.MQPMO_LOGICAL_ORDER and isinstance(request.command, c.Put):
+        request.command.options = c.LOGICAL_ORDER
     if options["Options"] & mq.MQPMO_ASYNC_RESPONSE:
         message.message_id = message.message_id or new_id(session)
         session.submit(request, unit, opened.name)
-        tell_put(fields, message, 0)
+        tell_put(fields, message, PutDone([message.message_id], 0))
         return structs.MQMD.write(fields), structs.MQPMO.write(options), 0, 0
     done = session.ask([request], request, PutDone, unit=unit)
     return _told(fields, options, message, done)
@@ -54,11 +57,14 @@ def put1(
     where = structs.MQOD.read(od)
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
     _check(options)
+    if options["Options"] & mq.MQPMO_LOGICAL_ORDER:
+        raise Failure(mq.MQRC_OPTIONS_ERROR)
     if where["ObjectType"] != mq.MQOT_Q:
         raise Failure(mq.MQRC_OBJECT_TYPE_ERROR)
     session.check_here(unpadded(where["ObjectQMgrName"]))
     name = unpadded(where["ObjectName"])
     message = _message(session, handles, fields, options, body)
+    context.give(session, message, fields, options, None)
     handle = session.channel.new_handle(name, c.OUTPUT)
     unit = _unit(session, options["Options"])
     request = put_request(handle, [message], unit)
@@ -86,13 +92,11 @@ def _message(
     body: bytes,
 ) -> Message:
     asked = options["Options"]
-    message = message_of(fields, body, session.application, session.user)
+    message = message_of(fields, body)
     if asked & mq.MQPMO_NEW_MSG_ID:
         message.message_id = b""
     if asked & mq.MQPMO_NEW_CORREL_ID:
         message.correlation_id = new_id(session)
-    if asked & mq.MQPMO_NO_CONTEXT:
-        message.application = message.user = ""
     original, new = options["OriginalMsgHandle"], options["NewMsgHandle"]
     if options["Version"] >= 3 and (original or new):
         message.properties = handles.properties_to_put(original, new)
@@ -111,8 +115,7 @@ def _unit(session: Session, asked: int) -> Unit | None:
 
 
 def _told(fields: dict[str, Any], options: dict[str, Any], message: Message, done: PutDone) -> Put:
-    message.message_id = done.message_ids[0]
-    tell_put(fields, message, done.put_time_ms)
+    tell_put(fields, message, done)
     code, reason = mq.MQCC_OK, mq.MQRC_NONE
     if done.warning:
         code, reason = mq.MQCC_WARNING, REASON_CODES[Reason(done.warning)]

@@ -17,6 +17,7 @@ from adapter.client.channel import Channel
 from adapter.client.requests import Handle, Pending, StartOver
 from adapter.client.unit import Unit, perform
 from adapter.core.model.blank_padded import padded
+from adapter.core.model.message import Message
 from adapter.core.reasons import Reason
 from adapter.core.results import PutDone
 from adapter.errors import BackedOut, ConnectionBroken, Error
@@ -32,7 +33,7 @@ ASYNC_PUTS_MAX = 500
 class Object(Struct, eq=False):
     """An object handle: kind as core names it, the name that it led to, and the open options.
 
-    handle: of a queue. cursor: the place of the message that was browsed last. identity: the
+    handle: of a queue. cursor: the place of the message that was browsed last. saved: the
     message whose context was saved (MQOO_SAVE_ALL_CONTEXT).
     """
 
@@ -42,7 +43,7 @@ class Object(Struct, eq=False):
     options: int
     handle: Handle | None = None
     cursor: tuple[int, int, int] | None = None
-    saved: Any = None
+    saved: Message | None = None
 
 
 class Tally(Struct):

@@ -110,20 +110,28 @@ def test_a_message_is_found_again_by_its_token(qmgr: ibmmq.QueueManager) -> None
     assert queue.get(None, ibmmq.MD(), token) == b"1"
 
 
+def browsed(queue: ibmmq.Queue) -> list[bytes]:
+    """Every message that is there, as a browsing program finds them."""
+    seen: list[bytes] = []
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_FIRST)
+    while True:
+        try:
+            seen.append(queue.get(None, ibmmq.MD(), gmo))
+        except ibmmq.MQMIError as error:
+            if error.reason != CMQC.MQRC_NO_MSG_AVAILABLE:
+                raise
+            return seen
+        gmo.Options = CMQC.MQGMO_BROWSE_NEXT
+
+
 def test_browse(qmgr: ibmmq.QueueManager) -> None:
     queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT)
     for number in range(3):
         queue.put(str(number))
     queue.close()
     queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_BROWSE)
-    seen = []
-    gmo = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_FIRST)
-    with pytest.raises(ibmmq.MQMIError) as refused:
-        while True:
-            seen.append(queue.get(None, ibmmq.MD(), gmo))
-            gmo.Options = CMQC.MQGMO_BROWSE_NEXT
-    assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
-    assert seen == [b"0", b"1", b"2"]
+    assert browsed(queue) == [b"0", b"1", b"2"]
+    assert browsed(queue) == [b"0", b"1", b"2"]
     queue.close()
     assert ibmmq.Queue(qmgr, "ORDERS").inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 3
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct
 
-from adapter.core.attributes import NAME_LENGTH_MAX
+from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.model.manager import Limits
 
 FILE = "mqk.toml"
@@ -164,6 +164,25 @@ SETTINGS: Mapping[str, Setting] = {
             key="session_expiry_ms", kind=_number(1000, INT_MAX),
             default=LIMITS.session_expiry_ms,
             meaning="How long a client may stay away and still ask what became of its commands.",
+        ),
+        Setting(
+            key="trigger_interval_ms", kind=_number(0, 999_999_999), default=999_999_999,
+            meaning="Milliseconds after a trigger message for a first message before another "
+            "arrival may cause one. This and the next three are altered by ALTER QMGR too: what "
+            "is not set here stays as it was altered.",
+        ),
+        Setting(
+            key="depth_trigger_disables", kind=Literal["no", "yes"], default="no",
+            meaning="Whether a trigger message for a depth turns triggering off, as on IBM MQ.",
+        ),
+        Setting(
+            key="every_triggers_on_backout", kind=Literal["no", "yes"], default="no",
+            meaning="Whether a put that was backed out gives a trigger message for every message.",
+        ),
+        Setting(
+            key="dead_letter_queue", kind=_text(), default="",
+            meaning="Where messages go that cannot be put; a local queue.",
+            example='"SYSTEM.DEAD.LETTER.QUEUE"',
         ),
         Setting(
             key="mover_interval_ms", kind=_number(0, 60_000), default=50,

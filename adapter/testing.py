@@ -20,6 +20,7 @@ import uvloop
 
 import adapter
 from adapter import logs
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.model.manager import Limits
 from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
@@ -48,8 +49,10 @@ class TestQueueManager:
         movers: Movers,
         limits: Limits,
         storage: Callable[[], Storage | None] = lambda: None,
+        attributes: dict[str, Any] | None = None,
     ) -> None:
         self.name = name
+        self._attributes = attributes
         self._clock = clock
         self._make_ledger = ledger
         self._make_storage = storage
@@ -122,7 +125,13 @@ class TestQueueManager:
     async def _start(self) -> Server:
         storage = self._make_storage()
         server = Server(
-            self.name, self._make_ledger(), self._clock, self._movers, self._limits, storage
+            self.name,
+            self._make_ledger(),
+            self._clock,
+            self._movers,
+            self._limits,
+            storage,
+            settings=self._attributes,
         )
         self._address = await server.start(*self._address)
         return server
@@ -166,18 +175,20 @@ def queue_manager(
     *,
     clock: Literal["manual"] | None = None,
     bootstrap_servers: str | None = None,
-    **settings: int,
+    **settings: Any,
 ) -> Iterator[TestQueueManager]:
     """Run a queue manager in this process.
 
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.model.manager.Limits,
-    max_uncommitted_messages, snapshot_entries of owner.storage.Storage, and consumed_retention_ms
-    of the configuration. Raises adapter.errors.StartError if the ledger cannot be had.
+    max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
+    the configuration, and attributes of the queue manager (trigger_interval_ms, ...). Raises
+    adapter.errors.StartError if the ledger cannot be had.
     """
     logs.quieten()
     if "max_uncommitted_messages" in settings:
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
+    attributes = {name: settings.pop(name) for name in OF_QUEUE_MANAGER & settings.keys()}
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
     retention_ms = settings.pop("consumed_retention_ms", DAY_MS)
     ledger, movers, storage = (
@@ -192,6 +203,7 @@ def queue_manager(
         movers,
         Limits(**settings),
         storage,
+        attributes,
     )
     try:
         manager.start()
@@ -199,6 +211,8 @@ def queue_manager(
     finally:
         manager.close()
 
+
+OF_QUEUE_MANAGER = {name for name, row in KINDS[QUEUE_MANAGER].items() if not row.attribute.fixed}
 
 Parts = tuple[Callable[[], Ledger], Movers, Callable[[], Storage | None]]
 

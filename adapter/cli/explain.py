@@ -256,4 +256,11 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     ),
     r.OutcomeRecorded: _recorded,
     r.EventRaised: _event,
+    r.ObjectDefined: lambda record: (
+        f"{record.kind} {record.name} defined: {_settings(record.attributes)}"
+    ),
+    r.ObjectAltered: lambda record: (
+        f"{record.kind} {record.name} altered: {_settings(record.attributes)}"
+    ),
+    r.ObjectDeleted: lambda record: f"{record.kind} {record.name} deleted",
 }

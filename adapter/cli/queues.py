@@ -12,7 +12,8 @@ import click
 
 import adapter
 from adapter.cli import messages, options, output
-from adapter.core.attributes import QUEUE_ATTRIBUTES, Row
+from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
+from adapter.core.attributes.table import Row
 from adapter.errors import QueueNotFound
 
 

@@ -20,11 +20,14 @@ from adapter.core.results import (
     ConnectionStatus,
     Descriptions,
     Done,
+    ObjectDescription,
+    Objects,
     QueueStatus,
     Statuses,
     UnitStatus,
 )
-from adapter.errors import ConnectionBroken, refusal
+from adapter.errors import ConnectionBroken
+from adapter.errors.refusals import refusal
 from adapter.wire.frames import AskServer, Figures, Stop
 
 
@@ -52,9 +55,9 @@ def durable(channel: Channel, command: c.Command, handle: Handle | None = None) 
     return channel.result(request, Done).count
 
 
-def describe(channel: Channel, pattern: str) -> list[Description]:
+def describe(channel: Channel, pattern: str, system: bool = False) -> list[Description]:
     """Return the attributes of the queues whose name fits."""
-    request = Pending(c.Inquire(pattern))
+    request = Pending(c.Inquire(pattern, system))
     channel.ask([request])
     found = channel.result(request, Descriptions).queues
     return [Description(queue.name, queue.incarnation, queue.attributes) for queue in found]
@@ -68,9 +71,9 @@ def describe_one(channel: Channel, name: str) -> Description:
     raise _not_found(name)
 
 
-def statuses(channel: Channel, pattern: str) -> list[QueueStatus]:
+def statuses(channel: Channel, pattern: str, system: bool = False) -> list[QueueStatus]:
     """Return the figures of the queues whose name fits."""
-    request = Pending(c.AskStatus(pattern))
+    request = Pending(c.AskStatus(pattern, system))
     channel.ask([request])
     return channel.result(request, Statuses).queues
 
@@ -113,13 +116,76 @@ class Administration:
         """
         durable(self._channel, c.DeleteQueue(a.as_name(name), a.as_flag("purge", purge)))
 
-    def queues(self, pattern: str = "*") -> list[Description]:
-        """Return the queues whose name fits the pattern (* and ?), by name, with attributes."""
-        return describe(self._channel, a.as_name(pattern, "pattern"))
+    def queues(self, pattern: str = "*", *, system: bool = False) -> list[Description]:
+        """Return the local queues whose name fits the pattern (* and ?), by name.
 
-    def queue_status(self, pattern: str = "*") -> list[QueueStatus]:
-        """Return the figures of the queues whose name fits the pattern (* and ?), by name."""
-        return statuses(self._channel, a.as_name(pattern, "pattern"))
+        system: also the SYSTEM queues, which a pattern that begins with a wildcard leaves out.
+        """
+        return describe(self._channel, a.as_name(pattern, "pattern"), a.as_flag("system", system))
+
+    def queue_status(self, pattern: str = "*", *, system: bool = False) -> list[QueueStatus]:
+        """Return the figures of the queues whose name fits the pattern; system: see queues()."""
+        return statuses(self._channel, a.as_name(pattern, "pattern"), a.as_flag("system", system))
+
+    def define_object(
+        self, kind: str, name: str, *, replace: bool = False, **attributes: Any
+    ) -> None:
+        """Define an object that is no local queue (DEFINE QALIAS, QMODEL, PROCESS, ...).
+
+        kind: "alias", "remote", "model", "process", "namelist", "topic", "channel", "authinfo".
+        Attributes not given take their defaults. replace: if it exists, alter it. Raises
+        ObjectExists, InvalidName, InvalidAttribute, InvalidOption.
+        """
+        a.as_attributes(a.as_name(name), attributes)
+        flag = a.as_flag("replace", replace)
+        durable(self._channel, c.DefineObject(a.as_name(kind, "kind"), name, attributes, flag))
+
+    def alter_object(self, kind: str, name: str, **attributes: Any) -> None:
+        """Alter an object that is no local queue. Raises ObjectNotFound, InvalidAttribute."""
+        a.as_attributes(a.as_name(name), attributes)
+        durable(self._channel, c.AlterObject(a.as_name(kind, "kind"), name, attributes))
+
+    def delete_object(self, kind: str, name: str) -> None:
+        """Delete an object that is no local queue. Raises ObjectNotFound."""
+        durable(self._channel, c.DeleteObject(a.as_name(kind, "kind"), a.as_name(name)))
+
+    def objects(
+        self, kind: str, pattern: str = "*", *, system: bool = False
+    ) -> list[ObjectDescription]:
+        """Return the objects of a kind whose name fits, by name; system: see queues().
+
+        kind: as for define_object, or "queue_manager".
+        """
+        given = a.as_name(kind, "kind"), a.as_name(pattern, "pattern")
+        request = Pending(c.InquireObjects(*given, a.as_flag("system", system)))
+        self._channel.ask([request])
+        return self._channel.result(request, Objects).objects
+
+    def define_process(
+        self,
+        name: str,
+        *,
+        appl_type: int = 6,
+        appl_id: str = "",
+        env_data: str = "",
+        user_data: str = "",
+        replace: bool = False,
+    ) -> None:
+        """Define what a trigger monitor is to start (DEFINE PROCESS). Raises ObjectExists.
+
+        appl_type: MQAT_*, 6 is UNIX. appl_id: the program. env_data, user_data: for the monitor
+        and for the program.
+        """
+        given = {"appl_type": appl_type, "appl_id": appl_id}
+        given |= {"env_data": env_data, "user_data": user_data}
+        self.define_object("process", name, replace=replace, **given)
+
+    def alter_queue_manager(self, **settings: Any) -> None:
+        """Alter the queue manager's own attributes (ALTER QMGR): trigger_interval_ms, ...
+
+        Raises InvalidAttribute.
+        """
+        self.alter_object("queue_manager", self._channel.queue_manager, **settings)
 
     def connections(self) -> list[ConnectionStatus]:
         """Return who is connected, by number: application, address, handles, units in flight."""

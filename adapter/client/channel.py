@@ -26,7 +26,8 @@ from adapter.client.requests import Handle, Operations, Pending
 from adapter.client.tcp import Link, LinkLost
 from adapter.core.reasons import Reason
 from adapter.core.results import Refused
-from adapter.errors import ConnectionClosed, Error, LimitReached, UnexpectedAnswer, refusal
+from adapter.errors import ConnectionClosed, Error, LimitReached, UnexpectedAnswer
+from adapter.errors.refusals import refusal
 from adapter.wire.frames import (
     AnyReplies,
     AskServer,

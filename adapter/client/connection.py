@@ -25,7 +25,7 @@ from adapter.client.verbs import (
     selection,
 )
 from adapter.core import commands as c
-from adapter.core.attributes import NAME_LENGTH_MAX
+from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.results import Messages, PutDone, UnitOutcome
 from adapter.errors import ConnectionClosed, InvalidIdentifier
 

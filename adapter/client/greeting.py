@@ -14,7 +14,8 @@ from adapter.client.requests import Pending, encode_into
 from adapter.client.tcp import Address, Link, LinkLost, open_socket
 from adapter.core.reasons import Reason
 from adapter.core.results import Refused
-from adapter.errors import Error, QueueManagerNotAvailable, refusal
+from adapter.errors import Error, QueueManagerNotAvailable
+from adapter.errors.refusals import refusal
 from adapter.wire.frames import (
     OLDEST_VERSION,
     PROTOCOL_VERSION,

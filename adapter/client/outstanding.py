@@ -22,8 +22,8 @@ from adapter.errors import (
     Error,
     InDoubt,
     LimitReached,
-    refusal,
 )
+from adapter.errors.refusals import refusal
 
 RESEND_BYTES = 4 * 1024 * 1024
 """What goes out again is cut into frames of about this size."""

@@ -35,6 +35,11 @@ BROWSE = 8
 INQUIRE = 16
 SET = 32
 
+# What a close does to a permanent dynamic queue (MQCO_NONE, _DELETE, _DELETE_PURGE).
+KEEP = 0
+DELETE = 1
+PURGE = 2
+
 
 class SessionOpen(Struct, array_like=True, tag=1):
     """Make a session known, durably and idempotently, before its first numbered command."""
@@ -55,17 +60,23 @@ class SessionResume(Struct, array_like=True, tag=2):
 
 
 class Open(Struct, array_like=True, tag=3):
-    """Open a queue under a handle number that the client chooses (MQOPEN)."""
+    """Open a queue under a handle number that the client chooses (MQOPEN).
+
+    queue: of a local queue, of an alias, or of a model that a dynamic queue is made from; it is
+    given dynamic_name, whose last * becomes something unique.
+    """
 
     handle: int
     queue: str
     modes: int
+    dynamic_name: str = ""
 
 
 class Close(Struct, array_like=True, tag=4):
-    """Close a handle (MQCLOSE)."""
+    """Close a handle (MQCLOSE). delete: a permanent dynamic queue, by it: KEEP, DELETE, PURGE."""
 
     handle: int
+    delete: int = 0
 
 
 class Put(Struct, array_like=True, tag=5):
@@ -162,15 +173,23 @@ class PurgeQueue(Struct, array_like=True, tag=14):
 
 
 class Inquire(Struct, array_like=True, tag=15):
-    """Ask for the attributes of the queues whose name fits the pattern (INQUIRE_Q)."""
+    """Ask for the attributes of the local queues whose name fits the pattern (INQUIRE_Q).
+
+    system: also SYSTEM.*, to which no pattern that begins with a wildcard leads otherwise.
+    """
 
     pattern: str
+    system: bool = False
 
 
 class AskStatus(Struct, array_like=True, tag=16):
-    """Ask for the status of the queues whose name fits the pattern (INQUIRE_Q_STATUS)."""
+    """Ask for the status of the local queues whose name fits the pattern (INQUIRE_Q_STATUS).
+
+    system: see Inquire.
+    """
 
     pattern: str
+    system: bool = False
 
 
 class SetAttributes(Struct, array_like=True, tag=17):
@@ -190,6 +209,41 @@ class EndConnection(Struct, array_like=True, tag=20):
     """End another connection as if it were lost (STOP CONN): its units are backed out first."""
 
     connection: int
+
+
+class DefineObject(Struct, array_like=True, tag=21):
+    """Define an object other than a local queue (DEFINE QALIAS, PROCESS, ...). Durable.
+
+    kind: of core.attributes.objects.KINDS. replace: alter it if it exists.
+    """
+
+    kind: str
+    name: str
+    attributes: Attributes = {}
+    replace: bool = False
+
+
+class AlterObject(Struct, array_like=True, tag=22):
+    """Alter such an object, or the queue manager, whose name is its own (ALTER QMGR). Durable."""
+
+    kind: str
+    name: str
+    attributes: Attributes
+
+
+class DeleteObject(Struct, array_like=True, tag=23):
+    """Delete such an object (DELETE QALIAS, PROCESS, ...). Durable."""
+
+    kind: str
+    name: str
+
+
+class InquireObjects(Struct, array_like=True, tag=24):
+    """Ask for the objects of a kind whose name fits the pattern. system: see Inquire."""
+
+    kind: str
+    pattern: str
+    system: bool = False
 
 
 Command = (
@@ -213,6 +267,10 @@ Command = (
     | Begin
     | AskConnections
     | EndConnection
+    | DefineObject
+    | AlterObject
+    | DeleteObject
+    | InquireObjects
 )
 
 

@@ -24,6 +24,7 @@ from adapter.core.results import Refused, Result
 from adapter.core.rules import (
     browse,
     connections,
+    definitions,
     get,
     handles,
     lifetime,
@@ -34,6 +35,7 @@ from adapter.core.rules import (
     quiesce,
     restore,
     session,
+    system,
     tick,
     unit,
     waiting,
@@ -63,6 +65,10 @@ DECIDE: dict[type, Rule] = {
     c.SetAttributes: objects.decide_set,
     c.AskConnections: connections.decide_ask_connections,
     c.EndConnection: connections.decide_end_connection,
+    c.DefineObject: definitions.decide_define_object,
+    c.AlterObject: definitions.decide_alter_object,
+    c.DeleteObject: definitions.decide_delete_object,
+    c.InquireObjects: definitions.decide_inquire_objects,
 }
 
 APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
@@ -87,6 +93,9 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.UnitFenced: unit.apply_unit_fenced,
     r.OutcomeRecorded: objects.apply_outcome_recorded,
     r.EventRaised: objects.apply_event_raised,
+    r.ObjectDefined: definitions.apply_object_defined,
+    r.ObjectAltered: definitions.apply_object_altered,
+    r.ObjectDeleted: definitions.apply_object_deleted,
 }
 
 TEXT_MAX = 300
@@ -100,6 +109,9 @@ ALWAYS_DURABLE = (
     c.DeleteQueue,
     c.PurgeQueue,
     c.SetAttributes,
+    c.DefineObject,
+    c.AlterObject,
+    c.DeleteObject,
 )
 
 
@@ -140,7 +152,9 @@ def disconnect(qm: QueueManager, connection: int, now_ms: int) -> Executed:
     executed = Executed()
     known = qm.connections.get(connection)
     if known is not None:
-        _apply(qm, executed, handles.end_connection(qm, known, now_ms))
+        ended = handles.end_connection(qm, known, now_ms)
+        _apply(qm, executed, ended.records)
+        executed.replies += ended.replies
         _serve(qm, executed, now_ms)
     return executed
 
@@ -288,6 +302,13 @@ def movers_told(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) ->
     """Take in which queues' topics cannot be written."""
     executed = Executed()
     _apply(qm, executed, parking.told(qm, found, now_ms))
+    return executed
+
+
+def configure(qm: QueueManager, settings: dict[str, Any]) -> Executed:
+    """Give the queue manager its settings, and what every queue manager has. Raises Refusal."""
+    executed = Executed()
+    _apply(qm, executed, system.configured(qm, settings))
     return executed
 
 

@@ -52,6 +52,15 @@ class Reason(IntEnum):
     QUEUE_MANAGER_QUIESCING = 38
     QUEUE_PARKED = 39
     OBJECT_DAMAGED = 40
+    OBJECT_NOT_FOUND = 41
+    OBJECT_EXISTS = 42
+    OBJECT_TYPE_ERROR = 43
+    UNKNOWN_ALIAS_BASE = 44
+    ALIAS_BASE_TYPE_ERROR = 45
+    UNKNOWN_REMOTE_QUEUE_MANAGER = 46
+    DYNAMIC_NAME_ERROR = 47
+    PERSISTENT_NOT_ALLOWED = 48
+    QUEUE_DELETED = 49
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -115,6 +115,8 @@ class QueueDefined(Struct):
     incarnation: int
     attributes: dict[str, Any]
     logged: bool = True
+    made: Any = None
+    """A core.model.queue.Queue that has a handle already; else apply makes one."""
 
 
 class QueueAltered(Struct):
@@ -283,6 +285,32 @@ class ConsumedRestored(Struct):
     logged: bool = True
 
 
+class ObjectDefined(Struct):
+    """An object that is no local queue came to be, or (of a snapshot) was there."""
+
+    kind: str
+    name: str
+    attributes: dict[str, Any]
+    logged: bool = True
+
+
+class ObjectAltered(Struct):
+    """These attributes of an object took these values; kind queue_manager: of itself."""
+
+    kind: str
+    name: str
+    attributes: dict[str, Any]
+    logged: bool = True
+
+
+class ObjectDeleted(Struct):
+    """An object that is no local queue ceased to be."""
+
+    kind: str
+    name: str
+    logged: bool = True
+
+
 Record = (
     UnitCommitted
     | BackoutCounted
@@ -305,4 +333,7 @@ Record = (
     | EventRaised
     | HeadsRestored
     | ConsumedRestored
+    | ObjectDefined
+    | ObjectAltered
+    | ObjectDeleted
 )

@@ -137,6 +137,26 @@ class Connections(Struct, array_like=True, tag=9):
     units_left_out: int = 0
 
 
+class ObjectDescription(Struct, array_like=True, gc=False):
+    """An object that is no local queue."""
+
+    kind: str
+    name: str
+    attributes: dict[str, Any]
+
+
+class Objects(Struct, array_like=True, tag=10):
+    """The objects whose name fits, by name."""
+
+    objects: list[ObjectDescription]
+
+
+class Opened(Struct, array_like=True, tag=11, gc=False):
+    """Opened under another name than was given: queue is the local one that it led to."""
+
+    queue: str
+
+
 Result = (
     Done
     | Refused
@@ -147,4 +167,6 @@ Result = (
     | Statuses
     | Resumed
     | Connections
+    | Objects
+    | Opened
 )

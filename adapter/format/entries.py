@@ -184,7 +184,7 @@ def _outcome_value(outcome: r.OutcomeOf | None) -> dict[str, Any] | None:
 def _plain_value(record: r.Record) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for name in record.__struct_fields__:
-        if name not in ("logged", "taken"):
+        if name not in ("logged", "taken", "made"):
             value[name] = _field_value(getattr(record, name))
     return value
 
@@ -296,6 +296,9 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.OutcomeRecorded,
         r.EventRaised,
         r.HeadsRestored,
+        r.ObjectDefined,
+        r.ObjectAltered,
+        r.ObjectDeleted,
     )
 } | {
     "OutcomeRestored": _read_outcome_restored,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from adapter.core import dispatch
 from adapter.core.commands import Request
@@ -98,6 +98,10 @@ class OwnerLoop:
     def introduce(self, connection: int, party: Party) -> None:
         """Say who a connection is."""
         dispatch.introduce(self.qm, connection, party)
+
+    def configure(self, settings: dict[str, Any]) -> None:
+        """Give the queue manager its settings, and what every queue manager has."""
+        self._take(dispatch.configure(self.qm, settings))
 
     def quiesce(self) -> None:
         """Take no new work; units in flight may end."""

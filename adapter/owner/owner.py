@@ -7,9 +7,9 @@ down when another process owns the ledger. All methods are called on the event l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
@@ -75,8 +75,11 @@ class Owner:
         limits: Limits | None = None,
         storage: Storage | None = None,
         heartbeat_s: float = HEARTBEAT_S,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
+        """settings: attributes that the queue manager is given whenever it takes over."""
         self.name = name
+        self._settings = dict(settings or {})
         self.lifecycle = Lifecycle()
         self.failure = ""
         self.ended = asyncio.Event()
@@ -389,6 +392,7 @@ class Owner:
         if self._storage is not None:
             self._paging = Paging(self._storage.pages, loop.page, loop.page_missing)
             self._keeping = Keeping(self._storage, self._ledger, loop, replayed)
+        loop.configure(self._settings)
         self.replay_s = self._asyncio.time() - began
         self.lifecycle.to(State.RUNNING)
         log.info(

@@ -11,7 +11,7 @@ import gc
 import signal
 import sys
 from contextlib import AsyncExitStack
-from typing import TextIO
+from typing import Any, TextIO
 
 import msgspec
 import structlog
@@ -64,9 +64,13 @@ class ServerSettings(Struct, kw_only=True):
     http_if_free: bool = False
     log: LogSettings = LogSettings()
     limits: Limits = Limits()
+    attributes: dict[str, Any] = {}
     quiesce_ms: int = round(QUIESCE_S * 1000)
     heartbeat_ms: int = round(HEARTBEAT_S * 1000)
     take_over: bool = False
+
+
+FLAGS = ("depth_trigger_disables", "every_triggers_on_backout")
 
 
 class Ready(Struct):
@@ -106,7 +110,15 @@ def settings_of(config: Config) -> ServerSettings:
             sessions=config["max_sessions"],
             session_expiry_ms=config["session_expiry_ms"],
         ),
+        attributes=_attributes(config),
     )
+
+
+def _attributes(config: Config) -> dict[str, Any]:
+    """Return the attributes of the queue manager that somebody has set; the others stay."""
+    names = ("trigger_interval_ms", "dead_letter_queue", *FLAGS)
+    given = {name: config[name] for name in names if not config.is_default(name)}
+    return {name: value == "yes" if name in FLAGS else value for name, value in given.items()}
 
 
 def run(settings: ServerSettings, out: TextIO = sys.stdout) -> None:
@@ -128,7 +140,9 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             movers, heartbeat_s = wired.movers(), settings.heartbeat_ms / 1000
             parts = wired.ledger(), SystemClock(), movers
             storage = wired.storage(movers)
-            server = Server(name, *parts, settings.limits, storage, heartbeat_s)
+            server = Server(
+                name, *parts, settings.limits, storage, heartbeat_s, settings.attributes
+            )
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)
             http = await _monitor(settings, server, ends)

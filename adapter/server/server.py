@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import structlog
 
@@ -121,6 +122,7 @@ class Server:
         limits: Limits | None = None,
         storage: Storage | None = None,
         heartbeat_s: float = HEARTBEAT_S,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = name
         self.stopping = asyncio.Event()
@@ -129,7 +131,9 @@ class Server:
         self._immediate = False
         self._watch: asyncio.Task[None] | None = None
         self.listener = Listener(name, clock, self.tell_to_stop)
-        self.owner = Owner(name, ledger, clock, self.listener, limits, storage, heartbeat_s)
+        self.owner = Owner(
+            name, ledger, clock, self.listener, limits, storage, heartbeat_s, settings
+        )
 
     async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
         """Open the port, take the ledger over, serve; returns the address in use.

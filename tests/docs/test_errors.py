@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from adapter.core.reasons import Reason
-from adapter.errors import REFUSALS, Error
+from adapter.errors import Error
+from adapter.errors.refusals import REFUSALS
 from tests.docs.reference import tree
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -14,14 +14,23 @@ def state(qm: QueueManager) -> dict[str, Any]:
     """All hard state. Bytes: in hexadecimal, bodies as text."""
     return {
         "queues": {name: _queue(queue) for name, queue in sorted(qm.queues.items())},
+        "objects": [[*key, _set(attributes)] for key, attributes in sorted(qm.objects.items())],
+        "queue_manager": _set(qm.attributes),
         "sessions": {one.ident.hex(): _session(one) for one in qm.sessions.values()},
     }
+
+
+def _set(attributes: msgspec.Struct) -> dict[str, Any]:
+    """Return what differs from the defaults: later releases have more attributes."""
+    usual = type(attributes)()
+    given = msgspec.structs.asdict(attributes)
+    return {name: value for name, value in given.items() if value != getattr(usual, name)}
 
 
 def _queue(queue: Queue) -> dict[str, Any]:
     return {
         "incarnation": queue.incarnation,
-        "attributes": msgspec.to_builtins(queue.attributes),
+        "attributes": _set(queue.attributes),
         "depth": queue.depth,
         "next_seqs": [lane.next_seq for lane in queue.lanes],
         "messages": [_message(stored) for stored in queue.in_order()],

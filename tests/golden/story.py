@@ -39,6 +39,11 @@ def _queues(client: Client) -> None:
     client.do(c.DeleteQueue("AGAIN", purge=True))
     client.define("AGAIN", max_message_length=1000)
     client.do(c.AlterQueue("AGAIN", {"inhibit_get": True}))
+    client.do(c.DefineObject("process", "WORKER", {"appl_id": "run"}))
+    client.do(c.AlterObject("process", "WORKER", {"env_data": "&"}))
+    client.do(c.DefineObject("alias", "GONE", {"target": "ORDERS"}))
+    client.do(c.DeleteObject("alias", "GONE"))
+    client.do(c.AlterObject("queue_manager", "QM1", {"trigger_interval_ms": 60_000}))
     names = ("ORDERS", "ORDERS.BACKOUT", "SMALL", "HARD", "AGAIN")
     for handle, name in enumerate(names, 1):
         client.open(name, handle=handle)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core import commands as c
-from adapter.core.attributes import QUEUE_ATTRIBUTES
+from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.dispatch import is_durable
 from adapter.core.model.message import ID_LENGTH, NO_ID, TERM_BITS, Delivered, Message
 from adapter.core.reasons import Reason

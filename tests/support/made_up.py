@@ -3,7 +3,8 @@
 from hypothesis import strategies as st
 
 from adapter.core import records as r
-from adapter.core.attributes import DEPTH_MAX, QUEUE_ATTRIBUTES, Row
+from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
+from adapter.core.attributes.table import DEPTH_MAX, Row
 from adapter.core.model.message import ID_LENGTH, Message
 from adapter.core.rules.put import EXPIRY_MAX_MS, GROUP_SEQ_MAX
 from adapter.core.rules.session import NUMBER_MAX

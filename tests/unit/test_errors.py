@@ -10,6 +10,7 @@ import pytest
 import adapter
 from adapter import errors
 from adapter.core.reasons import Reason
+from adapter.errors import refusals
 
 CLASSES = [c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, errors.Error)]
 
@@ -39,6 +40,13 @@ NUMBERS = {
     "MQRC_Q_FULL": 2053,
     "MQRC_STORAGE_MEDIUM_FULL": 2192,
     "MQRC_OBJECT_DAMAGED": 2101,
+    "MQRC_Q_DELETED": 2052,
+    "MQRC_OBJECT_TYPE_ERROR": 2043,
+    "MQRC_UNKNOWN_ALIAS_BASE_Q": 2082,
+    "MQRC_ALIAS_BASE_Q_TYPE_ERROR": 2001,
+    "MQRC_UNKNOWN_REMOTE_Q_MGR": 2087,
+    "MQRC_DYNAMIC_Q_NAME_ERROR": 2011,
+    "MQRC_PERSISTENT_NOT_ALLOWED": 2048,
     "MQRC_Q_NOT_EMPTY": 2055,
     "MQRC_Q_MGR_NAME_ERROR": 2058,
     "MQRC_Q_MGR_NOT_AVAILABLE": 2059,
@@ -63,16 +71,16 @@ NUMBERS = {
 
 
 def test_every_reason_of_core_has_an_error() -> None:
-    assert set(errors.REFUSALS) == set(Reason)
+    assert set(refusals.REFUSALS) == set(Reason)
 
 
 @pytest.mark.parametrize("reason", list(Reason), ids=lambda reason: reason.name)
 def test_a_refusal_says_what_happened_to_what_and_what_to_do(reason: Reason) -> None:
-    error = errors.refusal(reason, "SOME.QUEUE", "the detail")
-    assert type(error) is errors.REFUSALS[reason].error
+    error = refusals.refusal(reason, "SOME.QUEUE", "the detail")
+    assert type(error) is refusals.REFUSALS[reason].error
     assert error.object_name == "SOME.QUEUE"
     assert "the detail" in error.text
-    assert errors.REFUSALS[reason].remedy in error.text
+    assert refusals.REFUSALS[reason].remedy in error.text
     assert error.comp == 2
     assert str(error).endswith(f"[{error.reason_name}]")
 
@@ -83,7 +91,7 @@ def test_numbers_are_those_of_mq(error: type[errors.Error]) -> None:
 
 
 def test_a_reason_of_a_newer_queue_manager_is_told_as_such() -> None:
-    error = errors.refusal(9999, "Q", "something new")
+    error = refusals.refusal(9999, "Q", "something new")
     assert type(error) is errors.UnexpectedAnswer
     assert "9999" in error.text
     assert "something new" in error.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.model.message import Place
 from adapter.core.model.queue import Queue
 from adapter.core.model.turns import Turns
@@ -15,14 +16,26 @@ START: Place = (-99, 0, 0)
 
 
 class Handle:
-    """A queue opened by a connection in certain modes, with a browse cursor."""
+    """A queue opened by a connection in certain modes, with a browse cursor.
 
-    __slots__ = ("cursor", "modes", "number", "queue")
+    alias: the attributes of the alias that led to it. is_maker: the queue was made for it.
+    """
 
-    def __init__(self, number: int, queue: Queue, modes: int) -> None:
+    __slots__ = ("alias", "cursor", "is_maker", "modes", "number", "queue")
+
+    def __init__(
+        self,
+        number: int,
+        queue: Queue,
+        modes: int,
+        alias: AliasAttributes | None = None,
+        is_maker: bool = False,
+    ) -> None:
         self.number = number
         self.queue = queue
         self.modes = modes
+        self.alias = alias
+        self.is_maker = is_maker
         self.cursor = START
 
 

@@ -10,6 +10,7 @@ import heapq
 
 from msgspec import Struct
 
+from adapter.core.attributes.objects import QueueManagerAttributes
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import Place, Stored
@@ -49,6 +50,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """All lanes of all queues share so many messages: about 300 MB of small ones."""
     queues: int = 10_000
     """Each has a topic of its own: bounds partitions on Kafka."""
+    objects: int = 10_000
+    """Other than local queues: a few hundred bytes each, and a record in every snapshot."""
     sessions: int = 100_000
     """About 1 KB each; the longest detached is forgotten first."""
     parked_bytes: int = 256 * 1024 * 1024
@@ -91,7 +94,15 @@ class QueueManager:
     def __init__(self, name: str, owner_id: bytes, limits: Limits | None = None) -> None:
         self.name = name
         self.limits = limits or Limits()
+        self.attributes = QueueManagerAttributes(
+            max_handles=self.limits.handles_per_connection,
+            max_uncommitted_messages=self.limits.unit_messages,
+        )
         self.queues: dict[str, Queue] = {}
+        self.objects: dict[tuple[str, str], Struct] = {}
+        """All that is no local queue, by kind and name: its attributes."""
+        self.temporaries = 0
+        """How many temporary dynamic queues there have been."""
         self.incarnations: dict[str, int] = {}
         self.sessions: dict[bytes, Session] = {}
         self.connections: dict[int, Connection] = {}

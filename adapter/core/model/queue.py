@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from adapter.core.attributes import QueueAttributes
+from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.commands import Request
 from adapter.core.model.lane import Lane, PageNeeded
 from adapter.core.model.message import PRIORITY_MAX, Message, Place, Stored
@@ -45,11 +45,18 @@ class Queue:
         self.open_handles = 0
         self.exclusive = False
         self.full_reported = False
+        self.is_deleted = False
+        """Handles may still lead here."""
         self.waiters: deque[Waiter] = deque()
         self.parked: list[Request] = []
         """Requests that wait for a page."""
         self._index: dict[str, dict[bytes, Places]] = {}
         self._paged_index: dict[str, PagedIndex] = {}
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether it is soft: a temporary dynamic queue."""
+        return self.attributes.definition_type == "TEMPDYN"
 
     @property
     def depth(self) -> int:

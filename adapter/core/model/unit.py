@@ -51,6 +51,16 @@ class Unit:
         self.held_bytes += len(message.body)
         queue.hold_put(message)
 
+    def forget(self, queue: Queue) -> int:
+        """Let go of what is of a queue that is gone; how many bytes of bodies that was."""
+        gone = [message for of, message in self.puts if of is queue]
+        gone += [stored.message for of, stored in self.gets if of is queue]
+        size = sum(len(message.body) for message in gone)
+        self.puts = [(of, message) for of, message in self.puts if of is not queue]
+        self.gets = [(of, stored) for of, stored in self.gets if of is not queue]
+        self.held_bytes -= size
+        return size
+
     def lock(self, queue: Queue, stored: Stored) -> None:
         """Lock a message until the unit ends."""
         self.gets.append((queue, stored))

@@ -13,6 +13,7 @@ from adapter.core.rules.get import (
     BYTES_PER_GET_MAX,
     MESSAGES_PER_GET_MAX,
     candidates,
+    check_allowed,
     check_match,
     in_memory,
 )
@@ -26,8 +27,7 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     """
     handle = handle_of(qm, request, command.handle, BROWSE, Reason.NOT_OPEN_FOR_BROWSE)
     queue = handle.queue
-    if queue.attributes.inhibit_get:
-        raise Refusal(Reason.GET_INHIBITED, queue.name)
+    check_allowed(handle)
     if not 1 <= command.limit <= MESSAGES_PER_GET_MAX:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
     check_match(command, queue)

@@ -76,6 +76,7 @@ def decide_end_connection(qm: QueueManager, request: Request, command: EndConnec
     if connection is None:
         raise Refusal(Reason.CONNECTION_NOT_FOUND, str(number))
     count = len(connection.units)
-    records = handles.end_connection(qm, connection, request.now_ms)
-    told = Refused(Reason.CONNECTION_ENDED, str(number))
-    return Decision(records, Done(count), qm.entry_n, closed={number: told})
+    decision = handles.end_connection(qm, connection, request.now_ms)
+    decision.result, decision.after = Done(count), qm.entry_n
+    decision.closed = {number: Refused(Reason.CONNECTION_ENDED, str(number))}
+    return decision

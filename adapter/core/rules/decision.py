@@ -10,8 +10,8 @@ from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import OutcomeOf, Record
-from adapter.core.results import Refused, Result
+from adapter.core.records import OutcomeOf, OutcomeRecorded, Record
+from adapter.core.results import Done, Refused, Result
 
 UNIT_ID_LENGTH = 24
 SESSION_ID_LENGTH = 16
@@ -64,6 +64,8 @@ def handle_of(qm: QueueManager, request: Request, number: int, mode: int, reason
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not open")
     if not handle.modes & mode:
         raise Refusal(reason, handle.queue.name)
+    if handle.queue.is_deleted:
+        raise Refusal(Reason.QUEUE_DELETED, handle.queue.name)
     return handle
 
 
@@ -73,6 +75,20 @@ def queue_of(qm: QueueManager, name: str) -> Queue:
     if queue is None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, name)
     return queue
+
+
+def done(
+    qm: QueueManager,
+    request: Request,
+    records: list[Record],
+    count: int = 0,
+    replies: list[Reply] | None = None,
+) -> Decision:
+    """Answer a durable command that moves no message one by one. count: messages concerned."""
+    outcome = outcome_of(qm, request)
+    if outcome is not None:
+        records = [*records, OutcomeRecorded(outcome, count)]
+    return Decision(records, Done(count), qm.entry_n, replies=replies or [])
 
 
 def own_unit(request: Request, session: bytes) -> bytes:

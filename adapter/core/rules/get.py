@@ -47,7 +47,7 @@ BYTES_PER_GET_MAX = 8 * 1024 * 1024
 def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
     """MQGET. The messages are the answer, [] if there is none and the get does not wait."""
     handle = handle_of(qm, request, command.handle, INPUT, Reason.NOT_OPEN_FOR_INPUT)
-    _check(qm, request, command, handle.queue)
+    _check(qm, request, command, handle)
     records: list[Record] = []
     given = give(qm, request, command, handle, records)
     if given is not None:
@@ -58,9 +58,9 @@ def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
     return Decision(records)
 
 
-def _check(qm: QueueManager, request: Request, command: Get, queue: Queue) -> None:
-    if queue.attributes.inhibit_get:
-        raise Refusal(Reason.GET_INHIBITED, queue.name)
+def _check(qm: QueueManager, request: Request, command: Get, handle: Handle) -> None:
+    queue = handle.queue
+    check_allowed(handle)
     check_match(command, queue)
     if not -1 <= command.wait_ms <= WAIT_MAX_MS:
         raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
@@ -70,6 +70,12 @@ def _check(qm: QueueManager, request: Request, command: Get, queue: Queue) -> No
         unit_with_room(qm, request, command.unit, 1, 0)
     elif command.limit != 1:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a get takes one message")
+
+
+def check_allowed(handle: Handle) -> None:
+    """Refuse to get from, or browse, what is inhibited (MQRC_GET_INHIBITED)."""
+    if handle.queue.attributes.inhibit_get or (handle.alias and handle.alias.inhibit_get):
+        raise Refusal(Reason.GET_INHIBITED, handle.queue.name)
 
 
 def check_match(command: Get | Browse, queue: Queue) -> None:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from adapter.core.commands import (
     BROWSE,
+    DELETE,
     EXCLUSIVE,
     INPUT,
     INQUIRE,
     OUTPUT,
+    PURGE,
     SET,
     Close,
     Open,
     Request,
 )
 from adapter.core.model.connection import Connection, Handle
-from adapter.core.model.manager import QueueManager
+from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import Record
-from adapter.core.results import Done, Messages
-from adapter.core.rules import pages, unit, waiting
-from adapter.core.rules.decision import Decision, connection_of, queue_of
+from adapter.core.records import QueueDeleted, Record
+from adapter.core.results import Done, Messages, Opened
+from adapter.core.rules import pages, resolve, unit, waiting
+from adapter.core.rules.decision import Decision, connection_of
 
 MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET
 HANDLE_MAX = 2**31 - 1
@@ -33,14 +35,18 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, f"modes {command.modes}")
     if command.handle in connection.handles or not 0 < command.handle <= HANDLE_MAX:
         raise Refusal(Reason.HANDLE_IN_USE, command.queue, f"handle {command.handle}")
-    queue = queue_of(qm, command.queue)
-    modes = _input_modes(queue, command.modes)
     if len(connection.handles) >= qm.limits.handles_per_connection:
         most = qm.limits.handles_per_connection
-        raise Refusal(Reason.LIMIT_REACHED, queue.name, f"a connection has at most {most} handles")
+        text = f"a connection has at most {most} handles"
+        raise Refusal(Reason.LIMIT_REACHED, command.queue, text)
+    found = resolve.find(qm, command)
+    queue = found.queue
+    modes = _input_modes(queue, command.modes)
     _count(queue, modes, 1)
-    connection.handles[command.handle] = Handle(command.handle, queue, modes)
-    return Decision([], Done(), qm.entry_n)
+    handle = Handle(command.handle, queue, modes, found.alias, found.is_made)
+    connection.handles[command.handle] = handle
+    result = Done() if queue.name == command.queue else Opened(queue.name)
+    return Decision(found.records, result, qm.entry_n)
 
 
 def _input_modes(queue: Queue, modes: int) -> int:
@@ -77,27 +83,59 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
     handle = connection.handles.get(command.handle)
     if handle is None:
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {command.handle} is not open")
+    if command.delete:
+        _check_deletion(handle, command.delete)
     waiters = [w for w in connection.waiters.values() if w.command.handle == handle.number]
     replies = [waiting.answer(qm, waiter, Messages([])) for waiter in waiters]
-    _close(connection, handle)
-    return Decision([], Done(), replies=replies)
+    records = _close(qm, connection, handle, replies)
+    if command.delete and not handle.queue.is_temporary:
+        records.append(QueueDeleted(handle.queue.name))
+    return Decision(records, Done(), qm.entry_n if records else -1, replies=replies)
 
 
-def _close(connection: Connection, handle: Handle) -> None:
+def _check_deletion(handle: Handle, delete: int) -> None:
+    """Refuse a deletion at the close: of dynamic queues only, and of such as nobody else uses."""
+    queue = handle.queue
+    definition = queue.attributes.definition_type
+    if definition == "PREDEFINED" or delete not in (DELETE, PURGE):
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "only a dynamic queue goes with its close")
+    if definition == "TEMPDYN":
+        return
+    if queue.open_handles > 1 or queue.uncommitted_puts or queue.locked_count:
+        text = "others have it open, or units in flight hold it"
+        raise Refusal(Reason.QUEUE_IN_USE, queue.name, text)
+    if queue.available_count and delete == DELETE:
+        text = f"{queue.available_count} messages are on it; PURGE deletes them too"
+        raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
+
+
+def _close(
+    qm: QueueManager, connection: Connection, handle: Handle, replies: list[Reply]
+) -> list[Record]:
+    """Close a handle; a temporary queue goes with the one that made it, whoever else uses it."""
     del connection.handles[handle.number]
-    _count(handle.queue, handle.modes, -1)
+    queue = handle.queue
+    _count(queue, handle.modes, -1)
+    if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
+        return []
+    replies += waiting.refused(qm, queue, Reason.QUEUE_DELETED)
+    for other in qm.connections.values():
+        for one in other.units.values():
+            qm.held_bytes -= one.forget(queue)
+    return [QueueDeleted(queue.name, logged=False)]
 
 
-def end_connection(qm: QueueManager, connection: Connection, now_ms: int) -> list[Record]:
-    """Back out first, then close (S4.46); returns what to record of the backouts."""
+def end_connection(qm: QueueManager, connection: Connection, now_ms: int) -> Decision:
+    """Back out first, then close (S4.46); returns what to record of it, and answers to others."""
     waiting.end_all(qm, connection)
     pages.forget(qm, connection)
     records = unit.backout_all(qm, connection, now_ms)
+    replies: list[Reply] = []
     for handle in list(connection.handles.values()):
-        _close(connection, handle)
+        records += _close(qm, connection, handle, replies)
     session = qm.sessions.get(connection.session)
     if session is not None:
         session.last_seen_ms = now_ms
         del qm.attached[session.ident]
     del qm.connections[connection.number]
-    return records
+    return Decision(records, replies=replies)

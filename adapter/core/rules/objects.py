@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
 
-from adapter.core.attributes import NAME_LENGTH_MAX, QueueAttributes, problem_with
+from adapter.core.attributes.queue import QUEUE_ATTRIBUTES, QueueAttributes
 from adapter.core.commands import (
     SET,
     AlterQueue,
@@ -42,15 +40,13 @@ from adapter.core.results import (
     QueueStatus,
     Statuses,
 )
-from adapter.core.rules import waiting
-from adapter.core.rules.decision import Decision, handle_of, outcome_of, queue_of
+from adapter.core.rules import naming, waiting
+from adapter.core.rules.decision import Decision, done, handle_of, queue_of
 from adapter.core.rules.unit import discard_records, taken_by, taken_from
 
-NAME = re.compile(r"[A-Za-z0-9._/%]+")
-PATTERN_LENGTH_MAX = 2 * NAME_LENGTH_MAX
-"""Room for [...] and for stars; a pattern of a megabyte would take minutes to understand."""
-SET_ATTRIBUTES = ("inhibit_get", "inhibit_put")
+SET_ATTRIBUTES = frozenset(name for name, row in QUEUE_ATTRIBUTES.items() if row.attribute.by_set)
 """What MQSET may change; the rest takes ALTER."""
+A_QUEUE = "a queue"
 
 
 def decide_define(qm: QueueManager, request: Request, command: DefineQueue) -> Decision:
@@ -59,29 +55,31 @@ def decide_define(qm: QueueManager, request: Request, command: DefineQueue) -> D
         return decide_alter(qm, request, AlterQueue(command.name, command.attributes))
     if command.name in qm.queues:
         raise Refusal(Reason.QUEUE_EXISTS, command.name)
-    if len(command.name) > NAME_LENGTH_MAX or not NAME.fullmatch(command.name):
-        raise Refusal(Reason.NAME_ERROR, command.name, "a name has 1 to 48 of A-Z a-z 0-9 . _ / %")
+    kind = naming.opened_as(qm, command.name)
+    if kind is not None:
+        raise Refusal(Reason.OBJECT_EXISTS, command.name, f"as {kind}")
+    naming.check_name(command.name)
     if len(qm.queues) >= qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, command.name, f"{qm.limits.queues} queues at most")
-    _check_attributes(command.name, command.attributes)
+    naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
     incarnation = qm.incarnations.get(command.name, 0)
     record = QueueDefined(command.name, incarnation, command.attributes)
-    return _recorded(qm, request, [record], 0)
+    return done(qm, request, [record], 0)
 
 
 def decide_alter(qm: QueueManager, request: Request, command: AlterQueue) -> Decision:
     """ALTER QLOCAL. Altering PRIORITY/FIFO moves no message that is on the queue."""
     queue = queue_of(qm, command.name)
-    _check_attributes(command.name, command.attributes)
+    naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
     replies = _inhibit(qm, queue, command.attributes)
     record = QueueAltered(command.name, command.attributes)
-    return _recorded(qm, request, [record], 0, replies)
+    return done(qm, request, [record], 0, replies)
 
 
 def decide_set(qm: QueueManager, request: Request, command: SetAttributes) -> Decision:
     """MQSET through a handle."""
     handle = handle_of(qm, request, command.handle, SET, Reason.NOT_OPEN_FOR_SET)
-    other = sorted(set(command.attributes) - set(SET_ATTRIBUTES))
+    other = sorted(set(command.attributes) - SET_ATTRIBUTES)
     if other:
         raise Refusal(
             Reason.ATTRIBUTE_ERROR,
@@ -99,7 +97,7 @@ def decide_delete(qm: QueueManager, request: Request, command: DeleteQueue) -> D
     if queue.available_count and not command.purge:
         text = f"{queue.available_count} messages are on it; purge deletes them too"
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
-    return _recorded(qm, request, [QueueDeleted(queue.name)], queue.available_count)
+    return done(qm, request, [QueueDeleted(queue.name)], queue.available_count)
 
 
 def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Decision:
@@ -112,21 +110,21 @@ def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Dec
     if count > len(soft):
         kept = [taken_from(queue, stored) for stored in held]
         records.insert(0, QueuePurged(queue.name, kept, count - len(soft)))
-    return _recorded(qm, request, records, count)
+    return done(qm, request, records, count)
 
 
 def decide_inquire(qm: QueueManager, request: Request, command: Inquire) -> Decision:
     """INQUIRE_Q: attributes of the queues that fit the pattern."""
     found = [
         QueueDescription(queue.name, queue.incarnation, msgspec.structs.asdict(queue.attributes))
-        for queue in _fitting(qm, command.pattern)
+        for queue in _fitting(qm, command.pattern, command.system)
     ]
     return Decision([], Descriptions(found), qm.entry_n)
 
 
 def decide_status(qm: QueueManager, request: Request, command: AskStatus) -> Decision:
     """INQUIRE_Q_STATUS: figures of the queues that fit the pattern."""
-    fitting = _fitting(qm, command.pattern)
+    fitting = _fitting(qm, command.pattern, command.system)
     return Decision([], Statuses(statuses(qm, fitting, request.now_ms)), qm.entry_n)
 
 
@@ -135,13 +133,10 @@ def statuses(qm: QueueManager, queues: Iterable[Queue], now_ms: int) -> list[Que
     return [_status(queue, qm.tally.of(queue.name), now_ms) for queue in queues]
 
 
-def _fitting(qm: QueueManager, pattern: str) -> list[Queue]:
-    if len(pattern) > PATTERN_LENGTH_MAX:
-        text = f"a pattern has at most {PATTERN_LENGTH_MAX} characters"
-        raise Refusal(Reason.NAME_ERROR, pattern, text)
+def _fitting(qm: QueueManager, pattern: str, system: bool) -> list[Queue]:
     if pattern in qm.queues:
         return [qm.queues[pattern]]
-    return [queue for name, queue in sorted(qm.queues.items()) if fnmatchcase(name, pattern)]
+    return [qm.queues[name] for name in naming.fitting(qm.queues, pattern, system)]
 
 
 def _status(queue: Queue, tally: QueueTally, now_ms: int) -> QueueStatus:
@@ -165,36 +160,20 @@ def _status(queue: Queue, tally: QueueTally, now_ms: int) -> QueueStatus:
     )
 
 
-def _check_attributes(name: str, attributes: dict[str, Any]) -> None:
-    for attribute, value in attributes.items():
-        problem = problem_with(attribute, value)
-        if problem:
-            raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
-
-
 def _inhibit(qm: QueueManager, queue: Queue, attributes: dict[str, Any]) -> list[Reply]:
-    return waiting.inhibited(qm, queue) if attributes.get("inhibit_get") else []
-
-
-def _recorded(
-    qm: QueueManager,
-    request: Request,
-    records: list[Record],
-    count: int,
-    replies: list[Reply] | None = None,
-) -> Decision:
-    outcome = outcome_of(qm, request)
-    if outcome is not None:
-        records = [*records, OutcomeRecorded(outcome, count)]
-    return Decision(records, Done(count), qm.entry_n, replies=replies or [])
+    return waiting.refused(qm, queue, Reason.GET_INHIBITED) if attributes.get("inhibit_get") else []
 
 
 def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
     """Make the queue."""
-    attributes = QueueAttributes(**record.attributes)
-    queue = qm.queues[record.name] = Queue(record.name, record.incarnation, attributes)
+    queue = record.made
+    if queue is None:
+        attributes = QueueAttributes(**record.attributes)
+        queue = Queue(record.name, record.incarnation, attributes)
+    qm.queues[record.name] = queue
     queue.begin_term(qm.first_n)
-    qm.incarnations[record.name] = record.incarnation + 1
+    if record.logged:
+        qm.incarnations[record.name] = record.incarnation + 1
 
 
 def apply_queue_altered(qm: QueueManager, record: QueueAltered) -> None:
@@ -205,6 +184,7 @@ def apply_queue_altered(qm: QueueManager, record: QueueAltered) -> None:
 def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> None:
     """Forget the queue and what was on it."""
     queue = qm.queues.pop(record.name)
+    queue.is_deleted = True
     record.taken = [stored for stored in queue.stored.values() if stored.place[2]]
 
 

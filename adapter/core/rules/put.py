@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adapter.core.commands import OUTPUT, Put, Request
+from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import (
     ID_LENGTH,
@@ -42,10 +43,11 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     queue = handle.queue
     if not 1 <= len(command.messages) <= MESSAGES_PER_PUT_MAX:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "a put has 1 to 10,000 messages")
-    if queue.attributes.inhibit_put:
+    if queue.attributes.inhibit_put or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, queue.name)
     for message in command.messages:
         check(queue, message)
+        _default(handle, message)
     if qm.parked:
         parking.check_put(qm, queue, command.messages)
     if queue.depth + len(command.messages) > queue.attributes.max_depth:
@@ -55,6 +57,16 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         if command.unit
         else _put_alone(qm, request, command, queue)
     )
+
+
+def _default(handle: Handle, message: Message) -> None:
+    """Fill in the priority and persistence that are left to the name under which it was opened."""
+    attributes = handle.alias or handle.queue.attributes
+    if message.priority < 0:
+        message.priority = attributes.def_priority
+    if message.persistence < 0:
+        soft = handle.queue.is_temporary
+        message.persistence = 0 if soft else int(attributes.def_persistence)
 
 
 def check(queue: Queue, message: Message) -> None:
@@ -70,6 +82,9 @@ def check(queue: Queue, message: Message) -> None:
         raise Refusal(Reason.PRIORITY_ERROR, queue.name, f"{message.priority} is not 0 to 9")
     if not -1 <= message.persistence <= 1:
         raise Refusal(Reason.PERSISTENCE_ERROR, queue.name, f"{message.persistence}")
+    if message.persistence == 1 and queue.is_temporary:
+        text = "a temporary dynamic queue takes none that are persistent"
+        raise Refusal(Reason.PERSISTENT_NOT_ALLOWED, queue.name, text)
     if message.expiry_ms != -1 and not 0 < message.expiry_ms <= EXPIRY_MAX_MS:
         raise Refusal(Reason.EXPIRY_ERROR, queue.name, f"{message.expiry_ms} ms")
     for name in ("message_id", "correlation_id", "group_id"):
@@ -108,10 +123,6 @@ def _check_properties(queue: Queue, properties: dict[str, Property]) -> None:
 
 def resolve(qm: QueueManager, queue: Queue, message: Message, now_ms: int) -> None:
     """Fill in what the put left to the queue and the queue manager."""
-    if message.priority < 0:
-        message.priority = queue.attributes.def_priority
-    if message.persistence < 0:
-        message.persistence = int(queue.attributes.def_persistence)
     message.message_id = message.message_id or qm.new_message_id()
     message.correlation_id = message.correlation_id or NO_ID
     message.group_id = message.group_id or NO_ID

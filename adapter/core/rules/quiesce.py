@@ -7,10 +7,13 @@ known here; whoever stops the queue manager ends the connections that are left.
 from __future__ import annotations
 
 from adapter.core.commands import (
+    AlterObject,
     AlterQueue,
     Begin,
     Browse,
+    DefineObject,
     DefineQueue,
+    DeleteObject,
     DeleteQueue,
     Get,
     PurgeQueue,
@@ -25,7 +28,18 @@ from adapter.core.results import Refused
 from adapter.core.rules import waiting
 from adapter.core.rules.decision import connection_of
 
-NEW_WORK = (Begin, Browse, DefineQueue, AlterQueue, DeleteQueue, PurgeQueue, SetAttributes)
+NEW_WORK = (
+    Begin,
+    Browse,
+    DefineQueue,
+    AlterQueue,
+    DeleteQueue,
+    PurgeQueue,
+    SetAttributes,
+    DefineObject,
+    AlterObject,
+    DeleteObject,
+)
 
 
 def begin(qm: QueueManager) -> list[Reply]:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from adapter.core.attributes import QueueAttributes
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, QueueManagerAttributes
+from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Delivered, Stored, delivered
@@ -25,6 +26,8 @@ from adapter.core.records import (
     LaneRestored,
     MessageRestored,
     NamesRestored,
+    ObjectAltered,
+    ObjectDefined,
     OutcomeRestored,
     Placed,
     QueueRestored,
@@ -45,8 +48,11 @@ Unmoved = dict[str, list[Stored]]
 def snapshot(qm: QueueManager) -> Iterator[Record]:
     """Describe the hard state as it is now; to be used up before anything changes."""
     yield NamesRestored(dict(qm.incarnations))
+    yield from _objects(qm)
     ends = _ends(qm)
     for queue in qm.queues.values():
+        if queue.is_temporary:
+            continue
         yield _queue(queue)
         held: dict[int, list[int]] = {}
         heads: list[int] = []
@@ -67,6 +73,21 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
             yield HeadsRestored(queue.name, heads)
     for session in qm.sessions.values():
         yield from _session(session)
+
+
+def _objects(qm: QueueManager) -> Iterator[Record]:
+    """Describe what is no local queue; of the queue manager what differs from its defaults."""
+    usual = QueueManagerAttributes()
+    altered = {
+        name: value
+        for name, row in KINDS[QUEUE_MANAGER].items()
+        if not row.attribute.fixed
+        and (value := getattr(qm.attributes, name)) != getattr(usual, name)
+    }
+    if altered:
+        yield ObjectAltered(QUEUE_MANAGER, qm.name, altered)
+    for (kind, name), attributes in qm.objects.items():
+        yield ObjectDefined(kind, name, msgspec.structs.asdict(attributes))
 
 
 def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> Unmoved:

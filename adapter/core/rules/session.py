@@ -6,7 +6,7 @@ A session that is unknown or has expired gets "outcome unknown", never a second 
 from __future__ import annotations
 
 from adapter.core.commands import Request, SessionOpen, SessionResume
-from adapter.core.model.manager import QueueManager
+from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.session import WINDOW, Session
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import Record, SessionExpired, SessionOpened
@@ -66,15 +66,17 @@ def _check_numbers(command: SessionResume) -> None:
 def _attach(qm: QueueManager, request: Request, ident: bytes) -> Decision:
     """Take a session over from a connection that the owner may not know to be dead."""
     records: list[Record] = []
+    replies: list[Reply] = []
     closed = {}
     other = qm.connections.get(qm.attached.get(ident, 0))
     if other is not None and other.number != request.connection:
-        records = handles.end_connection(qm, other, request.now_ms)
+        ended = handles.end_connection(qm, other, request.now_ms)
+        records, replies = ended.records, ended.replies
         text = "another connection has taken this session over"
         closed = {other.number: Refused(Reason.OUT_OF_ORDER, "", text)}
     qm.attached[ident] = request.connection
     connection_of(qm, request).session = ident
-    return Decision(records, Resumed(), barrier=True, closed=closed)
+    return Decision(records, Resumed(), barrier=True, closed=closed, replies=replies)
 
 
 def _not_in_another(qm: QueueManager, request: Request, ident: bytes) -> None:

@@ -76,10 +76,10 @@ def timed_out(qm: QueueManager, now_ms: int) -> list[Reply]:
     return replies
 
 
-def inhibited(qm: QueueManager, queue: Queue) -> list[Reply]:
-    """Refuse the waiting gets of a queue that is now inhibited (MQRC_GET_INHIBITED)."""
-    refused = Refused(Reason.GET_INHIBITED, queue.name)
-    return [answer(qm, waiter, refused) for waiter in list(queue.waiters)]
+def refused(qm: QueueManager, queue: Queue, reason: Reason) -> list[Reply]:
+    """Refuse the waiting gets of a queue that is inhibited now, or deleted."""
+    result = Refused(reason, queue.name)
+    return [answer(qm, waiter, result) for waiter in list(queue.waiters)]
 
 
 def unit_ended(qm: QueueManager, connection: Connection, unit: bytes) -> list[Reply]:

@@ -72,6 +72,9 @@ RECORDS: list[tuple[r.Record, str]] = [
         "snapshot: consumed messages of 1 queues, noted 2023-11-14T22:13:20.000Z",
     ),
     (r.LaneRestored("Q", 3, 9, [1, 8], [], []), "snapshot: lane 3 of Q"),
+    (r.ObjectDefined("process", "P", {"appl_id": "x"}), "process P defined: appl_id='x'"),
+    (r.ObjectAltered("process", "P", {"appl_id": "y"}), "process P altered: appl_id='y'"),
+    (r.ObjectDeleted("process", "P"), "process P deleted"),
     (r.HeadsRestored("Q", [3, 1, 9]), "snapshot: age of what Q begins with"),
     (
         r.MessageRestored(UNIT, 1, placed("Q", 3, 7)),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from adapter.core.attributes import QUEUE_ATTRIBUTES
+from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
 

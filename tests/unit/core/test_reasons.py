@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from adapter import testing
@@ -14,7 +15,8 @@ from adapter.core.model.manager import Limits, ParkedQueue
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Refused
-from adapter.errors import REFUSALS, QueueManagerQuiescing
+from adapter.errors import QueueManagerQuiescing
+from adapter.errors.refusals import REFUSALS
 from adapter.owner.clock import SystemClock
 from adapter.server.connection import ClientConnection
 from adapter.server.listener import Listener
@@ -80,6 +82,37 @@ def damaged(client: Client) -> Client:
     return back
 
 
+def with_objects(client: Client) -> Client:
+    """A client of a queue manager that has aliases, a remote queue and a model."""
+    for kind, name, attributes in (
+        ("alias", "NOWHERE", {"target": "NONE"}),
+        ("alias", "MODEL.ALIAS", {"target": "M"}),
+        ("remote", "R", {}),
+        ("model", "M", {}),
+    ):
+        client.do(c.DefineObject(kind, name, attributes))
+    return client
+
+
+def with_temporary(client: Client) -> Client:
+    with_objects(client).do(c.Close(1))
+    client.core.qm.limits = msgspec.structs.replace(client.core.qm.limits, queues=9)
+    client.do(c.Open(1, "M", c.OUTPUT, "T"))
+    return client
+
+
+def with_deleted(client: Client) -> Client:
+    """A client that has a queue open that is gone: the handle that made it was closed."""
+    client.core.qm.limits = msgspec.structs.replace(client.core.qm.limits, handles_per_connection=9)
+    with_temporary(client).do(c.Open(2, "T", c.OUTPUT))
+    client.do(c.Close(1))
+    return client
+
+
+def to(name: str, dynamic_name: str = "") -> c.Open:
+    return c.Open(5, name, c.OUTPUT, dynamic_name)
+
+
 IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.QUEUE_NOT_FOUND: (as_it_is, c.PurgeQueue("NONE")),
     Reason.QUEUE_EXISTS: (as_it_is, c.DefineQueue("Q")),
@@ -88,6 +121,15 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.QUEUE_IN_USE: (as_it_is, c.DeleteQueue("Q")),
     Reason.QUEUE_PARKED: (parked, put()),
     Reason.OBJECT_DAMAGED: (damaged, c.Get(1)),
+    Reason.OBJECT_NOT_FOUND: (as_it_is, c.DeleteObject("process", "NONE")),
+    Reason.OBJECT_EXISTS: (with_objects, c.DefineObject("model", "M")),
+    Reason.OBJECT_TYPE_ERROR: (as_it_is, c.DefineObject("table", "X")),
+    Reason.UNKNOWN_ALIAS_BASE: (with_objects, to("NOWHERE")),
+    Reason.ALIAS_BASE_TYPE_ERROR: (with_objects, to("MODEL.ALIAS")),
+    Reason.UNKNOWN_REMOTE_QUEUE_MANAGER: (with_objects, to("R")),
+    Reason.DYNAMIC_NAME_ERROR: (with_objects, to("M", "A*B")),
+    Reason.PERSISTENT_NOT_ALLOWED: (with_temporary, put(persistence=1)),
+    Reason.QUEUE_DELETED: (with_deleted, c.Put(2, [Message()])),
     Reason.GET_INHIBITED: (inhibited, c.Get(1)),
     Reason.PUT_INHIBITED: (inhibited, put()),
     Reason.MESSAGE_TOO_LONG: (as_it_is, put(body=bytes(101))),

@@ -11,7 +11,7 @@ def test_totals_go_on_when_the_ledger_is_taken_over_again() -> None:
         bench.log.arm("lost after durable")
         bench.send(put(), durable=True)
         await until(lambda: bench.owner.statistics()["terms"] == 2)
-        (status,) = bench.owner.queue_statuses()
+        (status,) = (one for one in bench.owner.queue_statuses() if one.name == "Q")
         assert (status.name, status.current_depth, status.put_total) == ("Q", 2, 2)
 
     run(test)
@@ -21,7 +21,7 @@ def test_nothing_is_told_of_queues_that_are_not_served() -> None:
     async def test(bench: Bench) -> None:
         assert bench.owner.queue_statuses() == []
         await bench.begin()
-        assert len(bench.owner.queue_statuses()) == 1
+        assert "Q" in {one.name for one in bench.owner.queue_statuses()}
         await bench.owner.stop()
         assert bench.owner.lifecycle.state is State.STOPPED
         assert bench.owner.queue_statuses() == []

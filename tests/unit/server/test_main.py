@@ -41,6 +41,9 @@ def test_every_setting_gets_where_it_is_used() -> None:
         "log_format": "json",
         "kafka.replication": "5",
         "kafka.min_insync_replicas": "4",
+        "depth_trigger_disables": "yes",
+        "every_triggers_on_backout": "no",
+        "dead_letter_queue": "DLQ",
     }
     made = settings_of(load(flags, {}, None, {"-X": {"security.protocol": "SSL"}}))
     wanted = {key: int(value) for key, value in numbers.items()}
@@ -68,5 +71,11 @@ def test_every_setting_gets_where_it_is_used() -> None:
             sessions=wanted.pop("max_sessions"),
             session_expiry_ms=wanted.pop("session_expiry_ms"),
         ),
+        attributes={
+            "trigger_interval_ms": wanted.pop("trigger_interval_ms"),
+            "dead_letter_queue": "DLQ",
+            "depth_trigger_disables": True,
+            "every_triggers_on_backout": False,
+        },
     )
     assert not wanted

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adapter.core.attributes import QueueAttributes
+from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.model.message import Message, Place, Stored
 from adapter.core.model.queue import Queue
 

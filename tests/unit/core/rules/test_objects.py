@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from adapter.core import commands as c
-from adapter.core.attributes import QueueAttributes
+from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.model.manager import Limits
 from adapter.core.reasons import Reason
 from adapter.core.results import Descriptions, Done, QueueStatus, Statuses

@@ -1,4 +1,4 @@
-"""The one error tree of every face, and the total table from core's reasons to it.
+"""The one error tree of every face; refusals has the total table from core's reasons to it.
 
     Error                            comp, reason, reason_name, object_name
     ├── InvalidType                  also a TypeError: an argument of a wrong type
@@ -7,6 +7,8 @@
     │   └── InvalidPriority  InvalidPersistence  InvalidExpiry  InvalidIdentifier
     │       InvalidMessageType  InvalidProperty
     ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked  QueueDamaged
+    ├── QueueDeleted  ObjectNotFound  ObjectExists  WrongObjectType  PersistentNotAllowed
+    ├── UnknownAliasBase  AliasBaseTypeError  UnknownRemoteQueueManager  DynamicNameError
     ├── GetInhibited  PutInhibited  MessageTooLong  NotAuthorized  ConnectionNotFound
     ├── NotOpen                      the handle was never opened, or is closed
     │   └── NotOpenForInput  NotOpenForOutput  NotOpenForBrowse  NotOpenForInquire  NotOpenForSet
@@ -25,7 +27,7 @@
     └── UnexpectedAnswer             the two ends do not understand each other
 
 An error's text says what happened, to which object, and what to do. The numbers are IBM MQ's
-reason codes. This module knows core's reasons; it knows neither the wire nor any verb.
+reason codes. This room knows core's reasons; it knows neither the wire nor any verb.
 """
 
 # ruff: noqa: N818 -- these are published names
@@ -33,10 +35,6 @@ reason codes. This module knows core's reasons; it knows neither the wire nor an
 from __future__ import annotations
 
 from typing import ClassVar
-
-from msgspec import Struct
-
-from adapter.core.reasons import Reason
 
 FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warning
 
@@ -159,6 +157,60 @@ class QueueDamaged(Error):
     """A message that waits on the queue is not on the queue's topic any more."""
 
     reason, reason_name = 2101, "MQRC_OBJECT_DAMAGED"
+
+
+class QueueDeleted(Error):
+    """The queue was deleted while this program had it open."""
+
+    reason, reason_name = 2052, "MQRC_Q_DELETED"
+
+
+class ObjectNotFound(Error):
+    """There is no object of this kind and name."""
+
+    reason, reason_name = 2085, "MQRC_UNKNOWN_OBJECT_NAME"
+
+
+class ObjectExists(Error):
+    """There is an object of this name already."""
+
+    reason, reason_name = 2100, "MQRC_OBJECT_ALREADY_EXISTS"
+
+
+class WrongObjectType(Error):
+    """The object is not of a kind with which this can be done."""
+
+    reason, reason_name = 2043, "MQRC_OBJECT_TYPE_ERROR"
+
+
+class UnknownAliasBase(Error):
+    """The alias stands for a queue that there is not."""
+
+    reason, reason_name = 2082, "MQRC_UNKNOWN_ALIAS_BASE_Q"
+
+
+class AliasBaseTypeError(Error):
+    """The alias stands for something that is not a local queue."""
+
+    reason, reason_name = 2001, "MQRC_ALIAS_BASE_Q_TYPE_ERROR"
+
+
+class UnknownRemoteQueueManager(Error):
+    """Nothing leads to the queue manager that the queue is on."""
+
+    reason, reason_name = 2087, "MQRC_UNKNOWN_REMOTE_Q_MGR"
+
+
+class DynamicNameError(Error):
+    """No dynamic queue can have this name."""
+
+    reason, reason_name = 2011, "MQRC_DYNAMIC_Q_NAME_ERROR"
+
+
+class PersistentNotAllowed(Error):
+    """The queue takes no persistent messages: it is a temporary dynamic queue."""
+
+    reason, reason_name = 2048, "MQRC_PERSISTENT_NOT_ALLOWED"
 
 
 class QueueNotEmpty(Error):
@@ -353,163 +405,3 @@ class LimitReached(Error):
 
 class UnexpectedAnswer(Error):
     """One end sent what the other does not understand."""
-
-
-class Case(Struct, frozen=True):
-    """What a refusal becomes: the error, what happened ({name} is the object), what to do."""
-
-    error: type[Error]
-    happened: str
-    remedy: str
-
-
-REFUSALS: dict[Reason, Case] = {
-    Reason.QUEUE_NOT_FOUND: Case(
-        QueueNotFound, "there is no queue {name}", "define it, or check the name"
-    ),
-    Reason.QUEUE_EXISTS: Case(
-        QueueExists, "queue {name} exists already", "alter it, or define it with replace=True"
-    ),
-    Reason.QUEUE_FULL: Case(
-        QueueFull, "queue {name} is full", "get messages from it, or raise its max_depth"
-    ),
-    Reason.QUEUE_PARKED: Case(
-        QueueParked,
-        "the topic of queue {name} cannot be written, and too much waits for it",
-        "mend the topic as the queue manager's log says, and put again; gets go on",
-    ),
-    Reason.OBJECT_DAMAGED: Case(
-        QueueDamaged,
-        "the topic of queue {name} has lost a message",
-        "bring the topic back as it was, or purge the queue to go on without what it has lost",
-    ),
-    Reason.QUEUE_NOT_EMPTY: Case(
-        QueueNotEmpty, "queue {name} is not empty", "delete it with purge=True, or empty it first"
-    ),
-    Reason.QUEUE_IN_USE: Case(
-        QueueInUse, "queue {name} is in use", "close it elsewhere, or try again later"
-    ),
-    Reason.GET_INHIBITED: Case(
-        GetInhibited, "gets are inhibited on queue {name}", "alter it with inhibit_get=False"
-    ),
-    Reason.PUT_INHIBITED: Case(
-        PutInhibited, "puts are inhibited on queue {name}", "alter it with inhibit_put=False"
-    ),
-    Reason.MESSAGE_TOO_LONG: Case(
-        MessageTooLong,
-        "the message is too long for queue {name}",
-        "raise its max_message_length, or send less",
-    ),
-    Reason.UNIT_TOO_LARGE: Case(UnitTooLarge, "the unit is too large", "commit more often"),
-    Reason.BACKED_OUT: Case(
-        BackedOut, "unit {name} was backed out", "do its work again in a new unit"
-    ),
-    Reason.HANDLE_NOT_OPEN: Case(NotOpen, "the queue is not open", "open it again"),
-    Reason.HANDLE_IN_USE: Case(
-        NotOpen, "the handle for queue {name} is taken", "open the queue again"
-    ),
-    Reason.NOT_OPEN_FOR_INPUT: Case(
-        NotOpenForInput, "queue {name} is not open for input", "open it for input"
-    ),
-    Reason.NOT_OPEN_FOR_OUTPUT: Case(
-        NotOpenForOutput, "queue {name} is not open for output", "open it for output"
-    ),
-    Reason.NOT_OPEN_FOR_BROWSE: Case(
-        NotOpenForBrowse, "queue {name} is not open for browse", "open it for browse"
-    ),
-    Reason.NOT_OPEN_FOR_INQUIRE: Case(
-        NotOpenForInquire, "queue {name} is not open for inquire", "open it for inquire"
-    ),
-    Reason.NOT_OPEN_FOR_SET: Case(
-        NotOpenForSet, "queue {name} is not open for set", "open it for set"
-    ),
-    Reason.PRIORITY_ERROR: Case(
-        InvalidPriority, "the priority is not one", "use 0 to 9, or None for the queue's default"
-    ),
-    Reason.PERSISTENCE_ERROR: Case(
-        InvalidPersistence,
-        "the persistence is not one",
-        "use True, False, or None for the queue's default",
-    ),
-    Reason.EXPIRY_ERROR: Case(
-        InvalidExpiry, "the expiry is not one", "use a positive time, or None for no expiry"
-    ),
-    Reason.IDENTIFIER_ERROR: Case(
-        InvalidIdentifier, "an id or a group number is not one", "ids are 24 bytes"
-    ),
-    Reason.OPTIONS_ERROR: Case(
-        InvalidOption,
-        "an option is not one, or too much was asked for at once",
-        "see the documentation of the verb",
-    ),
-    Reason.NAME_ERROR: Case(InvalidName, "{name!r} is no name for a queue", "choose another"),
-    Reason.ATTRIBUTE_ERROR: Case(
-        InvalidAttribute, "an attribute of queue {name} is not one", "correct it"
-    ),
-    Reason.WAIT_INTERVAL_ERROR: Case(
-        InvalidTimeout, "the time to wait is not one", "use 0 or more seconds, or None"
-    ),
-    Reason.LIMIT_REACHED: Case(
-        LimitReached,
-        "a limit of the queue manager is reached",
-        "close what is no longer used, or try again later",
-    ),
-    Reason.OUTCOME_UNKNOWN: Case(
-        InDoubt, "the outcome is no longer known", "compare what is on the queues"
-    ),
-    Reason.OUT_OF_ORDER: Case(
-        UnexpectedAnswer, "the queue manager did not expect this command now", "connect again"
-    ),
-    Reason.MALFORMED_REQUEST: Case(
-        UnexpectedAnswer,
-        "the queue manager did not understand the request",
-        "install the same release on both sides",
-    ),
-    Reason.QUEUE_MANAGER_NAME_ERROR: Case(
-        WrongQueueManager, "queue manager {name} is not at this address", "check name and address"
-    ),
-    Reason.QUEUE_MANAGER_STOPPING: Case(
-        QueueManagerStopping, "the queue manager is stopping", "try again when it has restarted"
-    ),
-    Reason.QUEUE_MANAGER_QUIESCING: Case(
-        QueueManagerQuiescing,
-        "queue manager {name} takes no new work, for it is being stopped",
-        "try again when it has restarted",
-    ),
-    Reason.QUEUE_MANAGER_NOT_AVAILABLE: Case(
-        QueueManagerNotAvailable, "the queue manager is not available", "try again in a while"
-    ),
-    Reason.PROTOCOL_VERSION_ERROR: Case(
-        WrongVersion,
-        "the queue manager speaks another version of the protocol",
-        "install the same release on both sides",
-    ),
-    Reason.PROPERTY_ERROR: Case(InvalidProperty, "a message property is not one", "correct it"),
-    Reason.CONNECTION_NOT_FOUND: Case(
-        ConnectionNotFound, "there is no connection {name}", "list the connections that there are"
-    ),
-    Reason.CONNECTION_ENDED: Case(
-        ConnectionBroken,
-        "connection {name} was ended by an administrator, and its units were backed out",
-        "connect again, and do their work again",
-    ),
-    Reason.MESSAGE_TYPE_ERROR: Case(
-        InvalidMessageType, "the message type is not one", "use 1, 2, 4, 8, or 65536 to 999999999"
-    ),
-}
-"""Every reason of core has exactly one row here."""
-
-
-def refusal(reason: int, name: str = "", detail: str = "") -> Error:
-    """Make the error for a refusal of the queue manager; of a newer one, maybe, than this."""
-    try:
-        case = REFUSALS[Reason(reason)]
-    except ValueError:
-        return UnexpectedAnswer(
-            f"the queue manager refused with the unknown reason {reason} ({detail}); "
-            "install the same release on both sides",
-            name,
-        )
-    happened = case.happened.format(name=name)
-    more = f" ({detail})" if detail else ""
-    return case.error(f"{happened}{more}: {case.remedy}", name)

@@ -1,0 +1,298 @@
+"""The attributes of all other objects, and of the queue manager; KINDS has the tables by kind."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Struct
+
+from adapter.core.attributes.queue import (
+    MESSAGE_LENGTH_MAX,
+    MODEL_ATTRIBUTES,
+    QUEUE_ATTRIBUTES,
+    ModelAttributes,
+    QueueAttributes,
+)
+from adapter.core.attributes.table import (
+    DESCRIPTION_LENGTH_MAX,
+    NAME_LENGTH_MAX,
+    Attribute,
+    Table,
+    rows_of,
+)
+
+NAMES_MAX = 256
+APPLICATION_TYPES = {
+    "UNKNOWN": -1,
+    "CICS": 1,
+    "OS390": 2,
+    "IMS": 3,
+    "DOS": 5,
+    "UNIX": 6,
+    "OS400": 8,
+    "WINDOWS": 9,
+    "WINDOWSNT": 11,
+    "VMS": 12,
+    "NSK": 13,
+    "OPENTP1": 15,
+    "USER": 25,
+    "DEF": 6,
+}
+"""APPLTYPE's words for numbers of MQAT_*; others are written as numbers."""
+
+
+class AliasAttributes(Struct, kw_only=True):
+    """An alias: another name for a queue, with inhibitions and defaults of its own."""
+
+    description: Annotated[
+        str, Attribute("DESCR", 2013, "free text", length=DESCRIPTION_LENGTH_MAX)
+    ] = ""
+    target: Annotated[
+        str, Attribute("TARGET", 2002, "the queue it stands for", length=NAME_LENGTH_MAX)
+    ] = ""
+    target_type: Annotated[
+        Literal["QUEUE", "TOPIC"],
+        Attribute("TARGTYPE", 193, "what its target is", numbers=(1, 8)),
+    ] = "QUEUE"
+    inhibit_put: Annotated[
+        bool,
+        Attribute("PUT", 10, "puts by this name are refused", words=("ENABLED", "DISABLED")),
+    ] = False
+    inhibit_get: Annotated[
+        bool,
+        Attribute("GET", 9, "gets by this name are refused", words=("ENABLED", "DISABLED")),
+    ] = False
+    def_priority: Annotated[
+        int, Attribute("DEFPRTY", 6, "priority of a put that names none", low=0, high=9)
+    ] = 0
+    def_persistence: Annotated[
+        bool, Attribute("DEFPSIST", 5, "persistence of a put that names none", words=("NO", "YES"))
+    ] = True
+
+
+class RemoteAttributes(Struct, kw_only=True):
+    """A local name for a queue of another queue manager."""
+
+    description: Annotated[
+        str, Attribute("DESCR", 2013, "free text", length=DESCRIPTION_LENGTH_MAX)
+    ] = ""
+    remote_name: Annotated[
+        str, Attribute("RNAME", 2018, "the queue's name there", length=NAME_LENGTH_MAX)
+    ] = ""
+    remote_queue_manager: Annotated[
+        str, Attribute("RQMNAME", 2017, "the other queue manager", length=NAME_LENGTH_MAX)
+    ] = ""
+    transmission_queue: Annotated[
+        str, Attribute("XMITQ", 2024, "where its messages wait", length=NAME_LENGTH_MAX)
+    ] = ""
+    inhibit_put: Annotated[
+        bool, Attribute("PUT", 10, "puts are refused", words=("ENABLED", "DISABLED"))
+    ] = False
+    def_priority: Annotated[
+        int, Attribute("DEFPRTY", 6, "priority of a put that names none", low=0, high=9)
+    ] = 0
+    def_persistence: Annotated[
+        bool, Attribute("DEFPSIST", 5, "persistence of a put that names none", words=("NO", "YES"))
+    ] = True
+
+
+class ProcessAttributes(Struct, kw_only=True):
+    """A process: what a trigger monitor is to start."""
+
+    description: Annotated[
+        str, Attribute("DESCR", 2011, "free text", length=DESCRIPTION_LENGTH_MAX)
+    ] = ""
+    appl_type: Annotated[
+        int,
+        Attribute("APPLTYPE", 1, "what kind of program: MQAT_*", low=-1, high=999_999_999),
+    ] = 6
+    appl_id: Annotated[str, Attribute("APPLICID", 2001, "the program", length=256)] = ""
+    env_data: Annotated[str, Attribute("ENVRDATA", 2007, "its environment", length=128)] = ""
+    user_data: Annotated[str, Attribute("USERDATA", 2021, "for the program", length=128)] = ""
+
+
+class NamelistAttributes(Struct, kw_only=True):
+    """A list of names, separated by commas."""
+
+    description: Annotated[
+        str, Attribute("DESCR", 2009, "free text", length=DESCRIPTION_LENGTH_MAX)
+    ] = ""
+    names: Annotated[
+        str,
+        Attribute(
+            "NAMES",
+            2020,
+            "the names, separated by commas",
+            length=NAMES_MAX * (NAME_LENGTH_MAX + 1),
+        ),
+    ] = ""
+
+
+class TopicAttributes(Struct, kw_only=True):
+    """A place in the tree of topics, with defaults for what is published there."""
+
+    description: Annotated[
+        str, Attribute("DESCR", 2093, "free text", length=DESCRIPTION_LENGTH_MAX)
+    ] = ""
+    topic_string: Annotated[str, Attribute("TOPICSTR", 2094, "the place", length=10_240)] = ""
+    def_priority: Annotated[
+        int, Attribute("DEFPRTY", 6, "priority of a publication that names none", low=0, high=9)
+    ] = 0
+    def_persistence: Annotated[
+        bool,
+        Attribute(
+            "DEFPSIST", 185, "persistence of a publication that names none", words=("NO", "YES")
+        ),
+    ] = True
+    inhibit_publish: Annotated[
+        bool,
+        Attribute(
+            "PUB", 181, "publications are refused", words=("ENABLED", "DISABLED"), numbers=(2, 1)
+        ),
+    ] = False
+    inhibit_subscribe: Annotated[
+        bool,
+        Attribute(
+            "SUB", 182, "subscriptions are refused", words=("ENABLED", "DISABLED"), numbers=(2, 1)
+        ),
+    ] = False
+
+
+class ChannelAttributes(Struct, kw_only=True):
+    """A name by which clients say how they come; all come through the one listener."""
+
+    description: Annotated[
+        str, Attribute("DESCR", 3502, "free text", length=DESCRIPTION_LENGTH_MAX)
+    ] = ""
+    channel_type: Annotated[
+        Literal["SVRCONN", "CLNTCONN"],
+        Attribute("CHLTYPE", 1511, "which end it describes", numbers=(7, 6)),
+    ] = "SVRCONN"
+    transport: Annotated[
+        Literal["TCP"], Attribute("TRPTYPE", 1501, "how it connects", numbers=(2,))
+    ] = "TCP"
+    mca_user: Annotated[
+        str, Attribute("MCAUSER", 3527, "whose rights its clients have", length=64)
+    ] = ""
+
+
+class AuthInfoAttributes(Struct, kw_only=True):
+    """How users and passwords of clients are checked."""
+
+    description: Annotated[
+        str, Attribute("DESCR", 2046, "free text", length=DESCRIPTION_LENGTH_MAX)
+    ] = ""
+    auth_info_type: Annotated[
+        Literal["IDPWOS"], Attribute("AUTHTYPE", 66, "what checks them", numbers=(3,))
+    ] = "IDPWOS"
+    check_client: Annotated[
+        Literal["NONE", "OPTIONAL", "REQUIRED", "REQDADM"],
+        Attribute("CHCKCLNT", 258, "whether clients must give them", numbers=(1, 0, 3, 2)),
+    ] = "OPTIONAL"
+    check_local: Annotated[
+        Literal["NONE", "OPTIONAL", "REQUIRED", "REQDADM"],
+        Attribute("CHCKLOCL", 257, "whether local programs must", numbers=(1, 0, 3, 2)),
+    ] = "OPTIONAL"
+
+
+class QueueManagerAttributes(Struct, kw_only=True):
+    """The queue manager's own; all but the fixed ones are altered by ALTER QMGR."""
+
+    description: Annotated[
+        str, Attribute("DESCR", 2014, "free text", length=DESCRIPTION_LENGTH_MAX)
+    ] = ""
+    trigger_interval_ms: Annotated[
+        int,
+        Attribute(
+            "TRIGINT",
+            25,
+            "milliseconds after a trigger message for a first message before another arrival may "
+            "cause one",
+            low=0,
+            high=999_999_999,
+            by_set=False,
+        ),
+    ] = 999_999_999
+    depth_trigger_disables: Annotated[
+        bool,
+        Attribute(
+            "DEPTHTRG",
+            900_001,
+            "a trigger message for TRIGTYPE(DEPTH) sets NOTRIGGER, as on IBM MQ",
+            words=("KEEP", "DISABLE"),
+        ),
+    ] = False
+    every_triggers_on_backout: Annotated[
+        bool,
+        Attribute(
+            "EVERYBO",
+            900_002,
+            "TRIGTYPE(EVERY) also gives a trigger message for a put that was backed out",
+            words=("NO", "YES"),
+        ),
+    ] = False
+    dead_letter_queue: Annotated[
+        str,
+        Attribute("DEADQ", 2006, "where messages go that cannot be put", length=NAME_LENGTH_MAX),
+    ] = ""
+    default_transmission_queue: Annotated[
+        str,
+        Attribute(
+            "DEFXMITQ", 2025, "for queue managers without one of their own", length=NAME_LENGTH_MAX
+        ),
+    ] = ""
+    command_queue: Annotated[
+        str,
+        Attribute("COMMANDQ", 2003, "where PCF commands are put", fixed=True),
+    ] = "SYSTEM.ADMIN.COMMAND.QUEUE"
+    connection_auth: Annotated[
+        str,
+        Attribute(
+            "CONNAUTH", 2125, "the authentication information in force", length=NAME_LENGTH_MAX
+        ),
+    ] = "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
+    max_handles: Annotated[
+        int, Attribute("MAXHANDS", 11, "handles of a connection", fixed=True)
+    ] = 256
+    max_uncommitted_messages: Annotated[
+        int, Attribute("MAXUMSGS", 33, "messages of a unit", fixed=True)
+    ] = 10_000
+    max_message_length: Annotated[int, Attribute("MAXMSGL", 13, "bytes of a body", fixed=True)] = (
+        MESSAGE_LENGTH_MAX
+    )
+    max_priority: Annotated[int, Attribute("MAXPRTY", 14, "the highest priority", fixed=True)] = 9
+    ccsid: Annotated[int, Attribute("CCSID", 2, "character set of its texts", fixed=True)] = 1208
+    platform: Annotated[
+        Literal["UNIX"], Attribute("PLATFORM", 32, "where it runs", numbers=(3,), fixed=True)
+    ] = "UNIX"
+    command_level: Annotated[
+        int, Attribute("CMDLEVEL", 31, "which commands it knows", fixed=True)
+    ] = 930
+    syncpoint: Annotated[
+        bool, Attribute("SYNCPT", 30, "units of work can be used", words=("NO", "YES"), fixed=True)
+    ] = True
+
+
+QUEUE_MANAGER = "queue_manager"
+TYPES: dict[str, type[Struct]] = {
+    "queue": QueueAttributes,
+    "alias": AliasAttributes,
+    "remote": RemoteAttributes,
+    "model": ModelAttributes,
+    "process": ProcessAttributes,
+    "namelist": NamelistAttributes,
+    "topic": TopicAttributes,
+    "channel": ChannelAttributes,
+    "authinfo": AuthInfoAttributes,
+    QUEUE_MANAGER: QueueManagerAttributes,
+}
+KINDS: dict[str, Table] = {
+    kind: QUEUE_ATTRIBUTES
+    if kind == "queue"
+    else MODEL_ATTRIBUTES
+    if kind == "model"
+    else rows_of(attributes)
+    for kind, attributes in TYPES.items()
+}
+WITH_QUEUE_NAMES = ("queue", "alias", "remote", "model")
+"""Their names are of one namespace: a program opens what there is of that name."""

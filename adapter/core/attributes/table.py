@@ -1,0 +1,98 @@
+"""What a row of a table of attributes says, and which values it takes.
+
+A row is a field of a Struct: its Python name, type and default are the field's own; its MQSC
+keyword, PCF number, bounds and meaning are the Attribute beside it.
+"""
+
+from __future__ import annotations
+
+import typing
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+NAME_LENGTH_MAX = 48  # MQ_Q_NAME_LENGTH
+DEPTH_MAX = 999_999_999
+DESCRIPTION_LENGTH_MAX = 64
+
+
+class Attribute(Struct, frozen=True):
+    """What one row says beside its field: MQSC keyword, PCF selector, bounds, meaning.
+
+    words: what MQSC writes for each value of a bool (False first) or for each choice; the choices
+    themselves, if there are none here. bare: the words stand alone (TRIGGER and NOTRIGGER), not
+    in parentheses behind the keyword. numbers: what the MQI and PCF write for the same values;
+    0, 1, ... if there are none here. fixed: it is told, and cannot be given. by_set: MQSET may
+    change it through a handle. is_trigger_event: changing it may cause trigger messages.
+    """
+
+    keyword: str
+    number: int
+    meaning: str
+    low: int | None = None
+    high: int | None = None
+    length: int | None = None
+    words: tuple[str, ...] = ()
+    bare: bool = False
+    numbers: tuple[int, ...] = ()
+    fixed: bool = False
+    by_set: bool = False
+    is_trigger_event: bool = False
+
+
+class Row(Struct, frozen=True):
+    """One row of a table, as other rooms read it."""
+
+    name: str
+    type: Any
+    default: Any
+    attribute: Attribute
+    choices: tuple[str, ...] = ()
+
+
+Table = dict[str, Row]
+"""By Python name, in the order of the fields."""
+
+
+def rows_of(kind: type[Struct]) -> Table:
+    """Read the table that a Struct of attributes is."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    rows = {}
+    for field in msgspec.structs.fields(kind):
+        given, attribute = typing.get_args(hints[field.name])
+        literal = typing.get_origin(given) is Literal
+        rows[field.name] = Row(
+            name=field.name,
+            type=str if literal else given,
+            default=field.default,
+            attribute=attribute,
+            choices=typing.get_args(given) if literal else (),
+        )
+    return rows
+
+
+def problem_with(table: Table, what: str, name: str, value: object) -> str | None:
+    """Say what is wrong with one attribute that somebody gives, or None if it is fine.
+
+    what: the kind of object, for the sentence: "a queue".
+    """
+    row = table.get(name)
+    if row is None:
+        return f"{what} has no attribute {name!r}"
+    if row.attribute.fixed:
+        return f"{name} is told by the queue manager, and cannot be given"
+    if type(value) is not row.type:
+        return f"{name} takes {row.type.__name__}, not {value!r}"
+    if row.choices and value not in row.choices:
+        return f"{name} takes one of {', '.join(row.choices)}, not {value!r}"
+    return _out_of_bounds(row, value)
+
+
+def _out_of_bounds(row: Row, value: Any) -> str | None:
+    bound = row.attribute
+    if bound.low is not None and bound.high is not None and not bound.low <= value <= bound.high:
+        return f"{row.name} takes {bound.low} to {bound.high}, not {value}"
+    if bound.length is not None and len(value) > bound.length:
+        return f"{row.name} takes at most {bound.length} characters, not {len(value)}"
+    return None

@@ -1,0 +1,105 @@
+"""Objects other than local queues: defining, altering, deleting and inquiring about them.
+
+What they cause when a program meets them is in core.rules.resolve and core.rules.trigger.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, TYPES, WITH_QUEUE_NAMES
+from adapter.core.commands import (
+    AlterObject,
+    DefineObject,
+    DeleteObject,
+    InquireObjects,
+    Request,
+)
+from adapter.core.model.manager import QueueManager
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import ObjectAltered, ObjectDefined, ObjectDeleted
+from adapter.core.results import ObjectDescription, Objects
+from adapter.core.rules import naming
+from adapter.core.rules.decision import Decision, done
+
+LOCAL_QUEUE = "queue"
+DEFINED = tuple(kind for kind in KINDS if kind not in (LOCAL_QUEUE, QUEUE_MANAGER))
+"""The kinds of which there may be many here."""
+
+
+def decide_define_object(qm: QueueManager, request: Request, command: DefineObject) -> Decision:
+    """DEFINE QALIAS, QREMOTE, QMODEL, PROCESS, ...; with replace an existing one is altered."""
+    kind, name = command.kind, command.name
+    _check_kind(kind, name, DEFINED)
+    if (kind, name) in qm.objects and command.replace:
+        altering = AlterObject(kind, name, command.attributes)
+        return decide_alter_object(qm, request, altering)
+    taken = naming.opened_as(qm, name) if kind in WITH_QUEUE_NAMES else None
+    if taken or (kind, name) in qm.objects:
+        raise Refusal(Reason.OBJECT_EXISTS, name, f"as {taken or kind}")
+    naming.check_name(name)
+    if len(qm.objects) >= qm.limits.objects:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
+    naming.check_attributes(KINDS[kind], f"{kind}", name, command.attributes)
+    return done(qm, request, [ObjectDefined(kind, name, command.attributes)])
+
+
+def decide_alter_object(qm: QueueManager, request: Request, command: AlterObject) -> Decision:
+    """ALTER QALIAS, ..., and ALTER QMGR: programs that have it open see it at once."""
+    kind, name = command.kind, command.name
+    _check_kind(kind, name, (*DEFINED, QUEUE_MANAGER))
+    _check_there(qm, kind, name)
+    naming.check_attributes(KINDS[kind], f"{kind}", name, command.attributes)
+    return done(qm, request, [ObjectAltered(kind, name, command.attributes)])
+
+
+def decide_delete_object(qm: QueueManager, request: Request, command: DeleteObject) -> Decision:
+    """DELETE QALIAS, ...: what is open by it stays open."""
+    _check_kind(command.kind, command.name, DEFINED)
+    _check_there(qm, command.kind, command.name)
+    return done(qm, request, [ObjectDeleted(command.kind, command.name)])
+
+
+def decide_inquire_objects(qm: QueueManager, request: Request, command: InquireObjects) -> Decision:
+    """INQUIRE_PROCESS, INQUIRE_Q_MGR, ...: the objects of a kind that fit the pattern."""
+    kind = command.kind
+    _check_kind(kind, command.pattern, (*DEFINED, QUEUE_MANAGER))
+    names = [qm.name] if kind == QUEUE_MANAGER else [name for of, name in qm.objects if of == kind]
+    found = [
+        ObjectDescription(kind, name, msgspec.structs.asdict(_attributes(qm, kind, name)))
+        for name in naming.fitting(names, command.pattern, command.system)
+    ]
+    return Decision([], Objects(found), qm.entry_n)
+
+
+def _check_kind(kind: str, name: str, kinds: tuple[str, ...]) -> None:
+    if kind not in kinds:
+        text = f"{kind!r} is not one of {', '.join(kinds)}"
+        raise Refusal(Reason.OBJECT_TYPE_ERROR, name, text)
+
+
+def _check_there(qm: QueueManager, kind: str, name: str) -> None:
+    there = name == qm.name if kind == QUEUE_MANAGER else (kind, name) in qm.objects
+    if not there:
+        raise Refusal(Reason.OBJECT_NOT_FOUND, name, kind)
+
+
+def _attributes(qm: QueueManager, kind: str, name: str) -> msgspec.Struct:
+    return qm.attributes if kind == QUEUE_MANAGER else qm.objects[kind, name]
+
+
+def apply_object_defined(qm: QueueManager, record: ObjectDefined) -> None:
+    """Make the object."""
+    qm.objects[record.kind, record.name] = TYPES[record.kind](**record.attributes)
+
+
+def apply_object_altered(qm: QueueManager, record: ObjectAltered) -> None:
+    """Change the attributes."""
+    attributes = _attributes(qm, record.kind, record.name)
+    for name, value in record.attributes.items():
+        setattr(attributes, name, value)
+
+
+def apply_object_deleted(qm: QueueManager, record: ObjectDeleted) -> None:
+    """Forget the object."""
+    del qm.objects[record.kind, record.name]

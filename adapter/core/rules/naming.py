@@ -1,0 +1,58 @@
+"""Names of objects: which are valid, which are taken, which a pattern means; and their attributes.
+
+It does not know what becomes of an object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Any
+
+from adapter.core.attributes.objects import WITH_QUEUE_NAMES
+from adapter.core.attributes.table import NAME_LENGTH_MAX, Table, problem_with
+from adapter.core.model.manager import QueueManager
+from adapter.core.reasons import Reason, Refusal
+
+NAME = re.compile(r"[A-Za-z0-9._/%]+")
+PATTERN_LENGTH_MAX = 2 * NAME_LENGTH_MAX
+"""Room for [...] and for stars; a pattern of a megabyte would take minutes to understand."""
+SYSTEM = "SYSTEM."
+
+
+def check_name(name: str) -> None:
+    """Refuse what is no name (MQRC_OBJECT_NAME_ERROR)."""
+    if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
+        raise Refusal(Reason.NAME_ERROR, name, "a name has 1 to 48 of A-Z a-z 0-9 . _ / %")
+
+
+def opened_as(qm: QueueManager, name: str) -> str | None:
+    """Say which kind of object a program opens by a queue's name; None if there is none."""
+    if name in qm.queues:
+        return "queue"
+    return next((kind for kind in WITH_QUEUE_NAMES if (kind, name) in qm.objects), None)
+
+
+def check_attributes(table: Table, what: str, name: str, attributes: dict[str, Any]) -> None:
+    """Refuse attributes that an object cannot take. what: for the sentence, "a queue"."""
+    for attribute, value in attributes.items():
+        problem = problem_with(table, what, attribute, value)
+        if problem:
+            raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
+
+
+def fitting(names: Iterable[str], pattern: str, system: bool) -> list[str]:
+    """Return the names that a pattern means, in order.
+
+    system: also SYSTEM.*, which a pattern that begins with a wildcard does not mean otherwise.
+    """
+    if len(pattern) > PATTERN_LENGTH_MAX:
+        text = f"a pattern has at most {PATTERN_LENGTH_MAX} characters"
+        raise Refusal(Reason.NAME_ERROR, pattern, text)
+    shows_system = system or pattern.startswith("S")
+    return sorted(
+        name
+        for name in names
+        if fnmatchcase(name, pattern) and (shows_system or not name.startswith(SYSTEM))
+    )

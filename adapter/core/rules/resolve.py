@@ -1,0 +1,112 @@
+"""From the name that a program opens to a local queue: alias, model, remote.
+
+A model makes a dynamic queue. A temporary one is soft: it holds no persistent messages, never
+touches the ledger, and goes when the handle that made it is closed. This module does not know how
+handles are counted.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from adapter.core.attributes.objects import AliasAttributes, RemoteAttributes
+from adapter.core.attributes.queue import ModelAttributes, QueueAttributes
+from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.core.commands import Open
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import Queue
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import QueueDefined, Record
+from adapter.core.rules import naming
+
+DYNAMIC_NAME = "MQK.*"
+"""For a program that gives no name (MQOD.DynamicQName)."""
+
+
+class Found(Struct):
+    """What a name leads to. records: what is to be applied for it. is_made: it is a new queue."""
+
+    queue: Queue
+    alias: AliasAttributes | None = None
+    records: list[Record] = []
+    is_made: bool = False
+
+
+def find(qm: QueueManager, command: Open) -> Found:
+    """Find the local queue that an open means, or refuse."""
+    name = command.queue
+    queue = qm.queues.get(name)
+    if queue is not None:
+        return Found(queue)
+    kind = naming.opened_as(qm, name)
+    if kind is None:
+        raise Refusal(Reason.QUEUE_NOT_FOUND, name)
+    attributes = qm.objects[kind, name]
+    if isinstance(attributes, AliasAttributes):
+        return Found(_base(qm, name, attributes), attributes)
+    if isinstance(attributes, ModelAttributes):
+        return _make(qm, attributes, command.dynamic_name or DYNAMIC_NAME)
+    assert isinstance(attributes, RemoteAttributes), kind
+    text = f"it is queue {attributes.remote_name} of queue manager "
+    raise Refusal(
+        Reason.UNKNOWN_REMOTE_QUEUE_MANAGER,
+        name,
+        f"{text}{attributes.remote_queue_manager!r}, to which nothing leads",
+    )
+
+
+def _base(qm: QueueManager, name: str, alias: AliasAttributes) -> Queue:
+    """Return the queue behind an alias (MQRC_UNKNOWN_ALIAS_BASE_Q, _ALIAS_BASE_Q_TYPE_ERROR)."""
+    queue = qm.queues.get(alias.target)
+    if queue is not None:
+        return queue
+    kind = naming.opened_as(qm, alias.target)
+    if kind is None and alias.target_type == "QUEUE":
+        raise Refusal(Reason.UNKNOWN_ALIAS_BASE, name, f"there is no queue {alias.target!r}")
+    what = kind or "topic"
+    text = f"{alias.target!r} is of kind {what}, and not a local queue"
+    raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
+
+
+def _make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
+    """Make a dynamic queue of a model."""
+    name = _name(qm, wanted)
+    if len(qm.queues) >= qm.limits.queues:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
+    attributes = msgspec.structs.asdict(model)
+    given = {name: value for name, value in attributes.items() if value != DEFAULTS.get(name)}
+    is_temporary = model.definition_type == "TEMPDYN"
+    incarnation = qm.incarnations.get(name, 0)
+    if is_temporary:
+        qm.temporaries += 1
+        incarnation = qm.temporaries
+    queue = Queue(name, incarnation, QueueAttributes(**attributes))
+    record = QueueDefined(name, incarnation, given, logged=not is_temporary, made=queue)
+    return Found(queue, None, [record], is_made=True)
+
+
+DEFAULTS = msgspec.structs.asdict(QueueAttributes())
+
+
+def _name(qm: QueueManager, wanted: str) -> str:
+    """Make the name of a dynamic queue: what stands before a last * is kept (MQOD.DynamicQName)."""
+    prefix, star, rest = wanted.partition("*")
+    name = wanted
+    if star:
+        unique = qm.new_message_id().hex().upper()
+        name = prefix[: NAME_LENGTH_MAX - UNIQUE_DIGITS] + _unique(unique)
+    if rest or not naming.NAME.fullmatch(name) or len(name) > NAME_LENGTH_MAX:
+        text = "a name, or the beginning of one and a *"
+        raise Refusal(Reason.DYNAMIC_NAME_ERROR, wanted, text)
+    if naming.opened_as(qm, name) is not None:
+        raise Refusal(Reason.OBJECT_EXISTS, name)
+    return name
+
+
+UNIQUE_DIGITS = 16
+
+
+def _unique(digits: str) -> str:
+    """Take what differs most from one id to the next, and from one owner to the next."""
+    return digits[: UNIQUE_DIGITS // 2] + digits[-UNIQUE_DIGITS // 2 :]

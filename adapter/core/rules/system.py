@@ -1,0 +1,60 @@
+"""What every queue manager has from its beginning: settings, and the SYSTEM objects.
+
+Programs written for MQ expect these objects. One that somebody has deleted is there again after
+the next start; one that somebody has altered stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
+from adapter.core.model.manager import QueueManager
+from adapter.core.records import ObjectAltered, ObjectDefined, QueueDefined, Record
+from adapter.core.rules import naming
+
+QUEUES: dict[str, dict[str, Any]] = {
+    "SYSTEM.ADMIN.COMMAND.QUEUE": {
+        "description": "PCF commands",
+        "def_persistence": False,
+        "max_depth": 3_000,
+    },
+    "SYSTEM.DEAD.LETTER.QUEUE": {"description": "messages that could not be put"},
+    "SYSTEM.DEFAULT.INITIATION.QUEUE": {
+        "description": "trigger messages",
+        "def_persistence": False,
+    },
+    "SYSTEM.DEFAULT.LOCAL.QUEUE": {"description": "local queues are defined like this"},
+}
+OBJECTS: dict[tuple[str, str], dict[str, Any]] = {
+    ("alias", "SYSTEM.DEFAULT.ALIAS.QUEUE"): {},
+    ("remote", "SYSTEM.DEFAULT.REMOTE.QUEUE"): {},
+    ("model", "SYSTEM.DEFAULT.MODEL.QUEUE"): {"description": "temporary dynamic queues"},
+    ("process", "SYSTEM.DEFAULT.PROCESS"): {},
+    ("namelist", "SYSTEM.DEFAULT.NAMELIST"): {},
+    ("channel", "SYSTEM.DEF.SVRCONN"): {},
+    ("authinfo", "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"): {},
+}
+
+
+def configured(qm: QueueManager, settings: dict[str, Any]) -> list[Record]:
+    """Say what is to be made or altered so that all this is there.
+
+    settings: attributes of the queue manager; ATTRIBUTE_ERROR if it does not take them.
+    """
+    naming.check_attributes(KINDS[QUEUE_MANAGER], "the queue manager", qm.name, settings)
+    other = {
+        name: value for name, value in settings.items() if getattr(qm.attributes, name) != value
+    }
+    records: list[Record] = [ObjectAltered(QUEUE_MANAGER, qm.name, other)] if other else []
+    records += [
+        QueueDefined(name, qm.incarnations.get(name, 0), attributes)
+        for name, attributes in QUEUES.items()
+        if naming.opened_as(qm, name) is None
+    ]
+    records += [
+        ObjectDefined(kind, name, attributes)
+        for (kind, name), attributes in OBJECTS.items()
+        if (kind, name) not in qm.objects
+    ]
+    return records

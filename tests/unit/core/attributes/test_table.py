@@ -1,0 +1,96 @@
+"""The tables of attributes: every row is whole, and says what is wrong with a value."""
+
+import msgspec
+import pytest
+
+from adapter.core.attributes.objects import KINDS, TYPES
+from adapter.core.attributes.table import Row, Table, problem_with
+
+ROWS = [(kind, row) for kind, table in KINDS.items() for row in table.values()]
+GIVEN = [(kind, row) for kind, row in ROWS if not row.attribute.fixed]
+
+
+def name_of(value: object) -> str:
+    return value.name if isinstance(value, Row) else str(value)
+
+
+def problem(kind: str, name: str, value: object) -> str | None:
+    return problem_with(KINDS[kind], f"a {kind}", name, value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_is_a_row_for_each_field(kind: str) -> None:
+    assert tuple(KINDS[kind]) == TYPES[kind].__struct_fields__
+
+
+@pytest.mark.parametrize(("kind", "row"), ROWS, ids=name_of)
+def test_a_row_is_whole(kind: str, row: Row) -> None:
+    attribute = row.attribute
+    assert attribute.keyword == attribute.keyword.upper()
+    assert attribute.number > 0
+    assert attribute.meaning
+    if not attribute.fixed:
+        bounded = attribute.low is not None and attribute.high is not None
+        assert bounded == (row.type is int)
+        assert (attribute.length is not None) == (row.type is str and not row.choices)
+    values = 2 if row.type is bool else len(row.choices)
+    assert len(attribute.words) in ((2,) if row.type is bool else (0, values))
+    assert len(attribute.numbers) in (0, values)
+    assert not attribute.bare or row.type is bool
+
+
+@pytest.mark.parametrize("table", KINDS.values(), ids=list(KINDS))
+@pytest.mark.parametrize("what", ["keyword", "number"])
+def test_rows_are_told_apart_by(table: Table, what: str) -> None:
+    assert len({getattr(row.attribute, what) for row in table.values()}) == len(table)
+
+
+@pytest.mark.parametrize(("kind", "row"), GIVEN, ids=name_of)
+def test_defaults_are_as_the_table_demands(kind: str, row: Row) -> None:
+    assert problem(kind, row.name, row.default) is None
+    assert getattr(TYPES[kind](), row.name) == row.default
+
+
+@pytest.mark.parametrize(("kind", "row"), GIVEN, ids=name_of)
+def test_values_at_and_over_the_bounds(kind: str, row: Row) -> None:
+    attribute, name = row.attribute, row.name
+    if attribute.low is not None and attribute.high is not None:
+        for good in (attribute.low, attribute.high):
+            assert problem(kind, name, good) is None
+        for bad in (attribute.low - 1, attribute.high + 1):
+            assert f"{name} takes {attribute.low} to" in str(problem(kind, name, bad))
+    if attribute.length is not None:
+        assert problem(kind, name, "x" * attribute.length) is None
+        assert "at most" in str(problem(kind, name, "x" * (attribute.length + 1)))
+    for choice in row.choices:
+        assert problem(kind, name, choice) is None
+    if row.choices:
+        assert "one of" in str(problem(kind, name, "OTHER"))
+
+
+@pytest.mark.parametrize(("kind", "row"), ROWS, ids=name_of)
+@pytest.mark.parametrize("value", [None, 1.5, b"x", [], {}, object])
+def test_no_row_takes_other_types(kind: str, row: Row, value: object) -> None:
+    assert row.name in str(problem(kind, row.name, value))
+
+
+@pytest.mark.parametrize(
+    ("kind", "row"), [(kind, row) for kind, row in ROWS if row.attribute.fixed], ids=name_of
+)
+def test_what_is_told_cannot_be_given(kind: str, row: Row) -> None:
+    assert "cannot be given" in str(problem(kind, row.name, row.default))
+
+
+def test_a_number_is_no_truth_value_and_the_other_way_round() -> None:
+    assert problem("queue", "inhibit_get", 1)
+    assert problem("queue", "max_depth", True)
+
+
+def test_an_attribute_that_is_not_there() -> None:
+    assert "a queue has no attribute 'colour'" in str(problem("queue", "colour", 1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_attributes_are_made_from_the_table_alone(kind: str) -> None:
+    given = {row.name: row.default for row in KINDS[kind].values()}
+    assert msgspec.structs.asdict(TYPES[kind](**given)) == given

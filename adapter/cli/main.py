@@ -29,6 +29,7 @@ COMMANDS = {
     "queue": "adapter.cli.queues:queue",
     "connection": "adapter.cli.connections:connection",
     "trigger-monitor": "adapter.cli.trigger_monitor:trigger_monitor",
+    "dlq-handler": "adapter.cli.dlq_handler:dlq_handler",
     "ledger": "adapter.cli.ledger:ledger",
     "doctor": "adapter.cli.doctor:doctor",
 }

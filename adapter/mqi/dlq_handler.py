@@ -89,6 +89,7 @@ class DeadLetterHandler:
         self._stopping = threading.Event()
         self._wait = wait or self._stopping.wait
         self._progress: dict[Key, Progress] = {}
+        self._seen = (0, 0)
         self._counts = dict.fromkeys(
             ("discarded", "retried", "forwarded", "left", "failed_attempts", "without_header"), 0
         )
@@ -118,6 +119,7 @@ class DeadLetterHandler:
     def run_once(self) -> bool:
         """Look at every message of the queue once; whether any was moved or discarded."""
         before = self._moved()
+        self._seen = self._arrivals()  # first: what comes while we look has not been seen
         progress: dict[Key, Progress] = {}
         for message in self._queue.browse():
             if self._stopping.is_set():
@@ -141,21 +143,18 @@ class DeadLetterHandler:
 
     def _await_work(self, idle_since_s: float) -> bool:
         """Wait until a retry is due or something may have come; False if WAIT has passed before."""
-        arrivals = self._arrivals()
         due_s = min((one.due_s for one in self._progress.values() if not one.is_done), default=None)
         wait_s = self._control.wait_s
         end_s = None if wait_s is None else idle_since_s + wait_s
         while True:
             now_s = self._now_s()
-            if due_s is not None and now_s >= due_s:
+            if self._arrivals() != self._seen or (due_s is not None and now_s >= due_s):
                 return True
             if due_s is None and end_s is not None and now_s >= end_s:
                 return False
             times_s = [at_s for at_s in (due_s, end_s if due_s is None else None) if at_s]
             if self._wait(min([LOOK_S, *(at_s - now_s for at_s in times_s)])):
                 return False
-            if self._arrivals() != arrivals:
-                return True
 
     def _arrivals(self) -> tuple[int, int]:
         status = self._queue.status()

@@ -1,7 +1,8 @@
 """Switches off each rule of core, one by one, and looks whether a test turns red: `make mutants`.
 
 The tests are the transcripts of tests/scenarios on a bare core and then, for what they let live,
-the requirements of tests/spec that need no broker, and at last what an owner keeps. Prints a table; exit status 1 if a mutant lives.
+the requirements of tests/spec that need no broker, and at last what an owner keeps. Prints a
+table; exit status 1 if a mutant lives.
 `python -m tests.mutation WORD ...` tries only mutants whose module or name has a word.
 
 Each mutant lives in a process of its own, forked before anything of adapter is imported.

@@ -27,6 +27,7 @@ COMMANDS = {
     "get": "adapter.cli.get:get",
     "browse": "adapter.cli.browse:browse",
     "queue": "adapter.cli.queues:queue",
+    "mqsc": "adapter.cli.mqsc:mqsc",
     "connection": "adapter.cli.connections:connection",
     "trigger-monitor": "adapter.cli.trigger_monitor:trigger_monitor",
     "dlq-handler": "adapter.cli.dlq_handler:dlq_handler",

@@ -54,10 +54,8 @@ def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
     """MQGET. The messages are the answer, [] if there is none and the get does not wait."""
     handle = handle_of(qm, request, command.handle, INPUT, Reason.NOT_OPEN_FOR_INPUT)
     _check(qm, request, command, handle)
-    if handle.get_group is not None:
-        groups.check_get(command, handle)
-    if command.options & UNDER_CURSOR and not handle.modes & BROWSE:
-        raise Refusal(Reason.NOT_OPEN_FOR_BROWSE, handle.queue.name)
+    if command.options:
+        _check_options(command, handle)
     records: list[Record] = []
     given = give(qm, request, command, handle, records)
     if given is not None:
@@ -86,6 +84,13 @@ def check_allowed(handle: Handle) -> None:
     """Refuse to get from, or browse, what is inhibited (MQRC_GET_INHIBITED)."""
     if handle.queue.attributes.inhibit_get or (handle.alias and handle.alias.inhibit_get):
         raise Refusal(Reason.GET_INHIBITED, handle.queue.name)
+
+
+def _check_options(command: Get, handle: Handle) -> None:
+    if command.options & LOGICAL_ORDER:
+        groups.check_get(command, handle)
+    if command.options & UNDER_CURSOR and not handle.modes & BROWSE:
+        raise Refusal(Reason.NOT_OPEN_FOR_BROWSE, handle.queue.name)
 
 
 def give(
@@ -155,13 +160,13 @@ def _select(
     queue = handle.queue
     if not limit:
         return []
-    if command.options & UNDER_CURSOR:
+    if command.options and command.options & UNDER_CURSOR:
         return [cursor.under(handle, now_ms)]
     if command.place is not None:
         return _at_place(queue, command, command.place, now_ms, expired)
     found: list[Stored] = []
     size = 0
-    if command.options & fitting.WHOLE:
+    if command.options and command.options & fitting.WHOLE:
         source = groups.candidates(handle, command, handle.get_group)
     else:
         source = fitting.candidates(queue, command)

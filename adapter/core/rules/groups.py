@@ -123,7 +123,7 @@ def _is_whole(found: Groups, stored: Stored, options: int) -> bool:
 def check_get(command: Get, handle: Handle) -> None:
     """Refuse a get in logical order that is in a unit and the others of its group are not."""
     at = handle.get_group
-    if command.options & LOGICAL_ORDER and at is not None and at.in_unit != bool(command.unit):
+    if at is not None and at.in_unit != bool(command.unit):
         raise Refusal(Reason.INCONSISTENT_UNIT, handle.queue.name)
 
 

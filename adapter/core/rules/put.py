@@ -48,11 +48,13 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "a put has 1 to 10,000 messages")
     if queue.attributes.inhibit_put or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, queue.name)
+    warning = 0
     for message in command.messages:
         check(queue, message)
-        _default(handle, message)
+        warning = _default(handle, message) or warning
     in_order = command.options or handle.put_group is not None
-    warning = groups.number(qm, command, handle) if in_order else 0
+    if in_order:
+        warning = groups.number(qm, command, handle) or warning
     if qm.parked:
         parking.check_put(qm, queue, command.messages)
     if queue.depth + len(command.messages) > queue.attributes.max_depth:
@@ -62,29 +64,30 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         if command.unit
         else _put_alone(qm, request, command, queue)
     )
-    decision.warning = warning or _too_high(command)
+    if warning:
+        decision.warning = warning
     last = command.messages[-1]
     if in_order or last.group_id != NO_ID:
         groups.moved(qm, request, handle, "put_group", last, command.unit)
     return decision
 
 
-def _too_high(command: Put) -> int:
-    """Warn of a priority that was higher than any (MQRC_PRIORITY_EXCEEDS_MAXIMUM)."""
-    for message in command.messages:
-        if message.details is not None and message.details.priority_asked > PRIORITY_MAX:
-            return Reason.PRIORITY_TOO_HIGH
-    return 0
+def _default(handle: Handle, message: Message) -> int:
+    """Fill in the priority and persistence that are left to the name under which it was opened.
 
-
-def _default(handle: Handle, message: Message) -> None:
-    """Fill in the priority and persistence that are left to the name under which it was opened."""
+    Returns the reason of a warning, or 0.
+    """
+    warning = 0
     attributes = handle.alias or handle.queue.attributes
     if message.priority < 0:
         message.priority = attributes.def_priority
+    elif message.priority > PRIORITY_MAX:
+        details.lower_priority(message)
+        warning = Reason.PRIORITY_TOO_HIGH
     if message.persistence < 0:
         soft = handle.queue.is_temporary
         message.persistence = 0 if soft else int(attributes.def_persistence)
+    return warning
 
 
 def check(queue: Queue, message: Message) -> None:
@@ -143,8 +146,6 @@ def _check_properties(queue: Queue, properties: dict[str, Property]) -> None:
 
 def resolve(qm: QueueManager, queue: Queue, message: Message, now_ms: int) -> None:
     """Fill in what the put left to the queue and the queue manager."""
-    if message.priority > PRIORITY_MAX:
-        details.lower_priority(message)
     if message.details is not None:
         details.settle(message, message.details)
         if message.details.flags & (IN_GROUP | SEGMENT) and not message.group_id:

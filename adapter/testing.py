@@ -25,6 +25,7 @@ from adapter.core.model.manager import Limits
 from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
+from adapter.mqi.mqsc import execute
 from adapter.owner.clock import Clock, ManualClock, SystemClock
 from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
 from adapter.server import kafka_wiring
@@ -85,6 +86,11 @@ class TestQueueManager:
     def connect(self, **options: Any) -> adapter.Connection:
         """Connect with the SDK; the options are those of adapter.connect."""
         return adapter.connect(self.address, **options)
+
+    def mqsc(self, text: str) -> str:
+        """Do MQSC commands, a line each, and return what `mqk mqsc` would print."""
+        with self.connect(application="mqsc") as qm:
+            return execute.run(qm, text)
 
     def start(self) -> None:
         """Start, after a stop or a crash, on the same ledger."""

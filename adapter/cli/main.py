@@ -27,8 +27,10 @@ COMMANDS = {
     "get": "adapter.cli.get:get",
     "browse": "adapter.cli.browse:browse",
     "queue": "adapter.cli.queues:queue",
+    "mqsc": "adapter.cli.mqsc:mqsc",
     "connection": "adapter.cli.connections:connection",
     "trigger-monitor": "adapter.cli.trigger_monitor:trigger_monitor",
+    "dlq-handler": "adapter.cli.dlq_handler:dlq_handler",
     "ledger": "adapter.cli.ledger:ledger",
     "doctor": "adapter.cli.doctor:doctor",
 }

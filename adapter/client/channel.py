@@ -25,7 +25,7 @@ from adapter.client.outstanding import Enlisted, Outstanding
 from adapter.client.requests import Handle, Operations, Pending
 from adapter.client.tcp import Link, LinkLost
 from adapter.core.reasons import Reason
-from adapter.core.results import Refused
+from adapter.core.results import Done, Opened, Refused
 from adapter.errors import ConnectionClosed, Error, LimitReached, UnexpectedAnswer
 from adapter.errors.refusals import refusal
 from adapter.wire.frames import (
@@ -180,6 +180,11 @@ class Channel:
         if isinstance(answer, kind):
             return answer
         raise self._problem(request, unit)
+
+    def check_opened(self, request: Pending) -> None:
+        """Raise the error that the answer to an open is; under another name it is open too."""
+        if not isinstance(request.answer, Done | Opened):
+            raise self._problem(request, None)
 
     def abandon(self, requests: Sequence[Pending]) -> None:
         """Wait for these no longer, because the waiting thread was interrupted.

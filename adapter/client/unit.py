@@ -136,7 +136,7 @@ class AnyUnit:
         try:
             self._channel.ask(requests, self._enlisted)
             if after is not None:
-                self._channel.result(after, Done)
+                self._channel.check_opened(after)
             return self._channel.result(request, kind, self._enlisted)
         except BackedOut:
             self._end(State.LOST)
@@ -244,5 +244,5 @@ def perform(
         return unit.perform(requests, request, kind, after)
     channel.ask(requests)
     if after is not None:
-        channel.result(after, Done)
+        channel.check_opened(after)
     return channel.result(request, kind)

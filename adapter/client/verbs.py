@@ -11,7 +11,6 @@ from adapter.client.requests import Handle, Pending
 from adapter.client.unit import AnyUnit
 from adapter.core import commands as c
 from adapter.core.model.message import Message
-from adapter.core.results import Done
 
 
 def open_request(handle: Handle) -> Pending:
@@ -32,7 +31,7 @@ def open_handle(channel: Channel, name: str, modes: int, handle: Handle | None =
     channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
     try:
         channel.ask([request])
-        channel.result(request, Done)
+        channel.check_opened(request)
     except BaseException:
         channel.drop_handle(handle)
         raise

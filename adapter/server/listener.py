@@ -11,16 +11,18 @@ import resource
 import socket
 import time
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 
-from adapter.core.commands import Request
+from adapter.core.commands import OUTPUT, Open, Request
 from adapter.core.model.connection import Party
 from adapter.core.model.manager import Reply
 from adapter.core.reasons import Reason
 from adapter.core.results import Done, Refused
 from adapter.owner.clock import Clock
 from adapter.owner.owner import Owner
+from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connection import ClientConnection
 from adapter.server.crowd import Crowd
 from adapter.wire import frames
@@ -69,10 +71,18 @@ def files_max() -> int:
 class Listener:
     """All client connections of one queue manager: the owner's front."""
 
-    def __init__(self, queue_manager: str, clock: Clock, on_stop: Callable[[bool], None]) -> None:
+    def __init__(
+        self,
+        queue_manager: str,
+        clock: Clock,
+        on_stop: Callable[[bool], None],
+        on_commands: Callable[[], None] = lambda: None,
+    ) -> None:
+        """on_commands: called when somebody opens the command queue to put to it."""
         self.queue_manager = queue_manager
         self._clock = clock
         self._on_stop = on_stop
+        self._on_commands = on_commands
         self._owner: Owner | None = None
         self._clients: dict[int, ClientConnection] = {}
         self._open: set[ClientConnection] = set()
@@ -197,6 +207,8 @@ class Listener:
             figures = frames.Figures(self.figures())
             client.answer(frames.AnyAnswer(operation.request, figures))
         elif self._owner is not None and self._owner.running:
+            if type(command) is Open and command.modes & OUTPUT:
+                self._look_at_open(self._owner, command.queue)
             self._owner.request(
                 Request(
                     client.number,
@@ -206,6 +218,11 @@ class Listener:
                     command,
                 )
             )
+
+    def _look_at_open(self, owner: Owner, name: str) -> None:
+        alias: Any = owner.loop.qm.objects.get(("alias", name))
+        if COMMAND_QUEUE in (name, alias and alias.target):
+            self._on_commands()
 
     def has_room(self) -> bool:
         """Whether more may be done than Kafka has confirmed."""

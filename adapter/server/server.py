@@ -19,6 +19,7 @@ from adapter.owner.clock import Clock
 from adapter.owner.lifecycle import State
 from adapter.owner.owner import HEARTBEAT_S, Owner
 from adapter.owner.storage import Copied, Storage
+from adapter.server.commands import COMMAND_QUEUE, CommandService
 from adapter.server.listener import Listener
 
 STREAM = "stream"
@@ -130,7 +131,9 @@ class Server:
         self._mover_failures = 0
         self._immediate = False
         self._watch: asyncio.Task[None] | None = None
-        self.listener = Listener(name, clock, self.tell_to_stop)
+        self._commands = CommandService()
+        self._address = ("", 0)
+        self.listener = Listener(name, clock, self.tell_to_stop, self._need_commands)
         self.owner = Owner(
             name, ledger, clock, self.listener, limits, storage, heartbeat_s, settings
         )
@@ -148,8 +151,15 @@ class Server:
             raise
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
         self._watch = asyncio.create_task(self._watch_movers())
+        self._address = address
         self.listener.serve(self.owner, self._figures)
+        waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
+        if COMMAND_QUEUE in waiting:
+            self._need_commands()
         return address
+
+    def _need_commands(self) -> None:
+        self._commands.need(*self._address)
 
     async def run(self) -> str:
         """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""
@@ -177,6 +187,7 @@ class Server:
             self._watch.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watch
+        await self._commands.stop()
         if quiesce_s and not self._immediate:
             await self.owner.quiesce(quiesce_s)
         await self.owner.stop()
@@ -189,6 +200,7 @@ class Server:
             self._watch.cancel()
         await self.owner.abandon()
         self.listener.abandon()
+        await self._commands.stop()
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
 
     @property
@@ -226,7 +238,7 @@ class Server:
             "movers": self._movers.statistics(),
             "movers_hold": self.movers_hold,
             "movers_parked": {topic: held.why for topic, held in self._movers.parked.items()},
-        }
+        } | self._commands.statistics()
 
     async def _watch_movers(self) -> None:
         """Start the movers again when they end: what they have copied, they know."""

@@ -14,7 +14,10 @@ import click
 import adapter
 from adapter import testing
 from adapter.cli.main import mqk
+from adapter.core.attributes.table import Row
 from adapter.errors import Error
+from adapter.mqi import values
+from adapter.mqi.kinds import DEFINED, Kind
 from adapter.testing import TestQueueManager
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
@@ -24,7 +27,62 @@ MADE = "<!-- Written by `python -m tests.docs.reference` from the code: change i
 
 def pages() -> dict[str, str]:
     """Each page of docs/reference, by its file name."""
-    return {"cli.md": cli(), "sdk.md": sdk()}
+    return {"attributes.md": attributes(), "cli.md": cli(), "sdk.md": sdk()}
+
+
+HEADING = ("| name | keyword | number | values | default | meaning |", "|---|---|---|---|---|---|")
+ATTRIBUTES = """# Attributes
+
+The name is the SDK's, the keyword MQSC's, the number that of MQINQ and PCF. What has *told* beside
+it cannot be given. MQSC's words are beside the SDK's values where they differ; PCF's numbers are in
+parentheses.
+"""
+
+
+def attributes() -> str:
+    """All attributes of all kinds of objects, from core's table."""
+    parts = [
+        MADE,
+        ATTRIBUTES,
+    ]
+    for kind in DEFINED.values():
+        parts.append(
+            f"## {kind.word}\n\n`{kind.kind}` for the SDK; its name is {kind.name_keyword}, "
+            f"{kind.name_number} in PCF.\n"
+        )
+        rows = [
+            f"| `{row.name}` | {row.attribute.keyword} | {row.attribute.number} | {taken(row)} "
+            f"| {default_of(kind, row)} | {row.attribute.meaning} |"
+            for row in kind.rows.values()
+        ]
+        heading = (
+            "| name | keyword | number | values | default | meaning |\n|---|---|---|---|---|---|"
+        )
+        parts.append("\n".join([heading, *rows, ""]))
+    return "\n".join(parts)
+
+
+def taken(row: Row) -> str:
+    """The values that an attribute takes."""
+    members = values.members(row)
+    if members:
+        every = zip(members, values.words(row), values.numbers(row), strict=True)
+        return ", ".join(
+            f"{value} ({number})" if value == word else f"{value}: {word} ({number})"
+            for value, word, number in every
+        )
+    bound = row.attribute
+    if bound.low is not None:
+        return f"{bound.low} to {bound.high}"
+    return f"text, {bound.length} at most" if bound.length else row.type.__name__
+
+
+def default_of(kind: Kind, row: Row) -> str:
+    """The default of what can be given."""
+    if row.name in kind.told:
+        return "*told*"
+    shown = f"`{row.default}`" if row.default != "" else "none"
+    return f"{shown}, *told*" if row.attribute.fixed else shown
 
 
 def cli() -> str:

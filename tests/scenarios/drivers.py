@@ -63,11 +63,19 @@ class Driver(Protocol):
         """Stop, or crash, and start again; every connection is lost."""
 
 
+ALL = 2**31
+"""Entries that were not copied yet when the queue manager stopped."""
+
+
 class OnCore:
-    """A bare core: everything is durable at once."""
+    """A bare core: everything is durable at once.
+
+    When it stops for the first time all is on its topics, at the second time nothing, and so on.
+    """
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._core = Core(limits)
+        self._lagging = 0
         self._clients: dict[str, Client] = {}
         self._seen: dict[str, list[int]] = {}
         self._given: set[tuple[int, int]] = set()
@@ -108,7 +116,11 @@ class OnCore:
             client.lose()
         self._clients.clear()
         self._seen.clear()
-        self._core.crash()
+        if clean:
+            self._core.crash_with_snapshot(self._lagging)  # a stop leaves one
+            self._lagging = ALL - self._lagging
+        else:
+            self._core.crash()
 
 
 def by_turn(client: str, clients: dict[str, Client] | dict[str, Line]) -> list[str]:

@@ -3,6 +3,7 @@
 from adapter.core import commands as c
 from adapter.core import dispatch
 from adapter.core import records as r
+from adapter.core.model.manager import QueueManager
 from adapter.owner.retention import (
     ALL,
     BATCH_LANES,
@@ -87,7 +88,10 @@ def test_notes_go_on_with_the_next_term() -> None:
     first = Retention(DAY_MS, [])
     noted(first, snapshot(("Q", 0, 5)), 0)
     notes = noted(first, snapshot(("Q", 0, 8)), HOUR_MS * 3)
-    second = Retention(DAY_MS, [note for note in notes if isinstance(note, r.ConsumedRestored)])
+    qm = QueueManager("QM1", b"next owner")
+    for note in notes:
+        dispatch.replay(qm, note)
+    second = Retention(DAY_MS, qm.noted)
     assert second.due(DAY_MS, NONE) == {("Q", 0, 0): 5}
     assert second.due(DAY_MS + 3 * HOUR_MS, NONE) == {("Q", 0, 0): 8}
 

@@ -1,0 +1,39 @@
+"""mqk mqsc: commands as MQ's administrators type them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+import click
+
+import adapter
+from adapter.cli import failures, options
+from adapter.mqi.mqsc.execute import Script
+
+
+@click.command()
+@click.option(
+    "--command", "-c", "commands", multiple=True, metavar="TEXT",
+    help="Do this command. May be repeated; without it standard input is read.",
+)  # fmt: skip
+@click.option("--quiet", "-q", is_flag=True, help="Show answers only, not the commands.")
+@options.queue_manager
+@click.pass_context
+def mqsc(context: click.Context, commands: tuple[str, ...], quiet: bool, qmgr: str) -> None:
+    """Read MQSC commands and do them: DEFINE, ALTER, DISPLAY, DELETE, CLEAR, PING.
+
+    A command that fails does not keep the next one from being done. Exit status: 0; 1 if the queue
+    manager refused a command; 2 if one was not understood.
+    """
+    lines: Iterable[str] = [line for text in commands for line in text.splitlines()]
+    if not commands:
+        lines = sys.stdin
+    with adapter.connect(qmgr, application="mqk mqsc") as qm:
+        script = Script(qm, echo=not quiet)
+        for line in script.run(lines):
+            click.echo(line)
+    if script.wrong:
+        context.exit(failures.WRONG_USE)
+    if script.failed:
+        context.exit(failures.FAILED)

@@ -1,0 +1,204 @@
+"""The kinds of objects, as MQSC words them and PCF numbers them; and what is only told of them.
+
+The attributes that can be given are core's one table. What is told besides (depths, types, who is
+connected) is described here by rows of the same make, so that both languages show both alike.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Struct
+
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, WITH_QUEUE_NAMES
+from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, Row, Table, rows_of
+
+CHANNEL_NAME_LENGTH = 20
+TYPE_KEYWORDS = ("TYPE", "CHLTYPE", "AUTHTYPE")
+"""What MQSC calls the type of an object, depending on its kind."""
+
+
+class QueueType(Struct, kw_only=True):
+    """Told of whatever has a queue's name."""
+
+    queue_type: Annotated[
+        Literal["QLOCAL", "QMODEL", "QALIAS", "QREMOTE"],
+        Attribute("TYPE", 20, "what kind of queue", numbers=(1, 2, 3, 6), fixed=True),
+    ]
+
+
+class QueueFigures(QueueType, kw_only=True):
+    """Told of a local queue besides."""
+
+    current_depth: Annotated[
+        int, Attribute("CURDEPTH", 3, "messages on it, uncommitted puts too", fixed=True)
+    ] = 0
+    open_input_count: Annotated[
+        int, Attribute("IPPROCS", 17, "handles that have it open for input", fixed=True)
+    ] = 0
+    open_output_count: Annotated[
+        int, Attribute("OPPROCS", 18, "handles that have it open for output", fixed=True)
+    ] = 0
+
+
+class QueueStatusRows(Struct, kw_only=True):
+    """Told of a local queue by QSTATUS."""
+
+    status_type: Annotated[
+        Literal["QUEUE", "HANDLE"],
+        Attribute("TYPE", 1103, "of the queue, or of handles", numbers=(1105, 1104), fixed=True),
+    ] = "QUEUE"
+    current_depth: Annotated[int, Attribute("CURDEPTH", 3, "messages on it", fixed=True)]
+    open_input_count: Annotated[
+        int, Attribute("IPPROCS", 17, "handles that have it open for input", fixed=True)
+    ]
+    open_output_count: Annotated[
+        int, Attribute("OPPROCS", 18, "handles that have it open for output", fixed=True)
+    ]
+    uncommitted: Annotated[
+        int, Attribute("UNCOM", 1027, "puts and gets of units in flight", fixed=True)
+    ]
+    message_age_s: Annotated[
+        int, Attribute("MSGAGE", 1227, "seconds since its oldest message was put", fixed=True)
+    ]
+
+
+class QueueTotals(Struct, kw_only=True):
+    """Told of a local queue by RESET QSTATS."""
+
+    enqueued: Annotated[int, Attribute("MSGSIN", 37, "messages put since the last reset")]
+    dequeued: Annotated[int, Attribute("MSGSOUT", 38, "messages got since the last reset")]
+    reset_s_ago: Annotated[int, Attribute("RESETINT", 35, "seconds since the last reset")]
+
+
+class ConnectionRows(Struct, kw_only=True):
+    """Told of a connection."""
+
+    info_type: Annotated[
+        Literal["CONN"],
+        Attribute("TYPE", 1110, "of the connection", numbers=(1111,), fixed=True),
+    ] = "CONN"
+    extended_id: Annotated[
+        str, Attribute("EXTCONN", 0, "first part of its id: which queue manager", fixed=True)
+    ]
+    application: Annotated[
+        str, Attribute("APPLTAG", 3058, "the program", length=28, fixed=True)
+    ] = ""
+    application_type: Annotated[
+        Literal["USER", "SYSTEM"],
+        Attribute("APPLTYPE", 1, "a client, or the queue manager", numbers=(25, 7), fixed=True),
+    ] = "USER"
+    user: Annotated[str, Attribute("USERID", 3025, "who it runs as", length=64, fixed=True)] = ""
+    channel: Annotated[
+        str,
+        Attribute("CHANNEL", 3501, "how it came", length=CHANNEL_NAME_LENGTH, fixed=True),
+    ] = "SYSTEM.DEF.SVRCONN"
+    address: Annotated[
+        str, Attribute("CONNAME", 3506, "where it came from", length=264, fixed=True)
+    ] = ""
+    unit_state: Annotated[
+        Literal["NONE", "ACTIVE"],
+        Attribute("UOWSTATE", 1128, "whether it has units in flight", fixed=True),
+    ] = "NONE"
+    unit_type: Annotated[Literal["QMGR"], Attribute("URTYPE", 1132, "whose units", fixed=True)] = (
+        "QMGR"
+    )
+
+
+class QueueManagerRows(Struct, kw_only=True):
+    """Told of the queue manager."""
+
+    identifier: Annotated[
+        str,
+        Attribute("QMID", 2032, "its name among all", length=NAME_LENGTH_MAX, fixed=True),
+    ] = ""
+
+
+class Kind(Struct, frozen=True):
+    """One kind of object. kind: core's name for it; name_*: how its own name is called."""
+
+    kind: str
+    word: str
+    noun: str
+    name_keyword: str
+    name_number: int
+    given: Table = {}
+    told: Table = {}
+    name_length: int = NAME_LENGTH_MAX
+
+    @property
+    def rows(self) -> Table:
+        """All that is shown of it, by Python name."""
+        return self.told | self.given
+
+    @property
+    def always(self) -> list[Row]:
+        """What is shown of it whatever is asked for: of which type it is."""
+        return [row for row in self.rows.values() if row.attribute.keyword in TYPE_KEYWORDS]
+
+    @property
+    def has_queue_name(self) -> bool:
+        """Whether it shares the one namespace of queues."""
+        return self.kind in WITH_QUEUE_NAMES
+
+    def by_keyword(self, keyword: str) -> Row | None:
+        """Return what MQSC calls so."""
+        rows = self.rows.values()
+        return next((row for row in rows if row.attribute.keyword == keyword), None)
+
+    def by_number(self, number: int) -> Row | None:
+        """Return what PCF numbers so."""
+        rows = self.rows.values()
+        return next((row for row in rows if row.attribute.number == number), None)
+
+    def by_bare_word(self, word: str) -> tuple[Row, object] | None:
+        """Return which attribute has which value where MQSC writes just this word."""
+        for row in self.given.values():
+            if row.attribute.bare and word in row.attribute.words:
+                return row, (False, True)[row.attribute.words.index(word)]
+        return None
+
+
+def _kind(kind: str, word: str, noun: str, name_keyword: str, name_number: int) -> Kind:
+    told: type[Struct] | None = QueueType if kind in WITH_QUEUE_NAMES else None
+    if kind == "queue":
+        told = QueueFigures
+    if kind == QUEUE_MANAGER:
+        told = QueueManagerRows
+    length = CHANNEL_NAME_LENGTH if kind == "channel" else NAME_LENGTH_MAX
+    rows = rows_of(told) if told is not None else {}
+    return Kind(kind, word, noun, name_keyword, name_number, KINDS[kind], rows, length)
+
+
+DEFINED = {
+    one.word: one
+    for one in (
+        _kind("queue", "QLOCAL", "queue", "QUEUE", 2016),
+        _kind("alias", "QALIAS", "queue", "QUEUE", 2016),
+        _kind("remote", "QREMOTE", "queue", "QUEUE", 2016),
+        _kind("model", "QMODEL", "queue", "QUEUE", 2016),
+        _kind("process", "PROCESS", "process", "PROCESS", 2012),
+        _kind("namelist", "NAMELIST", "namelist", "NAMELIST", 2010),
+        _kind("topic", "TOPIC", "topic", "TOPIC", 2092),
+        _kind("channel", "CHANNEL", "channel", "CHANNEL", 3501),
+        _kind("authinfo", "AUTHINFO", "authentication information", "AUTHINFO", 2045),
+        _kind(QUEUE_MANAGER, "QMGR", "queue manager", "QMNAME", 2015),
+    )
+}
+"""The kinds that can be defined and altered, by their word."""
+QUEUE_WORDS = tuple(word for word, one in DEFINED.items() if one.has_queue_name)
+QUEUE_STATUS = Kind(
+    "queue_status", "QSTATUS", "queue status", "QUEUE", 2016, told=rows_of(QueueStatusRows)
+)
+CONNECTION = Kind(
+    "connection", "CONN", "connection", "CONN", 7006, told=rows_of(ConnectionRows), name_length=16
+)
+TOTALS = Kind("queue_totals", "QSTATS", "queue", "QSTATS", 2016, told=rows_of(QueueTotals))
+
+
+class Found(Struct, frozen=True):
+    """One object: its kind, its name, and the values of its attributes by Python name."""
+
+    kind: Kind
+    name: str
+    values: dict[str, object]

@@ -1,0 +1,163 @@
+"""What a command is answered with: MQ's message numbers and severities, in sentences of our own.
+
+Scripts look for the numbers; people read the rest. An error says what happened, to which object,
+and what to do.
+"""
+
+from __future__ import annotations
+
+import re
+
+from adapter.core.attributes.table import Row
+from adapter.errors import Error
+from adapter.mqi.kinds import DEFINED, Found, Kind
+from adapter.mqi.values import text
+
+COLUMN = 40
+"""Two columns of this width, behind three blanks."""
+NUMBERS = {
+    ("DEFINE", "QUEUE"): 8006,
+    ("DEFINE", "PROCESS"): 8010,
+    ("DEFINE", "NAMELIST"): 8552,
+    ("DEFINE", "TOPIC"): 8690,
+    ("DEFINE", "CHANNEL"): 8014,
+    ("DEFINE", "AUTHINFO"): 8563,
+    ("ALTER", "QUEUE"): 8008,
+    ("ALTER", "PROCESS"): 8012,
+    ("ALTER", "NAMELIST"): 8551,
+    ("ALTER", "TOPIC"): 8691,
+    ("ALTER", "CHANNEL"): 8016,
+    ("ALTER", "AUTHINFO"): 8567,
+    ("ALTER", "QMGR"): 8005,
+    ("DELETE", "QUEUE"): 8007,
+    ("DELETE", "PROCESS"): 8011,
+    ("DELETE", "NAMELIST"): 8553,
+    ("DELETE", "TOPIC"): 8692,
+    ("DELETE", "CHANNEL"): 8015,
+    ("DELETE", "AUTHINFO"): 8564,
+    ("DISPLAY", "QUEUE"): 8409,
+    ("DISPLAY", "PROCESS"): 8407,
+    ("DISPLAY", "NAMELIST"): 8550,
+    ("DISPLAY", "TOPIC"): 8633,
+    ("DISPLAY", "CHANNEL"): 8414,
+    ("DISPLAY", "AUTHINFO"): 8566,
+    ("DISPLAY", "QMGR"): 8408,
+    ("DISPLAY", "QSTATUS"): 8450,
+    ("DISPLAY", "CONN"): 8276,
+    ("CLEAR", "QUEUE"): 8022,
+    ("STOP", "CONN"): 8457,
+    ("PING", "QMGR"): 8415,
+}
+"""AMQ numbers of what went well, by verb and kind; all kinds of queues are one here."""
+DONE = {
+    "DEFINE": "created",
+    "ALTER": "changed",
+    "DELETE": "deleted",
+    "CLEAR": "cleared",
+    "STOP": "stopped",
+    "PING": "answers",
+}
+SYNTAX_ERROR = 8405
+NAME_ERROR = 8424
+FAILED = 8101
+FAILURES = {
+    2085: 8147,  # not found
+    2100: 8150,  # exists already
+    2042: 8148,  # in use
+    2055: 8143,  # not empty
+    2101: 8149,  # damaged
+    2035: 8135,  # not authorized
+    2152: NAME_ERROR,
+    4005: SYNTAX_ERROR,
+    2009: 8145,  # connection broken
+    2059: 8146,  # not available
+    2161: 8146,
+    2162: 8146,
+}
+"""AMQ numbers of failures by reason code; all others are FAILED."""
+
+BY_PYTHON_NAME = {row.name: row for kind in DEFINED.values() for row in kind.rows.values()}
+PYTHON_NAME = re.compile(r"\b(?P<name>[a-z]+(?:_[a-z]+)+)\b(?:=(?P<value>True|False))?")
+"""Names of one word are left alone: they are English as well."""
+
+
+def message(number: int, severity: str, sentence: str) -> str:
+    """Write one numbered message. severity: I, W or E."""
+    return f"AMQ{number:04}{severity}: {sentence}"
+
+
+def number_of(verb: str, kind: Kind) -> int:
+    """Return the number of what tells that a command went well."""
+    return NUMBERS[verb, "QUEUE" if kind.has_queue_name else kind.word]
+
+
+def done(verb: str, kind: Kind, name: str, more: str = "") -> str:
+    """Tell that a command went well."""
+    sentence = f"{kind.noun} {name} {DONE[verb]}{more}."
+    return message(number_of(verb, kind), "I", sentence)
+
+
+def not_mqsc(problem: str, near: str) -> list[str]:
+    """Tell that the text of a command is not MQSC, and near what."""
+    lines = [message(SYNTAX_ERROR, "E", f"this is not MQSC: {problem}.")]
+    return [*lines, f"   near: {near}"] if near else lines
+
+
+def failed(error: Error) -> str:
+    """Tell that a command was refused, with the reason."""
+    number = FAILURES.get(error.reason, FAILED)
+    return message(number, "E", f"{spoken(error.text)} [{error.reason_name}, {error.reason}].")
+
+
+def spoken(sentence: str) -> str:
+    """Say in MQSC's words what the queue manager says in Python's: MAXDEPTH for max_depth."""
+    sentence = sentence.replace("replace=True", "REPLACE").replace("purge=True", "PURGE")
+    return PYTHON_NAME.sub(_keyword, sentence)
+
+
+def _keyword(match: re.Match[str]) -> str:
+    row = BY_PYTHON_NAME.get(match["name"])
+    if row is None:
+        return match[0]
+    if match["value"] is None:
+        return row.attribute.keyword
+    return shown_value(row, match["value"] == "True")
+
+
+def shown_value(row: Row, value: object) -> str:
+    """Write an attribute and its value."""
+    written = text(row, value)
+    return written if row.attribute.bare else f"{row.attribute.keyword}({written or ' '})"
+
+
+def not_found(kind: Kind, name: str, condition: bool) -> str:
+    """Tell that there is no such object; condition: or none that meets it."""
+    more = " that meets the condition" if condition else ""
+    sentence = f"there is no {kind.noun} {name}{more}: check the name, or define it"
+    return message(FAILURES[2085], "E", f"{sentence} [MQRC_UNKNOWN_OBJECT_NAME, 2085].")
+
+
+def shown(found: Found, wanted: frozenset[str]) -> list[str]:
+    """Show one object in columns. wanted: Python names of attributes; its type comes first."""
+    kind = found.kind
+    cells = [f"{kind.name_keyword}({found.name})"]
+    rows = [row for row in kind.rows.values() if row.name in wanted and row.name in found.values]
+    rows.sort(key=lambda row: (row not in kind.always, row.attribute.keyword))
+    cells += [shown_value(row, found.values[row.name]) for row in rows]
+    heading = message(number_of("DISPLAY", kind), "I", f"{kind.noun} details:")
+    return [heading, *_columns(cells)]
+
+
+def _columns(cells: list[str]) -> list[str]:
+    lines, line = [], ""
+    for cell in cells:
+        if line and len(line) < COLUMN and len(cell) < COLUMN:
+            lines.append(f"   {line.ljust(COLUMN)}{cell}")
+            line = ""
+            continue
+        if line:
+            lines.append(f"   {line}")
+        line = cell
+    if line:
+        lines.append(f"   {line}")
+    return lines

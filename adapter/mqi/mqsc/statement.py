@@ -1,0 +1,173 @@
+"""What a command says: verb, kind of object, name, parameters; nothing is looked up yet.
+
+    statement   verb kind [(name)] parameter...
+    parameter   KEYWORD [(value value...)]
+
+Verbs and kinds may be abbreviated as MQ's manual lists it. This module knows no attribute.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from adapter.mqi.mqsc.text import NotMqscError, Token, tokens_of
+
+VERBS = {
+    "DEFINE": "DEFINE",
+    "DEF": "DEFINE",
+    "ALTER": "ALTER",
+    "ALT": "ALTER",
+    "DISPLAY": "DISPLAY",
+    "DISP": "DISPLAY",
+    "DIS": "DISPLAY",
+    "DELETE": "DELETE",
+    "DEL": "DELETE",
+    "CLEAR": "CLEAR",
+    "STOP": "STOP",
+    "PING": "PING",
+    "END": "END",
+    "QUIT": "END",
+}
+ALONE = frozenset({"END"})
+"""Verbs that stand for a whole command."""
+KINDS = {
+    "QLOCAL": "QLOCAL",
+    "QL": "QLOCAL",
+    "QALIAS": "QALIAS",
+    "QA": "QALIAS",
+    "QREMOTE": "QREMOTE",
+    "QR": "QREMOTE",
+    "QMODEL": "QMODEL",
+    "QM": "QMODEL",
+    "QUEUE": "QUEUE",
+    "Q": "QUEUE",
+    "PROCESS": "PROCESS",
+    "PRO": "PROCESS",
+    "NAMELIST": "NAMELIST",
+    "NL": "NAMELIST",
+    "TOPIC": "TOPIC",
+    "SUB": "SUB",
+    "CHANNEL": "CHANNEL",
+    "CHL": "CHANNEL",
+    "AUTHINFO": "AUTHINFO",
+    "QMGR": "QMGR",
+    "QSTATUS": "QSTATUS",
+    "QS": "QSTATUS",
+    "CONN": "CONN",
+}
+NAMELESS = frozenset({"QMGR"})
+"""There is one of it."""
+
+
+class Value(Struct, frozen=True):
+    """One value between parentheses. quoted: its case is as it was written."""
+
+    text: str
+    quoted: bool = False
+
+
+class Parameter(Struct, frozen=True):
+    """A keyword and its values; None if it had no parentheses."""
+
+    keyword: str
+    values: tuple[Value, ...] | None = None
+
+
+class Statement(Struct, frozen=True):
+    """One command. name: "" where the kind has none."""
+
+    verb: str
+    kind: str
+    name: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+def parse(text: str) -> Statement:
+    """Read one command; NotMqscError says what is wrong with it, and near what."""
+    reader = _Reader(text, tokens_of(text))
+    verb = reader.known(VERBS, "verb")
+    if verb in ALONE:
+        reader.expect_end()
+        return Statement(verb, "", "")
+    kind = reader.known(KINDS, "kind of object")
+    name = "" if kind in NAMELESS else reader.name(kind)
+    parameters: dict[str, Parameter] = {}
+    while not reader.ended:
+        parameter = reader.parameter()
+        if parameter.keyword in parameters:
+            raise NotMqscError(f"{parameter.keyword} is given twice", parameter.keyword)
+        parameters[parameter.keyword] = parameter
+    return Statement(verb, kind, name, tuple(parameters.values()))
+
+
+class _Reader:
+    """Goes through the tokens of one command."""
+
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._at = 0
+
+    @property
+    def ended(self) -> bool:
+        return self._at == len(self._tokens)
+
+    def known(self, table: dict[str, str], what: str) -> str:
+        """Take a word of a table, and return what it stands for."""
+        if self.ended:
+            raise NotMqscError(f"the command ends where a {what} is expected", self._text[-30:])
+        token = self._next()
+        if token.mark or token.quoted or token.text not in table:
+            words = ", ".join(dict.fromkeys(table.values()))
+            raise NotMqscError(
+                f"{token.text} is no {what}; there are {words}", self._text[token.at :]
+            )
+        return table[token.text]
+
+    def name(self, kind: str) -> str:
+        """Take the name of an object, in parentheses."""
+        values = self._parenthesis()
+        if values is None or len(values) != 1 or not values[0].text.strip():
+            near = self._text if self.ended else self._text[self._tokens[self._at].at :]
+            raise NotMqscError(f"{kind} takes one name in parentheses, such as {kind}(A)", near)
+        return values[0].text
+
+    def parameter(self) -> Parameter:
+        """Take a keyword and its values."""
+        token = self._next()
+        if token.mark or token.quoted:
+            raise NotMqscError("a keyword is expected", self._text[token.at :])
+        return Parameter(token.text, self._parenthesis())
+
+    def expect_end(self) -> None:
+        """Refuse that something follows."""
+        if not self.ended:
+            near = self._text[self._tokens[self._at].at :]
+            raise NotMqscError("the command should have ended", near)
+
+    def _parenthesis(self) -> tuple[Value, ...] | None:
+        if self.ended or not self._is("("):
+            return None
+        begin = self._next().at
+        values = []
+        while self._at < len(self._tokens) and not self._is(")"):
+            token = self._next()
+            if token.mark:
+                text = "a parenthesis in a value; set the value in quotation marks"
+                raise NotMqscError(text, self._text[begin:])
+            values.append(Value(token.text, token.quoted))
+        if self._at == len(self._tokens):
+            raise NotMqscError("a parenthesis is not closed", self._text[begin:])
+        self._next()
+        if not values:
+            raise NotMqscError("there is nothing between the parentheses", self._text[begin:])
+        return tuple(values)
+
+    def _is(self, mark: str) -> bool:
+        token = self._tokens[self._at]
+        return token.mark and token.text == mark
+
+    def _next(self) -> Token:
+        token = self._tokens[self._at]
+        self._at += 1
+        return token

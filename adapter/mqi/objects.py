@@ -1,0 +1,173 @@
+"""What administration does to objects, over the SDK: the same for MQSC and for PCF.
+
+It knows which call of the SDK is meant for which kind; what is allowed, the queue manager decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from adapter import Connection
+from adapter.core.attributes.objects import QUEUE_MANAGER
+from adapter.core.results import ConnectionStatus, QueueStatus
+from adapter.errors import InvalidName, ObjectNotFound
+from adapter.mqi.kinds import CONNECTION, DEFINED, QUEUE_STATUS, Found, Kind
+from adapter.mqi.values import Filter, fits
+
+GENERIC = re.compile(r"[A-Za-z0-9._/%]*\*?")
+APPLICATION = "mqk command server"
+"""What the queue manager's own connection is named."""
+
+
+def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
+    """Return the objects of a kind whose name fits: a star may stand at its end."""
+    if kind.kind == "queue":
+        return _queues(qm, pattern)
+    if kind.kind == QUEUE_STATUS.kind:
+        return [_status(one) for one in qm.queue_status(_checked(pattern), system=True)]
+    if kind.kind == CONNECTION.kind:
+        return [one for one in connections(qm) if fits(one.name, pattern)]
+    told = {"queue_type": kind.word} if kind.has_queue_name else {}
+    if kind.kind == QUEUE_MANAGER:
+        told = {"identifier": qm.name}
+        pattern = qm.name
+    found = qm.objects(kind.kind, _checked(pattern), system=True)
+    return [Found(kind, one.name, told | one.attributes) for one in found]
+
+
+def find_queues(qm: Connection, words: Iterable[str], pattern: str) -> list[Found]:
+    """Return what has a queue's name and is of one of these kinds, by name."""
+    found = [one for word in words for one in find(qm, DEFINED[word], pattern)]
+    return sorted(found, key=lambda one: one.name)
+
+
+def passing(found: Iterable[Found], filters: Iterable[Filter]) -> list[Found]:
+    """Keep what has the attributes that filters are on, with values that pass."""
+    conditions = list(filters)
+    return [
+        one
+        for one in found
+        if all(
+            wanted.row.name in one.values and wanted.passes(one.values[wanted.row.name])
+            for wanted in conditions
+        )
+    ]
+
+
+def _checked(pattern: str) -> str:
+    """The queue manager's patterns know more signs than MQ's generic names."""
+    if not GENERIC.fullmatch(pattern) or not pattern:
+        raise InvalidName(
+            f"{pattern!r} is no name: it has letters, digits and . _ / %, and a star at its end "
+            "stands for anything",
+            pattern,
+        )
+    return pattern
+
+
+def _queues(qm: Connection, pattern: str) -> list[Found]:
+    figures = {one.name: one for one in qm.queue_status(_checked(pattern), system=True)}
+    kind = DEFINED["QLOCAL"]
+    found = []
+    for one in qm.queues(pattern, system=True):
+        values: dict[str, Any] = {"queue_type": "QLOCAL"} | one.attributes
+        status = figures.get(one.name)
+        for name in ("current_depth", "open_input_count", "open_output_count"):
+            values[name] = getattr(status, name) if status is not None else 0
+        found.append(Found(kind, one.name, values))
+    return found
+
+
+def _status(status: QueueStatus) -> Found:
+    values = {
+        "status_type": "QUEUE",
+        "current_depth": status.current_depth,
+        "open_input_count": status.open_input_count,
+        "open_output_count": status.open_output_count,
+        "uncommitted": status.uncommitted,
+        "message_age_s": int(status.oldest_message_age_s),
+    }
+    return Found(QUEUE_STATUS, status.name, values)
+
+
+def connections(qm: Connection) -> list[Found]:
+    """Return who is connected; the name is the id that MQSC shows."""
+    prefix = extended_id(qm.name)
+    return [
+        Found(CONNECTION, connection_id(one.number), _connection(one, prefix))
+        for one in qm.connections()
+    ]
+
+
+def _connection(status: ConnectionStatus, prefix: bytes) -> dict[str, Any]:
+    return {
+        "info_type": "CONN",
+        "extended_id": prefix.hex().upper(),
+        "application": status.application,
+        "application_type": "SYSTEM" if status.application == APPLICATION else "USER",
+        "user": status.user,
+        "channel": "SYSTEM.DEF.SVRCONN",
+        "address": status.address,
+        "unit_state": "ACTIVE" if status.units else "NONE",
+        "unit_type": "QMGR",
+    }
+
+
+def extended_id(queue_manager: str) -> bytes:
+    """Return the 16 bytes that ids of all connections of a queue manager begin with."""
+    return f"MQK {queue_manager:12.12}".encode("ascii", "replace")
+
+
+def connection_id(number: int) -> str:
+    """Return the rest of a connection's id: 8 bytes, in hexadecimal."""
+    return number.to_bytes(8, "big").hex().upper()
+
+
+def define(
+    qm: Connection, kind: Kind, name: str, attributes: dict[str, Any], replace: bool
+) -> None:
+    """Define an object; replace alters it if it exists."""
+    if kind.kind == "queue":
+        qm.define_queue(name, replace=replace, **attributes)
+    else:
+        qm.define_object(kind.kind, name, replace=replace, **attributes)
+
+
+def alter(qm: Connection, kind: Kind, name: str, attributes: dict[str, Any]) -> None:
+    """Alter an object, or the queue manager."""
+    if kind.kind == "queue":
+        qm.alter_queue(name, **attributes)
+    elif kind.kind == QUEUE_MANAGER:
+        qm.alter_queue_manager(**attributes)
+    else:
+        qm.alter_object(kind.kind, name, **attributes)
+
+
+def delete(qm: Connection, kind: Kind, name: str, purge: bool) -> None:
+    """Delete an object; purge: with the messages on it."""
+    if kind.kind == "queue":
+        qm.delete_queue(name, purge=purge)
+    else:
+        qm.delete_object(kind.kind, name)
+
+
+def clear(qm: Connection, name: str) -> int:
+    """Discard the messages of a local queue that no unit holds; returns how many."""
+    with qm.queue(name) as queue:
+        return queue.purge()
+
+
+def attributes_like(qm: Connection, kind: Kind, name: str) -> dict[str, Any]:
+    """Return the attributes of an object that can be given to another one."""
+    for one in find(qm, kind, name):
+        if one.name == name:
+            given = (row for row in kind.given.values() if not row.attribute.fixed)
+            return {row.name: one.values[row.name] for row in given}
+    raise ObjectNotFound(f"there is no {kind.noun} {name} to take attributes from", name)
+
+
+def end_connection(qm: Connection, ident: str) -> None:
+    """End the connection of this id."""
+    qm.end_connection(int(ident, 16))

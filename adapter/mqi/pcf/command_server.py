@@ -1,0 +1,195 @@
+"""The command server: takes requests from SYSTEM.ADMIN.COMMAND.QUEUE and puts the replies.
+
+It runs in the queue manager's process as a client like any other, on a thread of its own, so that
+a long answer keeps nobody waiting but those who ask it. A request is taken outside a unit: when
+the queue manager dies, it is lost and its program sees no reply, rather than that it is done twice.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import structlog
+
+import adapter
+from adapter import Connection, Message
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
+from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
+from adapter.mqi.objects import APPLICATION
+from adapter.mqi.pcf.commands import COMMAND_FAILED, Commands
+from adapter.mqi.pcf.structures import (
+    BIG_ENCODING,
+    LAST,
+    LITTLE_ENCODING,
+    NOT_LAST,
+    Header,
+    Integer,
+    Order,
+    Parameter,
+    PcfError,
+    byte_order,
+    check_request,
+    decode,
+    encode,
+)
+
+COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
+FORMAT = "MQADMIN"
+REPLY = 2  # MQMT_REPLY
+PASS_CORREL_ID, PASS_MSG_ID, PASS_EXPIRY = 64, 128, 16384  # MQRO_*
+PARAMETER_ID = 1012  # MQIACF_PARAMETER_ID
+FORMAT_ERROR = 3023  # MQRCCF_MD_FORMAT_ERROR
+UNEXPECTED = 2195  # MQRC_UNEXPECTED_ERROR
+FAILED = 2  # MQCC_FAILED
+RETRY_S = 1.0
+"""After what went wrong, before the queue is opened again: nobody is kept busy by it."""
+STOP_S = 5.0
+"""A command that is being done is waited for so long."""
+UNIT_SIZE = 100
+"""Replies are put so many at a time."""
+
+log = structlog.get_logger("mqk.commands")
+
+
+def replies_to(commands: Commands, request: Message) -> tuple[list[bytes], int]:
+    """Do what a request says; return the replies, and MQENC_* that they are in."""
+    order: Order = "<"
+    command = 0
+    try:
+        if request.format.strip() != FORMAT:
+            raise PcfError(FORMAT_ERROR, f"the format is {FORMAT}, not {request.format!r}")
+        order = byte_order(request.body)
+        asked = decode(request.body, request.ccsid)
+        command = asked.header.command
+        check_request(asked.header)
+        replies = commands.execute(command, asked.parameters)
+        told = _told(command, replies, order)
+    except PcfError as problem:
+        told = _refused(command, problem, order)
+    except Exception as problem:
+        log.exception("a command failed", command=command)
+        told = _refused(command, PcfError(UNEXPECTED, str(problem)), order)
+    return told, LITTLE_ENCODING if order == "<" else BIG_ENCODING
+
+
+def _told(command: int, replies: list[list[Parameter]], order: Order) -> list[bytes]:
+    """One message each, numbered, the last one marked."""
+    last = len(replies)
+    return [
+        encode(
+            Header(command=command, sequence=at, control=LAST if at == last else NOT_LAST),
+            parameters,
+            order,
+        )
+        for at, parameters in enumerate(replies, 1)
+    ]
+
+
+def _refused(command: int, problem: PcfError, order: Order) -> list[bytes]:
+    """What is wrong, with the parameter if it is one; and that the command failed."""
+    log.info("command refused", command=command, reason=problem.reason, why=problem.text)
+    more = [] if problem.parameter is None else [Integer(PARAMETER_ID, problem.parameter)]
+    summary = Header(command=command, comp_code=FAILED, reason=COMMAND_FAILED)
+    if problem.reason == COMMAND_FAILED:
+        return [encode(summary, [], order)]
+    what = Header(command=command, control=NOT_LAST, comp_code=FAILED, reason=problem.reason)
+    summary.sequence = 2
+    return [encode(what, more, order), encode(summary, [], order)]
+
+
+class CommandServer:
+    """Serves the command queue of the queue manager at an address, until it is stopped."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._thread = threading.Thread(target=self._run, name="mqk-commands", daemon=True)
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._qm: Connection | None = None
+        self._answered = self._unanswerable = self._troubles = 0
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; a command that is being done is waited for, not for ever."""
+        with self._lock:
+            self._stopping.set()
+            if self._qm is not None:
+                self._qm.close()
+        self._thread.join(STOP_S)
+
+    def statistics(self) -> dict[str, int]:
+        """Return its figures."""
+        return {
+            "commands_answered": self._answered,
+            "commands_unanswerable": self._unanswerable,
+            "command_server_troubles": self._troubles,
+        }
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._serve()
+            except Error as error:
+                if not self._stopping.is_set():
+                    self._troubles += 1
+                    log.warning("commands are not served; trying again", reason=str(error))
+            self._stopping.wait(RETRY_S)
+
+    def _serve(self) -> None:
+        with adapter.connect(self._address, application=APPLICATION) as qm:
+            with self._lock:
+                if self._stopping.is_set():
+                    return
+                self._qm = qm
+            commands = Commands(qm, time.monotonic)
+            with qm.queue(COMMAND_QUEUE, open_for="input") as queue:
+                while (request := queue.get(timeout=None)) is not None:
+                    self._answer(qm, commands, request)
+
+    def _answer(self, qm: Connection, commands: Commands, request: Message) -> None:
+        bodies, encoding = replies_to(commands, request)
+        if not request.reply_to:
+            self._unanswerable += 1
+            return
+        try:
+            _reply(qm, request, bodies, encoding)
+            self._answered += 1
+        except ConnectionBroken:
+            raise
+        except Error as error:
+            self._unanswerable += 1
+            log.warning("a reply could not be put", queue=request.reply_to, reason=str(error))
+
+
+def _reply(qm: Connection, request: Message, bodies: list[bytes], encoding: int) -> None:
+    """Put the replies where the request says, as its report options say."""
+    fields = _fields(request) | {"encoding": encoding}
+    with qm.queue(request.reply_to, open_for="output") as queue:
+        try:
+            queue.put_many((Message(body, **fields) for body in bodies), unit_size=UNIT_SIZE)
+        except PersistentNotAllowed:
+            fields["persistent"] = False  # a temporary queue takes no other
+            queue.put_many((Message(body, **fields) for body in bodies), unit_size=UNIT_SIZE)
+
+
+def _fields(request: Message) -> dict[str, Any]:
+    correlation_id = request.message_id
+    if request.report & PASS_CORREL_ID:
+        correlation_id = request.correlation_id
+    fields: dict[str, Any] = {
+        "correlation_id": correlation_id,
+        "message_type": REPLY,
+        "format": FORMAT,
+        "persistent": request.persistent,
+        "priority": request.priority,
+    }
+    if request.report & PASS_MSG_ID:
+        fields["message_id"] = request.message_id
+    if request.report & PASS_EXPIRY:
+        fields["expiry_s"] = request.expiry_s
+    return fields

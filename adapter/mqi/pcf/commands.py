@@ -1,0 +1,390 @@
+"""The commands of PCF, by their numbers: what each takes and what it is answered with.
+
+A command returns its replies, each a list of parameters. It raises PcfError, or an error of the
+SDK, whose reason becomes that of PCF. It must not know how requests come and replies go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from adapter import Connection
+from adapter.errors import Error
+from adapter.mqi import objects
+from adapter.mqi.kinds import (
+    CONNECTION,
+    DEFINED,
+    QUEUE_STATUS,
+    QUEUE_WORDS,
+    TOTALS,
+    Found,
+    Kind,
+)
+from adapter.mqi.mqsc.execute import Script
+from adapter.mqi.pcf.arguments import Arguments, reply_of
+from adapter.mqi.pcf.structures import (
+    Bytes,
+    Integer,
+    Integers,
+    Parameter,
+    PcfError,
+    String,
+    Strings,
+)
+from adapter.mqi.values import Filter
+
+Replies = list[list[Parameter]]
+QUEUE_NAME, QUEUE_TYPE = 2016, 20
+EVERY_TYPE = 1001  # MQQT_ALL
+REPLACE, PURGE, FORCE, REMOVE_AUTHORITIES, CHANNEL_TABLE = 1006, 1007, 1005, 1398, 1526
+CONNECTION_ID, GENERIC_CONNECTION_ID, INFO_TYPE, INFO_CONNECTION = 7006, 7007, 1110, 1111
+STATUS_TYPE, STATUS_OF_QUEUE = 1103, 1105
+ESCAPE_TYPE, ESCAPE_TEXT, ESCAPE_MQSC = 1017, 3014, 1
+QUEUE_TYPES = 1261  # MQIACF_Q_TYPES
+
+# MQRC_* and MQRCCF_*.
+NOT_FOUND = 2085
+COMMAND_ERROR = 3007
+COMMAND_FAILED = 3008
+QUEUE_TYPE_ERROR = 3022
+CONNECTION_ID_ERROR = 3174
+VALUE_ERROR = 3229
+CHANNEL_NOT_FOUND = 4032
+CHANNEL_EXISTS = 4042
+STATUS_NOT_FOUND = 4091
+NOTHING_THERE = {
+    42: 3065,  # INQUIRE_CHANNEL_STATUS: MQRCCF_CHL_STATUS_NOT_FOUND
+    176: 2428,  # INQUIRE_SUBSCRIPTION: MQRC_NO_SUBSCRIPTION
+}
+"""Inquiries that find nothing, for there is none of it here: by command, with the reason."""
+REASONS = {
+    2100: 4001,  # exists already
+    2042: 4004,  # open
+    2043: 4002,  # of another type
+    2152: 4008,  # no name
+}
+"""MQRCCF_* for reason codes of the SDK; all others are told as they are."""
+CHANNEL_REASONS = {2085: CHANNEL_NOT_FOUND, 2100: CHANNEL_EXISTS}
+
+
+class Family(Struct, frozen=True):
+    """The commands of one kind of object. word: of the kind, or QUEUE for all kinds of queues.
+
+    selector: names which attributes are asked for; names: lists names; source, target: of a copy.
+    """
+
+    word: str
+    change: int
+    copy: int
+    create: int
+    delete: int
+    inquire: int
+    inquire_names: int
+    selector: int
+    names: int
+    source: int
+    target: int
+
+
+FAMILIES = (
+    Family("QUEUE", 8, 10, 11, 12, 13, 18, 1002, 3011, 3001, 3002),
+    Family("PROCESS", 3, 4, 5, 6, 7, 19, 1003, 3012, 3003, 3004),
+    Family("NAMELIST", 32, 33, 34, 35, 36, 37, 1004, 3013, 3005, 3006),
+    Family("TOPIC", 170, 171, 172, 173, 174, 175, 1269, 3151, 3150, 3149),
+    Family("CHANNEL", 21, 22, 23, 24, 25, 20, 1015, 3512, 3007, 3008),
+    Family("AUTHINFO", 79, 80, 81, 82, 83, 84, 1019, 3048, 3009, 3010),
+)
+CHANGE_QMGR, INQUIRE_QMGR, PING_QMGR = 1, 2, 40
+CLEAR_QUEUE, RESET_TOTALS, ESCAPE, INQUIRE_STATUS = 9, 17, 38, 41
+INQUIRE_CONNECTION, STOP_CONNECTION = 85, 86
+QMGR = DEFINED["QMGR"]
+QMGR_SELECTOR, STATUS_SELECTOR, CONNECTION_SELECTOR = 1001, 1026, 1107
+
+
+class Baseline(Struct, frozen=True):
+    """What the totals of a queue were when they were reset, and when that was, in seconds."""
+
+    put: int
+    got: int
+    at_s: float
+
+
+class Commands:
+    """The commands on one connection. now_s: a clock that only goes on."""
+
+    def __init__(self, qm: Connection, now_s: Callable[[], float]) -> None:
+        self._qm = qm
+        self._now_s = now_s
+        self._started_s = now_s()
+        self._baselines: dict[str, Baseline] = {}
+        self._table: dict[int, Callable[[Arguments], Replies]] = {
+            CHANGE_QMGR: self._change_qmgr,
+            INQUIRE_QMGR: self._inquire_qmgr,
+            PING_QMGR: self._ping,
+            CLEAR_QUEUE: self._clear,
+            RESET_TOTALS: self._reset_totals,
+            ESCAPE: self._escape,
+            INQUIRE_STATUS: self._inquire_status,
+            INQUIRE_CONNECTION: self._inquire_connection,
+            STOP_CONNECTION: self._stop_connection,
+        }
+        for family in FAMILIES:
+            self._table |= self._of_family(family)
+
+    def execute(self, command: int, parameters: list[Parameter]) -> Replies:
+        """Do one command. Raises PcfError, whatever was wrong."""
+        if command in NOTHING_THERE:
+            raise PcfError(NOTHING_THERE[command], "there is none here")
+        work = self._table.get(command)
+        if work is None:
+            raise PcfError(COMMAND_ERROR, f"there is no command {command} here")
+        channel = any(command in _numbers(one) for one in FAMILIES if one.word == "CHANNEL")
+        try:
+            return work(Arguments(parameters))
+        except Error as error:
+            reason = REASONS.get(error.reason, error.reason)
+            if channel:
+                reason = CHANNEL_REASONS.get(error.reason, reason)
+            raise PcfError(reason, error.text) from error
+
+    def _of_family(self, family: Family) -> dict[int, Callable[[Arguments], Replies]]:
+        return {
+            family.change: lambda given: self._change(family, given),
+            family.copy: lambda given: self._copy(family, given),
+            family.create: lambda given: self._create(family, given),
+            family.delete: lambda given: self._delete(family, given),
+            family.inquire: lambda given: self._inquire(family, given),
+            family.inquire_names: lambda given: self._inquire_names(family, given),
+        }
+
+    # Objects of every kind.
+
+    def _create(self, family: Family, given: Arguments) -> Replies:
+        name = given.text(_name_number(family))
+        kind = _kind_given(family, given) or DEFINED[_plain_word(family)]
+        replace = bool(given.whole(REPLACE, 0))
+        given.drop(FORCE)
+        objects.define(self._qm, kind, name, given.attributes(kind), replace)
+        return [[]]
+
+    def _copy(self, family: Family, given: Arguments) -> Replies:
+        source, target = given.text(family.source), given.text(family.target)
+        kind = _kind_given(family, given) or self._kind_of(family, source)
+        replace = bool(given.whole(REPLACE, 0))
+        attributes = objects.attributes_like(self._qm, kind, source) | given.attributes(kind)
+        objects.define(self._qm, kind, target, attributes, replace)
+        return [[]]
+
+    def _change(self, family: Family, given: Arguments) -> Replies:
+        name = given.text(_name_number(family))
+        kind = _kind_given(family, given) or self._kind_of(family, name)
+        given.drop(FORCE)
+        objects.alter(self._qm, kind, name, given.attributes(kind))
+        return [[]]
+
+    def _delete(self, family: Family, given: Arguments) -> Replies:
+        name = given.text(_name_number(family))
+        kind = _kind_given(family, given) or self._kind_of(family, name)
+        purge = bool(given.whole(PURGE, 0))
+        types = (row.attribute.number for row in kind.always)
+        given.drop(REMOVE_AUTHORITIES, CHANNEL_TABLE, *types)
+        given.finish()
+        objects.delete(self._qm, kind, name, purge)
+        return [[]]
+
+    def _inquire(self, family: Family, given: Arguments) -> Replies:
+        pattern = given.text(_name_number(family))
+        wanted = given.selectors(family.selector)
+        found, filters = self._found(family, pattern, given)
+        if not found:
+            raise _not_found(family, pattern)
+        return [reply_of(one, wanted, filters) for one in found]
+
+    def _inquire_names(self, family: Family, given: Arguments) -> Replies:
+        pattern = given.text(_name_number(family))
+        found, _ = self._found(family, pattern, given)
+        if not found:
+            raise _not_found(family, pattern)
+        length = found[0].kind.name_length
+        reply: list[Parameter] = [Strings(family.names, tuple(one.name for one in found), length)]
+        if family.word == "QUEUE":
+            row = DEFINED["QLOCAL"].told["queue_type"]
+            types = [_type_number(one) for one in found]
+            assert len(row.attribute.numbers) == len(QUEUE_WORDS)
+            reply.append(Integers(QUEUE_TYPES, tuple(types)))
+        return [reply]
+
+    def _found(
+        self, family: Family, pattern: str, given: Arguments
+    ) -> tuple[list[Found], list[Filter]]:
+        if family.word == "QUEUE":
+            kind = _kind_given(family, given)
+            words = QUEUE_WORDS if kind is None else (kind.word,)
+            filters = given.filters(_any_queue())
+            given.finish()
+            found = objects.find_queues(self._qm, words, pattern)
+        else:
+            kind = DEFINED[family.word]
+            filters = given.filters(kind)
+            given.finish()
+            found = objects.find(self._qm, kind, pattern)
+        return objects.passing(found, filters), filters
+
+    def _kind_of(self, family: Family, name: str) -> Kind:
+        """Say of which kind the object of this name is."""
+        if family.word != "QUEUE":
+            return DEFINED[family.word]
+        found = objects.find_queues(self._qm, QUEUE_WORDS, name)
+        if not found:
+            raise PcfError(NOT_FOUND, f"there is no queue {name}", QUEUE_NAME)
+        return found[0].kind
+
+    # The queue manager.
+
+    def _change_qmgr(self, given: Arguments) -> Replies:
+        given.drop(FORCE)
+        objects.alter(self._qm, QMGR, self._qm.name, given.attributes(QMGR))
+        return [[]]
+
+    def _inquire_qmgr(self, given: Arguments) -> Replies:
+        wanted = given.selectors(QMGR_SELECTOR)
+        given.finish()
+        return [reply_of(one, wanted) for one in objects.find(self._qm, QMGR, self._qm.name)]
+
+    def _ping(self, given: Arguments) -> Replies:
+        given.finish()
+        return [[]]
+
+    # Queues besides.
+
+    def _clear(self, given: Arguments) -> Replies:
+        name = given.text(QUEUE_NAME)
+        given.finish()
+        objects.clear(self._qm, name)
+        return [[]]
+
+    def _inquire_status(self, given: Arguments) -> Replies:
+        pattern = given.text(QUEUE_NAME)
+        if given.whole(STATUS_TYPE, STATUS_OF_QUEUE) != STATUS_OF_QUEUE:
+            raise PcfError(VALUE_ERROR, "handles are not told", STATUS_TYPE)
+        wanted = given.selectors(STATUS_SELECTOR)
+        filters = given.filters(QUEUE_STATUS)
+        given.finish()
+        found = objects.passing(objects.find(self._qm, QUEUE_STATUS, pattern), filters)
+        if not found:
+            raise PcfError(STATUS_NOT_FOUND, f"there is no queue {pattern}", QUEUE_NAME)
+        return [reply_of(one, wanted, filters) for one in found]
+
+    def _reset_totals(self, given: Arguments) -> Replies:
+        """RESET_Q_STATS: counts since the last reset that this command server was asked for."""
+        pattern = given.text(QUEUE_NAME)
+        given.finish()
+        now_s, replies = self._now_s(), []
+        for one in self._qm.queue_status(pattern, system=True):
+            before = self._baselines.get(one.name, Baseline(0, 0, self._started_s))
+            totals = Baseline(one.put_total, one.got_total, now_s)
+            self._baselines[one.name] = totals
+            replies.append(reply_of(Found(TOTALS, one.name, _since(before, totals)), None))
+        if not replies:
+            raise PcfError(NOT_FOUND, f"there is no queue {pattern}", QUEUE_NAME)
+        return replies
+
+    # Connections.
+
+    def _inquire_connection(self, given: Arguments) -> Replies:
+        exact, generic = given.data(CONNECTION_ID), given.data(GENERIC_CONNECTION_ID)
+        if given.whole(INFO_TYPE, INFO_CONNECTION) != INFO_CONNECTION:
+            raise PcfError(VALUE_ERROR, "handles are not told", INFO_TYPE)
+        wanted = given.selectors(CONNECTION_SELECTOR)
+        filters = given.filters(CONNECTION)
+        given.finish()
+        found = objects.passing(objects.connections(self._qm), filters)
+        replies = [reply_of(one, wanted, filters) for one in found]
+        replies = [one for one in replies if _has_id(one, exact, generic)]
+        if not replies:
+            raise PcfError(CONNECTION_ID_ERROR, "there is no such connection", CONNECTION_ID)
+        return replies
+
+    def _stop_connection(self, given: Arguments) -> Replies:
+        ident = given.data(CONNECTION_ID)
+        given.finish()
+        if len(ident) != 24:
+            raise PcfError(CONNECTION_ID_ERROR, "a connection's id has 24 bytes", CONNECTION_ID)
+        objects.end_connection(self._qm, ident[16:].hex())
+        return [[]]
+
+    def _escape(self, given: Arguments) -> Replies:
+        """MQCMD_ESCAPE: a command of MQSC, answered in its own lines."""
+        if given.whole(ESCAPE_TYPE, ESCAPE_MQSC) != ESCAPE_MQSC:
+            raise PcfError(3054, "the only language besides PCF is MQSC", ESCAPE_TYPE)
+        text = given.text(ESCAPE_TEXT)
+        given.finish()
+        script = Script(self._qm, echo=False, summary=False)
+        lines = list(script.run([text]))
+        if script.wrong or script.failed:
+            raise PcfError(COMMAND_FAILED, " ".join(lines), ESCAPE_TEXT)
+        return [[Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines]
+
+
+def _numbers(family: Family) -> tuple[int, ...]:
+    return (
+        family.change,
+        family.copy,
+        family.create,
+        family.delete,
+        family.inquire,
+        family.inquire_names,
+    )
+
+
+def _plain_word(family: Family) -> str:
+    return "QLOCAL" if family.word == "QUEUE" else family.word
+
+
+def _name_number(family: Family) -> int:
+    return DEFINED[_plain_word(family)].name_number
+
+
+def _kind_given(family: Family, given: Arguments) -> Kind | None:
+    """Take which kind of queue is meant; None for any."""
+    if family.word != "QUEUE":
+        return None
+    number = given.whole(QUEUE_TYPE, EVERY_TYPE)
+    if number == EVERY_TYPE:
+        return None
+    types = DEFINED["QLOCAL"].told["queue_type"]
+    if number not in types.attribute.numbers:
+        raise PcfError(QUEUE_TYPE_ERROR, f"{number} is no type of a queue", QUEUE_TYPE)
+    return DEFINED[types.choices[types.attribute.numbers.index(number)]]
+
+
+def _any_queue() -> Kind:
+    rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].rows.items()}
+    return Kind("queue", "QUEUE", "queue", "QUEUE", QUEUE_NAME, rows)
+
+
+def _type_number(found: Found) -> int:
+    row = found.kind.told["queue_type"]
+    return row.attribute.numbers[row.choices.index(found.kind.word)]
+
+
+def _not_found(family: Family, pattern: str) -> PcfError:
+    reason = CHANNEL_NOT_FOUND if family.word == "CHANNEL" else NOT_FOUND
+    return PcfError(reason, f"there is no such {family.word.lower()}: {pattern}", None)
+
+
+def _since(before: Baseline, now: Baseline) -> dict[str, Any]:
+    return {
+        "enqueued": max(0, now.put - before.put),  # a new owner counts anew
+        "dequeued": max(0, now.got - before.got),
+        "reset_s_ago": int(now.at_s - before.at_s),
+    }
+
+
+def _has_id(reply: list[Parameter], exact: bytes, generic: bytes) -> bool:
+    ident = reply[0]
+    assert isinstance(ident, Bytes)
+    return (not exact or ident.value == exact) and ident.value.startswith(generic.rstrip(b"\0"))

@@ -1,0 +1,161 @@
+"""Values of attributes as MQSC writes them and as the MQI and PCF number them.
+
+Everything comes from the table of attributes: a row says its words and its numbers. Comparing is
+here too: a filter of MQSC (WHERE) and one of PCF are the same thing in other words.
+"""
+
+from __future__ import annotations
+
+import operator as compare
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.core.attributes.objects import APPLICATION_TYPES
+from adapter.core.attributes.table import Row
+
+Plain = int | str | list[str]
+"""What the MQI and PCF know: a number, a text, or texts."""
+APPLICATION_TYPE = "APPLTYPE"
+NAMES = "NAMES"
+"""The one attribute that is a list; the table has its members separated by commas."""
+
+
+DIGITS_MAX = 18
+"""Whatever is longer is no number of MQ's; what is shorter, the queue manager judges."""
+
+
+class NoSuchValueError(ValueError):
+    """An attribute does not take this value; the text says what it takes."""
+
+
+def members(row: Row) -> tuple[Any, ...]:
+    """Return the values that the words and numbers of a row stand for, in their order."""
+    return (False, True) if row.type is bool else row.choices
+
+
+def words(row: Row) -> tuple[str, ...]:
+    """Return what MQSC writes for each member."""
+    return row.attribute.words or (("NO", "YES") if row.type is bool else row.choices)
+
+
+def numbers(row: Row) -> tuple[int, ...]:
+    """Return what the MQI writes for each member."""
+    return row.attribute.numbers or tuple(range(len(members(row))))
+
+
+def plain(row: Row, value: Any) -> Plain:
+    """Return the value as the MQI and PCF know it."""
+    if members(row):
+        return numbers(row)[members(row).index(value)]
+    if row.attribute.keyword == NAMES:
+        return [one for one in str(value).split(",") if one]
+    return value  # type: ignore[no-any-return]  # an int or a str
+
+
+def from_plain(row: Row, given: Any) -> Any:
+    """Return the value that the MQI and PCF write so; NoSuchValueError if there is none."""
+    if members(row):
+        if given not in numbers(row):
+            taken = ", ".join(map(str, numbers(row)))
+            raise NoSuchValueError(f"{row.name} takes one of {taken}, not {given!r}")
+        return members(row)[numbers(row).index(given)]
+    if row.attribute.keyword == NAMES and isinstance(given, list):
+        return ",".join(str(one).rstrip() for one in given)
+    if row.type is str and isinstance(given, str):
+        return given.rstrip(" \0")
+    if type(given) is not row.type:
+        raise NoSuchValueError(f"{row.name} takes {row.type.__name__}, not {given!r}")
+    return given
+
+
+def text(row: Row, value: Any) -> str:
+    """Return the value as MQSC writes it between parentheses."""
+    if members(row):
+        return words(row)[members(row).index(value)]
+    if row.attribute.keyword == APPLICATION_TYPE:
+        return _application_type(value)
+    return str(value)
+
+
+def _application_type(number: int) -> str:
+    return next((word for word, one in APPLICATION_TYPES.items() if one == number), str(number))
+
+
+def from_text(row: Row, given: str) -> Any:
+    """Return the value that MQSC writes so; NoSuchValueError if there is none."""
+    word = given.strip().upper()
+    if members(row):
+        if word not in words(row):
+            taken = ", ".join(words(row))
+            raise NoSuchValueError(f"{row.attribute.keyword} takes one of {taken}, not {given}")
+        return members(row)[words(row).index(word)]
+    if row.attribute.keyword == APPLICATION_TYPE and word in APPLICATION_TYPES:
+        return APPLICATION_TYPES[word]
+    if row.type is int:
+        return _whole(row, word)
+    return given.rstrip()
+
+
+def _whole(row: Row, word: str) -> int:
+    digits = word.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= DIGITS_MAX):
+        raise NoSuchValueError(f"{row.attribute.keyword} takes a whole number, not {word}")
+    return int(word)
+
+
+def fits(name: str, generic: str) -> bool:
+    """Say whether a text fits a generic one: a star at its end stands for anything."""
+    if generic.endswith("*"):
+        return name.startswith(generic[:-1])
+    return name == generic
+
+
+LIKE, NOT_LIKE = 18, 21
+CONTAINS, EXCLUDES, CONTAINS_GENERIC, EXCLUDES_GENERIC = 10, 13, 26, 29
+COMPARISONS: dict[int, Callable[[Any, Any], bool]] = {
+    1: compare.lt,
+    2: compare.eq,
+    3: compare.le,
+    4: compare.gt,
+    5: compare.ne,
+    6: compare.ge,
+    LIKE: fits,
+    NOT_LIKE: lambda have, want: not fits(have, want),
+}
+"""MQCFOP_* for one value."""
+MEMBERSHIPS: dict[int, Callable[[list[str], str], bool]] = {
+    CONTAINS: lambda have, want: want in have,
+    EXCLUDES: lambda have, want: want not in have,
+    CONTAINS_GENERIC: lambda have, want: any(fits(one, want) for one in have),
+    EXCLUDES_GENERIC: lambda have, want: not any(fits(one, want) for one in have),
+}
+"""MQCFOP_* for a list of values."""
+
+
+class Filter(Struct, frozen=True):
+    """A condition on one attribute. row: of which; operator: MQCFOP_*; want: as PCF writes it."""
+
+    row: Row
+    operator: int
+    want: int | str
+
+    def passes(self, value: Any) -> bool:
+        """Say whether a value of the attribute meets it."""
+        have = plain(self.row, value)
+        if isinstance(have, list):
+            return MEMBERSHIPS[self.operator](have, str(self.want))
+        return COMPARISONS[self.operator](have, self.want)
+
+
+def filter_on(row: Row, operator: int, want: int | str) -> Filter:
+    """Make a filter; NoSuchValueError if operator or value do not go with the attribute."""
+    is_list = row.attribute.keyword == NAMES
+    known: Any = MEMBERSHIPS if is_list else COMPARISONS
+    is_text = is_list or (row.type is str and not members(row))
+    if operator not in known or (operator in (LIKE, NOT_LIKE) and not is_text):
+        raise NoSuchValueError(f"this comparison does not go with {row.attribute.keyword}")
+    if isinstance(want, str) is not is_text:
+        raise NoSuchValueError(f"{row.attribute.keyword} is not compared with {want!r}")
+    return Filter(row, operator, want.rstrip() if isinstance(want, str) else want)

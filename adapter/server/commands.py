@@ -1,0 +1,65 @@
+"""The command server of a queue manager's process, started when it is first needed.
+
+Most queue managers in tests, and many others, are never asked anything by messages. It is needed
+as soon as somebody opens the command queue to put to it. All methods are called on the event
+loop's thread. This module does not know what a command is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
+
+COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
+
+
+class Served(Protocol):
+    """What serves the command queue."""
+
+    def start(self) -> None:
+        """Begin to serve."""
+        ...
+
+    def stop(self) -> None:
+        """End; bounded."""
+        ...
+
+    def statistics(self) -> dict[str, int]:
+        """Return its figures."""
+        ...
+
+
+class CommandService:
+    """Starts the command server once, and ends it."""
+
+    def __init__(self) -> None:
+        self._served: Served | None = None
+        self._starting: asyncio.Future[None] | None = None
+        self._ended = False
+
+    def need(self, host: str, port: int) -> None:
+        """Let the command queue be served, by a client of this address."""
+        if self._starting is None and not self._ended:
+            loop = asyncio.get_running_loop()
+            self._starting = loop.run_in_executor(None, self._start, f"{host}:{port}")
+
+    def _start(self, address: str) -> None:
+        # A client in the server's process: what does without it does not load it.
+        from adapter.mqi.pcf.command_server import CommandServer  # noqa: PLC0415
+
+        self._served = CommandServer(address)
+        self._served.start()
+
+    async def stop(self) -> None:
+        """End it, if it was started."""
+        self._ended = True
+        if self._starting is not None:
+            await self._starting
+        if self._served is not None:
+            await asyncio.get_running_loop().run_in_executor(None, self._served.stop)
+
+    def statistics(self) -> dict[str, int]:
+        """Return its figures; none if it was not needed."""
+        return {} if self._served is None else self._served.statistics()

@@ -1,0 +1,36 @@
+"""mqk mqsc: from the command line and from standard input."""
+
+from tests.unit.cli.conftest import Mqk
+
+
+def test_commands_come_from_the_command_line(at: Mqk) -> None:
+    said = at("mqsc", "-c", "DEF QL(A) MAXDEPTH(5)", "-c", "DIS QL(A) MAXDEPTH", "-q")
+    assert said.status == 0, said.err
+    assert said.out.splitlines() == [
+        "AMQ8006I: queue A created.",
+        "AMQ8409I: queue details:",
+        "   QUEUE(A)                                TYPE(QLOCAL)",
+        "   MAXDEPTH(5)",
+        "2 MQSC commands read.",
+        "All of them were done.",
+    ]
+
+
+def test_commands_come_from_standard_input(at: Mqk) -> None:
+    said = at("mqsc", stdin=b"* a script\nDEF QL(B) +\n  MAXDEPTH(5)\nPING QMGR\n")
+    assert said.status == 0, said.err
+    assert said.out.splitlines()[0] == "     2 : DEF QL(B) MAXDEPTH(5)"
+    assert "AMQ8415I: queue manager QM1 answers." in said.out
+
+
+def test_the_status_says_whether_a_command_failed(at: Mqk) -> None:
+    assert at("mqsc", "-c", "DEL QL(NONE)").status == 1
+    assert at("mqsc", "-c", "FISH").status == 2
+    assert at("mqsc", stdin=b"DEL QL(NONE)\nFISH\nDEF QL(C)\n").status == 2
+    assert at("mqsc", "-c", "DIS QL(C)").status == 0
+
+
+def test_a_queue_manager_that_is_not_there_is_a_failure(mqk: Mqk) -> None:
+    said = mqk("mqsc", "-c", "PING QMGR", "--qmgr", "127.0.0.1:1")
+    assert said.status == 1
+    assert "[MQRC_Q_MGR_NOT_AVAILABLE]" in said.err

@@ -1,0 +1,253 @@
+"""Commands done on a queue manager, and what is told of each."""
+
+import re
+
+import pytest
+
+import adapter
+from adapter.core.attributes.table import Row
+from adapter.mqi import values
+from adapter.mqi.kinds import DEFINED, Kind
+from adapter.mqi.mqsc.answers import shown_value
+from adapter.mqi.mqsc.execute import Script, run
+from adapter.testing import TestQueueManager
+from tests.support.attribute_samples import given_rows, samples
+
+ROWS = [
+    pytest.param(kind, row, id=f"{kind.word}.{row.attribute.keyword}")
+    for kind in DEFINED.values()
+    for row in given_rows(kind.given)
+]
+
+
+def told(qm: adapter.Connection, text: str) -> list[str]:
+    """The answer to one command."""
+    return list(Script(qm, echo=False, summary=False).run(text.splitlines()))
+
+
+def shown(qm: adapter.Connection, text: str) -> dict[str, str]:
+    """What the answer shows of one object, by keyword; bare words by themselves."""
+    cells = {}
+    for line in told(qm, text)[1:]:
+        for cell in filter(None, (line[3:43].strip(), line[43:].strip())) if _two(line) else [line]:
+            word, _, value = cell.strip().partition("(")
+            cells[word] = value.removesuffix(")")
+    return cells
+
+
+def _two(line: str) -> bool:
+    return line[42:43] == " " and line[43:44] != " "
+
+
+def quoted(row: Row, value: object) -> str:
+    """The parameter that gives the value."""
+    written = values.text(row, value)
+    if row.attribute.bare:
+        return written
+    if row.attribute.keyword == values.NAMES:
+        return f"NAMES({written or chr(39) * 2})"
+    if row.type is int or values.members(row):
+        return f"{row.attribute.keyword}({written})"
+    return row.attribute.keyword + "('" + written.replace("'", "''") + "')"
+
+
+@pytest.mark.parametrize(("kind", "row"), ROWS)
+def test_every_attribute_that_is_defined_is_displayed(
+    qm: adapter.Connection, kind: Kind, row: Row
+) -> None:
+    for value in samples(row):
+        if kind.word == "QMGR":
+            answer = told(qm, f"ALTER QMGR {quoted(row, value)}")
+            asked = f"DISPLAY QMGR {row.attribute.keyword}"
+        else:
+            answer = told(qm, f"DEFINE {kind.word}('T') {quoted(row, value)} REPLACE")
+            asked = f"DISPLAY {kind.word}('T') {row.attribute.keyword}"
+        assert re.match(r"AMQ\d{4}I: ", answer[0]), answer
+        lines = [cell.strip() for line in told(qm, asked)[1:] for cell in (line, line[43:])]
+        assert shown_value(row, value) in lines, lines
+    if kind.word != "QMGR":
+        told(qm, f"DELETE {kind.word}('T')")
+    else:
+        told(qm, f"ALTER QMGR {quoted(row, row.default)}")
+
+
+def test_a_transcript(manager: TestQueueManager) -> None:
+    text = """\
+* orders
+DEFINE QLOCAL(ORDERS.IN) DESCR('It''s in') +
+       MAXDEPTH(10) MAXMSGL(100) BOTHRESH(3)
+DEF QA(ORDERS) TARGET(ORDERS.IN)
+DIS QUEUE(ORDERS*) DESCR MAXDEPTH
+DIS QUEUE(ORDERS*) WHERE(MAXDEPTH LT 11) TYPE(QLOCAL) TARGET
+ALT QL(ORDERS.IN) MAXDEPTH(5) NOSHARE
+DIS QL(ORDERS.IN) MAXDEPTH SHARE
+DIS QL(ORDERS.IN) WHERE(MAXDEPTH GT 5)
+DEL QA(ORDERS)
+CLEAR QL(ORDERS.IN)
+PING QMGR
+DEL QL(ORDERS.IN)
+DIS QL(ORDERS.IN)
+"""
+    assert (
+        manager.mqsc(text)
+        == """\
+     2 : DEFINE QLOCAL(ORDERS.IN) DESCR('It''s in') MAXDEPTH(10) MAXMSGL(100) BOTHRESH(3)
+AMQ8006I: queue ORDERS.IN created.
+     4 : DEF QA(ORDERS) TARGET(ORDERS.IN)
+AMQ8006I: queue ORDERS created.
+     5 : DIS QUEUE(ORDERS*) DESCR MAXDEPTH
+AMQ8409I: queue details:
+   QUEUE(ORDERS)                           TYPE(QALIAS)
+   DESCR( )
+AMQ8409I: queue details:
+   QUEUE(ORDERS.IN)                        TYPE(QLOCAL)
+   DESCR(It's in)                          MAXDEPTH(10)
+     6 : DIS QUEUE(ORDERS*) WHERE(MAXDEPTH LT 11) TYPE(QLOCAL) TARGET
+AMQ8409I: queue details:
+   QUEUE(ORDERS.IN)                        TYPE(QLOCAL)
+   MAXDEPTH(10)
+     7 : ALT QL(ORDERS.IN) MAXDEPTH(5) NOSHARE
+AMQ8008I: queue ORDERS.IN changed.
+     8 : DIS QL(ORDERS.IN) MAXDEPTH SHARE
+AMQ8409I: queue details:
+   QUEUE(ORDERS.IN)                        TYPE(QLOCAL)
+   MAXDEPTH(5)                             NOSHARE
+     9 : DIS QL(ORDERS.IN) WHERE(MAXDEPTH GT 5)
+AMQ8147E: there is no queue ORDERS.IN that meets the condition: check the name, or define it \
+[MQRC_UNKNOWN_OBJECT_NAME, 2085].
+    10 : DEL QA(ORDERS)
+AMQ8007I: queue ORDERS deleted.
+    11 : CLEAR QL(ORDERS.IN)
+AMQ8022I: queue ORDERS.IN cleared, of 0 messages.
+    12 : PING QMGR
+AMQ8415I: queue manager QM1 answers.
+    13 : DEL QL(ORDERS.IN)
+AMQ8007I: queue ORDERS.IN deleted.
+    14 : DIS QL(ORDERS.IN)
+AMQ8147E: there is no queue ORDERS.IN: check the name, or define it \
+[MQRC_UNKNOWN_OBJECT_NAME, 2085].
+12 MQSC commands read.
+2 commands refused by the queue manager.
+"""
+    )
+
+
+def test_figures_are_shown(qm: adapter.Connection) -> None:
+    told(qm, "DEF QL(DEEP)")
+    qm.put("DEEP", "x")
+    with qm.queue("DEEP", open_for="input"):
+        found = shown(qm, "DIS QL(DEEP) CURDEPTH IPPROCS OPPROCS")
+        status = shown(qm, "DIS QSTATUS(DEEP) TYPE(QUEUE)")
+    assert (found["CURDEPTH"], found["IPPROCS"], found["OPPROCS"]) == ("1", "1", "0")
+    assert (status["CURDEPTH"], status["UNCOM"]) == ("1", "0")
+    assert told(qm, "CLEAR QL(DEEP)") == ["AMQ8022I: queue DEEP cleared, of 1 message."]
+
+
+def test_a_star_means_the_objects_of_the_system_too(qm: adapter.Connection) -> None:
+    dead = "SYSTEM.DEAD.LETTER.QUEUE"
+    qm.put(dead, "x")
+    assert any(dead in line for line in told(qm, "DIS QL(*) WHERE(CURDEPTH GT 0)"))
+    assert any(dead in line for line in told(qm, "DIS QS(*) WHERE(CURDEPTH GT 0)"))
+    assert any("SYSTEM.DEF.SVRCONN" in line for line in told(qm, "DIS CHL(*)"))
+    told(qm, f"CLEAR QL({dead})")
+
+
+def test_connections_are_shown_and_ended(qm: adapter.Connection, manager: TestQueueManager) -> None:
+    with manager.connect(application="victim", user="amy"):
+        found = shown(qm, "DIS CONN(*) WHERE(APPLTAG EQ 'victim')")
+        assert (found["USERID"], found["APPLTYPE"]) == ("amy", "USER")
+        ident = found["CONN"]
+        assert shown(qm, f"DIS CONN({ident}) APPLTAG")["APPLTAG"] == "victim"
+        assert told(qm, f"STOP CONN({ident})")[0].startswith("AMQ8457I")
+        assert told(qm, f"DIS CONN({ident})")[0].startswith("AMQ8147E")
+
+
+def test_like_takes_the_attributes_of_another(qm: adapter.Connection) -> None:
+    told(qm, "DEF QL(FIRST) MAXDEPTH(3) DESCR('one') TRIGGER")
+    told(qm, "DEF QL(SECOND) LIKE(FIRST) DESCR('two')")
+    found = shown(qm, "DIS QL(SECOND)")
+    assert (found["MAXDEPTH"], found["DESCR"]) == ("3", "two")
+    assert "TRIGGER" in found
+    assert "there is no queue NONE" in told(qm, "DEF QL(THIRD) LIKE(NONE)")[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "number", "why"),
+    [
+        ("DEF QL(SYSTEM.DEFAULT.LOCAL.QUEUE)", "AMQ8150E", "REPLACE"),
+        ("DEF QA(SYSTEM.DEFAULT.LOCAL.QUEUE)", "AMQ8150E", "2100"),
+        ("DEL QL(NONE)", "AMQ8147E", "NONE"),
+        ("ALT QA(NONE) TARGET(A)", "AMQ8147E", "NONE"),
+        ("DEL PROCESS(NONE)", "AMQ8147E", "NONE"),
+        ("DIS QL(N*)", "AMQ8147E", "N*"),
+        ("DIS NAMELIST(NONE)", "AMQ8147E", "NONE"),
+        ("DEF QL('no name')", "AMQ8424E", "2152"),
+        ("DIS QL('A?')", "AMQ8424E", "star"),
+        ("DEF QL(A) MAXDEPTH(-1)", "AMQ8405E", "MAXDEPTH"),
+        ("DEF QL(A) MAXDEPTH(99999999999)", "AMQ8405E", "MAXDEPTH"),
+        ("STOP CONN(00000000000F4240)", "AMQ8101E", "3174"),
+    ],
+)
+def test_a_refusal_has_its_number_and_its_reason(
+    qm: adapter.Connection, command: str, number: str, why: str
+) -> None:
+    (answer,) = told(qm, command)
+    assert answer.startswith(f"{number}: "), answer
+    assert why in answer, answer
+    assert not re.search(r"[a-z]_[a-z]|=True", answer), answer
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("CLEAR QALIAS(A)", "local queue"),
+        ("CLEAR PROCESS(A)", "no CLEAR PROCESS"),
+        ("DEFINE QUEUE(A)", "no DEFINE QUEUE"),
+        ("DEFINE QMGR", "no DEFINE QMGR"),
+        ("DEFINE QSTATUS(A)", "no DEFINE QSTATUS"),
+        ("ALTER CONN(A)", "no ALTER CONN"),
+        ("DELETE QMGR", "no DELETE QMGR"),
+        ("PING QL(A)", "no PING QLOCAL"),
+        ("PING QMGR ALL", "no parameter"),
+        ("DISPLAY SUB(A)", "no DISPLAY SUB"),
+        ("DISPLAY QUEUE(*) TYPE(FISH)", "TYPE takes"),
+        ("DISPLAY QL(*) TYPE(QALIAS, QLOCAL)", "no such TYPE"),
+        ("DISPLAY QSTATUS(*) TYPE(FISH)", "no such TYPE"),
+        ("STOP CONN(XYZ)", "16 digits"),
+        ("ALTER QL(A)", "no attribute to change"),
+        ("DEFINE QL(A) FISH(1)", "no attribute FISH"),
+        ("DEFINE QL(A) CURDEPTH(1)", "told by"),
+    ],
+)
+def test_what_is_no_command_is_told_with_the_place(
+    qm: adapter.Connection, command: str, why: str
+) -> None:
+    answer = told(qm, command)
+    assert answer[0].startswith("AMQ8405E: "), answer
+    assert why in answer[0], answer
+    assert answer[1].startswith("   near: ")
+
+
+def test_one_failure_does_not_keep_the_next_from_being_done(qm: adapter.Connection) -> None:
+    text = run(qm, "FISH\nDEL QL(NONE)\nPING QMGR\nEND\nDEF QL(NEVER)")
+    assert "answers" in text
+    assert "3 MQSC commands read." in text
+    assert "1 command not understood" in text
+    assert "1 command refused" in text
+    assert "NEVER" not in text
+
+
+def test_nothing_is_done_and_told_of_nothing(qm: adapter.Connection) -> None:
+    assert run(qm, "* nothing\n") == "0 MQSC commands read.\nAll of them were done.\n"
+
+
+def test_a_lost_queue_manager_ends_the_script() -> None:
+    with (
+        adapter.testing.queue_manager("QM1") as other,
+        other.connect(reconnect_timeout_s=0) as qm,
+    ):
+        script = Script(qm)
+        other.crash()
+        with pytest.raises(adapter.errors.ConnectionBroken):
+            list(script.run(["PING QMGR", "PING QMGR"]))
+        assert script.failed == 1

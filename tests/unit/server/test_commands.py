@@ -1,0 +1,51 @@
+"""The command server of the process: started when it is needed, ended with it."""
+
+import adapter.testing
+from adapter.mqi.objects import APPLICATION
+from adapter.server.commands import COMMAND_QUEUE
+from adapter.testing import TestQueueManager
+
+
+def served(manager: TestQueueManager) -> bool:
+    return "commands_answered" in manager.statistics()
+
+
+def test_it_is_not_started_for_those_who_do_not_ask() -> None:
+    with adapter.testing.queue_manager("QM1") as manager, manager.connect() as qm:
+        qm.define_queue("Q")
+        qm.put("Q", "x")
+        with qm.queue(COMMAND_QUEUE, open_for="browse") as queue:
+            assert not list(queue.browse())
+        assert not served(manager)
+        assert not [one for one in qm.connections() if one.application == APPLICATION]
+
+
+def test_it_is_started_once_when_the_command_queue_is_opened_for_puts() -> None:
+    with adapter.testing.queue_manager("QM1") as manager, manager.connect() as qm:
+        qm.define_queue("REPLIES")
+        for _ in range(2):
+            with qm.queue(COMMAND_QUEUE, open_for="output") as queue:
+                queue.put("x", reply_to="REPLIES")
+                assert qm.get("REPLIES", timeout=20)
+        assert served(manager)
+        assert len([one for one in qm.connections() if one.application == APPLICATION]) == 1
+
+
+def test_it_is_started_for_requests_that_waited() -> None:
+    with adapter.testing.queue_manager("QM1") as manager, manager.connect() as qm:
+        qm.define_queue("REPLIES")
+        qm.alter_queue(COMMAND_QUEUE, inhibit_get=True)
+        qm.put(COMMAND_QUEUE, "x", reply_to="REPLIES", persistent=True)
+        manager.restart()
+        qm.alter_queue(COMMAND_QUEUE, inhibit_get=False)
+        assert qm.get("REPLIES", timeout=20)
+
+
+def test_it_ends_with_the_queue_manager() -> None:
+    with adapter.testing.queue_manager("QM1") as manager, manager.connect() as qm:
+        qm.queue(COMMAND_QUEUE, open_for="output")
+        for end in (manager.stop, manager.crash):
+            end()
+            manager.start()
+            qm.put(COMMAND_QUEUE, "x")
+        assert served(manager)

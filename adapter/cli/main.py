@@ -30,6 +30,7 @@ COMMANDS = {
     "mqsc": "adapter.cli.mqsc:mqsc",
     "connection": "adapter.cli.connections:connection",
     "trigger-monitor": "adapter.cli.trigger_monitor:trigger_monitor",
+    "dlq-handler": "adapter.cli.dlq_handler:dlq_handler",
     "ledger": "adapter.cli.ledger:ledger",
     "doctor": "adapter.cli.doctor:doctor",
 }

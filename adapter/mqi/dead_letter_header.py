@@ -43,6 +43,20 @@ def addressed(
     return buried
 
 
+class NoDeadLetterQueue(Error):  # noqa: N818 -- it says what is missing
+    """A queue manager has no dead-letter queue."""
+
+    reason, reason_name = 2085, "MQRC_UNKNOWN_OBJECT_NAME"
+
+
 def dead_letter_queue(qm: Connection) -> str:
-    """Ask a queue manager for the name of its dead-letter queue; Error if it has none."""
-    raise Error(f"queue manager {qm.name} has no dead-letter queue", qm.name)
+    """Ask a queue manager for the name of its dead-letter queue. Raises NoDeadLetterQueue."""
+    (own,) = qm.objects("queue_manager")
+    name = own.attributes["dead_letter_queue"]
+    if not name:
+        raise NoDeadLetterQueue(
+            f"queue manager {qm.name} has no dead-letter queue: name one with "
+            'alter_queue_manager(dead_letter_queue="SYSTEM.DEAD.LETTER.QUEUE")',
+            qm.name,
+        )
+    return str(name)

@@ -14,6 +14,8 @@ from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, WITH_QUEUE_NAM
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, Row, Table, rows_of
 
 CHANNEL_NAME_LENGTH = 20
+TYPE_KEYWORDS = ("TYPE", "CHLTYPE", "AUTHTYPE")
+"""What MQSC calls the type of an object, depending on its kind."""
 
 
 class QueueType(Struct, kw_only=True):
@@ -128,6 +130,11 @@ class Kind(Struct, frozen=True):
     def rows(self) -> Table:
         """All that is shown of it, by Python name."""
         return self.told | self.given
+
+    @property
+    def always(self) -> list[Row]:
+        """What is shown of it whatever is asked for: of which type it is."""
+        return [row for row in self.rows.values() if row.attribute.keyword in TYPE_KEYWORDS]
 
     @property
     def has_queue_name(self) -> bool:

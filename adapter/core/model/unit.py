@@ -6,8 +6,13 @@ exactly once: by commit or by backout; then it is no longer known here.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from adapter.core.model.message import Message, Place, Stored
 from adapter.core.model.queue import Queue
+
+if TYPE_CHECKING:
+    from adapter.core.model.trigger_event import Trigger
 
 
 class Unit:
@@ -15,7 +20,8 @@ class Unit:
 
     weight: bounds the bytes of its puts in an entry. held_bytes: of bodies, put and got.
     holds_returned: among what it got is a message that came back before. counted: places of what
-    it got whose delivery was counted in advance, by queue. since_ms: when it was begun.
+    it got whose delivery was counted in advance, by queue. since_ms: when it was begun. triggers:
+    trigger messages that its puts caused, and that nobody gets before it ends.
     """
 
     __slots__ = (
@@ -27,6 +33,7 @@ class Unit:
         "ident",
         "puts",
         "since_ms",
+        "triggers",
         "weight",
     )
 
@@ -36,6 +43,7 @@ class Unit:
         self.since_ms = since_ms
         self.puts: list[tuple[Queue, Message]] = []
         self.gets: list[tuple[Queue, Stored]] = []
+        self.triggers: list[Trigger] = []
         self.weight = 0
         self.held_bytes = 0
         self.holds_returned = False
@@ -60,6 +68,11 @@ class Unit:
         self.gets = [(of, stored) for of, stored in self.gets if of is not queue]
         self.held_bytes -= size
         return size
+
+    def hold_trigger(self, trigger: Trigger) -> None:
+        """Keep a trigger message until the unit ends."""
+        self.triggers.append(trigger)
+        self.held_bytes += len(trigger.message.body)
 
     def lock(self, queue: Queue, stored: Stored) -> None:
         """Lock a message until the unit ends."""

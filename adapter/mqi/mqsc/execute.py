@@ -198,14 +198,7 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
         raise RefusedError(answers.not_found(kind, statement.name, bool(asked.filters)))
     for one in found:
         wanted = asked.attributes or frozenset(one.kind.rows)
-        yield from answers.shown(one, wanted | _always(one))
-
-
-def _always(found: Found) -> frozenset[str]:
-    """What is shown of everything: its type."""
-    return frozenset(
-        row.name for row in found.kind.told.values() if row.attribute.keyword == "TYPE"
-    )
+        yield from answers.shown(one, wanted | {row.name for row in one.kind.always})
 
 
 def _check_types(kind: Kind, asked: meaning.Asked) -> None:

@@ -39,7 +39,7 @@ from adapter.mqi.values import Filter
 Replies = list[list[Parameter]]
 QUEUE_NAME, QUEUE_TYPE = 2016, 20
 EVERY_TYPE = 1001  # MQQT_ALL
-REPLACE, PURGE, FORCE, REMOVE_AUTHORITIES = 1006, 1007, 1005, 1398
+REPLACE, PURGE, FORCE, REMOVE_AUTHORITIES, CHANNEL_TABLE = 1006, 1007, 1005, 1398, 1526
 CONNECTION_ID, GENERIC_CONNECTION_ID, INFO_TYPE, INFO_CONNECTION = 7006, 7007, 1110, 1111
 STATUS_TYPE, STATUS_OF_QUEUE = 1103, 1105
 ESCAPE_TYPE, ESCAPE_TEXT, ESCAPE_MQSC = 1017, 3014, 1
@@ -47,7 +47,6 @@ QUEUE_TYPES = 1261  # MQIACF_Q_TYPES
 
 # MQRC_* and MQRCCF_*.
 NOT_FOUND = 2085
-SUBSCRIPTION_NOT_FOUND = 2428
 COMMAND_ERROR = 3007
 COMMAND_FAILED = 3008
 QUEUE_TYPE_ERROR = 3022
@@ -56,6 +55,11 @@ VALUE_ERROR = 3229
 CHANNEL_NOT_FOUND = 4032
 CHANNEL_EXISTS = 4042
 STATUS_NOT_FOUND = 4091
+NOTHING_THERE = {
+    42: 3065,  # INQUIRE_CHANNEL_STATUS: MQRCCF_CHL_STATUS_NOT_FOUND
+    176: 2428,  # INQUIRE_SUBSCRIPTION: MQRC_NO_SUBSCRIPTION
+}
+"""Inquiries that find nothing, for there is none of it here: by command, with the reason."""
 REASONS = {
     2100: 4001,  # exists already
     2042: 4004,  # open
@@ -95,7 +99,7 @@ FAMILIES = (
 )
 CHANGE_QMGR, INQUIRE_QMGR, PING_QMGR = 1, 2, 40
 CLEAR_QUEUE, RESET_TOTALS, ESCAPE, INQUIRE_STATUS = 9, 17, 38, 41
-INQUIRE_CONNECTION, STOP_CONNECTION, INQUIRE_SUBSCRIPTION = 85, 86, 176
+INQUIRE_CONNECTION, STOP_CONNECTION = 85, 86
 QMGR = DEFINED["QMGR"]
 QMGR_SELECTOR, STATUS_SELECTOR, CONNECTION_SELECTOR = 1001, 1026, 1107
 
@@ -126,13 +130,14 @@ class Commands:
             INQUIRE_STATUS: self._inquire_status,
             INQUIRE_CONNECTION: self._inquire_connection,
             STOP_CONNECTION: self._stop_connection,
-            INQUIRE_SUBSCRIPTION: _inquire_subscription,
         }
         for family in FAMILIES:
             self._table |= self._of_family(family)
 
     def execute(self, command: int, parameters: list[Parameter]) -> Replies:
         """Do one command. Raises PcfError, whatever was wrong."""
+        if command in NOTHING_THERE:
+            raise PcfError(NOTHING_THERE[command], "there is none here")
         work = self._table.get(command)
         if work is None:
             raise PcfError(COMMAND_ERROR, f"there is no command {command} here")
@@ -184,7 +189,8 @@ class Commands:
         name = given.text(_name_number(family))
         kind = _kind_given(family, given) or self._kind_of(family, name)
         purge = bool(given.whole(PURGE, 0))
-        given.drop(REMOVE_AUTHORITIES)
+        types = (row.attribute.number for row in kind.always)
+        given.drop(REMOVE_AUTHORITIES, CHANNEL_TABLE, *types)
         given.finish()
         objects.delete(self._qm, kind, name, purge)
         return [[]]
@@ -321,10 +327,6 @@ class Commands:
         if script.wrong or script.failed:
             raise PcfError(COMMAND_FAILED, " ".join(lines), ESCAPE_TEXT)
         return [[Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines]
-
-
-def _inquire_subscription(_given: Arguments) -> Replies:
-    raise PcfError(SUBSCRIPTION_NOT_FOUND, "there is no subscription")
 
 
 def _numbers(family: Family) -> tuple[int, ...]:

@@ -2,8 +2,10 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 import adapter
-from adapter.mqi.dead_letter_header import addressed
+from adapter.mqi.dead_letter_header import NoDeadLetterQueue, addressed, dead_letter_queue
 
 NOW = datetime(2026, 4, 1, 9, 8, 7, 65_000, UTC)
 
@@ -25,3 +27,10 @@ def test_the_header_says_everything_and_the_message_stays_as_it_is() -> None:
     assert (buried.body, buried.format, buried.feedback) == (b"body", "MQTRIG", 265)
     assert (buried.priority, buried.correlation_id) == (3, b"c" * 24)
     assert (message.dead_letter, message.feedback) == (None, 0)
+
+
+def test_the_queue_manager_says_which_queue_it_is(qm: adapter.Connection) -> None:
+    with pytest.raises(NoDeadLetterQueue, match=r"QM1 has no dead-letter queue: name one"):
+        dead_letter_queue(qm)
+    qm.alter_queue_manager(dead_letter_queue="DEAD")
+    assert dead_letter_queue(qm) == "DEAD"

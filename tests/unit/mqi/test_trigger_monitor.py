@@ -185,6 +185,15 @@ def test_a_program_that_is_not_there_goes_to_the_dead_letter_queue(
     monitor.stop()
 
 
+def test_the_dead_letter_queue_is_the_queue_managers_unless_said(
+    qm: adapter.Connection, launcher: Launcher
+) -> None:
+    qm.alter_queue_manager(dead_letter_queue=DEAD)
+    ask(qm, "A", appl_type=1)
+    assert TriggerMonitor(qm, INITQ, launcher).run_once(0)
+    assert dead(qm).feedback == 267
+
+
 def test_without_a_dead_letter_queue_the_log_has_it_and_work_goes_on(
     qm: adapter.Connection, launcher: Launcher, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -143,6 +143,15 @@ def test_figures_are_shown(qm: adapter.Connection) -> None:
     assert told(qm, "CLEAR QL(DEEP)") == ["AMQ8022I: queue DEEP cleared, of 1 message."]
 
 
+def test_a_star_means_the_objects_of_the_system_too(qm: adapter.Connection) -> None:
+    dead = "SYSTEM.DEAD.LETTER.QUEUE"
+    qm.put(dead, "x")
+    assert any(dead in line for line in told(qm, "DIS QL(*) WHERE(CURDEPTH GT 0)"))
+    assert any(dead in line for line in told(qm, "DIS QS(*) WHERE(CURDEPTH GT 0)"))
+    assert any("SYSTEM.DEF.SVRCONN" in line for line in told(qm, "DIS CHL(*)"))
+    told(qm, f"CLEAR QL({dead})")
+
+
 def test_connections_are_shown_and_ended(qm: adapter.Connection, manager: TestQueueManager) -> None:
     with manager.connect(application="victim", user="amy"):
         found = shown(qm, "DIS CONN(*) WHERE(APPLTAG EQ 'victim')")

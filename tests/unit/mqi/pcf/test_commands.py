@@ -158,6 +158,15 @@ def test_the_life_of_an_object(ask: Ask, family: Family) -> None:
     assert reason(ask(family.create)) == 3019
 
 
+def test_the_type_of_what_is_deleted_may_be_named(ask: Ask) -> None:
+    channel = FAMILY["CHANNEL"]
+    name, kind = String(3501, "C"), Integer(1511, 7)
+    ok(ask(channel.create, name, kind))
+    assert ok(ask(channel.inquire, name, kind, Integers(1015, (3501,))))[0] == {3501: "C", 1511: 7}
+    assert reason(ask(channel.inquire, name, Integer(1511, 6))) == 4032
+    ok(ask(channel.delete, name, kind))
+
+
 def test_ping_and_both_byte_orders(ask: Ask) -> None:
     for order in ("<", ">"):
         (reply,) = ask(c.PING_QMGR, order=order)
@@ -212,6 +221,8 @@ def test_totals_count_from_the_last_reset(ask: Ask, qm: adapter.Connection, cloc
     clock.now_s += 7
     (second,) = ok(ask(c.RESET_TOTALS, String(2016, "TOT*")))
     assert second == {2016: "TOTALS", 37: 0, 38: 1, 35: 7}
+    (third,) = ok(ask(c.RESET_TOTALS, String(2016, "TOTALS")))
+    assert third == {2016: "TOTALS", 37: 0, 38: 0, 35: 0}
     assert reason(ask(c.RESET_TOTALS, String(2016, "NONE"))) == 2085
 
 
@@ -262,6 +273,7 @@ def test_mqsc_may_be_asked_by_pcf(ask: Ask) -> None:
         (9999, [], 3007),
         (90, [], 3007),
         (176, [String(3152, "*")], 2428),
+        (42, [String(3501, "*")], 3065),
         (13, [String(2016, "A?")], 4008),
         (13, [String(2016, "*"), Integer(20, 99)], 3022),
         (13, [String(2016, "*"), Integer(63, 1)], 3014),

@@ -1,0 +1,68 @@
+"""mqk dlq-handler: deal with dead letters as a rules table says.
+
+What it does is adapter.mqi's; here is how it is called and how it ends.
+"""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+import click
+
+import adapter
+from adapter.cli import failures, options, output, signals
+from adapter.mqi.dlq_handler import DeadLetterHandler, lines_of
+from adapter.mqi.dlq_rules import RulesError, Table, parse
+
+
+@click.command("dlq-handler")
+@click.argument("rules", type=click.File())
+@click.option(
+    "-q", "--queue", default="", metavar="DLQ",
+    help="The dead-letter queue; else INPUTQ of the rules, else the queue manager's own.",
+)  # fmt: skip
+@click.option("--check", is_flag=True, help="Only read the rules, and say what is wrong.")
+@options.queue_manager
+@options.json_output
+def dlq_handler(rules: TextIO, queue: str, check: bool, qmgr: str, as_json: bool) -> None:
+    """Deal with the messages of a dead-letter queue as the file RULES says; - is standard input.
+
+    It ends when nothing is left to be done and the rules' WAIT has passed, or with SIGTERM or
+    Ctrl-C; then it sums up what was done.
+
+    Exit status: 0; 1 if the queue manager or the queue is not there; 2 if the rules are wrong; 130
+    after Ctrl-C.
+    """
+    table = read(rules)
+    if check:
+        click.echo(f"{rules.name}: {len(table.rules)} rules")
+        return
+    with adapter.connect(qmgr, application="mqk dlq-handler") as qm:
+        handler = DeadLetterHandler(
+            qm, table, input_queue=queue, report=failures.tell
+        )  # a line a message, on standard error
+        failures.tell(f"dealing with queue {handler.queue} of {qm.name}")
+        try:
+            with signals.ending(handler.stop):
+                handler.run()
+        finally:
+            summary(handler.statistics(), as_json)
+
+
+def read(rules: TextIO) -> Table:
+    """Read the rules; what is wrong in them is wrong use, each mistake a line."""
+    try:
+        return parse(rules.read())
+    except RulesError as problem:
+        lines = "\n".join(f"{rules.name}, {mistake}" for mistake in problem.mistakes)
+        raise click.UsageError(f"the rules are wrong:\n{lines}") from problem
+    except UnicodeDecodeError as problem:
+        raise click.UsageError(f"{rules.name} is not text: {problem}") from problem
+
+
+def summary(counts: dict[str, int], as_json: bool) -> None:
+    """Say what was done."""
+    if as_json:
+        output.emit(counts)
+    else:
+        click.echo("\n".join(lines_of(counts)) or "nothing was to be done")

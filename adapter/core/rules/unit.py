@@ -147,11 +147,12 @@ def _outcome(qm: QueueManager, request: Request, ident: bytes) -> UnitState:
     number = unit_number(ident)
     if number >= OWN_UNIT:
         state = _own_outcome(session, number - OWN_UNIT)
+    elif (committed := session.is_committed(number)) is True:
+        return "committed"  # at last, whatever became of a unit of this number before
     elif number in session.backed_out or number in session.fenced:
         return "backed out"
     else:
-        committed = session.is_committed(number)
-        state = "unknown" if committed is None else "committed" if committed else None
+        state = "unknown" if committed is None else None
     if state is None:
         elsewhere = qm.attached.get(session.ident, request.connection) != request.connection
         state = "in flight" if elsewhere else "backed out"

@@ -232,9 +232,13 @@ class SetAttributes(Struct, array_like=True, tag=17):
 
 
 class AskConnections(Struct, array_like=True, tag=19):
-    """Ask who is connected (DISPLAY CONN). units: and for their units, the oldest first."""
+    """Ask who is connected (DISPLAY CONN).
+
+    units: and for their units, the oldest first. handles: and for what they have open.
+    """
 
     units: bool = False
+    handles: bool = False
 
 
 class EndConnection(Struct, array_like=True, tag=20):

@@ -38,6 +38,7 @@ from adapter.core.rules import (
     session,
     system,
     tick,
+    trigger,
     unit,
     waiting,
 )
@@ -420,6 +421,12 @@ def _short(text: str) -> str:
 
 
 def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
+    _apply_each(qm, executed, records)
+    while qm.trigger_work:
+        _apply_each(qm, executed, trigger.decide(qm, qm.trigger_work.popleft()))
+
+
+def _apply_each(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
     for record in records:
         APPLY[type(record)](qm, record)
         qm.tally.count(record)

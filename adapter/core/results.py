@@ -154,15 +154,28 @@ class UnitStatus(Struct, array_like=True, gc=False):
     gets: int
 
 
-class Connections(Struct, array_like=True, tag=9):
-    """Who is connected, by number; and units in flight, the oldest first, if they were asked for.
+class HandleStatus(Struct, array_like=True, gc=False):
+    """A queue that a connection has open. modes: core.commands.INPUT and the others, added up."""
 
-    units_left_out: how many more units there are.
+    connection: int
+    handle: int
+    queue: str
+    modes: int
+    waiting_gets: int
+
+
+class Connections(Struct, array_like=True, tag=9):
+    """Who is connected, by number; and what was asked for besides.
+
+    units: in flight, the oldest first; handles: by connection and number. *_left_out: how many
+    more there are.
     """
 
     connections: list[ConnectionStatus]
     units: list[UnitStatus] = []
     units_left_out: int = 0
+    handles: list[HandleStatus] = []
+    handles_left_out: int = 0
 
 
 class ObjectDescription(Struct, array_like=True, gc=False):

@@ -14,7 +14,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from adapter.client.requests import FROM_START, Pending
 from adapter.core import commands as c
+from adapter.core.results import Messages
 from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted
 from adapter.mqi import structs
@@ -260,16 +262,24 @@ class Dispatcher:
         slice_ms = WAIT_SLICE_MS
         if limit_ms >= 0:
             slice_ms = max(0, min(slice_ms, limit_ms - waited_ms))
-        if gmo["Options"] & permitted.BROWSING:
-            self._stopping.wait(slice_ms / 1000)
-        elif slice_ms:
-            command = c.Get(0, wait_ms=slice_ms, options=c.BOUNDED, length_max=-1)
-            ask(self._session, consumer.opened, command, None)
+        if slice_ms:
+            self._look(consumer.opened, slice_ms, bool(gmo["Options"] & permitted.BROWSING))
         waited_ms += slice_ms
         if 0 <= limit_ms <= waited_ms:
             self._call_event(consumer, mq.MQRC_NO_MSG_AVAILABLE)
             return 0
         return waited_ms
+
+    def _look(self, opened: Object, wait_ms: int, browses: bool) -> None:
+        """Wait for a message: whatever is longer than nothing at all is shown, and stays."""
+        assert opened.handle is not None
+        if browses:
+            number = opened.handle.number
+            look = c.Browse(number, options=c.BOUNDED, length_max=-1, wait_ms=wait_ms)
+            self._session.ask_held(Pending(look, FROM_START, handle=opened.handle), Messages)
+        else:
+            command = c.Get(0, wait_ms=wait_ms, options=c.BOUNDED, length_max=-1)
+            ask(self._session, opened, command, None)
 
     def _mind(self, consumer: Consumer, failure: Failure) -> bool:
         """Tell the program what went wrong; whether to go on."""

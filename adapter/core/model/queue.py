@@ -49,6 +49,10 @@ class Queue:
         self.open_handles = 0
         self.exclusive = False
         self.full_reported = False
+        self.triggered_ms: int | None = None
+        """When the last trigger message for it was made, or put; None: not since the start."""
+        self.loss_reported = False
+        """No trigger message for it could be put since an event said so."""
         self.is_deleted = False
         """Handles may still lead here."""
         self.waiters: deque[Waiter] = deque()
@@ -68,6 +72,10 @@ class Queue:
     def depth(self) -> int:
         """CurrentQDepth: available messages and uncommitted puts."""
         return self.available_count + self.uncommitted_puts
+
+    def counted(self) -> int:
+        """How many messages count for triggers: those of TriggerMsgPriority or higher."""
+        return sum(self.depth_by_priority[self.attributes.trigger_msg_priority :])
 
     def lane_of(self, priority: int) -> int:
         """Say which lane a message of this priority is put to."""

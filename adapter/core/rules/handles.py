@@ -21,7 +21,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import QueueDeleted, Record
 from adapter.core.results import Done, Messages, Opened
-from adapter.core.rules import cursor, groups, pages, resolve, unit, waiting
+from adapter.core.rules import cursor, groups, pages, resolve, trigger, unit, waiting
 from adapter.core.rules.decision import Decision, connection_of
 
 MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET
@@ -43,6 +43,8 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     queue = found.queue
     modes = _input_modes(queue, command.modes)
     _count(queue, modes, 1)
+    if modes & INPUT:
+        trigger.opened(qm, queue, request.now_ms)
     handle = Handle(command.handle, queue, modes, found.alias, found.is_made)
     connection.handles[command.handle] = handle
     result = Done() if queue.name == command.queue else Opened(queue.name, found.is_made)
@@ -119,6 +121,8 @@ def _close(
     del connection.handles[handle.number]
     queue = handle.queue
     _count(queue, handle.modes, -1)
+    if handle.modes & INPUT:
+        trigger.closed(qm, queue, now_ms)
     if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
         return []
     replies += waiting.refused(qm, queue, Reason.QUEUE_DELETED)

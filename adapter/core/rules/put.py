@@ -19,7 +19,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import EventRaised
 from adapter.core.results import Refused, put_done
-from adapter.core.rules import details, groups, parking
+from adapter.core.rules import details, groups, parking, trigger
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
 from adapter.core.rules.unit import commit_records, unit_with_room
 
@@ -162,8 +162,11 @@ def resolve(qm: QueueManager, queue: Queue, message: Message, now_ms: int) -> No
 def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:
     weights = [weight(message) for message in command.messages]
     unit = unit_with_room(qm, request, command.unit, len(weights), sum(weights))
+    triggers = queue.attributes.trigger_control
     for message, size in zip(command.messages, weights, strict=True):
         resolve(qm, queue, message, request.now_ms)
+        if triggers:
+            trigger.arrived(qm, queue, message.priority, request.now_ms, unit)
         unit.hold_put(queue, message, size)
         qm.held_bytes += len(message.body)
     ids = [message.message_id for message in command.messages]
@@ -182,6 +185,8 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -
         )
     ident = own_unit(request, session_of(qm, request).ident)
     resolve(qm, queue, message, request.now_ms)
+    if queue.attributes.trigger_control:
+        trigger.arrived(qm, queue, message.priority, request.now_ms)
     outcome = outcome_of(qm, request)
     return Decision(commit_records(ident, [(queue, message)], [], "put", outcome))
 

@@ -8,6 +8,7 @@ from adapter.client.requests import Handle, Pending
 from adapter.client.verbs import close_request, open_request
 from adapter.core import commands as c
 from adapter.core.model.blank_padded import padded, unpadded
+from adapter.core.reasons import Reason
 from adapter.core.results import Done, Objects, Opened
 from adapter.errors import Error
 from adapter.mqi import constants as mq
@@ -89,6 +90,8 @@ def _opened(session: Session, handle: Handle, request: Pending) -> Opened:
         channel.result(request, Done)
     except Error as error:
         channel.drop_handle(handle)
+        if error.refused is Reason.LIMIT_REACHED:
+            raise Failure(mq.MQRC_HANDLE_NOT_AVAILABLE) from error
         raise session.failure(error) from error
     except BaseException:
         channel.drop_handle(handle)
@@ -128,6 +131,8 @@ def close_object(session: Session, number: int, options: int) -> None:
 
 def _closed(session: Session, handle: Handle, request: Pending) -> None:
     session.channel.drop_handle(handle)
+    if not session.channel.is_connected:
+        return  # the connection is lost, and the handle with it
     try:
         session.ask_held(request, Done)
     except Failure:

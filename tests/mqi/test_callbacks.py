@@ -200,6 +200,10 @@ def test_the_event_handler_hears_that_the_connection_is_broken(manager: TestQueu
     assert events.get(timeout=WAIT_S) == CMQC.MQRC_CONNECTION_BROKEN
     qmgr.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
     manager.start()
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        qmgr.put1("ORDERS", "x")
+    assert reason_of(refused) == CMQC.MQRC_CONNECTION_BROKEN
+    qmgr.disconnect()
 
 
 def test_what_mqctl_and_mqcb_refuse(consuming: ibmmq.QueueManager) -> None:

@@ -253,6 +253,7 @@ def test_a_lost_unit_is_told_until_it_is_ended(manager: TestQueueManager) -> Non
     queue.put("kept", ibmmq.MD(), within)
     qmgr.commit()
     assert ibmmq.Queue(qmgr, "ORDERS").inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 1
+    qmgr.disconnect()
 
 
 def test_asynchronous_puts_are_counted(qmgr: ibmmq.QueueManager) -> None:

@@ -20,7 +20,7 @@ from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
 from adapter.core.model.message import first_n
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Refused, Result
+from adapter.core.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.rules import (
     browse,
     connections,
@@ -37,6 +37,7 @@ from adapter.core.rules import (
     session,
     system,
     tick,
+    trigger,
     unit,
     waiting,
 )
@@ -419,6 +420,12 @@ def _short(text: str) -> str:
 
 
 def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
+    _apply_each(qm, executed, records)
+    while qm.trigger_work:
+        _apply_each(qm, executed, trigger.decide(qm, qm.trigger_work.popleft()))
+
+
+def _apply_each(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
     for record in records:
         APPLY[type(record)](qm, record)
         qm.tally.count(record)
@@ -436,6 +443,8 @@ def _reply(qm: QueueManager, executed: Executed, request: c.Request, decision: D
         elif result is not None:
             kept.record(request.number, result)
         after = qm.entry_n
+    if decision.warning and isinstance(result, (Done, PutDone, Messages)):
+        result.warning = decision.warning
     if result is not None:
         after = qm.entry_n if decision.barrier else after
         executed.replies.append(Reply(request.connection, request.request, result, after))

@@ -243,7 +243,9 @@ class QueueManagerAttributes(Struct, kw_only=True):
     ] = ""
     command_queue: Annotated[
         str,
-        Attribute("COMMANDQ", 2003, "where PCF commands are put", fixed=True),
+        Attribute(
+            "COMMANDQ", 2003, "where PCF commands are put", length=NAME_LENGTH_MAX, fixed=True
+        ),
     ] = "SYSTEM.ADMIN.COMMAND.QUEUE"
     connection_auth: Annotated[
         str,

@@ -56,6 +56,33 @@ def to_dlh(header: DeadLetter) -> bytes:
     )
 
 
+def stamps(time_ms: int) -> tuple[str, str]:
+    """Write a time as put_date and put_time.
+
+    >>> stamps(951_782_400_120)
+    ('20000229', '00000012')
+    """
+    seconds, left_ms = divmod(time_ms, 1000)
+    days, second = divmod(seconds, 86_400)
+    year, month, day = _date(days)
+    hundredths = left_ms // 10
+    time = f"{second // 3600:02}{second // 60 % 60:02}{second % 60:02}{hundredths:02}"
+    return f"{year:04}{month:02}{day:02}", time
+
+
+def _date(days: int) -> tuple[int, int, int]:
+    """Return year, month and day of a day since 1970: of years that begin in March, and of 400
+    years that repeat, as the calendar's rules for leap years do.
+    """
+    era, day = divmod(days + 719_468, 146_097)
+    year = (day - day // 1_460 + day // 36_524 - day // 146_096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    month = (5 * day + 2) // 153
+    day -= (153 * month + 2) // 5
+    is_next = month >= 10  # January and February
+    return era * 400 + year + is_next, month - 9 if is_next else month + 3, day + 1
+
+
 def from_dlh(body: bytes) -> DeadLetter:
     """Read the header that a body begins with, in either order of bytes.
 

@@ -7,6 +7,7 @@ restart. This module does not know what a verb means.
 from __future__ import annotations
 
 import heapq
+from collections import deque
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ from adapter.core.model.message import Place, Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 from adapter.core.model.tally import Tally
+from adapter.core.model.trigger_event import Trigger, TriggerEvent
 from adapter.core.model.waiter import Waiter
 from adapter.core.records import ConsumedRestored, Taken
 from adapter.core.results import Result
@@ -101,6 +103,10 @@ class QueueManager:
         self.queues: dict[str, Queue] = {}
         self.objects: dict[tuple[str, str], Struct] = {}
         """All that is no local queue, by kind and name: its attributes."""
+        self.initiates: dict[str, dict[str, Queue]] = {}
+        """By name of an initiation queue, the queues that name it."""
+        self.trigger_work: deque[TriggerEvent | Trigger] = deque()
+        """What the decision being applied has caused, until it is seen to."""
         self.temporaries = 0
         """How many temporary dynamic queues there have been."""
         self.incarnations: dict[str, int] = {}
@@ -142,6 +148,21 @@ class QueueManager:
         """Draw a message id: unique as long as owner ids are."""
         self._ids += 1
         return self._id_prefix + self._ids.to_bytes(8, "big")
+
+    def names_initiation(self, queue: Queue) -> None:
+        """Note which initiation queue a queue names."""
+        name = queue.attributes.initiation_queue
+        if name:
+            self.initiates.setdefault(name, {})[queue.name] = queue
+
+    def names_no_initiation(self, queue: Queue) -> None:
+        """Forget it: the queue goes, or will name another one."""
+        name = queue.attributes.initiation_queue
+        if name:
+            named = self.initiates[name]
+            del named[queue.name]
+            if not named:
+                del self.initiates[name]
 
     def wake(self, queue: Queue) -> None:
         """Note that gets waiting on this queue may be served now."""

@@ -6,8 +6,14 @@ exactly once: by commit or by backout; then it is no longer known here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from adapter.core.model.message import Message, Place, Stored
 from adapter.core.model.queue import Queue
+
+if TYPE_CHECKING:
+    from adapter.core.model.trigger_event import Trigger
 
 
 class Unit:
@@ -15,7 +21,9 @@ class Unit:
 
     weight: bounds the bytes of its puts in an entry. held_bytes: of bodies, put and got.
     holds_returned: among what it got is a message that came back before. counted: places of what
-    it got whose delivery was counted in advance, by queue. since_ms: when it was begun.
+    it got whose delivery was counted in advance, by queue. since_ms: when it was begun. restore:
+    what is to be done if it is backed out, by handle and kind; where handles were in groups.
+    triggers: trigger messages that its puts caused, and that nobody gets before it ends.
     """
 
     __slots__ = (
@@ -26,7 +34,9 @@ class Unit:
         "holds_returned",
         "ident",
         "puts",
+        "restore",
         "since_ms",
+        "triggers",
         "weight",
     )
 
@@ -36,10 +46,12 @@ class Unit:
         self.since_ms = since_ms
         self.puts: list[tuple[Queue, Message]] = []
         self.gets: list[tuple[Queue, Stored]] = []
+        self.triggers: list[Trigger] = []
         self.weight = 0
         self.held_bytes = 0
         self.holds_returned = False
         self.counted: set[tuple[str, Place]] = set()
+        self.restore: dict[tuple[object, str], Callable[[], None]] = {}
 
     def __len__(self) -> int:
         return len(self.puts) + len(self.gets)
@@ -60,6 +72,11 @@ class Unit:
         self.gets = [(of, stored) for of, stored in self.gets if of is not queue]
         self.held_bytes -= size
         return size
+
+    def hold_trigger(self, trigger: Trigger) -> None:
+        """Keep a trigger message until the unit ends."""
+        self.triggers.append(trigger)
+        self.held_bytes += len(trigger.message.body)
 
     def lock(self, queue: Queue, stored: Stored) -> None:
         """Lock a message until the unit ends."""

@@ -21,7 +21,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import QueueDeleted, Record
 from adapter.core.results import Done, Messages, Opened
-from adapter.core.rules import pages, resolve, unit, waiting
+from adapter.core.rules import cursor, groups, pages, resolve, trigger, unit, waiting
 from adapter.core.rules.decision import Decision, connection_of
 
 MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET
@@ -43,6 +43,8 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     queue = found.queue
     modes = _input_modes(queue, command.modes)
     _count(queue, modes, 1)
+    if modes & INPUT:
+        trigger.opened(qm, queue, request.now_ms)
     handle = Handle(command.handle, queue, modes, found.alias, found.is_made)
     connection.handles[command.handle] = handle
     result = Done() if queue.name == command.queue else Opened(queue.name)
@@ -87,10 +89,12 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
         _check_deletion(handle, command.delete)
     waiters = [w for w in connection.waiters.values() if w.command.handle == handle.number]
     replies = [waiting.answer(qm, waiter, Messages([])) for waiter in waiters]
-    records = _close(qm, connection, handle, replies)
+    records = _close(qm, connection, handle, replies, request.now_ms)
     if command.delete and not handle.queue.is_temporary:
         records.append(QueueDeleted(handle.queue.name))
-    return Decision(records, Done(), qm.entry_n if records else -1, replies=replies)
+    warning = groups.unfinished(handle.put_group) or groups.unfinished(handle.get_group)
+    after = qm.entry_n if records else -1
+    return Decision(records, Done(), after, replies=replies, warning=warning)
 
 
 def _check_deletion(handle: Handle, delete: int) -> None:
@@ -110,12 +114,15 @@ def _check_deletion(handle: Handle, delete: int) -> None:
 
 
 def _close(
-    qm: QueueManager, connection: Connection, handle: Handle, replies: list[Reply]
+    qm: QueueManager, connection: Connection, handle: Handle, replies: list[Reply], now_ms: int
 ) -> list[Record]:
     """Close a handle; a temporary queue goes with the one that made it, whoever else uses it."""
+    cursor.release(qm, handle, now_ms)
     del connection.handles[handle.number]
     queue = handle.queue
     _count(queue, handle.modes, -1)
+    if handle.modes & INPUT:
+        trigger.closed(qm, queue, now_ms)
     if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
         return []
     replies += waiting.refused(qm, queue, Reason.QUEUE_DELETED)
@@ -132,7 +139,7 @@ def end_connection(qm: QueueManager, connection: Connection, now_ms: int) -> Dec
     records = unit.backout_all(qm, connection, now_ms)
     replies: list[Reply] = []
     for handle in list(connection.handles.values()):
-        records += _close(qm, connection, handle, replies)
+        records += _close(qm, connection, handle, replies, now_ms)
     session = qm.sessions.get(connection.session)
     if session is not None:
         session.last_seen_ms = now_ms

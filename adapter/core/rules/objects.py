@@ -40,7 +40,7 @@ from adapter.core.results import (
     QueueStatus,
     Statuses,
 )
-from adapter.core.rules import naming, waiting
+from adapter.core.rules import naming, trigger, waiting
 from adapter.core.rules.decision import Decision, done, handle_of, queue_of
 from adapter.core.rules.unit import discard_records, taken_by, taken_from
 
@@ -72,7 +72,8 @@ def decide_alter(qm: QueueManager, request: Request, command: AlterQueue) -> Dec
     queue = queue_of(qm, command.name)
     naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
     replies = _inhibit(qm, queue, command.attributes)
-    record = QueueAltered(command.name, command.attributes)
+    trigger.altered(qm, queue, command.attributes, request.now_ms)
+    record = QueueAltered(command.name, command.attributes, logged=not queue.is_temporary)
     return done(qm, request, [record], 0, replies)
 
 
@@ -171,6 +172,7 @@ def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
         attributes = QueueAttributes(**record.attributes)
         queue = Queue(record.name, record.incarnation, attributes)
     qm.queues[record.name] = queue
+    qm.names_initiation(queue)
     queue.begin_term(qm.first_n)
     if record.logged:
         qm.incarnations[record.name] = record.incarnation + 1
@@ -178,13 +180,17 @@ def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
 
 def apply_queue_altered(qm: QueueManager, record: QueueAltered) -> None:
     """Change the attributes."""
-    qm.queues[record.name].alter(record.attributes)
+    queue = qm.queues[record.name]
+    qm.names_no_initiation(queue)
+    queue.alter(record.attributes)
+    qm.names_initiation(queue)
 
 
 def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> None:
     """Forget the queue and what was on it."""
     queue = qm.queues.pop(record.name)
     queue.is_deleted = True
+    qm.names_no_initiation(queue)
     record.taken = [stored for stored in queue.stored.values() if stored.place[2]]
 
 

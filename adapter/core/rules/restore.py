@@ -262,6 +262,7 @@ def apply_queue_restored(qm: QueueManager, record: QueueRestored) -> None:
     queue.depth_by_priority = list(record.priorities)
     assert len(queue.depth_by_priority) == LANES, "a count for each priority"
     qm.queues[record.name] = queue
+    qm.names_initiation(queue)
 
 
 def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:

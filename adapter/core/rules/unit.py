@@ -14,6 +14,7 @@ from adapter.core.model.manager import Absent, QueueManager
 from adapter.core.model.message import Message, Stored, delivered
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
+from adapter.core.model.trigger_event import Trigger
 from adapter.core.model.unit import Unit
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import (
@@ -104,6 +105,7 @@ def decide_commit(qm: QueueManager, request: Request, command: Commit) -> Decisi
     unit = unit_of(qm, request, command.unit)
     replies = waiting.unit_ended(qm, connection_of(qm, request), unit.ident)
     _end(qm, unit)
+    _release(qm, unit.triggers, request.now_ms)
     outcome = outcome_of(qm, request)
     records = commit_records(unit.ident, unit.puts, unit.gets, "commit", outcome)
     return Decision(records, replies=replies)
@@ -145,11 +147,12 @@ def _outcome(qm: QueueManager, request: Request, ident: bytes) -> UnitState:
     number = unit_number(ident)
     if number >= OWN_UNIT:
         state = _own_outcome(session, number - OWN_UNIT)
+    elif (committed := session.is_committed(number)) is True:
+        return "committed"  # at last, whatever became of a unit of this number before
     elif number in session.backed_out or number in session.fenced:
         return "backed out"
     else:
-        committed = session.is_committed(number)
-        state = "unknown" if committed is None else "committed" if committed else None
+        state = "unknown" if committed is None else None
     if state is None:
         elsewhere = qm.attached.get(session.ident, request.connection) != request.connection
         state = "in flight" if elsewhere else "backed out"
@@ -159,7 +162,7 @@ def _outcome(qm: QueueManager, request: Request, ident: bytes) -> UnitState:
 def _own_outcome(session: Session, number: int) -> UnitState | None:
     """Say what became of the unit that a put or get outside a unit is; None: it was not met."""
     result = session.outcomes.get(number)
-    if isinstance(result, PutDone) or (isinstance(result, Messages) and result.messages):
+    if isinstance(result, PutDone) or (isinstance(result, Messages) and _took_any(result)):
         return "committed"
     if result is not None:
         return "backed out"
@@ -168,6 +171,10 @@ def _own_outcome(session: Session, number: int) -> UnitState | None:
     if number > session.issued or number in session.expected:
         return None
     return "unknown"  # it has been seen, or was lost while it waited
+
+
+def _took_any(result: Messages) -> bool:
+    return bool(result.messages) and result.warning != Reason.MESSAGE_TRUNCATED
 
 
 def commit_records(
@@ -263,7 +270,10 @@ def backout_records(
 ) -> list[Record]:
     """End a unit without effect: unlock what it got, and say which counts rose."""
     _end(qm, unit)
+    _release(qm, [one for one in unit.triggers if not one.with_unit], now_ms)
     qm.tally.backed_out(queue.name for queue, _ in unit.gets)
+    for restore in unit.restore.values():
+        restore()
     session = qm.sessions.get(unit.ident[:SESSION_ID_LENGTH])
     if session is not None:
         session.unit_backed_out(unit_number(unit.ident))
@@ -326,6 +336,13 @@ def _end(qm: QueueManager, unit: Unit) -> None:
     qm.held_bytes -= unit.held_bytes
     for queue, message in unit.puts:
         queue.drop_put(message)
+
+
+def _release(qm: QueueManager, triggers: list[Trigger], now_ms: int) -> None:
+    """Have trigger messages put that waited for their unit's end."""
+    for trigger in triggers:
+        trigger.now_ms = now_ms
+        qm.trigger_work.append(trigger)
 
 
 def backout_all(qm: QueueManager, connection: Connection, now_ms: int) -> list[Record]:

@@ -138,11 +138,11 @@ def not_found(kind: Kind, name: str, condition: bool) -> str:
 
 
 def shown(found: Found, wanted: frozenset[str]) -> list[str]:
-    """Show one object in columns. wanted: Python names of attributes; TYPE comes first always."""
+    """Show one object in columns. wanted: Python names of attributes; its type comes first."""
     kind = found.kind
     cells = [f"{kind.name_keyword}({found.name})"]
     rows = [row for row in kind.rows.values() if row.name in wanted and row.name in found.values]
-    rows.sort(key=lambda row: (row.attribute.keyword != "TYPE", row.attribute.keyword))
+    rows.sort(key=lambda row: (row not in kind.always, row.attribute.keyword))
     cells += [shown_value(row, found.values[row.name]) for row in rows]
     heading = message(number_of("DISPLAY", kind), "I", f"{kind.noun} details:")
     return [heading, *_columns(cells)]

@@ -177,7 +177,7 @@ def reply_of(
 ) -> list[Parameter]:
     """Describe an object: its name and type, and the attributes asked for or filtered by."""
     kind = found.kind
-    always = {row.attribute.number for row in kind.told.values() if row.attribute.keyword == "TYPE"}
+    always = {row.attribute.number for row in kind.always}
     always |= {one.row.attribute.number for one in filters or ()}
     parameters = [_name(found)]
     for row in kind.rows.values():
@@ -188,7 +188,7 @@ def reply_of(
 
 
 def _name(found: Found) -> Parameter:
-    if found.kind.kind == CONNECTION.kind:
+    if found.kind.word == CONNECTION.word:
         ident = str(found.values["extended_id"]) + found.name
         return Bytes(found.kind.name_number, bytes.fromhex(ident))
     return String(found.kind.name_number, found.name, found.kind.name_length)

@@ -16,7 +16,9 @@ from adapter.errors import Error
 from adapter.mqi import objects
 from adapter.mqi.kinds import (
     CONNECTION,
+    CONNECTION_HANDLES,
     DEFINED,
+    QUEUE_HANDLES,
     QUEUE_STATUS,
     QUEUE_WORDS,
     TOTALS,
@@ -39,15 +41,20 @@ from adapter.mqi.values import Filter
 Replies = list[list[Parameter]]
 QUEUE_NAME, QUEUE_TYPE = 2016, 20
 EVERY_TYPE = 1001  # MQQT_ALL
-REPLACE, PURGE, FORCE, REMOVE_AUTHORITIES = 1006, 1007, 1005, 1398
+REPLACE, PURGE, FORCE, REMOVE_AUTHORITIES, CHANNEL_TABLE = 1006, 1007, 1005, 1398, 1526
 CONNECTION_ID, GENERIC_CONNECTION_ID, INFO_TYPE, INFO_CONNECTION = 7006, 7007, 1110, 1111
 STATUS_TYPE, STATUS_OF_QUEUE = 1103, 1105
+STATUS_KINDS = {STATUS_OF_QUEUE: QUEUE_STATUS, 1104: QUEUE_HANDLES}
+CONNECTION_KINDS = {
+    INFO_CONNECTION: (CONNECTION,),
+    1112: (CONNECTION_HANDLES,),
+    1113: (CONNECTION, CONNECTION_HANDLES),
+}
 ESCAPE_TYPE, ESCAPE_TEXT, ESCAPE_MQSC = 1017, 3014, 1
 QUEUE_TYPES = 1261  # MQIACF_Q_TYPES
 
 # MQRC_* and MQRCCF_*.
 NOT_FOUND = 2085
-SUBSCRIPTION_NOT_FOUND = 2428
 COMMAND_ERROR = 3007
 COMMAND_FAILED = 3008
 QUEUE_TYPE_ERROR = 3022
@@ -56,6 +63,11 @@ VALUE_ERROR = 3229
 CHANNEL_NOT_FOUND = 4032
 CHANNEL_EXISTS = 4042
 STATUS_NOT_FOUND = 4091
+NOTHING_THERE = {
+    42: 3065,  # INQUIRE_CHANNEL_STATUS: MQRCCF_CHL_STATUS_NOT_FOUND
+    176: 2428,  # INQUIRE_SUBSCRIPTION: MQRC_NO_SUBSCRIPTION
+}
+"""Inquiries that find nothing, for there is none of it here: by command, with the reason."""
 REASONS = {
     2100: 4001,  # exists already
     2042: 4004,  # open
@@ -95,7 +107,7 @@ FAMILIES = (
 )
 CHANGE_QMGR, INQUIRE_QMGR, PING_QMGR = 1, 2, 40
 CLEAR_QUEUE, RESET_TOTALS, ESCAPE, INQUIRE_STATUS = 9, 17, 38, 41
-INQUIRE_CONNECTION, STOP_CONNECTION, INQUIRE_SUBSCRIPTION = 85, 86, 176
+INQUIRE_CONNECTION, STOP_CONNECTION = 85, 86
 QMGR = DEFINED["QMGR"]
 QMGR_SELECTOR, STATUS_SELECTOR, CONNECTION_SELECTOR = 1001, 1026, 1107
 
@@ -126,13 +138,14 @@ class Commands:
             INQUIRE_STATUS: self._inquire_status,
             INQUIRE_CONNECTION: self._inquire_connection,
             STOP_CONNECTION: self._stop_connection,
-            INQUIRE_SUBSCRIPTION: _inquire_subscription,
         }
         for family in FAMILIES:
             self._table |= self._of_family(family)
 
     def execute(self, command: int, parameters: list[Parameter]) -> Replies:
         """Do one command. Raises PcfError, whatever was wrong."""
+        if command in NOTHING_THERE:
+            raise PcfError(NOTHING_THERE[command], "there is none here")
         work = self._table.get(command)
         if work is None:
             raise PcfError(COMMAND_ERROR, f"there is no command {command} here")
@@ -184,7 +197,8 @@ class Commands:
         name = given.text(_name_number(family))
         kind = _kind_given(family, given) or self._kind_of(family, name)
         purge = bool(given.whole(PURGE, 0))
-        given.drop(REMOVE_AUTHORITIES)
+        types = (row.attribute.number for row in kind.always)
+        given.drop(REMOVE_AUTHORITIES, CHANNEL_TABLE, *types)
         given.finish()
         objects.delete(self._qm, kind, name, purge)
         return [[]]
@@ -262,12 +276,14 @@ class Commands:
 
     def _inquire_status(self, given: Arguments) -> Replies:
         pattern = given.text(QUEUE_NAME)
-        if given.whole(STATUS_TYPE, STATUS_OF_QUEUE) != STATUS_OF_QUEUE:
-            raise PcfError(VALUE_ERROR, "handles are not told", STATUS_TYPE)
+        number = given.whole(STATUS_TYPE, STATUS_OF_QUEUE)
+        kind = STATUS_KINDS.get(number)
+        if kind is None:
+            raise PcfError(VALUE_ERROR, f"{number} is no type of status", STATUS_TYPE)
         wanted = given.selectors(STATUS_SELECTOR)
-        filters = given.filters(QUEUE_STATUS)
+        filters = given.filters(kind)
         given.finish()
-        found = objects.passing(objects.find(self._qm, QUEUE_STATUS, pattern), filters)
+        found = objects.passing(objects.find(self._qm, kind, pattern), filters)
         if not found:
             raise PcfError(STATUS_NOT_FOUND, f"there is no queue {pattern}", QUEUE_NAME)
         return [reply_of(one, wanted, filters) for one in found]
@@ -290,13 +306,15 @@ class Commands:
 
     def _inquire_connection(self, given: Arguments) -> Replies:
         exact, generic = given.data(CONNECTION_ID), given.data(GENERIC_CONNECTION_ID)
-        if given.whole(INFO_TYPE, INFO_CONNECTION) != INFO_CONNECTION:
-            raise PcfError(VALUE_ERROR, "handles are not told", INFO_TYPE)
+        number = given.whole(INFO_TYPE, INFO_CONNECTION)
+        kinds = CONNECTION_KINDS.get(number)
+        if kinds is None:
+            raise PcfError(VALUE_ERROR, f"{number} is nothing to know of a connection", INFO_TYPE)
         wanted = given.selectors(CONNECTION_SELECTOR)
-        filters = given.filters(CONNECTION)
+        filters = given.filters(kinds[0])
         given.finish()
-        found = objects.passing(objects.connections(self._qm), filters)
-        replies = [reply_of(one, wanted, filters) for one in found]
+        found = [one for kind in kinds for one in objects.find(self._qm, kind, "*")]
+        replies = [reply_of(one, wanted, filters) for one in objects.passing(found, filters)]
         replies = [one for one in replies if _has_id(one, exact, generic)]
         if not replies:
             raise PcfError(CONNECTION_ID_ERROR, "there is no such connection", CONNECTION_ID)
@@ -321,10 +339,6 @@ class Commands:
         if script.wrong or script.failed:
             raise PcfError(COMMAND_FAILED, " ".join(lines), ESCAPE_TEXT)
         return [[Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines]
-
-
-def _inquire_subscription(_given: Arguments) -> Replies:
-    raise PcfError(SUBSCRIPTION_NOT_FOUND, "there is no subscription")
 
 
 def _numbers(family: Family) -> tuple[int, ...]:

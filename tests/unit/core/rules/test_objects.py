@@ -204,3 +204,13 @@ def test_status_counts() -> None:
 
 def test_an_empty_queue_has_no_oldest_message() -> None:
     assert status(client_on()).oldest_message_age_s == 0.0
+
+
+def test_what_is_set_on_a_temporary_queue_is_not_in_the_ledger() -> None:
+    """The ledger knows nothing of the queue, and could not be replayed."""
+    client = Core().connect()
+    client.do(c.DefineObject("model", "MODEL", {}))
+    client.do(c.Open(1, "MODEL", c.INPUT | c.SET, "TEMP"))
+    client.do(c.SetAttributes(1, {"inhibit_put": True}))
+    assert client.core.queue("TEMP").attributes.inhibit_put
+    assert "TEMP" not in client.core.replayed().queues

@@ -143,6 +143,15 @@ def test_figures_are_shown(qm: adapter.Connection) -> None:
     assert told(qm, "CLEAR QL(DEEP)") == ["AMQ8022I: queue DEEP cleared, of 1 message."]
 
 
+def test_a_star_means_the_objects_of_the_system_too(qm: adapter.Connection) -> None:
+    dead = "SYSTEM.DEAD.LETTER.QUEUE"
+    qm.put(dead, "x")
+    assert any(dead in line for line in told(qm, "DIS QL(*) WHERE(CURDEPTH GT 0)"))
+    assert any(dead in line for line in told(qm, "DIS QS(*) WHERE(CURDEPTH GT 0)"))
+    assert any("SYSTEM.DEF.SVRCONN" in line for line in told(qm, "DIS CHL(*)"))
+    told(qm, f"CLEAR QL({dead})")
+
+
 def test_connections_are_shown_and_ended(qm: adapter.Connection, manager: TestQueueManager) -> None:
     with manager.connect(application="victim", user="amy"):
         found = shown(qm, "DIS CONN(*) WHERE(APPLTAG EQ 'victim')")
@@ -151,6 +160,19 @@ def test_connections_are_shown_and_ended(qm: adapter.Connection, manager: TestQu
         assert shown(qm, f"DIS CONN({ident}) APPLTAG")["APPLTAG"] == "victim"
         assert told(qm, f"STOP CONN({ident})")[0].startswith("AMQ8457I")
         assert told(qm, f"DIS CONN({ident})")[0].startswith("AMQ8147E")
+
+
+def test_handles_are_shown(qm: adapter.Connection) -> None:
+    told(qm, "DEF QL(OPEN)")
+    assert told(qm, "DIS QS(OPEN) TYPE(HANDLE)")[0].startswith("AMQ8147E")
+    with qm.queue("OPEN", open_for="input") as queue:
+        queue.put("x")
+        lines = told(qm, "DIS QS(OPEN) TYPE(HANDLE) INPUT OUTPUT WHERE(APPLTAG EQ 'a test')")
+        assert lines[2].split() == ["APPLTAG(a", "test)", "INPUT(SHARED)"]
+        connection = shown(qm, "DIS CONN(*) WHERE(APPLTAG EQ 'a test')")["CONN"]
+        handles = told(qm, f"DIS CONN({connection}) TYPE(HANDLE) OBJNAME OPENOPTS")
+        assert "   OBJNAME(OPEN)                           OPENOPTS(2)" in handles
+        assert "   OBJNAME(OPEN)                           OPENOPTS(16)" in handles
 
 
 def test_like_takes_the_attributes_of_another(qm: adapter.Connection) -> None:

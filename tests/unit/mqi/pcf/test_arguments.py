@@ -130,6 +130,8 @@ def test_a_reply_has_name_and_type_and_what_is_asked_for() -> None:
         Strings(2020, ("A", "B"), 48),
     ]
     assert reply_of(found, frozenset((2009,))) == [String(2010, "N", 48), String(2009, "d", 64)]
+    channel = Found(DEFINED["CHANNEL"], "C", {"channel_type": "SVRCONN", "mca_user": "x"})
+    assert reply_of(channel, frozenset()) == [String(3501, "C", 20), Integer(1511, 7)]
     queue = Found(DEFINED["QREMOTE"], "R", {"queue_type": "QREMOTE", "inhibit_put": True})
     assert reply_of(queue, frozenset((10,))) == [
         String(2016, "R", 48),

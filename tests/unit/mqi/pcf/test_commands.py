@@ -158,6 +158,15 @@ def test_the_life_of_an_object(ask: Ask, family: Family) -> None:
     assert reason(ask(family.create)) == 3019
 
 
+def test_the_type_of_what_is_deleted_may_be_named(ask: Ask) -> None:
+    channel = FAMILY["CHANNEL"]
+    name, kind = String(3501, "C"), Integer(1511, 7)
+    ok(ask(channel.create, name, kind))
+    assert ok(ask(channel.inquire, name, kind, Integers(1015, (3501,))))[0] == {3501: "C", 1511: 7}
+    assert reason(ask(channel.inquire, name, Integer(1511, 6))) == 4032
+    ok(ask(channel.delete, name, kind))
+
+
 def test_ping_and_both_byte_orders(ask: Ask) -> None:
     for order in ("<", ">"):
         (reply,) = ask(c.PING_QMGR, order=order)
@@ -199,7 +208,12 @@ def test_the_status_of_queues(ask: Ask, qm: adapter.Connection) -> None:
         (found,) = ok(ask(c.INQUIRE_STATUS, String(2016, "STATUS"), Integer(1103, 1105)))
     assert (found[3], found[1027], found[18], found[1103]) == (1, 1, 1, 1105)
     assert reason(ask(c.INQUIRE_STATUS, String(2016, "NONE"))) == 4091
-    assert reason(ask(c.INQUIRE_STATUS, String(2016, "STATUS"), Integer(1103, 1104))) == 3229
+    handles = Integer(1103, 1104)
+    assert reason(ask(c.INQUIRE_STATUS, String(2016, "STATUS"), handles)) == 4091
+    assert reason(ask(c.INQUIRE_STATUS, String(2016, "STATUS"), Integer(1103, 1))) == 3229
+    with qm.queue("STATUS", open_for="input_exclusive"):
+        (handle,) = ok(ask(c.INQUIRE_STATUS, String(2016, "STATUS"), handles))
+    assert (handle[1103], handle[1098], handle[1099], handle[3058]) == (1104, 2, 0, "a test")
 
 
 def test_totals_count_from_the_last_reset(ask: Ask, qm: adapter.Connection, clock: Clock) -> None:
@@ -212,10 +226,14 @@ def test_totals_count_from_the_last_reset(ask: Ask, qm: adapter.Connection, cloc
     clock.now_s += 7
     (second,) = ok(ask(c.RESET_TOTALS, String(2016, "TOT*")))
     assert second == {2016: "TOTALS", 37: 0, 38: 1, 35: 7}
+    (third,) = ok(ask(c.RESET_TOTALS, String(2016, "TOTALS")))
+    assert third == {2016: "TOTALS", 37: 0, 38: 0, 35: 0}
     assert reason(ask(c.RESET_TOTALS, String(2016, "NONE"))) == 2085
 
 
-def test_connections_list_whoever_asks(ask: Ask, manager: TestQueueManager) -> None:
+def test_connections_list_whoever_asks(
+    ask: Ask, qm: adapter.Connection, manager: TestQueueManager
+) -> None:
     every = ok(ask(c.INQUIRE_CONNECTION, Bytes(7007, b"")))
     mine = next(one for one in every if one[3058] == "a test")
     assert (mine[1], mine[1110]) == (25, 1111)
@@ -226,7 +244,12 @@ def test_connections_list_whoever_asks(ask: Ask, manager: TestQueueManager) -> N
     assert len(ident) == 24
     assert ok(ask(c.INQUIRE_CONNECTION, Bytes(7006, ident)))[0][7006] == ident
     assert reason(ask(c.INQUIRE_CONNECTION, Bytes(7006, bytes(24)))) == 3174
-    assert reason(ask(c.INQUIRE_CONNECTION, Bytes(7007, b""), Integer(1110, 1112))) == 3229
+    assert reason(ask(c.INQUIRE_CONNECTION, Bytes(7007, b""), Integer(1110, 1))) == 3229
+    with qm.queue("SYSTEM.DEAD.LETTER.QUEUE", open_for="output"):
+        (handle,) = ok(ask(c.INQUIRE_CONNECTION, Bytes(7006, ident), Integer(1110, 1112)))
+        both = ok(ask(c.INQUIRE_CONNECTION, Bytes(7006, ident), Integer(1110, 1113)))
+    assert (handle[3046], handle[1016], handle[1022]) == ("SYSTEM.DEAD.LETTER.QUEUE", 1, 16)
+    assert [one[1110] for one in both] == [1111, 1112]
     with manager.connect(application="victim"):
         asked = ask(c.INQUIRE_CONNECTION, Bytes(7007, b""), Condition(3058, 2, "victim"))
         (victim,) = ok(asked)
@@ -262,6 +285,7 @@ def test_mqsc_may_be_asked_by_pcf(ask: Ask) -> None:
         (9999, [], 3007),
         (90, [], 3007),
         (176, [String(3152, "*")], 2428),
+        (42, [String(3501, "*")], 3065),
         (13, [String(2016, "A?")], 4008),
         (13, [String(2016, "*"), Integer(20, 99)], 3022),
         (13, [String(2016, "*"), Integer(63, 1)], 3014),

@@ -1,0 +1,234 @@
+"""Triggers: which events there are, and what becomes of a trigger message.
+
+Whoever decides something that may cause a trigger message notes it here; when what was decided has
+been applied, decide() is asked what follows. Trigger messages are not persistent. One that a put in
+a unit caused stays with the unit until that ends. What was put succeeds, whatever becomes of the
+trigger message. When one is made is said in core.rules.trigger_conditions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapter.core.attributes.objects import ProcessAttributes
+from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
+from adapter.core.model import dead_letter, trigger_message
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import NO_ID, Message
+from adapter.core.model.queue import Queue
+from adapter.core.model.trigger_event import Trigger, TriggerEvent
+from adapter.core.model.trigger_message import TriggerMessage
+from adapter.core.model.unit import Unit
+from adapter.core.records import EventRaised, QueueAltered, Record
+from adapter.core.rules.trigger_conditions import Situation, way
+from adapter.core.rules.unit import commit_records
+
+LOST = "trigger_message_lost"
+EVENT_ATTRIBUTES = frozenset(
+    name for name, row in QUEUE_ATTRIBUTES.items() if row.attribute.is_trigger_event
+)
+NO_PROCESS = ProcessAttributes(appl_type=trigger_message.APPL_TYPE_UNKNOWN)
+"""For a transmission queue, where TriggerData may name a channel (condition 5)."""
+APPL_TYPE_QMGR = 7  # MQAT_QMGR
+
+UNKNOWN_OBJECT_NAME = 2085  # MQRC_UNKNOWN_OBJECT_NAME
+PUT_INHIBITED = 2051  # MQRC_PUT_INHIBITED
+Q_FULL = 2053  # MQRC_Q_FULL
+MSG_TOO_BIG_FOR_Q = 2030  # MQRC_MSG_TOO_BIG_FOR_Q
+
+
+def arrived(
+    qm: QueueManager,
+    queue: Queue,
+    priority: int,
+    now_ms: int,
+    unit: Unit | None = None,
+    stored: int = 1,
+) -> None:
+    """Note that messages of a priority arrive: to be told before the queue counts them.
+
+    unit: holds them. stored: the segments of one message count as so many, and cause one event.
+    Of a queue whose TriggerControl is not ON it need not be told.
+    """
+    event = TriggerEvent(
+        kind="put",
+        queue=queue,
+        now_ms=now_ms,
+        priority=priority,
+        before=queue.counted(),
+        stored=stored,
+        unit=unit,
+    )
+    qm.trigger_work.append(event)
+
+
+def opened(qm: QueueManager, queue: Queue, now_ms: int) -> None:
+    """Note that a queue has been opened for input."""
+    if queue.name in qm.initiates:
+        inputs = queue.open_input
+        qm.trigger_work.append(TriggerEvent(kind="open", queue=queue, now_ms=now_ms, inputs=inputs))
+
+
+def closed(qm: QueueManager, queue: Queue, now_ms: int) -> None:
+    """Note that a handle has been closed that had a queue open for input."""
+    if queue.attributes.trigger_control:
+        event = TriggerEvent(kind="close", queue=queue, now_ms=now_ms, inputs=queue.open_input)
+        qm.trigger_work.append(event)
+
+
+def altered(qm: QueueManager, queue: Queue, attributes: dict[str, Any], now_ms: int) -> None:
+    """Note that attributes are about to take these values."""
+    was = {
+        name: before
+        for name in EVENT_ATTRIBUTES.intersection(attributes)
+        if (before := getattr(queue.attributes, name)) != attributes[name]
+    }
+    if was:
+        qm.trigger_work.append(TriggerEvent(kind="alter", queue=queue, now_ms=now_ms, was=was))
+
+
+def decide(qm: QueueManager, work: TriggerEvent | Trigger) -> list[Record]:
+    """Say what follows from something that was noted; that itself may note more."""
+    if isinstance(work, Trigger):
+        return _put(qm, work)
+    return [record for queue in _concerned(qm, work) for record in _judge(qm, work, queue)]
+
+
+def _concerned(qm: QueueManager, event: TriggerEvent) -> list[Queue]:
+    """Return the application queues that an event may cause trigger messages for, by name."""
+    queue = event.queue
+    if queue.is_deleted:  # by the very close that is the event
+        return []
+    found = {} if event.kind == "open" else {queue.name: queue}
+    if event.kind in ("open", "alter"):
+        found |= qm.initiates.get(queue.name, {})
+    return [found[name] for name in sorted(found)]
+
+
+def _judge(qm: QueueManager, event: TriggerEvent, queue: Queue) -> list[Record]:
+    """Make a trigger message for a queue if the conditions are met."""
+    attributes = queue.attributes
+    initiation = qm.queues.get(attributes.initiation_queue)
+    process = qm.objects.get(("process", attributes.process))
+    interval_ms = qm.attributes.trigger_interval_ms
+    if way(Situation(event, queue, initiation, process is not None, interval_ms)) is None:
+        return []
+    assert initiation is not None, "condition 6"
+    assert process is None or isinstance(process, ProcessAttributes)
+    _hold(qm, event, queue, initiation, _said(queue, process))
+    if attributes.trigger_type == "DEPTH" and qm.attributes.depth_trigger_disables:
+        off = {"trigger_control": False}
+        return [QueueAltered(queue.name, off, logged=not queue.is_temporary)]
+    return []
+
+
+def _said(queue: Queue, process: ProcessAttributes | None) -> bytes:
+    """Return the MQTM, with attributes as they are now."""
+    process = process or NO_PROCESS
+    return trigger_message.to_tm(
+        TriggerMessage(
+            queue=queue.name,
+            process=queue.attributes.process,
+            trigger_data=queue.attributes.trigger_data,
+            appl_type=process.appl_type,
+            appl_id=process.appl_id,
+            env_data=process.env_data,
+            user_data=process.user_data,
+        )
+    )
+
+
+def _hold(
+    qm: QueueManager, event: TriggerEvent, queue: Queue, initiation: Queue, body: bytes
+) -> None:
+    """Have a trigger message put: when its unit ends, if a unit's put caused it, or else next."""
+    queue.triggered_ms = event.now_ms
+    message = Message(
+        body=body,
+        correlation_id=NO_ID,
+        group_id=NO_ID,
+        priority=initiation.attributes.def_priority,
+        persistence=0,
+        format=trigger_message.FORMAT,
+        application=qm.name,
+    )
+    trigger = Trigger(queue, initiation.name, message, event.now_ms)
+    if event.unit is None:
+        qm.trigger_work.append(trigger)
+        return
+    is_every = queue.attributes.trigger_type == "EVERY"
+    trigger.with_unit = is_every and not qm.attributes.every_triggers_on_backout
+    event.unit.hold_trigger(trigger)
+    qm.held_bytes += len(body)
+
+
+def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
+    """Put a trigger message; if that cannot be, on the dead-letter queue; else say it is lost."""
+    message = trigger.message
+    message.message_id = qm.new_message_id()
+    message.put_time_ms = trigger.queue.triggered_ms = trigger.now_ms
+    initiation = qm.queues.get(trigger.initiation)
+    reason = _obstacle(initiation, message)
+    if reason is None and initiation is not None:
+        trigger.queue.loss_reported = False
+        initiation.full_reported = False
+        return _stored(initiation, message)
+    return _bury(qm, trigger, reason or UNKNOWN_OBJECT_NAME)
+
+
+def _obstacle(queue: Queue | None, message: Message) -> int | None:
+    """Say why a queue cannot take a message, as an MQRC number; None if it can."""
+    if queue is None:
+        return UNKNOWN_OBJECT_NAME
+    if queue.attributes.inhibit_put:
+        return PUT_INHIBITED
+    if len(message.body) > queue.attributes.max_message_length:
+        return MSG_TOO_BIG_FOR_Q
+    return Q_FULL if queue.depth >= queue.attributes.max_depth else None
+
+
+def _stored(queue: Queue, message: Message) -> list[Record]:
+    return commit_records(NO_ID, [(queue, message)], [], "put", None)
+
+
+def _bury(qm: QueueManager, trigger: Trigger, reason: int) -> list[Record]:
+    """Put it on the dead-letter queue, under a header. That queue's own is not put there: it would
+    cause the next one.
+    """
+    name = qm.attributes.dead_letter_queue
+    dead = qm.queues.get(name)
+    buried = trigger.message
+    buried.body = _header(qm, trigger, reason) + buried.body
+    buried.format = dead_letter.FORMAT
+    if dead is None or dead is trigger.queue or _obstacle(dead, buried) is not None:
+        return _lost(trigger, reason, name)
+    if dead.attributes.trigger_control:
+        arrived(qm, dead, buried.priority, trigger.now_ms)
+    dead.full_reported = trigger.queue.loss_reported = False
+    return _stored(dead, buried)
+
+
+def _header(qm: QueueManager, trigger: Trigger, reason: int) -> bytes:
+    put_date, put_time = dead_letter.stamps(trigger.now_ms)
+    return dead_letter.to_dlh(
+        dead_letter.DeadLetter(
+            reason=reason,
+            destination=trigger.initiation,
+            destination_queue_manager=qm.name,
+            format=trigger_message.FORMAT,
+            application_type=APPL_TYPE_QMGR,
+            application=qm.name,
+            put_date=put_date,
+            put_time=put_time,
+        )
+    )
+
+
+def _lost(trigger: Trigger, reason: int, dead_letter_queue: str) -> list[Record]:
+    """Say that a trigger message is lost: once, until one for the queue can be put again."""
+    if trigger.queue.loss_reported:
+        return []
+    trigger.queue.loss_reported = True
+    details = {"initiation_queue": trigger.initiation, "reason": str(reason)}
+    details["dead_letter_queue"] = dead_letter_queue
+    return [EventRaised(LOST, trigger.queue.name, trigger.now_ms, details)]

@@ -20,6 +20,7 @@ from adapter.core.results import (
     ConnectionStatus,
     Descriptions,
     Done,
+    HandleStatus,
     ObjectDescription,
     Objects,
     QueueStatus,
@@ -189,14 +190,18 @@ class Administration:
 
     def connections(self) -> list[ConnectionStatus]:
         """Return who is connected, by number: application, address, handles, units in flight."""
-        return self._ask_connections(units=False).connections
+        return self._ask_connections().connections
 
     def open_units(self) -> list[UnitStatus]:
         """Return the units in flight, the oldest first; 10,000 at most."""
         return self._ask_connections(units=True).units
 
-    def _ask_connections(self, units: bool) -> Connections:
-        request = Pending(c.AskConnections(units))
+    def open_handles(self) -> list[HandleStatus]:
+        """Return what connections have open, by connection and handle; 10,000 at most."""
+        return self._ask_connections(handles=True).handles
+
+    def _ask_connections(self, units: bool = False, handles: bool = False) -> Connections:
+        request = Pending(c.AskConnections(units, handles))
         self._channel.ask([request])
         return self._channel.result(request, Connections)
 

@@ -45,8 +45,7 @@ class QueueStatusRows(Struct, kw_only=True):
     """Told of a local queue by QSTATUS."""
 
     status_type: Annotated[
-        Literal["QUEUE", "HANDLE"],
-        Attribute("TYPE", 1103, "of the queue, or of handles", numbers=(1105, 1104), fixed=True),
+        Literal["QUEUE"], Attribute("TYPE", 1103, "of the queue", numbers=(1105,), fixed=True)
     ] = "QUEUE"
     current_depth: Annotated[int, Attribute("CURDEPTH", 3, "messages on it", fixed=True)]
     open_input_count: Annotated[
@@ -63,24 +62,9 @@ class QueueStatusRows(Struct, kw_only=True):
     ]
 
 
-class QueueTotals(Struct, kw_only=True):
-    """Told of a local queue by RESET QSTATS."""
+class WhoRows(Struct, kw_only=True):
+    """Told of whoever is connected."""
 
-    enqueued: Annotated[int, Attribute("MSGSIN", 37, "messages put since the last reset")]
-    dequeued: Annotated[int, Attribute("MSGSOUT", 38, "messages got since the last reset")]
-    reset_s_ago: Annotated[int, Attribute("RESETINT", 35, "seconds since the last reset")]
-
-
-class ConnectionRows(Struct, kw_only=True):
-    """Told of a connection."""
-
-    info_type: Annotated[
-        Literal["CONN"],
-        Attribute("TYPE", 1110, "of the connection", numbers=(1111,), fixed=True),
-    ] = "CONN"
-    extended_id: Annotated[
-        str, Attribute("EXTCONN", 0, "first part of its id: which queue manager", fixed=True)
-    ]
     application: Annotated[
         str, Attribute("APPLTAG", 3058, "the program", length=28, fixed=True)
     ] = ""
@@ -90,12 +74,49 @@ class ConnectionRows(Struct, kw_only=True):
     ] = "USER"
     user: Annotated[str, Attribute("USERID", 3025, "who it runs as", length=64, fixed=True)] = ""
     channel: Annotated[
-        str,
-        Attribute("CHANNEL", 3501, "how it came", length=CHANNEL_NAME_LENGTH, fixed=True),
+        str, Attribute("CHANNEL", 3501, "how it came", length=CHANNEL_NAME_LENGTH, fixed=True)
     ] = "SYSTEM.DEF.SVRCONN"
     address: Annotated[
         str, Attribute("CONNAME", 3506, "where it came from", length=264, fixed=True)
     ] = ""
+
+
+class QueueHandleRows(WhoRows, kw_only=True):
+    """Told by QSTATUS of a handle that has a local queue open."""
+
+    status_type: Annotated[
+        Literal["HANDLE"], Attribute("TYPE", 1103, "of a handle", numbers=(1104,), fixed=True)
+    ] = "HANDLE"
+    input: Annotated[
+        Literal["NO", "SHARED", "EXCL"], Attribute("INPUT", 1098, "open for input", fixed=True)
+    ]
+    output: Annotated[bool, Attribute("OUTPUT", 1099, "open for output", fixed=True)]
+    browse: Annotated[bool, Attribute("BROWSE", 1102, "open for browse", fixed=True)]
+    inquire: Annotated[bool, Attribute("INQUIRE", 1101, "open for inquire", fixed=True)]
+    set: Annotated[bool, Attribute("SET", 1100, "open for set", fixed=True)]
+    state: Annotated[
+        Literal["INACTIVE", "ACTIVE"], Attribute("HSTATE", 1028, "a get waits on it", fixed=True)
+    ]
+
+
+class QueueTotals(Struct, kw_only=True):
+    """Told of a local queue by RESET QSTATS."""
+
+    enqueued: Annotated[int, Attribute("MSGSIN", 37, "messages put since the last reset")]
+    dequeued: Annotated[int, Attribute("MSGSOUT", 38, "messages got since the last reset")]
+    reset_s_ago: Annotated[int, Attribute("RESETINT", 35, "seconds since the last reset")]
+
+
+class ConnectionRows(WhoRows, kw_only=True):
+    """Told of a connection."""
+
+    info_type: Annotated[
+        Literal["CONN"],
+        Attribute("TYPE", 1110, "of the connection", numbers=(1111,), fixed=True),
+    ] = "CONN"
+    extended_id: Annotated[
+        str, Attribute("EXTCONN", 0, "first part of its id: which queue manager", fixed=True)
+    ]
     unit_state: Annotated[
         Literal["NONE", "ACTIVE"],
         Attribute("UOWSTATE", 1128, "whether it has units in flight", fixed=True),
@@ -103,6 +124,24 @@ class ConnectionRows(Struct, kw_only=True):
     unit_type: Annotated[Literal["QMGR"], Attribute("URTYPE", 1132, "whose units", fixed=True)] = (
         "QMGR"
     )
+
+
+class ConnectionHandleRows(Struct, kw_only=True):
+    """Told by CONN of a queue that a connection has open."""
+
+    info_type: Annotated[
+        Literal["HANDLE"], Attribute("TYPE", 1110, "of a handle", numbers=(1112,), fixed=True)
+    ] = "HANDLE"
+    extended_id: Annotated[
+        str, Attribute("EXTCONN", 0, "first part of its id: which queue manager", fixed=True)
+    ]
+    object_name: Annotated[
+        str, Attribute("OBJNAME", 3046, "what is open", length=NAME_LENGTH_MAX, fixed=True)
+    ]
+    object_type: Annotated[
+        Literal["QUEUE"], Attribute("OBJTYPE", 1016, "a queue", numbers=(1,), fixed=True)
+    ] = "QUEUE"
+    open_options: Annotated[int, Attribute("OPENOPTS", 1022, "MQOO_*, added up", fixed=True)]
 
 
 class QueueManagerRows(Struct, kw_only=True):
@@ -187,13 +226,19 @@ DEFINED = {
 }
 """The kinds that can be defined and altered, by their word."""
 QUEUE_WORDS = tuple(word for word, one in DEFINED.items() if one.has_queue_name)
-QUEUE_STATUS = Kind(
-    "queue_status", "QSTATUS", "queue status", "QUEUE", 2016, told=rows_of(QueueStatusRows)
-)
-CONNECTION = Kind(
-    "connection", "CONN", "connection", "CONN", 7006, told=rows_of(ConnectionRows), name_length=16
-)
-TOTALS = Kind("queue_totals", "QSTATS", "queue", "QSTATS", 2016, told=rows_of(QueueTotals))
+
+
+def _told(kind: str, word: str, noun: str, number: int, rows: type[Struct]) -> Kind:
+    length = 16 if word == "CONN" else NAME_LENGTH_MAX
+    keyword = "CONN" if word == "CONN" else "QUEUE"
+    return Kind(kind, word, noun, keyword, number, told=rows_of(rows), name_length=length)
+
+
+QUEUE_STATUS = _told("queue_status", "QSTATUS", "queue status", 2016, QueueStatusRows)
+QUEUE_HANDLES = _told("queue_handles", "QSTATUS", "handle", 2016, QueueHandleRows)
+CONNECTION = _told("connection", "CONN", "connection", 7006, ConnectionRows)
+CONNECTION_HANDLES = _told("connection_handles", "CONN", "handle", 7006, ConnectionHandleRows)
+TOTALS = _told("queue_totals", "QSTATS", "queue", 2016, QueueTotals)
 
 
 class Found(Struct, frozen=True):

@@ -10,10 +10,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from adapter import Connection
+from adapter.core import commands as c
 from adapter.core.attributes.objects import QUEUE_MANAGER
-from adapter.core.results import ConnectionStatus, QueueStatus
+from adapter.core.results import ConnectionStatus, HandleStatus, QueueStatus
 from adapter.errors import InvalidName, ObjectNotFound
-from adapter.mqi.kinds import CONNECTION, DEFINED, QUEUE_STATUS, Found, Kind
+from adapter.mqi.kinds import (
+    CONNECTION,
+    CONNECTION_HANDLES,
+    DEFINED,
+    QUEUE_HANDLES,
+    QUEUE_STATUS,
+    Found,
+    Kind,
+)
 from adapter.mqi.values import Filter, fits
 
 GENERIC = re.compile(r"[A-Za-z0-9._/%]*\*?")
@@ -27,8 +36,12 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
         return _queues(qm, pattern)
     if kind.kind == QUEUE_STATUS.kind:
         return [_status(one) for one in qm.queue_status(_checked(pattern), system=True)]
+    if kind.kind == QUEUE_HANDLES.kind:
+        return [one for one in _queue_handles(qm) if fits(one.name, _checked(pattern))]
     if kind.kind == CONNECTION.kind:
         return [one for one in connections(qm) if fits(one.name, pattern)]
+    if kind.kind == CONNECTION_HANDLES.kind:
+        return [one for one in connection_handles(qm) if fits(one.name, pattern)]
     told = {"queue_type": kind.word} if kind.has_queue_name else {}
     if kind.kind == QUEUE_MANAGER:
         told = {"identifier": qm.name}
@@ -92,26 +105,87 @@ def _status(status: QueueStatus) -> Found:
     return Found(QUEUE_STATUS, status.name, values)
 
 
+def _queue_handles(qm: Connection) -> list[Found]:
+    """Return what is open, by queue."""
+    who = {one.number: _who(one) for one in qm.connections()}
+    open_handles = sorted(qm.open_handles(), key=lambda one: one.queue)
+    return [
+        Found(QUEUE_HANDLES, one.queue, who[one.connection] | _open_for(one))
+        for one in open_handles
+        if one.connection in who
+    ]
+
+
+def _open_for(handle: HandleStatus) -> dict[str, Any]:
+    modes = handle.modes
+    shared = "SHARED" if modes & c.INPUT else "NO"
+    return {
+        "status_type": "HANDLE",
+        "input": "EXCL" if modes & c.EXCLUSIVE else shared,
+        "output": bool(modes & c.OUTPUT),
+        "browse": bool(modes & c.BROWSE),
+        "inquire": bool(modes & c.INQUIRE),
+        "set": bool(modes & c.SET),
+        "state": "ACTIVE" if handle.waiting_gets else "INACTIVE",
+    }
+
+
+OPEN_OPTIONS = {c.OUTPUT: 16, c.BROWSE: 8, c.INQUIRE: 32, c.SET: 64}
+"""MQOO_* by mode."""
+INPUT_SHARED, INPUT_EXCLUSIVE = 2, 4
+
+
+def open_options(modes: int) -> int:
+    """Return MQOO_* for modes of core."""
+    options = sum(option for mode, option in OPEN_OPTIONS.items() if modes & mode)
+    if modes & c.EXCLUSIVE:
+        return options + INPUT_EXCLUSIVE
+    return options + (INPUT_SHARED if modes & c.INPUT else 0)
+
+
 def connections(qm: Connection) -> list[Found]:
     """Return who is connected; the name is the id that MQSC shows."""
-    prefix = extended_id(qm.name)
+    told = {
+        "info_type": "CONN",
+        "extended_id": extended_id(qm.name).hex().upper(),
+        "unit_type": "QMGR",
+    }
     return [
-        Found(CONNECTION, connection_id(one.number), _connection(one, prefix))
+        Found(CONNECTION, connection_id(one.number), told | _who(one) | _units(one))
         for one in qm.connections()
     ]
 
 
-def _connection(status: ConnectionStatus, prefix: bytes) -> dict[str, Any]:
+def _units(status: ConnectionStatus) -> dict[str, Any]:
+    return {"unit_state": "ACTIVE" if status.units else "NONE"}
+
+
+def connection_handles(qm: Connection) -> list[Found]:
+    """Return what connections have open."""
+    prefix = extended_id(qm.name).hex().upper()
+    return [
+        Found(
+            CONNECTION_HANDLES,
+            connection_id(one.connection),
+            {
+                "info_type": "HANDLE",
+                "extended_id": prefix,
+                "object_name": one.queue,
+                "object_type": "QUEUE",
+                "open_options": open_options(one.modes),
+            },
+        )
+        for one in qm.open_handles()
+    ]
+
+
+def _who(status: ConnectionStatus) -> dict[str, Any]:
     return {
-        "info_type": "CONN",
-        "extended_id": prefix.hex().upper(),
         "application": status.application,
         "application_type": "SYSTEM" if status.application == APPLICATION else "USER",
         "user": status.user,
         "channel": "SYSTEM.DEF.SVRCONN",
         "address": status.address,
-        "unit_state": "ACTIVE" if status.units else "NONE",
-        "unit_type": "QMGR",
     }
 
 

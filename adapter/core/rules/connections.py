@@ -6,16 +6,26 @@ Ending a connection is what losing it is: core has one way to end it, in core.ru
 from __future__ import annotations
 
 from adapter.core.commands import AskConnections, EndConnection, Request
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import Connection, Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import Unit
 from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Connections, ConnectionStatus, Done, Refused, UnitStatus
+from adapter.core.results import (
+    Connections,
+    ConnectionStatus,
+    Done,
+    HandleStatus,
+    Refused,
+    UnitStatus,
+)
 from adapter.core.rules import handles
 from adapter.core.rules.decision import Decision
 
 UNITS_SHOWN_MAX = 10_000
 """About 1 MB of an answer; what an operator looks for are the oldest."""
+
+HANDLES_SHOWN_MAX = 10_000
+"""As much, for the same reason."""
 
 
 def decide_ask_connections(qm: QueueManager, request: Request, command: AskConnections) -> Decision:
@@ -27,6 +37,11 @@ def decide_ask_connections(qm: QueueManager, request: Request, command: AskConne
         units.sort(key=lambda unit: (unit.since_ms, unit.connection, unit.ident))
         found.units = [_unit_status(unit, request.now_ms) for unit in units[:UNITS_SHOWN_MAX]]
         found.units_left_out = len(units) - len(found.units)
+    if command.handles:
+        every = [(connection, one) for connection in known for one in connection.handles.values()]
+        shown = every[:HANDLES_SHOWN_MAX]
+        found.handles = [_handle_status(connection, one) for connection, one in shown]
+        found.handles_left_out = len(every) - len(shown)
     return Decision([], found)
 
 
@@ -57,6 +72,11 @@ def _unit_status(unit: Unit, now_ms: int) -> UnitStatus:
         len(unit.puts),
         len(unit.gets),
     )
+
+
+def _handle_status(connection: Connection, handle: Handle) -> HandleStatus:
+    waiting = sum(one.command.handle == handle.number for one in connection.waiters.values())
+    return HandleStatus(connection.number, handle.number, handle.queue.name, handle.modes, waiting)
 
 
 def _age_s(unit: Unit, now_ms: int) -> float:

@@ -11,12 +11,23 @@ from collections.abc import Callable, Iterable, Iterator
 from adapter import Connection
 from adapter.errors import ConnectionBroken, Error
 from adapter.mqi import objects
-from adapter.mqi.kinds import CONNECTION, DEFINED, QUEUE_STATUS, QUEUE_WORDS, Found, Kind
+from adapter.mqi.kinds import (
+    CONNECTION,
+    CONNECTION_HANDLES,
+    DEFINED,
+    QUEUE_HANDLES,
+    QUEUE_STATUS,
+    QUEUE_WORDS,
+    Found,
+    Kind,
+)
 from adapter.mqi.mqsc import answers, meaning
 from adapter.mqi.mqsc.statement import Statement, parse
 from adapter.mqi.mqsc.text import Line, NotMqscError, lines_of
 
 SHOWN = DEFINED | {QUEUE_STATUS.word: QUEUE_STATUS, CONNECTION.word: CONNECTION}
+HANDLES = {("QSTATUS", "HANDLE"): QUEUE_HANDLES, ("CONN", "HANDLE"): CONNECTION_HANDLES}
+"""What DISPLAY QSTATUS and CONN show of TYPE(HANDLE)."""
 QUEUE = "QUEUE"
 """DISPLAY shows all kinds of queues by this word."""
 
@@ -190,7 +201,8 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
         shown = SHOWN.get(statement.kind)
         if shown is None:
             raise NotMqscError(f"there is no DISPLAY {statement.kind}", statement.kind)
-        kind, asked = shown, meaning.asked(shown, statement)
+        kind = HANDLES.get((shown.word, meaning.type_of(statement)), shown)
+        asked = meaning.asked(kind, statement)
         _check_types(kind, asked)
         found = objects.find(qm, kind, statement.name)
     found = objects.passing(found, asked.filters)

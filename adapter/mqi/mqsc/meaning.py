@@ -167,6 +167,14 @@ def _alone(parameter: Parameter) -> None:
         raise NotMqscError(f"{parameter.keyword} takes no value", parameter.keyword)
 
 
+def type_of(statement: Statement) -> str:
+    """Return the one type that a DISPLAY asks for, or nothing."""
+    for parameter in statement.parameters:
+        if parameter.keyword == "TYPE" and parameter.values is not None:
+            return parameter.values[0].text.upper() if len(parameter.values) == 1 else ""
+    return ""
+
+
 def asked(kind: Kind, statement: Statement) -> Asked:
     """Read the parameters of DISPLAY. kind: whose attributes they are."""
     names, result, everything = set(), Asked(filters=[]), False

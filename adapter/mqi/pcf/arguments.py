@@ -188,7 +188,7 @@ def reply_of(
 
 
 def _name(found: Found) -> Parameter:
-    if found.kind.kind == CONNECTION.kind:
+    if found.kind.word == CONNECTION.word:
         ident = str(found.values["extended_id"]) + found.name
         return Bytes(found.kind.name_number, bytes.fromhex(ident))
     return String(found.kind.name_number, found.name, found.kind.name_length)

@@ -16,7 +16,9 @@ from adapter.errors import Error
 from adapter.mqi import objects
 from adapter.mqi.kinds import (
     CONNECTION,
+    CONNECTION_HANDLES,
     DEFINED,
+    QUEUE_HANDLES,
     QUEUE_STATUS,
     QUEUE_WORDS,
     TOTALS,
@@ -42,6 +44,12 @@ EVERY_TYPE = 1001  # MQQT_ALL
 REPLACE, PURGE, FORCE, REMOVE_AUTHORITIES, CHANNEL_TABLE = 1006, 1007, 1005, 1398, 1526
 CONNECTION_ID, GENERIC_CONNECTION_ID, INFO_TYPE, INFO_CONNECTION = 7006, 7007, 1110, 1111
 STATUS_TYPE, STATUS_OF_QUEUE = 1103, 1105
+STATUS_KINDS = {STATUS_OF_QUEUE: QUEUE_STATUS, 1104: QUEUE_HANDLES}
+CONNECTION_KINDS = {
+    INFO_CONNECTION: (CONNECTION,),
+    1112: (CONNECTION_HANDLES,),
+    1113: (CONNECTION, CONNECTION_HANDLES),
+}
 ESCAPE_TYPE, ESCAPE_TEXT, ESCAPE_MQSC = 1017, 3014, 1
 QUEUE_TYPES = 1261  # MQIACF_Q_TYPES
 
@@ -268,12 +276,14 @@ class Commands:
 
     def _inquire_status(self, given: Arguments) -> Replies:
         pattern = given.text(QUEUE_NAME)
-        if given.whole(STATUS_TYPE, STATUS_OF_QUEUE) != STATUS_OF_QUEUE:
-            raise PcfError(VALUE_ERROR, "handles are not told", STATUS_TYPE)
+        number = given.whole(STATUS_TYPE, STATUS_OF_QUEUE)
+        kind = STATUS_KINDS.get(number)
+        if kind is None:
+            raise PcfError(VALUE_ERROR, f"{number} is no type of status", STATUS_TYPE)
         wanted = given.selectors(STATUS_SELECTOR)
-        filters = given.filters(QUEUE_STATUS)
+        filters = given.filters(kind)
         given.finish()
-        found = objects.passing(objects.find(self._qm, QUEUE_STATUS, pattern), filters)
+        found = objects.passing(objects.find(self._qm, kind, pattern), filters)
         if not found:
             raise PcfError(STATUS_NOT_FOUND, f"there is no queue {pattern}", QUEUE_NAME)
         return [reply_of(one, wanted, filters) for one in found]
@@ -296,13 +306,15 @@ class Commands:
 
     def _inquire_connection(self, given: Arguments) -> Replies:
         exact, generic = given.data(CONNECTION_ID), given.data(GENERIC_CONNECTION_ID)
-        if given.whole(INFO_TYPE, INFO_CONNECTION) != INFO_CONNECTION:
-            raise PcfError(VALUE_ERROR, "handles are not told", INFO_TYPE)
+        number = given.whole(INFO_TYPE, INFO_CONNECTION)
+        kinds = CONNECTION_KINDS.get(number)
+        if kinds is None:
+            raise PcfError(VALUE_ERROR, f"{number} is nothing to know of a connection", INFO_TYPE)
         wanted = given.selectors(CONNECTION_SELECTOR)
-        filters = given.filters(CONNECTION)
+        filters = given.filters(kinds[0])
         given.finish()
-        found = objects.passing(objects.connections(self._qm), filters)
-        replies = [reply_of(one, wanted, filters) for one in found]
+        found = [one for kind in kinds for one in objects.find(self._qm, kind, "*")]
+        replies = [reply_of(one, wanted, filters) for one in objects.passing(found, filters)]
         replies = [one for one in replies if _has_id(one, exact, generic)]
         if not replies:
             raise PcfError(CONNECTION_ID_ERROR, "there is no such connection", CONNECTION_ID)

@@ -44,6 +44,33 @@ def test_a_connection_says_who_it_is_and_what_it_holds() -> None:
     assert (second.handles, second.units, second.oldest_unit_age_s) == (0, 0, 0.0)
 
 
+def test_what_is_open_is_shown_if_asked_for() -> None:
+    client = client_on()
+    operator = operator_of(client)
+    client.do(c.Open(7, "Q", c.OUTPUT | c.SET))
+    client.send(c.Get(1, wait_ms=-1))
+    answer = operator.do(c.AskConnections(handles=True))
+    assert isinstance(answer, Connections)
+    first, second = answer.handles
+    assert (first.connection, first.handle, first.queue, first.waiting_gets) == (
+        client.number, 1, "Q", 1
+    )  # fmt: skip
+    assert (second.handle, second.modes, second.waiting_gets) == (7, c.OUTPUT | c.SET, 0)
+    assert not answer.handles_left_out
+    assert not listed(operator).handles
+
+
+def test_no_more_than_so_many_handles_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HANDLES_SHOWN_MAX", 2)
+    client = client_on()
+    for number in (7, 8, 9):
+        client.do(c.Open(number, "Q", c.OUTPUT))
+    answer = client.do(c.AskConnections(handles=True))
+    assert isinstance(answer, Connections)
+    assert [one.handle for one in answer.handles] == [1, 7]
+    assert answer.handles_left_out == 2
+
+
 def test_introducing_one_that_has_gone_is_no_matter() -> None:
     client = client_on()
     client.lose()

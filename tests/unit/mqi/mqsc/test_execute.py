@@ -162,6 +162,19 @@ def test_connections_are_shown_and_ended(qm: adapter.Connection, manager: TestQu
         assert told(qm, f"DIS CONN({ident})")[0].startswith("AMQ8147E")
 
 
+def test_handles_are_shown(qm: adapter.Connection) -> None:
+    told(qm, "DEF QL(OPEN)")
+    assert told(qm, "DIS QS(OPEN) TYPE(HANDLE)")[0].startswith("AMQ8147E")
+    with qm.queue("OPEN", open_for="input") as queue:
+        queue.put("x")
+        lines = told(qm, "DIS QS(OPEN) TYPE(HANDLE) INPUT OUTPUT WHERE(APPLTAG EQ 'a test')")
+        assert lines[2].split() == ["APPLTAG(a", "test)", "INPUT(SHARED)"]
+        connection = shown(qm, "DIS CONN(*) WHERE(APPLTAG EQ 'a test')")["CONN"]
+        handles = told(qm, f"DIS CONN({connection}) TYPE(HANDLE) OBJNAME OPENOPTS")
+        assert "   OBJNAME(OPEN)                           OPENOPTS(2)" in handles
+        assert "   OBJNAME(OPEN)                           OPENOPTS(16)" in handles
+
+
 def test_like_takes_the_attributes_of_another(qm: adapter.Connection) -> None:
     told(qm, "DEF QL(FIRST) MAXDEPTH(3) DESCR('one') TRIGGER")
     told(qm, "DEF QL(SECOND) LIKE(FIRST) DESCR('two')")

@@ -208,7 +208,12 @@ def test_the_status_of_queues(ask: Ask, qm: adapter.Connection) -> None:
         (found,) = ok(ask(c.INQUIRE_STATUS, String(2016, "STATUS"), Integer(1103, 1105)))
     assert (found[3], found[1027], found[18], found[1103]) == (1, 1, 1, 1105)
     assert reason(ask(c.INQUIRE_STATUS, String(2016, "NONE"))) == 4091
-    assert reason(ask(c.INQUIRE_STATUS, String(2016, "STATUS"), Integer(1103, 1104))) == 3229
+    handles = Integer(1103, 1104)
+    assert reason(ask(c.INQUIRE_STATUS, String(2016, "STATUS"), handles)) == 4091
+    assert reason(ask(c.INQUIRE_STATUS, String(2016, "STATUS"), Integer(1103, 1))) == 3229
+    with qm.queue("STATUS", open_for="input_exclusive"):
+        (handle,) = ok(ask(c.INQUIRE_STATUS, String(2016, "STATUS"), handles))
+    assert (handle[1103], handle[1098], handle[1099], handle[3058]) == (1104, 2, 0, "a test")
 
 
 def test_totals_count_from_the_last_reset(ask: Ask, qm: adapter.Connection, clock: Clock) -> None:
@@ -226,7 +231,9 @@ def test_totals_count_from_the_last_reset(ask: Ask, qm: adapter.Connection, cloc
     assert reason(ask(c.RESET_TOTALS, String(2016, "NONE"))) == 2085
 
 
-def test_connections_list_whoever_asks(ask: Ask, manager: TestQueueManager) -> None:
+def test_connections_list_whoever_asks(
+    ask: Ask, qm: adapter.Connection, manager: TestQueueManager
+) -> None:
     every = ok(ask(c.INQUIRE_CONNECTION, Bytes(7007, b"")))
     mine = next(one for one in every if one[3058] == "a test")
     assert (mine[1], mine[1110]) == (25, 1111)
@@ -237,7 +244,12 @@ def test_connections_list_whoever_asks(ask: Ask, manager: TestQueueManager) -> N
     assert len(ident) == 24
     assert ok(ask(c.INQUIRE_CONNECTION, Bytes(7006, ident)))[0][7006] == ident
     assert reason(ask(c.INQUIRE_CONNECTION, Bytes(7006, bytes(24)))) == 3174
-    assert reason(ask(c.INQUIRE_CONNECTION, Bytes(7007, b""), Integer(1110, 1112))) == 3229
+    assert reason(ask(c.INQUIRE_CONNECTION, Bytes(7007, b""), Integer(1110, 1))) == 3229
+    with qm.queue("SYSTEM.DEAD.LETTER.QUEUE", open_for="output"):
+        (handle,) = ok(ask(c.INQUIRE_CONNECTION, Bytes(7006, ident), Integer(1110, 1112)))
+        both = ok(ask(c.INQUIRE_CONNECTION, Bytes(7006, ident), Integer(1110, 1113)))
+    assert (handle[3046], handle[1016], handle[1022]) == ("SYSTEM.DEAD.LETTER.QUEUE", 1, 16)
+    assert [one[1110] for one in both] == [1111, 1112]
     with manager.connect(application="victim"):
         asked = ask(c.INQUIRE_CONNECTION, Bytes(7007, b""), Condition(3058, 2, "victim"))
         (victim,) = ok(asked)

@@ -198,7 +198,7 @@ def test_s4_13_the_process_is_named_and_exists(at: Site) -> None:
     ApplType, ApplId, EnvData and UserData."""
     at.define(trigger_data="data")
     at.put()
-    wanted = TriggerMessage(queue="Q", process=PROCESS, trigger_data="data", **APPL)  # type: ignore[arg-type]
+    wanted = TriggerMessage(queue="Q", process=PROCESS, trigger_data="data", **APPL)
     assert at.said() == [wanted]
 
 

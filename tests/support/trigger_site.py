@@ -10,7 +10,12 @@ from adapter.mqi import TriggerMessage
 
 INITQ = "INITQ"
 PROCESS = "SERVER"
-APPL = {"appl_type": 6, "appl_id": "/opt/server", "env_data": "-v", "user_data": "hello"}
+APPL: dict[str, Any] = {
+    "appl_type": 6,
+    "appl_id": "/opt/server",
+    "env_data": "-v",
+    "user_data": "hello",
+}
 
 TRIGGERED: dict[str, Any] = {
     "trigger_control": True,

@@ -38,8 +38,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "topics errors",
         "wire": "core.commands core.model.message core.model.session core.reasons core.results "
         "core.attributes errors",
-        "client": "wire core.commands core.model.message core.model.dead_letter core.reasons "
-        "core.results core.attributes errors",
+        "client": "wire core.commands core.model.message core.model.details core.model.dead_letter "
+        "core.reasons core.results core.attributes errors",
         "mqi": "adapter client launch errors core.attributes core.commands core.results "
         "core.model.dead_letter core.model.trigger_message",
         "server": "owner wire core format ledger movers topics errors config launch logs "

@@ -10,7 +10,10 @@ import math
 from datetime import timedelta
 from typing import Any
 
+import msgspec
+
 from adapter.core.model.dead_letter import DeadLetter
+from adapter.core.model.details import Details
 from adapter.core.model.message import ID_LENGTH, NO_ID, PRIORITY_MAX, Property
 from adapter.errors import (
     InvalidAttribute,
@@ -177,6 +180,15 @@ def as_dead_letter(value: object) -> DeadLetter | None:
     if value is None or isinstance(value, DeadLetter):
         return value
     raise InvalidType(f"dead_letter is an adapter.DeadLetter or None, not {value!r}")
+
+
+def as_details(value: object) -> Details | None:
+    """Take a copy of details: the put that uses them numbers them."""
+    if value is None:
+        return None
+    if not isinstance(value, Details):
+        raise InvalidType(f"details is a Details or None, not {value!r}")
+    return msgspec.structs.replace(value)
 
 
 def as_attributes(name: str, attributes: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from adapter.client import arguments as a
 from adapter.core.model import dead_letter
 from adapter.core.model import message as core
 from adapter.core.model.dead_letter import DeadLetter
+from adapter.core.model.details import Details
 from adapter.core.model.message import NO_ID, Delivered, Property
 from adapter.errors import InvalidType
 
@@ -37,7 +38,8 @@ class Message(_Body, kw_only=True):
     priority is 0 to 9 and persistent a bool; None leaves either to the queue. expiry_s counts from
     the put. backout_count, put_time and what names the unit are of the message as it was got: they
     never carry over to another put. dead_letter: its dead-letter header (MQDLH), if it has one;
-    body, format, encoding and ccsid are of what follows the header.
+    body, format, encoding and ccsid are of what follows the header. details: what only programs of
+    MQ say; None for most messages.
     """
 
     message_id: bytes = NO_ID
@@ -57,6 +59,7 @@ class Message(_Body, kw_only=True):
     encoding: int = 546
     ccsid: int = 1208
     properties: dict[str, Property] | None = None
+    details: Details | None = None
     dead_letter: DeadLetter | None = None
     user: str = ""
     application: str = ""
@@ -139,6 +142,7 @@ class PutFields(TypedDict, total=False):
     ccsid: int
     properties: Mapping[str, Property] | None
     dead_letter: DeadLetter | None
+    details: Details | None
 
 
 # Public field -> (field of core's message, check and conversion).
@@ -163,6 +167,7 @@ _FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "encoding": ("encoding", lambda v: a.as_whole("encoding", v)),
     "ccsid": ("ccsid", lambda v: a.as_whole("ccsid", v)),
     "properties": ("properties", a.as_properties),
+    "details": ("details", a.as_details),
 }
 
 
@@ -226,6 +231,7 @@ def got(delivered: Delivered) -> dict[str, Any]:
         "encoding": of.encoding,
         "ccsid": of.ccsid,
         "properties": m.properties,
+        "details": m.details,
         "dead_letter": header,
         "user": m.user,
         "application": m.application,

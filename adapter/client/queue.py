@@ -23,6 +23,7 @@ from adapter.client.unit import AnyUnit, NoUnit, joined, perform
 from adapter.client.verbs import close_handles, get_request, open_handle, put_request, selection
 from adapter.client.work import Work, units
 from adapter.core import commands as c
+from adapter.core.model.details import IN_GROUP, Details
 from adapter.core.results import Messages, PutDone, QueueStatus
 from adapter.errors import ConnectionClosed, InvalidOption, NotOpen
 
@@ -55,16 +56,24 @@ class Queue:
         body: bytes | str | Message,
         *,
         unit: AnyUnit | NoUnit | None = None,
+        logical_order: bool = False,
         **fields: Unpack[PutFields],
     ) -> PutResult:
         """Put a message (MQPUT): durable when it returns, or part of a unit.
 
         A field that is not given keeps the Message's own value; None means a new id, or the
-        queue's default. Raises QueueFull, PutInhibited, MessageTooLong, BackedOut, ...
+        queue's default. logical_order: it belongs to the group that this queue object is putting,
+        or begins one; the queue manager numbers it (MQPMO_LOGICAL_ORDER), and last_in_group ends
+        the group. A lost connection ends the group too: put the rest by group_id and group_seq.
+        Raises QueueFull, PutInhibited, MessageTooLong, BackedOut, ...
         """
         message = outgoing(body, fields, self._application)
         inside = joined(self._channel, unit)
         request = put_request(self._handle(c.OUTPUT), [message], inside)
+        if logical_order:
+            message.details = message.details or Details()
+            message.details.flags |= IN_GROUP
+            request.command.options = c.LOGICAL_ORDER  # type: ignore[union-attr]
         done = perform(self._channel, inside, [request], request, PutDone)
         return PutResult(done.message_ids[0], done.put_time_ms)
 
@@ -92,15 +101,25 @@ class Queue:
         message_id: bytes | None = None,
         correlation_id: bytes | None = None,
         group_id: bytes | None = None,
+        group_seq: int | None = None,
+        logical_order: bool = False,
+        all_messages: bool = False,
         unit: AnyUnit | NoUnit | None = None,
     ) -> Message | None:
         """Get the first message that fits (MQGET), or None if there is none in time.
 
         timeout: seconds; None waits for ever. The order is priority descending, then commit order.
-        Outside a unit it is gone for good when this returns. Raises GetInhibited, BackedOut, ...
+        logical_order: the next message of the group that this queue object is getting, or a first
+        message (MQGMO_LOGICAL_ORDER). all_messages: begin no group that is not whole
+        (MQGMO_ALL_MSGS_AVAILABLE). Outside a unit it is gone for good when this returns.
+        Raises GetInhibited, BackedOut, ...
         """
         wanted = selection(message_id, correlation_id, group_id)
         command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
+        command.options = logical_order * c.LOGICAL_ORDER | all_messages * c.ALL_MESSAGES
+        if group_seq is not None:
+            command.options |= c.MATCH_GROUP_SEQ
+            command.group_seq = a.as_whole("group_seq", group_seq, 1, 999_999_999)
         return self._get(command, joined(self._channel, unit))
 
     def take(

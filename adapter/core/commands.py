@@ -40,6 +40,19 @@ KEEP = 0
 DELETE = 1
 PURGE = 2
 
+# What a put, get or browse asks for beyond the usual, to be added up (MQPMO_*, MQGMO_*, MQMO_*; our
+# own numbers).
+LOGICAL_ORDER = 1
+ALL_MESSAGES = 2  # MQGMO_ALL_MSGS_AVAILABLE
+ALL_SEGMENTS = 4  # MQGMO_ALL_SEGMENTS_AVAILABLE
+COMPLETE = 8  # MQGMO_COMPLETE_MSG
+UNDER_CURSOR = 16  # MQGMO_MSG_UNDER_CURSOR, _BROWSE_MSG_UNDER_CURSOR
+LOCK = 32
+UNLOCK = 64
+MATCH_GROUP_SEQ = 128
+MATCH_OFFSET = 256
+BOUNDED = 512  # what is longer than length_max stays on the queue
+
 
 class SessionOpen(Struct, array_like=True, tag=1):
     """Make a session known, durably and idempotently, before its first numbered command."""
@@ -80,11 +93,15 @@ class Close(Struct, array_like=True, tag=4):
 
 
 class Put(Struct, array_like=True, tag=5):
-    """Put messages (MQPUT). Outside a unit: exactly one message, and durable."""
+    """Put messages (MQPUT). Outside a unit: exactly one message, and durable.
+
+    options: LOGICAL_ORDER, by which the queue manager numbers groups and segments of the handle.
+    """
 
     handle: int
     messages: Annotated[list[Message], Meta(max_length=ELEMENTS_MAX)]
     unit: bytes = b""
+    options: int = 0
 
 
 class Get(Struct, array_like=True, tag=6):
@@ -93,6 +110,8 @@ class Get(Struct, array_like=True, tag=6):
     wait_ms: 0 does not wait, -1 waits without limit. limit: at most that many, waiting only for
     the first. alone: a message that was backed out before comes in a unit of its own. place: the
     message at (lane, seq, n), as browse showed it, and no other; if ids are given, with them.
+    options: with any of them, one message. group_seq, offset, length_max (bytes of a body): used
+    if options say so.
     """
 
     handle: int
@@ -104,10 +123,17 @@ class Get(Struct, array_like=True, tag=6):
     group_id: bytes = b""
     alone: bool = False
     place: tuple[int, int, int] | None = None
+    options: int = 0
+    group_seq: int = 1
+    offset: int = 0
+    length_max: int = 0
 
 
 class Browse(Struct, array_like=True, tag=7):
-    """Show the next messages after the handle's cursor (MQGMO_BROWSE_FIRST, _NEXT)."""
+    """Show the next messages after the handle's cursor (MQGMO_BROWSE_FIRST, _NEXT).
+
+    options: with any of them, one message. UNLOCK shows none.
+    """
 
     handle: int
     restart: bool = False
@@ -115,6 +141,9 @@ class Browse(Struct, array_like=True, tag=7):
     message_id: bytes = b""
     correlation_id: bytes = b""
     group_id: bytes = b""
+    options: int = 0
+    group_seq: int = 1
+    offset: int = 0
 
 
 class Begin(Struct, array_like=True, tag=18):

@@ -20,7 +20,7 @@ from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
 from adapter.core.model.message import first_n
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Refused, Result
+from adapter.core.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.rules import (
     browse,
     connections,
@@ -443,6 +443,8 @@ def _reply(qm: QueueManager, executed: Executed, request: c.Request, decision: D
         elif result is not None:
             kept.record(request.number, result)
         after = qm.entry_n
+    if decision.warning and isinstance(result, (Done, PutDone, Messages)):
+        result.warning = decision.warning
     if result is not None:
         after = qm.entry_n if decision.barrier else after
         executed.replies.append(Reply(request.connection, request.request, result, after))

@@ -16,10 +16,11 @@ UnitState = Literal["committed", "backed out", "in flight", "unknown"]
 
 class Done(Struct, array_like=True, tag=1, gc=False):
     """It is done; durable if the command is a durable one. count: messages that
-    a commit put, or a purge or a deletion discarded.
+    a commit put, or a purge or a deletion discarded. warning: see PutDone.
     """
 
     count: int = 0
+    warning: int = 0
 
 
 class Refused(Struct, array_like=True, tag=2, gc=False):
@@ -31,16 +32,25 @@ class Refused(Struct, array_like=True, tag=2, gc=False):
 
 
 class PutDone(Struct, array_like=True, tag=3, gc=False):
-    """The messages were accepted, under these ids, at this time."""
+    """The messages were accepted, under these ids, at this time.
+
+    warning: 0, or the reason (core.reasons.Reason) for which it is done with a warning; it is not
+    kept for a client that asks again after a restart of the queue manager.
+    """
 
     message_ids: list[bytes]
     put_time_ms: int
+    warning: int = 0
 
 
 class Messages(Struct, array_like=True, tag=4):
-    """The messages got or browsed; empty if there was none (in time)."""
+    """The messages got or browsed; empty if there was none (in time). warning: see PutDone.
+
+    With the warning MESSAGE_TRUNCATED the message is shown, and stays on the queue.
+    """
 
     messages: list[Delivered]
+    warning: int = 0
 
 
 class UnitOutcome(Struct, array_like=True, tag=5, gc=False):

@@ -5,13 +5,17 @@
     ├── InvalidValue                 also a ValueError: an argument no queue manager could take
     │   ├── InvalidName  InvalidAttribute  InvalidOption  InvalidTimeout
     │   └── InvalidPriority  InvalidPersistence  InvalidExpiry  InvalidIdentifier
-    │       InvalidMessageType  InvalidProperty
+    │       InvalidMessageType  InvalidProperty  InvalidMessageFlags  InvalidOffset
+    │       EmptySegment  PriorityTooHigh
     ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked  QueueDamaged
     ├── QueueDeleted  ObjectNotFound  ObjectExists  WrongObjectType  PersistentNotAllowed
     ├── UnknownAliasBase  AliasBaseTypeError  UnknownRemoteQueueManager  DynamicNameError
     ├── GetInhibited  PutInhibited  MessageTooLong  NotAuthorized  ConnectionNotFound
     ├── NotOpen                      the handle was never opened, or is closed
     │   └── NotOpenForInput  NotOpenForOutput  NotOpenForBrowse  NotOpenForInquire  NotOpenForSet
+    ├── NoMessageUnderCursor  NoMessageLocked  MessageTruncated
+    ├── GroupError                   a group or a segmented message could not go on
+    │   └── IncompleteGroup  IncompleteMessage  InconsistentPersistence  InconsistentUnit
     ├── UnitError                    a unit of work could not go on
     │   ├── UnitTooLarge  UnitInProgress  UnitEnded
     │   ├── BackedOut                the unit is gone, nothing of it took effect
@@ -127,6 +131,30 @@ class InvalidProperty(InvalidValue):
     """A message property has a name or value that is not taken."""
 
     reason, reason_name = 2473, "MQRC_PROPERTY_TYPE_ERROR"
+
+
+class InvalidMessageFlags(InvalidValue):
+    """Flags of a message are none, or do not go together."""
+
+    reason, reason_name = 2249, "MQRC_MSG_FLAGS_ERROR"
+
+
+class InvalidOffset(InvalidValue):
+    """The offset of a segment is negative, or too large."""
+
+    reason, reason_name = 2251, "MQRC_OFFSET_ERROR"
+
+
+class EmptySegment(InvalidValue):
+    """A segment that is not the last one has no bytes."""
+
+    reason, reason_name = 2253, "MQRC_SEGMENT_LENGTH_ZERO"
+
+
+class PriorityTooHigh(InvalidValue):
+    """A warning: the message was put at the highest priority there is, which is lower."""
+
+    reason, reason_name = 2049, "MQRC_PRIORITY_EXCEEDS_MAXIMUM"
 
 
 class QueueNotFound(Error):
@@ -289,6 +317,52 @@ class NotOpenForSet(NotOpen):
     """The handle was not opened for set."""
 
     reason, reason_name = 2040, "MQRC_NOT_OPEN_FOR_SET"
+
+
+class NoMessageUnderCursor(Error):
+    """The message under the browse cursor has gone, or somebody else holds it."""
+
+    reason, reason_name = 2034, "MQRC_NO_MSG_UNDER_CURSOR"
+
+
+class NoMessageLocked(Error):
+    """The handle has locked no message that it could unlock."""
+
+    reason, reason_name = 2209, "MQRC_NO_MSG_LOCKED"
+
+
+class MessageTruncated(Error):
+    """A warning: the message is longer than was asked for, and stays on the queue."""
+
+    reason, reason_name = 2080, "MQRC_TRUNCATED_MSG_FAILED"
+
+
+class GroupError(Error):
+    """A group of messages, or a segmented message, could not go on."""
+
+
+class IncompleteGroup(GroupError):
+    """The handle is in the middle of a group, and this is not its next message."""
+
+    reason, reason_name = 2241, "MQRC_INCOMPLETE_GROUP"
+
+
+class IncompleteMessage(GroupError):
+    """The handle is in the middle of a segmented message, and this is not its next segment."""
+
+    reason, reason_name = 2242, "MQRC_INCOMPLETE_MSG"
+
+
+class InconsistentPersistence(GroupError):
+    """A message is persistent and the others of its group are not, or the other way."""
+
+    reason, reason_name = 2185, "MQRC_INCONSISTENT_PERSISTENCE"
+
+
+class InconsistentUnit(GroupError):
+    """A message of a group is in a unit of work and the others are not, or the other way."""
+
+    reason, reason_name = 2245, "MQRC_INCONSISTENT_UOW"
 
 
 class UnitError(Error):

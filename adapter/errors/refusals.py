@@ -11,14 +11,21 @@ from adapter.errors import (
     ConnectionBroken,
     ConnectionNotFound,
     DynamicNameError,
+    EmptySegment,
     Error,
     GetInhibited,
+    IncompleteGroup,
+    IncompleteMessage,
+    InconsistentPersistence,
+    InconsistentUnit,
     InDoubt,
     InvalidAttribute,
     InvalidExpiry,
     InvalidIdentifier,
+    InvalidMessageFlags,
     InvalidMessageType,
     InvalidName,
+    InvalidOffset,
     InvalidOption,
     InvalidPersistence,
     InvalidPriority,
@@ -26,6 +33,9 @@ from adapter.errors import (
     InvalidTimeout,
     LimitReached,
     MessageTooLong,
+    MessageTruncated,
+    NoMessageLocked,
+    NoMessageUnderCursor,
     NotOpen,
     NotOpenForBrowse,
     NotOpenForInput,
@@ -35,6 +45,7 @@ from adapter.errors import (
     ObjectExists,
     ObjectNotFound,
     PersistentNotAllowed,
+    PriorityTooHigh,
     PutInhibited,
     QueueDamaged,
     QueueDeleted,
@@ -236,6 +247,51 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.MESSAGE_TYPE_ERROR: Case(
         InvalidMessageType, "the message type is not one", "use 1, 2, 4, 8, or 65536 to 999999999"
+    ),
+    Reason.MESSAGE_FLAGS_ERROR: Case(
+        InvalidMessageFlags, "the message flags are none", "use 1, 2, 4, 8 and 16, added up"
+    ),
+    Reason.OFFSET_ERROR: Case(InvalidOffset, "the offset is not one", "use 0 to 999999999"),
+    Reason.SEGMENT_EMPTY: Case(
+        EmptySegment, "the segment is empty", "give it bytes, or make it the last one"
+    ),
+    Reason.PRIORITY_TOO_HIGH: Case(
+        PriorityTooHigh, "the priority is higher than any", "use a priority of 0 to 9"
+    ),
+    Reason.NO_MESSAGE_UNDER_CURSOR: Case(
+        NoMessageUnderCursor,
+        "queue {name} has no message under the cursor that may be had",
+        "browse on to the next message",
+    ),
+    Reason.NO_MESSAGE_LOCKED: Case(
+        NoMessageLocked,
+        "no message of queue {name} is locked by this handle",
+        "lock one with a browse first",
+    ),
+    Reason.MESSAGE_TRUNCATED: Case(
+        MessageTruncated,
+        "the message is longer than was asked for",
+        "ask again with room for all of it",
+    ),
+    Reason.INCOMPLETE_GROUP: Case(
+        IncompleteGroup,
+        "the handle of queue {name} is in the middle of a group",
+        "end the group first",
+    ),
+    Reason.INCOMPLETE_MESSAGE: Case(
+        IncompleteMessage,
+        "the handle of queue {name} is in the middle of a segmented message",
+        "end the message first",
+    ),
+    Reason.INCONSISTENT_PERSISTENCE: Case(
+        InconsistentPersistence,
+        "the persistence is not that of the group",
+        "put all messages of a group with the same persistence",
+    ),
+    Reason.INCONSISTENT_UNIT: Case(
+        InconsistentUnit,
+        "the other messages of the group are in units, or this one is",
+        "put and get all messages of a group in units, or none",
     ),
 }
 """Every reason of core has exactly one row here."""

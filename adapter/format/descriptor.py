@@ -10,17 +10,24 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, cast
 
+import msgspec
 from msgspec import Struct
 
+from adapter.core.model.details import Details
 from adapter.core.model.message import ID_LENGTH, Message, Property
 from adapter.core.records import Placed
 from adapter.format import avro
-from adapter.format.schemas import VERSION, Codec, UnreadableError
+from adapter.format.schemas import Codec, UnreadableError
 
 HEADER = "mqmd"
+VERSION = 2
+"""1 knew no details."""
 
-_codec = Codec("descriptor")
+_codec = Codec("descriptor", VERSION)
+_first = Codec("descriptor.1")
+"""Reads as it was written: resolved to another schema, bytes among properties would become text."""
 _VERSION = bytes((VERSION,))
+_NULL, _DETAILS = avro.long(0), avro.long(1)  # the union of a message's details
 _AFTER_IDS = 1 + 3 * ID_LENGTH
 Described = tuple[str, int, int, int, int, int, str, str, str, str]  # format to application
 _NEVER = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
@@ -43,7 +50,7 @@ class Position(Struct):
 
 
 _POSITION = Position.__struct_fields__
-_OWN = ("body", "persistence", "properties")
+_OWN = ("body", "persistence", "properties", "details")
 _SAME = tuple(name for name in Message.__struct_fields__ if name not in _OWN)
 
 
@@ -83,6 +90,23 @@ def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
             avro.long(unit_size),
             avro.long(placed.queue_index),
             avro.long(placed.queue_size),
+            _NULL if message.details is None else _detailed(message.details),
+        )
+    )
+
+
+def _detailed(details: Details) -> bytes:
+    return b"".join(
+        (
+            _DETAILS,
+            avro.data(details.accounting_token),
+            avro.text(details.identity_data),
+            avro.long(details.appl_type),
+            avro.text(details.origin_data),
+            avro.long(details.offset),
+            avro.long(details.flags),
+            avro.long(details.original_length),
+            avro.long(details.priority_asked),
         )
     )
 
@@ -100,6 +124,7 @@ def value_of(placed: Placed, unit: bytes, unit_size: int) -> dict[str, Any]:
     value: dict[str, Any] = {name: getattr(message, name) for name in _SAME}
     value["persistent"] = message.persistence == 1
     value["properties"] = message.properties or {}
+    value["details"] = None if message.details is None else msgspec.structs.asdict(message.details)
     value["seq"] = placed.seq
     value["unit"] = unit
     value["unit_index"] = placed.index
@@ -124,16 +149,14 @@ class Reader:
 
     def read(self, data: bytes, body: bytes) -> tuple[Message, Position]:
         """Read a descriptor; schemas.UnreadableError if it is none."""
-        if data[:1] != _VERSION:
-            return decode_by_schema(data, body)
         try:
-            found = self._read(data, body)
+            found = self._read(data, body) if data[:1] == _VERSION else None
         except (IndexError, UnicodeDecodeError) as error:
             raise UnreadableError(f"descriptor: {len(data)} damaged bytes ({error})") from error
         return found or decode_by_schema(data, body)
 
     def _read(self, data: bytes, body: bytes) -> tuple[Message, Position] | None:
-        """Read a descriptor without properties; None if it has some."""
+        """Read a descriptor without properties and details; None if it has any."""
         read_long = avro.read_long
         group_seq, at = read_long(data, _AFTER_IDS)
         last_in_group = data[at] == 1
@@ -154,8 +177,10 @@ class Reader:
         unit_size, at = read_long(data, at)
         queue_unit_index, at = read_long(data, at)
         queue_unit_size, at = read_long(data, at)
-        if at != len(data):
-            raise IndexError(f"{at} bytes were expected")
+        if data[at : at + 1] != _NULL:
+            return None
+        if at + 1 != len(data):
+            raise IndexError(f"{at + 1} bytes were expected")
         message = Message(
             body,
             data[1:25],
@@ -194,9 +219,13 @@ def decode(data: bytes, body: bytes) -> tuple[Message, Position]:
 
 def decode_by_schema(data: bytes, body: bytes) -> tuple[Message, Position]:
     """Read one descriptor as its schema says: the measure of Reader."""
-    value = _codec.decode(data)
+    value = (_first if data[:1] == b"\x01" else _codec).decode(data)
     properties: dict[str, Property] | None = value.pop("properties") or None
+    details = value.pop("details", None)
+    if isinstance(details, tuple):
+        details = details[1]
     position = Position(**{name: value.pop(name) for name in _POSITION})
     persistence = int(value.pop("persistent"))
     message = Message(body=body, persistence=persistence, properties=properties, **value)
+    message.details = None if details is None else Details(**details)
     return message, position

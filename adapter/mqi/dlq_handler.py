@@ -247,7 +247,7 @@ class DeadLetterHandler:
         """
         header = message.dead_letter if keeps_header else None
         with self._qm.unit() as unit:
-            self._qm.put(target, _as_it_is(message), dead_letter=header, unit=unit)
+            self._qm.put(target, as_it_is(message, time.time()), dead_letter=header, unit=unit)
             if not message.remove(unit):
                 unit.backout()
                 return False
@@ -281,11 +281,11 @@ def _target(rule: Rule, message: Message) -> tuple[str, str]:
     return queues.get(queue, queue), managers.get(manager, manager)
 
 
-def _as_it_is(message: Message) -> Message:
-    """Return the message with what is left of its time to live."""
+def as_it_is(message: Message, now_s: float) -> Message:
+    """Return the message with what is left of its time to live. now_s: since the epoch."""
     same = Message(**{name: getattr(message, name) for name in Message.__struct_fields__})
     if message.expires_at_ms:
-        same.expiry_s = max(message.expires_at_ms / 1000 - time.time(), 0.001)
+        same.expiry_s = max(message.expires_at_ms / 1000 - now_s, 0.001)
     return same
 
 

@@ -25,6 +25,8 @@ from msgspec import Struct
 
 import adapter
 from adapter import launch
+from adapter.core.model.session import UNIT_RANGES_MAX
+from adapter.core.rules.decision import SESSION_ID_LENGTH
 from adapter.demo.proxy import Proxy
 from adapter.format import names
 from adapter.localkafka import LocalKafka
@@ -172,11 +174,23 @@ def check_units(scene: Scene, journal: Journal, target: list[Copy]) -> None:
         assert copy.descriptor["unit_size"] == size_of[unit_of(copy)]
         assert int(copy.body) in story.counts
     assert not journal.ids("", "in flight", "unknown"), "a copier never learnt what became of it"
-    for ident, story in journal.units.items():
-        if not story.counts:
-            continue  # what did nothing is not remembered through a restart
+    for ident in remembered(journal):
+        story = journal.units[ident]
         outcome = "committed" if ident in committed else "backed out"
         assert scene.qm.outcome(bytes.fromhex(ident)) == outcome, story
+
+
+def remembered(journal: Journal) -> Iterator[str]:
+    """The units whose outcome is to be known: so many newest ones of each session.
+
+    What did nothing is not remembered through a restart.
+    """
+    of_session: dict[str, list[str]] = {}
+    for ident, story in journal.units.items():
+        if story.counts:
+            of_session.setdefault(ident[: 2 * SESSION_ID_LENGTH], []).append(ident)
+    for idents in of_session.values():
+        yield from idents[-UNIT_RANGES_MAX:]
 
 
 def check_kills(scene: Scene, journal: Journal) -> None:

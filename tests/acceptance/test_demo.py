@@ -15,6 +15,7 @@ from confluent_kafka import Producer
 
 from adapter.demo import checker
 from adapter.demo.checker import Found
+from adapter.format.descriptor import VERSION
 from adapter.format.schemas import Codec
 from adapter.localkafka import LocalKafka
 from adapter.topics import Topics as KafkaTopics
@@ -194,7 +195,7 @@ def write(servers: str, prefix: str, records: list[Found]) -> None:
     KafkaTopics(servers, settings).ensure([queue_spec(topic, 10) for topic in topics.values()])
     producer = Producer({"bootstrap.servers": servers, "transactional.id": prefix})
     producer.init_transactions(TIMEOUT_S)
-    codec = Codec("descriptor")
+    codec = Codec("descriptor", VERSION)
     half = len(records) // 2
     for part, commit in ((records[:half], True), (records[:50], False), (records[half:], True)):
         producer.begin_transaction()

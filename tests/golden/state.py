@@ -9,6 +9,8 @@ from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 
+LATER: dict[str, Any] = {"details": None, "warning": 0}
+
 
 def state(qm: QueueManager) -> dict[str, Any]:
     """All hard state. Bytes: in hexadecimal, bodies as text."""
@@ -38,7 +40,7 @@ def _queue(queue: Queue) -> dict[str, Any]:
 
 
 def _message(stored: Stored) -> dict[str, Any]:
-    fields = msgspec.structs.asdict(stored.message)
+    fields = _known_then(msgspec.structs.asdict(stored.message))
     return {
         "place": list(stored.place),
         "unit": stored.unit.hex(),
@@ -52,13 +54,18 @@ def _message(stored: Stored) -> dict[str, Any]:
     }
 
 
+def _known_then(fields: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what later releases added and nobody had said anything in."""
+    return {name: value for name, value in fields.items() if LATER.get(name, ...) != value}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, list):
         return [_plain(one) for one in value]
     if isinstance(value, msgspec.Struct):
-        return _plain(msgspec.structs.asdict(value))
+        return _plain(_known_then(msgspec.structs.asdict(value)))
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     return value
@@ -74,4 +81,4 @@ def _session(session: Session) -> dict[str, Any]:
 
 
 def _outcome(result: Any) -> dict[str, Any]:
-    return {"is": type(result).__name__, **_plain(msgspec.structs.asdict(result))}
+    return {"is": type(result).__name__, **_plain(_known_then(msgspec.structs.asdict(result)))}

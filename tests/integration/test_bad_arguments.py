@@ -74,7 +74,6 @@ def asker(server: ServerProcess) -> Iterator[Asker]:
 
 
 BAD_MESSAGES: list[tuple[dict[str, Any], Reason, str]] = [
-    ({"priority": 10}, Reason.PRIORITY_ERROR, "10 is not 0 to 9"),
     ({"priority": -2}, Reason.PRIORITY_ERROR, "-2 is not 0 to 9"),
     ({"persistence": 2}, Reason.PERSISTENCE_ERROR, "2"),
     ({"expiry_ms": 0}, Reason.EXPIRY_ERROR, "0 ms"),

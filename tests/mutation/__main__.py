@@ -1,7 +1,7 @@
 """Switches off each rule of core, one by one, and looks whether a test turns red: `make mutants`.
 
 The tests are the transcripts of tests/scenarios on a bare core and then, for what they let live,
-the requirements of tests/spec that need no broker, and at last what an owner keeps. Prints a
+the requirements of tests/spec that need no broker, and at last what takes a Kafka. Prints a
 table; exit status 1 if a mutant lives.
 `python -m tests.mutation WORD ...` tries only mutants whose module or name has a word.
 
@@ -33,8 +33,9 @@ PRELOADED = (
 TIMEOUT_S = 120
 """A mutant that makes a test wait for ever is found, too."""
 LIVES = ""
-KEEPING = "unit/owner/test_retention.py"
-"""What no program can see: which consumed messages are still on their topics."""
+WITH_KAFKA = ("unit/owner/test_retention.py", "unit/core/rules/test_parking.py")
+"""What no program can bring about without one: consumed messages that are still on their topics,
+and topics that cannot be written."""
 
 
 class Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -91,12 +92,13 @@ def red_transcript() -> str:
     return LIVES
 
 
-def red_in(folder: str) -> str:
-    """The first test of a folder that turns red; LIVES if there is none."""
+def red_in(*paths: str) -> str:
+    """The first of these tests that turns red; LIVES if there is none."""
     watch = NoBroker()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        status = pytest.main(["-x", "-q", "--timeout=60", str(TOP / "tests" / folder)], [watch])
-    return LIVES if not status else f"{folder} {watch.red or status}"
+        given = [str(TOP / "tests" / path) for path in paths]
+        status = pytest.main(["-x", "-q", "--timeout=60", *given], [watch])
+    return LIVES if not status else f"{paths[0].split('/')[0]} {watch.red or status}"
 
 
 def found_by(mutant: Mutant | None) -> str:
@@ -109,7 +111,7 @@ def found_by(mutant: Mutant | None) -> str:
         if mutant is not None:
             sys.meta_path.insert(0, Instead(mutant))
         try:
-            red = red_transcript() or red_in("spec") or red_in(KEEPING)
+            red = red_transcript() or red_in("spec") or red_in(*WITH_KAFKA)
         except BaseException as error:  # noqa: BLE001 -- it could not even be imported
             red = repr(error)
         os.write(writing, red.encode())

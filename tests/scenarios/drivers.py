@@ -75,6 +75,7 @@ class OnCore:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._core = Core(limits)
+        self._core.configure()
         self._lagging = 0
         self._clients: dict[str, Client] = {}
         self._seen: dict[str, list[int]] = {}
@@ -121,6 +122,7 @@ class OnCore:
             self._lagging = ALL - self._lagging
         else:
             self._core.crash()
+        self._core.configure()
 
 
 def by_turn(client: str, clients: dict[str, Client] | dict[str, Line]) -> list[str]:

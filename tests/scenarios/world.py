@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core import commands as c
+from adapter.core.attributes.objects import KINDS
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.dispatch import is_durable
 from adapter.core.model.message import ID_LENGTH, NO_ID, TERM_BITS, Delivered, Message
@@ -21,6 +22,9 @@ from adapter.core.results import (
     Descriptions,
     Done,
     Messages,
+    ObjectDescription,
+    Objects,
+    Opened,
     PutDone,
     QueueDescription,
     QueueStatus,
@@ -252,14 +256,29 @@ class World:
     def _set(self, person: Person, call: Call) -> c.Command:
         return c.SetAttributes(self._handle(person, call), attributes(call))
 
+    def _define_object(self, _: Person, call: Call) -> c.Command:
+        replace = "replace" in call.words[2:]
+        return c.DefineObject(call.words[0], call.words[1], attributes(call), replace)
+
+    def _alter_object(self, _: Person, call: Call) -> c.Command:
+        return c.AlterObject(call.words[0], call.words[1], attributes(call))
+
+    def _delete_object(self, _: Person, call: Call) -> c.Command:
+        return c.DeleteObject(call.words[0], call.words[1])
+
+    def _display_objects(self, _: Person, call: Call) -> c.Command:
+        return c.InquireObjects(call.words[0], call.words[1])
+
     def _open(self, person: Person, call: Call) -> c.Command:
-        name = call.options.pop("as", call.words[0])
+        dynamic = call.options.pop("name", "")
+        name = call.options.pop("as", dynamic or call.words[0])
         handle = person.handles.setdefault(name, len(person.handles) + 1)
         modes = sum(MODES[word] for word in call.words[1:])
-        return c.Open(handle, call.words[0], modes)
+        return c.Open(handle, call.words[0], modes, dynamic)
 
     def _close(self, person: Person, call: Call) -> c.Command:
-        return c.Close(self._handle(person, call))
+        delete = c.DELETE * ("delete" in call.words[1:]) + c.PURGE * ("purge" in call.words[1:])
+        return c.Close(self._handle(person, call), delete)
 
     def _begin(self, person: Person, call: Call) -> c.Command:
         name = call.words[0]
@@ -280,13 +299,14 @@ class World:
     def _put(self, person: Person, call: Call) -> c.Command:
         options = call.options
         unit = self._unit(options.pop("unit", ""))
-        bodies = [body.encode() for body in call.words[1:] if body != "np"]
+        kinds = {"np": 0, "hard": 1}
+        bodies = [body.encode() for body in call.words[1:] if body not in kinds]
         if "size" in options:
             bodies.append(b"x" * int(options.pop("size")))
         expiry = options.pop("expiry", "")
         message = Message(
             priority=int(options.pop("p", -1)),
-            persistence=0 if "np" in call.words[1:] else -1,
+            persistence=next((kinds[word] for word in call.words[1:] if word in kinds), -1),
             message_id=self._id(options.pop("id", "")),
             correlation_id=self._id(options.pop("correl", "")),
             group_id=self._id(options.pop("group", "")),
@@ -366,6 +386,10 @@ class World:
             return [status_line(each) for each in result.queues] or ["no queue"]
         if isinstance(result, Descriptions):
             return [description_line(each) for each in result.queues] or ["no queue"]
+        if isinstance(result, Opened):
+            return [f"ok, {result.queue}"]
+        if isinstance(result, Objects):
+            return [object_line(each) for each in result.objects] or ["no object"]
         return [f"ok, {result.count}" if isinstance(result, Done) and result.count else "ok"]
 
     def _refusal(self, refused: Refused) -> str:
@@ -441,6 +465,13 @@ def description_line(queue: QueueDescription) -> str:
     return " ".join([name, *(f"{key}={text_of(value)}" for key, value in given.items())])
 
 
+def object_line(each: ObjectDescription) -> str:
+    """Print an object and the attributes that are not as defined by default."""
+    rows = KINDS[each.kind]
+    given = {name: value for name, value in each.attributes.items() if value != rows[name].default}
+    return " ".join([each.name, *(f"{key}={text_of(value)}" for key, value in given.items())])
+
+
 def text_of(value: object) -> str:
     """Write an attribute value as transcripts do."""
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
@@ -485,6 +516,10 @@ COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {
     "browse": World._browse,
     "show": World._status,
     "describe": World._describe,
+    "def": World._define_object,
+    "alt": World._alter_object,
+    "del": World._delete_object,
+    "dis": World._display_objects,
 }
 MANAGE: dict[str, Callable[[World, Call], list[str]]] = {
     "advance": World._advance,

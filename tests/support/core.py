@@ -82,6 +82,10 @@ class Core:
         """Let a client say which outcomes it has seen."""
         return self._take(dispatch.acknowledge(self.qm, connection, seen, self.now_ms))
 
+    def configure(self, **settings: Any) -> dispatch.Executed:
+        """Give it settings, and what every queue manager has."""
+        return self._take(dispatch.configure(self.qm, settings))
+
     def crash(self) -> None:
         """Go on with a new core that knows what the entries say, and nothing else."""
         self.qm = self.replayed()

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from adapter.core import records as r
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import DEPTH_MAX, Row
+from adapter.core.model.details import FLAGS, OFFSET_MAX, Details
 from adapter.core.model.message import ID_LENGTH, Message
 from adapter.core.rules.put import EXPIRY_MAX_MS, GROUP_SEQ_MAX
 from adapter.core.rules.session import NUMBER_MAX
@@ -34,6 +35,17 @@ PROPERTIES = st.none() | st.dictionaries(
     texts(20).filter(bool), PROPERTY_VALUES, min_size=1, max_size=5
 )
 
+DETAILS = st.builds(
+    Details,
+    accounting_token=st.just(b"") | st.binary(min_size=32, max_size=32),
+    identity_data=texts(32),
+    appl_type=NUMBERS,
+    origin_data=texts(4),
+    offset=st.integers(0, OFFSET_MAX),
+    flags=st.integers(0, FLAGS),
+    original_length=st.integers(-1, 2**31 - 1),
+    priority_asked=st.integers(-1, 2**31 - 1),
+)
 MESSAGES = st.builds(
     Message,
     body=st.binary(max_size=300),
@@ -58,6 +70,7 @@ MESSAGES = st.builds(
     properties=PROPERTIES,
     put_time_ms=st.integers(0, TIME_MAX_MS),
     expires_at_ms=st.integers(0, TIME_MAX_MS),
+    details=st.none() | DETAILS,
 )
 COUNTS = st.integers(0, 10_000)
 SEQS = st.integers(1, LONG_MAX)

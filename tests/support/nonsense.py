@@ -54,7 +54,7 @@ class Nonsense:
     def is_durable(self, command: Any) -> bool:
         """Say whether a command that is well formed needs a number."""
         if isinstance(command, list):
-            return bool(command) and command[0] == 5 and len(command) < 4
+            return bool(command) and command[0] == 5 and not (len(command) > 3 and command[3])
         return dispatch.is_durable(command)
 
     def _number(self) -> int:
@@ -84,7 +84,27 @@ class Nonsense:
     def _put(self) -> list[Any]:
         messages = [self._message() for _ in range(self._chance.choice((1, 1, 1, 0, 2, 5)))]
         unit = self._unit()
-        return [5, self._handle(), messages, *([unit] if unit else [])]
+        options = self._chance.choice((0, 0, 0, 1))
+        more = [unit, options] if options else [unit] if unit else []
+        return [5, self._handle(), messages, *more]
+
+    def _options(self) -> int:
+        """Options of a get or browse: mostly none, or such as there are."""
+        if self._chance.random() < 0.7:
+            return 0
+        return self._chance.choice((1 << self._chance.randrange(10), 3, 9, self._number()))
+
+    def _details(self) -> list[Any]:
+        pick = self._chance.choice
+        return [
+            pick((b"", b"t" * 32, b"short")),
+            pick(TEXTS),
+            self._number(),
+            pick(("", "orig", "much too long")),
+            pick((0, 5, self._number())),
+            pick((0, 1, 2, 6, 8, 24, 30, self._number())),
+            pick((-1, self._number())),
+        ]
 
     def _message(self) -> list[Any]:
         pick = self._chance.choice
@@ -136,12 +156,14 @@ class Nonsense:
         return c.Get(
             self._handle(), self._unit(), wait_ms, limit,
             self._ident(), self._ident(), self._ident(), pick((False, True)), place,
+            self._options(), pick((1, 2, self._number())), pick((0, self._number())), pick((0, 9)),
         )  # fmt: skip
 
     def _browse(self) -> c.Browse:
         pick = self._chance.choice
-        ids = [self._ident() for _ in range(3)]
-        return c.Browse(self._handle(), pick((False, True)), pick((1, 100, self._number())), *ids)
+        ids = (self._ident(), self._ident(), self._ident())
+        limit = pick((1, 100, self._number()))
+        return c.Browse(self._handle(), pick((False, True)), limit, *ids, self._options())
 
     def _begin(self) -> c.Begin:
         return c.Begin(self._unit())

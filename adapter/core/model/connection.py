@@ -5,23 +5,37 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.attributes.objects import AliasAttributes
-from adapter.core.model.message import Place
+from adapter.core.model.groups import Progress
+from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.turns import Turns
 from adapter.core.model.unit import Unit
+from adapter.core.model.views import START
 from adapter.core.model.waiter import Waiter
-
-START: Place = (-99, 0, 0)
-"""A cursor before every message."""
 
 
 class Handle:
     """A queue opened by a connection in certain modes, with a browse cursor.
 
     alias: the attributes of the alias that led to it. is_maker: the queue was made for it.
+    locked: the message that a browse has locked, if any. put_group, get_group, browse_group: where
+    the handle is in a group or a segmented message, if it is in one. browse_head: where the group
+    began that a browse in logical order has come to: the next one begins behind it.
     """
 
-    __slots__ = ("alias", "cursor", "is_maker", "modes", "number", "queue")
+    __slots__ = (
+        "alias",
+        "browse_group",
+        "browse_head",
+        "cursor",
+        "get_group",
+        "is_maker",
+        "locked",
+        "modes",
+        "number",
+        "put_group",
+        "queue",
+    )
 
     def __init__(
         self,
@@ -37,6 +51,11 @@ class Handle:
         self.alias = alias
         self.is_maker = is_maker
         self.cursor = START
+        self.locked: Stored | None = None
+        self.put_group: Progress | None = None
+        self.get_group: Progress | None = None
+        self.browse_group: Progress | None = None
+        self.browse_head = START
 
 
 class Party(Struct, frozen=True):

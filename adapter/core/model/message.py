@@ -10,12 +10,17 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from adapter.core.model.details import Details
+
 ID_LENGTH = 24
 NO_ID = bytes(ID_LENGTH)
 PRIORITY_AS_QUEUE = -1  # MQPRI_PRIORITY_AS_Q_DEF
 PERSISTENCE_AS_QUEUE = -1
 EXPIRY_UNLIMITED = -1
 PRIORITY_MAX = 9
+
+DETAILS_WEIGHT = 320
+"""Its texts and its token are short, and admission keeps them so."""
 
 PROPERTIES_MAX = 1_000
 """More than a rule allows: what has still more is refused before it is taken apart."""
@@ -73,6 +78,23 @@ class Message(Struct, array_like=True, gc=False):
     """Values: Property; checked, with the number of them, when it is admitted."""
     put_time_ms: int = 0
     expires_at_ms: int = 0
+    details: Details | None = None
+    """What only programs of MQ say."""
+
+    @property
+    def offset(self) -> int:
+        """Where a segment begins in its logical message; 0 of a message that is none."""
+        return self.details.offset if self.details is not None else 0
+
+    @property
+    def group_position(self) -> bytes:
+        """Group, number in it and offset: what one message of a group has alone."""
+        return position_of(self.group_id, self.group_seq, self.offset)
+
+
+def position_of(group_id: bytes, number: int, offset: int) -> bytes:
+    """Name a place in a group, to find its message by."""
+    return group_id + number.to_bytes(4, "big") + offset.to_bytes(4, "big")
 
 
 class Stored(Struct, gc=False, kw_only=True, eq=False):
@@ -137,4 +159,6 @@ def weight(message: Message) -> int:
             size += 4 * len(name) + 24
             if isinstance(value, (str, bytes)):
                 size += 4 * len(value)
+    if message.details is not None:
+        size += DETAILS_WEIGHT
     return size

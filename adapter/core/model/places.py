@@ -58,6 +58,20 @@ class Places:
             raise ValueError(f"no message at {stored.place}")
         del items[index]
 
+    def has(self, place: Place) -> bool:
+        """Whether there is a message at this place."""
+        items, index = self._items, self._index(place)
+        return index < len(items) and items[index].place == place  # type: ignore[union-attr]
+
+    def discard(self, place: Place) -> bool:
+        """Remove the message at this place, if there is one; whether there was."""
+        if not self.has(place):
+            return False
+        found = self._items[self._index(place)]
+        assert found is not None, "behind the head every slot is taken"
+        self.remove(found)
+        return True
+
     def after(self, place: Place) -> Iterator[Stored]:
         """Iterate over the messages strictly behind a place. Do not change me meanwhile."""
         items = self._items

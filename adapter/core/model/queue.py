@@ -7,8 +7,8 @@ the available ones plus the uncommitted puts. This module does not know what a v
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, cast
 
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.commands import Request
@@ -16,10 +16,14 @@ from adapter.core.model.lane import Lane, PageNeeded
 from adapter.core.model.message import PRIORITY_MAX, Message, Place, Stored
 from adapter.core.model.paged_index import PagedIndex
 from adapter.core.model.places import Places
+from adapter.core.model.views import Watch
 from adapter.core.model.waiter import Waiter
 
+AnyWatch = TypeVar("AnyWatch", bound=Watch)
 LANES = PRIORITY_MAX + 1
 ID_FIELDS = ("message_id", "correlation_id", "group_id")
+WATCHES_MAX = 64
+"""Each message that comes or goes is shown to each of them. The one not used for longest goes."""
 
 
 class Queue:
@@ -56,6 +60,8 @@ class Queue:
         """Requests that wait for a page."""
         self._index: dict[str, dict[bytes, Places]] = {}
         self._paged_index: dict[str, PagedIndex] = {}
+        self._watches: dict[str, Watch] = {}
+        """By name; the last ones used come last."""
 
     @property
     def is_temporary(self) -> bool:
@@ -194,8 +200,33 @@ class Queue:
             raise PageNeeded(self.name, *following, 0, field)
         return index.find(value, lambda lane, seq: seq in self.lanes[lane].paged)
 
+    def watch(self, name: str, make: Callable[[], AnyWatch]) -> AnyWatch:
+        """Return what follows the available messages under a name, made on first use.
+
+        Raises PageNeeded until it has seen all of them.
+        """
+        found = self._watches.pop(name, None)
+        if found is None:
+            found = make()
+            found.begin(self.lanes)
+            if len(self._watches) >= WATCHES_MAX:
+                del self._watches[next(iter(self._watches))]
+        self._watches[name] = found
+        following = found.next_unread()
+        if following is not None:
+            raise PageNeeded(self.name, *following, 0, name)
+        return cast("AnyWatch", found)
+
+    def unwatch(self, name: str) -> None:
+        """Forget what follows the messages under a name."""
+        self._watches.pop(name, None)
+
     def unindexed(self, field: str) -> tuple[int, int] | None:
         """Say which paged-out message is to be read next for an index: (lane, seq), or None."""
+        if field in self._watches:
+            return self._watches[field].next_unread()
+        if field not in self._paged_index:
+            return None
         index = self._paged_index[field]
         for lane in self.lanes:
             seq = lane.paged.at_or_after(index.progress.get(lane.number, 0))
@@ -204,12 +235,17 @@ class Queue:
         index.complete = True
         return None
 
-    def index_page(self, field: str, lane: int, through: int, ids: dict[int, bytes]) -> None:
-        """Take ids by seq, all there are up to seq through, into an index that is being built."""
-        index = self._paged_index[field]
-        for seq, value in ids.items():
+    def index_page(self, field: str, lane: int, through: int, page: list[Stored]) -> None:
+        """Take a page, all there is up to seq through, into an index that is being built."""
+        if field in self._watches:
+            self._watches[field].read(self.lanes[lane], through, page)
+        index = self._paged_index.get(field)
+        if index is None:
+            return
+        for stored in page:
+            seq = stored.place[1]
             if seq in self.lanes[lane].paged:
-                index.add(value, lane, seq)
+                index.add(getattr(stored.message, field), lane, seq)
         index.progress[lane] = through + 1
 
     def page_out(self, keep: int, keep_bytes: int, moved_n: int) -> int:
@@ -237,6 +273,8 @@ class Queue:
         self._index_remove(stored)
         for field, index in self._paged_index.items():
             index.add(getattr(stored.message, field), lane.number, stored.place[1])
+        for watch in self._watches.values():
+            watch.paged_out(stored)
 
     def page_in(self, stored: Stored) -> None:
         """Bring back a paged-out message; its backout count is set here."""
@@ -244,6 +282,14 @@ class Queue:
         stored.backout_count = lane.page_in(stored.place[1], stored.message.expires_at_ms)
         self.stored[stored.place] = stored
         self._show(lane, stored)
+        for watch in self._watches.values():
+            watch.paged_in(stored)
+
+    def discard_paged(self, stored: Stored) -> None:
+        """Note that a paged-out message, whose content is at hand, is about to be taken."""
+        for watch in self._watches.values():
+            watch.paged_in(stored)
+            watch.removed(stored)
 
     def count_backout(self, place: Place, entry_n: int) -> None:
         """Raise the backout count of a message, in memory or not."""
@@ -271,6 +317,7 @@ class Queue:
             left = [place[1] for place in places if -place[0] == lane.number]
             self.available_count -= lane.forget_paged([seq for seq in left if seq in lane.paged])
         self._count_again(places)
+        self._watches.clear()
 
     def _count_again(self, places: dict[Place, int]) -> None:
         """Count what is available by priority, from what is left after a clearing."""
@@ -285,6 +332,9 @@ class Queue:
 
     def _offer(self, stored: Stored) -> None:
         self._show(self.lanes[-stored.place[0]], stored)
+        if self._watches:
+            for watch in self._watches.values():
+                watch.added(stored)
         self.available_count += 1
         self.depth_by_priority[stored.message.priority] += 1
         if stored.place[2]:
@@ -303,6 +353,9 @@ class Queue:
         if stored.place[2]:
             self.soft_by_priority[stored.message.priority] -= 1
         self._index_remove(stored)
+        if self._watches:
+            for watch in self._watches.values():
+                watch.removed(stored)
 
     def _index_remove(self, stored: Stored) -> None:
         for field, index in self._index.items():

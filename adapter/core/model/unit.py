@@ -6,6 +6,7 @@ exactly once: by commit or by backout; then it is no longer known here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from adapter.core.model.message import Message, Place, Stored
@@ -20,8 +21,9 @@ class Unit:
 
     weight: bounds the bytes of its puts in an entry. held_bytes: of bodies, put and got.
     holds_returned: among what it got is a message that came back before. counted: places of what
-    it got whose delivery was counted in advance, by queue. since_ms: when it was begun. triggers:
-    trigger messages that its puts caused, and that nobody gets before it ends.
+    it got whose delivery was counted in advance, by queue. since_ms: when it was begun. restore:
+    what is to be done if it is backed out, by handle and kind; where handles were in groups.
+    triggers: trigger messages that its puts caused, and that nobody gets before it ends.
     """
 
     __slots__ = (
@@ -32,6 +34,7 @@ class Unit:
         "holds_returned",
         "ident",
         "puts",
+        "restore",
         "since_ms",
         "triggers",
         "weight",
@@ -48,6 +51,7 @@ class Unit:
         self.held_bytes = 0
         self.holds_returned = False
         self.counted: set[tuple[str, Place]] = set()
+        self.restore: dict[tuple[object, str], Callable[[], None]] = {}
 
     def __len__(self) -> int:
         return len(self.puts) + len(self.gets)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from adapter.core.commands import BROWSE, Browse, Request
-from adapter.core.model.connection import START
+from adapter.core.commands import (
+    BROWSE,
+    INPUT,
+    LOCK,
+    LOGICAL_ORDER,
+    UNDER_CURSOR,
+    UNLOCK,
+    Browse,
+    Request,
+)
+from adapter.core.model.connection import Handle
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Stored, delivered, weight
+from adapter.core.model.message import NO_ID, Stored, delivered, weight
+from adapter.core.model.views import START
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Messages
+from adapter.core.rules import cursor, fitting, groups
 from adapter.core.rules.decision import Decision, handle_of
-from adapter.core.rules.get import (
-    BYTES_PER_GET_MAX,
-    MESSAGES_PER_GET_MAX,
-    candidates,
-    check_allowed,
-    check_match,
-    in_memory,
-)
+from adapter.core.rules.get import BYTES_PER_GET_MAX, MESSAGES_PER_GET_MAX, check_allowed
 
 
 def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decision:
@@ -30,14 +35,61 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     check_allowed(handle)
     if not 1 <= command.limit <= MESSAGES_PER_GET_MAX:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
-    check_match(command, queue)
-    cursor = START if command.restart else handle.cursor
-    plain = not (command.message_id or command.correlation_id or command.group_id)
-    source = queue.in_order_after(cursor) if plain else candidates(queue, command)
+    fitting.check(command, queue, fitting.BROWSE_OPTIONS)
+    if command.options & LOCK and not handle.modes & INPUT:
+        raise Refusal(Reason.NOT_OPEN_FOR_INPUT, queue.name)
+    if command.options & UNLOCK:
+        return _unlock(qm, request, handle)
+    if handle.locked is None:
+        found = _select(handle, command, request.now_ms)
+    else:
+        found = _select_beside_lock(qm, handle, command, request.now_ms)
+    if found:
+        last = found[-1].message
+        if handle.browse_group is not None or last.group_id != NO_ID:
+            groups.moved(qm, request, handle, "browse_group", last, b"")
+    if command.options & LOCK and found:
+        cursor.lock(handle, found[0])
+    return Decision([], Messages([delivered(stored) for stored in found]), qm.entry_n)
+
+
+def _unlock(qm: QueueManager, request: Request, handle: Handle) -> Decision:
+    """MQGMO_UNLOCK: give up the lock of the handle; the cursor stays."""
+    if cursor.release(qm, handle, request.now_ms) is None:
+        raise Refusal(Reason.NO_MESSAGE_LOCKED, handle.queue.name)
+    return Decision([], Messages([]), qm.entry_n)
+
+
+def _select_beside_lock(
+    qm: QueueManager, handle: Handle, command: Browse, now_ms: int
+) -> list[Stored]:
+    """Choose while the handle has a lock: it sees that message, and gives it up if it finds any."""
+    locked = cursor.release(qm, handle, now_ms)
+    assert locked is not None, "the caller has looked"
+    try:
+        found = _select(handle, command, now_ms)
+    except (PageNeeded, Refusal):
+        cursor.lock(handle, locked)
+        raise
+    if not found:
+        cursor.lock(handle, locked)
+    return found
+
+
+def _select(handle: Handle, command: Browse, now_ms: int) -> list[Stored]:
+    if command.options & UNDER_CURSOR:
+        return [cursor.under(handle, now_ms)]
+    in_order = bool(command.options & LOGICAL_ORDER)
+    after = START if command.restart else handle.browse_head if in_order else handle.cursor
+    at = handle.browse_group if in_order and not command.restart else None
+    if command.options & fitting.WHOLE:
+        source = groups.candidates(handle, command, at, after)
+    else:
+        source = fitting.candidates(handle.queue, command, after)
     found: list[Stored] = []
     size = 0
-    for stored in in_memory(source, found):
-        if stored.place <= cursor or 0 < stored.message.expires_at_ms <= request.now_ms:
+    for stored in fitting.in_memory(source, found):
+        if (stored.place <= after and at is None) or fitting.is_over(stored, now_ms):
             continue
         size += weight(stored.message)
         if found and size > BYTES_PER_GET_MAX:
@@ -45,5 +97,15 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
         found.append(stored)
         if len(found) == command.limit:
             break
-    handle.cursor = found[-1].place if found else cursor
-    return Decision([], Messages([delivered(stored) for stored in found]), qm.entry_n)
+    _move_cursor(handle, command, found, at is not None)
+    return found
+
+
+def _move_cursor(handle: Handle, command: Browse, found: list[Stored], inside: bool) -> None:
+    """inside: what was found goes on with the group that the handle was in."""
+    if found:
+        handle.cursor = found[-1].place
+    elif command.restart:
+        handle.cursor = START
+    if not inside:
+        handle.browse_head = handle.cursor

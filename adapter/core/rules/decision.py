@@ -26,6 +26,7 @@ class Decision(Struct):
     that must be durable before the result may be shown. barrier: an entry made after the request
     must be durable first, so that a deposed owner cannot answer. replies: answers to other
     requests, which waited. closed: connections that have ended by this, and what they are told.
+    warning: the reason that the answer carries, if any.
     """
 
     records: list[Record]
@@ -34,6 +35,7 @@ class Decision(Struct):
     barrier: bool = False
     replies: list[Reply] = []
     closed: dict[int, Refused] = {}
+    warning: int = 0
 
 
 def connection_of(qm: QueueManager, request: Request) -> Connection:

@@ -7,20 +7,18 @@ wait ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-from adapter.core.commands import INPUT, Browse, Get, Request
+from adapter.core.commands import BOUNDED, BROWSE, INPUT, LOGICAL_ORDER, UNDER_CURSOR, Get, Request
 from adapter.core.model.connection import Handle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import ID_LENGTH, Stored, delivered, weight
-from adapter.core.model.queue import ID_FIELDS, LANES, Queue
+from adapter.core.model.message import NO_ID, Place, Stored, delivered, weight
+from adapter.core.model.queue import Queue
 from adapter.core.model.unit import Unit
 from adapter.core.model.waiter import Waiter
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import Record
 from adapter.core.results import Messages
-from adapter.core.rules import pages, waiting
+from adapter.core.rules import cursor, fitting, groups, pages, waiting
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -48,6 +46,8 @@ def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
     """MQGET. The messages are the answer, [] if there is none and the get does not wait."""
     handle = handle_of(qm, request, command.handle, INPUT, Reason.NOT_OPEN_FOR_INPUT)
     _check(qm, request, command, handle)
+    if command.options:
+        _check_options(command, handle)
     records: list[Record] = []
     given = give(qm, request, command, handle, records)
     if given is not None:
@@ -61,7 +61,7 @@ def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
 def _check(qm: QueueManager, request: Request, command: Get, handle: Handle) -> None:
     queue = handle.queue
     check_allowed(handle)
-    check_match(command, queue)
+    fitting.check(command, queue, fitting.GET_OPTIONS)
     if not -1 <= command.wait_ms <= WAIT_MAX_MS:
         raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
     if not 1 <= command.limit <= MESSAGES_PER_GET_MAX:
@@ -78,11 +78,11 @@ def check_allowed(handle: Handle) -> None:
         raise Refusal(Reason.GET_INHIBITED, handle.queue.name)
 
 
-def check_match(command: Get | Browse, queue: Queue) -> None:
-    """Refuse ids that no message can have."""
-    for field in ID_FIELDS:
-        if len(getattr(command, field)) not in (0, ID_LENGTH):
-            raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{field} is not 24 bytes")
+def _check_options(command: Get, handle: Handle) -> None:
+    if command.options & LOGICAL_ORDER:
+        groups.check_get(command, handle)
+    if command.options & UNDER_CURSOR and not handle.modes & BROWSE:
+        raise Refusal(Reason.NOT_OPEN_FOR_BROWSE, handle.queue.name)
 
 
 def give(
@@ -93,23 +93,34 @@ def give(
     unit = unit_of(qm, request, command.unit) if command.unit else None
     expired: list[Stored] = []
     room = 1 if unit is None else _room(unit, command.alone, qm.limits.unit_messages)
-    found = _select(queue, command, min(command.limit, room), unit, request.now_ms, expired)
+    found = _select(handle, command, min(command.limit, room), unit, request.now_ms, expired)
     records += discarded(queue, expired)
     if not found:
         return None
+    if command.options:
+        stays = _settle_options(qm, request, command, handle, found)
+        if stays is not None:
+            return Decision(records, stays, qm.entry_n)
+    warning = 0
+    last = found[-1].message
+    if handle.get_group is not None or last.group_id != NO_ID:
+        in_order = command.options & LOGICAL_ORDER
+        warning = 0 if in_order else groups.unfinished(handle.get_group)
+        groups.moved(qm, request, handle, "get_group", last, command.unit)
     pages.look_ahead(qm, queue, -found[-1].place[0])
     if unit is None:
         ident = own_unit(request, session_of(qm, request).ident)
         outcome = outcome_of(qm, request)
         pairs = [(queue, stored) for stored in found]
-        return Decision(records + commit_records(ident, [], pairs, "get", outcome))
+        taken = commit_records(ident, [], pairs, "get", outcome)
+        return Decision(records + taken, warning=warning)
     for stored in found:
         unit.lock(queue, stored)
         qm.held_bytes += len(stored.message.body)
     counted = delivery_records(unit, queue, found)
     after = qm.entry_n if counted else max(stored.entry_n for stored in found)
     result = Messages([delivered(stored) for stored in found])
-    return Decision(records + counted, result, after)
+    return Decision(records + counted, result, after, warning=warning)
 
 
 def discarded(queue: Queue, expired: list[Stored]) -> list[Record]:
@@ -117,28 +128,20 @@ def discarded(queue: Queue, expired: list[Stored]) -> list[Record]:
     return discard_records([taken_from(queue, stored) for stored in expired], "expired")
 
 
-def candidates(queue: Queue, command: Get | Browse) -> Iterable[Stored]:
-    """Iterate over the available messages that fit, in the order of delivery."""
-    wanted = _ids(command)
-    if not wanted:
-        return queue.in_order()
-    first, *rest = wanted
-    fitting: Iterable[Stored] = queue.with_id(*first)
-    if rest:
-        fitting = (stored for stored in fitting if _has(stored, rest))
-    return fitting
-
-
-def _ids(command: Get | Browse) -> list[tuple[str, bytes]]:
-    return [(field, value) for field in ID_FIELDS if (value := getattr(command, field))]
-
-
-def _has(stored: Stored, ids: list[tuple[str, bytes]]) -> bool:
-    return all(getattr(stored.message, field) == value for field, value in ids)
+def _settle_options(
+    qm: QueueManager, request: Request, command: Get, handle: Handle, found: list[Stored]
+) -> Messages | None:
+    """Do what options ask for before a message is taken; or say what stays, for it is too long."""
+    if command.options & BOUNDED and len(found[0].message.body) > command.length_max:
+        shown = [delivered(stored) for stored in found]
+        return Messages(shown, Reason.MESSAGE_TRUNCATED)
+    if found[0] is handle.locked:
+        cursor.release(qm, handle, request.now_ms)
+    return None
 
 
 def _select(
-    queue: Queue,
+    handle: Handle,
     command: Get,
     limit: int,
     unit: Unit | None,
@@ -146,13 +149,20 @@ def _select(
     expired: list[Stored],
 ) -> list[Stored]:
     """Choose what to give; messages met whose time is over go to expired instead."""
+    queue = handle.queue
     if not limit:
         return []
+    if command.options and command.options & UNDER_CURSOR:
+        return [cursor.under(handle, now_ms)]
     if command.place is not None:
         return _at_place(queue, command, command.place, now_ms, expired)
     found: list[Stored] = []
     size = 0
-    for stored in in_memory(candidates(queue, command), found):
+    if command.options and command.options & fitting.WHOLE:
+        source = groups.candidates(handle, command, handle.get_group)
+    else:
+        source = fitting.candidates(queue, command)
+    for stored in fitting.in_memory(source, found):
         message = stored.message
         if 0 < message.expires_at_ms <= now_ms:
             expired.append(stored)
@@ -168,15 +178,6 @@ def _select(
     return found
 
 
-def in_memory(source: Iterable[Stored], found: list[Stored]) -> Iterator[Stored]:
-    """Iterate up to what is not in memory; but ask for it when nothing has been found before."""
-    try:
-        yield from source
-    except PageNeeded:
-        if not found:
-            raise
-
-
 def _room(unit: Unit, alone: bool, messages_max: int) -> int:
     """Say how many more messages a unit may be given; none beside one that came back before."""
     if alone and unit.holds_returned:
@@ -185,22 +186,15 @@ def _room(unit: Unit, alone: bool, messages_max: int) -> int:
 
 
 def _at_place(
-    queue: Queue,
-    command: Get,
-    place: tuple[int, int, int],
-    now_ms: int,
-    expired: list[Stored],
+    queue: Queue, command: Get, place: Place, now_ms: int, expired: list[Stored]
 ) -> list[Stored]:
     """Find the message at a place; with ids, only if it has them, for places begin anew when a
     queue is deleted and defined again.
     """
-    lane, seq, n = place
-    stored = queue.stored.get((-lane, seq, n))
-    if stored is None and not n and 0 <= lane < LANES and seq in queue.lanes[lane].paged:
-        raise PageNeeded(queue.name, lane, seq, 1)
-    if stored is None or stored.locked or not _has(stored, _ids(command)):
+    stored = fitting.at_place(queue, (-place[0], *place[1:]))
+    if stored is None or stored.locked or not fitting.has(stored, fitting.ids(command)):
         return []
-    if 0 < stored.message.expires_at_ms <= now_ms:
+    if fitting.is_over(stored, now_ms):
         expired.append(stored)
         return []
     return [stored]

@@ -21,7 +21,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import QueueDeleted, Record
 from adapter.core.results import Done, Messages, Opened
-from adapter.core.rules import pages, resolve, trigger, unit, waiting
+from adapter.core.rules import cursor, groups, pages, resolve, trigger, unit, waiting
 from adapter.core.rules.decision import Decision, connection_of
 
 MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET
@@ -92,7 +92,9 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
     records = _close(qm, connection, handle, replies, request.now_ms)
     if command.delete and not handle.queue.is_temporary:
         records.append(QueueDeleted(handle.queue.name))
-    return Decision(records, Done(), qm.entry_n if records else -1, replies=replies)
+    warning = groups.unfinished(handle.put_group) or groups.unfinished(handle.get_group)
+    after = qm.entry_n if records else -1
+    return Decision(records, Done(), after, replies=replies, warning=warning)
 
 
 def _check_deletion(handle: Handle, delete: int) -> None:
@@ -115,6 +117,7 @@ def _close(
     qm: QueueManager, connection: Connection, handle: Handle, replies: list[Reply], now_ms: int
 ) -> list[Record]:
     """Close a handle; a temporary queue goes with the one that made it, whoever else uses it."""
+    cursor.release(qm, handle, now_ms)
     del connection.handles[handle.number]
     queue = handle.queue
     _count(queue, handle.modes, -1)

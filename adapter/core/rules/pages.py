@@ -160,6 +160,7 @@ def load(
         message = paged.message
         if 0 < message.expires_at_ms <= now_ms:
             lane.forget_end(paged.seq, bucket_of(message.expires_at_ms))
+            queue.discard_paged(paged.stored(lane_number))
             place = Taken(queue.name, lane_number, paged.seq, 0, message.priority)
             expired.append(place)
             continue
@@ -173,6 +174,5 @@ def load(
 
 
 def index(queue: Queue, field: str, lane_number: int, through: int, page: list[Paged]) -> None:
-    """Take the ids of a page into an index that is being built."""
-    ids = {paged.seq: getattr(paged.message, field) for paged in page}
-    queue.index_page(field, lane_number, through, ids)
+    """Take a page into an index, or a view, that is being built."""
+    queue.index_page(field, lane_number, through, [paged.stored(lane_number) for paged in page])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adapter.core.commands import OUTPUT, Put, Request
 from adapter.core.model.connection import Handle
+from adapter.core.model.details import IN_GROUP, SEGMENT
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import (
     ID_LENGTH,
@@ -18,10 +19,12 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import EventRaised
 from adapter.core.results import PutDone, Refused
-from adapter.core.rules import parking, trigger
+from adapter.core.rules import details, groups, parking, trigger
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
 from adapter.core.rules.unit import commit_records, unit_with_room
 
+PRIORITY_ASKED_MAX = 2**31 - 1
+"""What is higher than any is put at the highest there is, with a warning."""
 EXPIRY_MAX_MS = 100 * 999_999_999  # MQMD.Expiry: nine digits of tenths of a second
 MESSAGE_TYPES = (1, 2, 4, 8)  # MQMT_REQUEST, _REPLY, _REPORT, _DATAGRAM
 MESSAGE_TYPE_APPLICATION = range(65_536, 1_000_000_000)  # MQMT_APPL_FIRST to _LAST
@@ -45,28 +48,46 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "a put has 1 to 10,000 messages")
     if queue.attributes.inhibit_put or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, queue.name)
+    warning = 0
     for message in command.messages:
         check(queue, message)
-        _default(handle, message)
+        warning = _default(handle, message) or warning
+    in_order = command.options or handle.put_group is not None
+    if in_order:
+        warning = groups.number(qm, command, handle) or warning
     if qm.parked:
         parking.check_put(qm, queue, command.messages)
     if queue.depth + len(command.messages) > queue.attributes.max_depth:
         return _full(qm, queue, request)
-    return (
+    decision = (
         _put_in_unit(qm, request, command, queue)
         if command.unit
         else _put_alone(qm, request, command, queue)
     )
+    if warning:
+        decision.warning = warning
+    last = command.messages[-1]
+    if in_order or last.group_id != NO_ID:
+        groups.moved(qm, request, handle, "put_group", last, command.unit)
+    return decision
 
 
-def _default(handle: Handle, message: Message) -> None:
-    """Fill in the priority and persistence that are left to the name under which it was opened."""
+def _default(handle: Handle, message: Message) -> int:
+    """Fill in the priority and persistence that are left to the name under which it was opened.
+
+    Returns the reason of a warning, or 0.
+    """
+    warning = 0
     attributes = handle.alias or handle.queue.attributes
     if message.priority < 0:
         message.priority = attributes.def_priority
+    elif message.priority > PRIORITY_MAX:
+        details.lower_priority(message)
+        warning = Reason.PRIORITY_TOO_HIGH
     if message.persistence < 0:
         soft = handle.queue.is_temporary
         message.persistence = 0 if soft else int(attributes.def_persistence)
+    return warning
 
 
 def check(queue: Queue, message: Message) -> None:
@@ -78,7 +99,7 @@ def check(queue: Queue, message: Message) -> None:
             queue.name,
             f"{len(message.body)} bytes, max_message_length is {limit}",
         )
-    if not -1 <= message.priority <= PRIORITY_MAX:
+    if not -1 <= message.priority <= PRIORITY_ASKED_MAX:
         raise Refusal(Reason.PRIORITY_ERROR, queue.name, f"{message.priority} is not 0 to 9")
     if not -1 <= message.persistence <= 1:
         raise Refusal(Reason.PERSISTENCE_ERROR, queue.name, f"{message.persistence}")
@@ -109,6 +130,8 @@ def _check_rest(queue: Queue, message: Message) -> None:
             raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"{name} is not a 32-bit number")
     if message.properties:
         _check_properties(queue, message.properties)
+    if message.details is not None:
+        details.check(queue, message, message.details)
 
 
 def _check_properties(queue: Queue, properties: dict[str, Property]) -> None:
@@ -123,6 +146,10 @@ def _check_properties(queue: Queue, properties: dict[str, Property]) -> None:
 
 def resolve(qm: QueueManager, queue: Queue, message: Message, now_ms: int) -> None:
     """Fill in what the put left to the queue and the queue manager."""
+    if message.details is not None:
+        details.settle(message, message.details)
+        if message.details.flags & (IN_GROUP | SEGMENT) and not message.group_id:
+            message.group_id = qm.new_message_id()
     message.message_id = message.message_id or qm.new_message_id()
     message.correlation_id = message.correlation_id or NO_ID
     message.group_id = message.group_id or NO_ID

@@ -147,11 +147,12 @@ def _outcome(qm: QueueManager, request: Request, ident: bytes) -> UnitState:
     number = unit_number(ident)
     if number >= OWN_UNIT:
         state = _own_outcome(session, number - OWN_UNIT)
+    elif (committed := session.is_committed(number)) is True:
+        return "committed"  # at last, whatever became of a unit of this number before
     elif number in session.backed_out or number in session.fenced:
         return "backed out"
     else:
-        committed = session.is_committed(number)
-        state = "unknown" if committed is None else "committed" if committed else None
+        state = "unknown" if committed is None else None
     if state is None:
         elsewhere = qm.attached.get(session.ident, request.connection) != request.connection
         state = "in flight" if elsewhere else "backed out"
@@ -161,7 +162,7 @@ def _outcome(qm: QueueManager, request: Request, ident: bytes) -> UnitState:
 def _own_outcome(session: Session, number: int) -> UnitState | None:
     """Say what became of the unit that a put or get outside a unit is; None: it was not met."""
     result = session.outcomes.get(number)
-    if isinstance(result, PutDone) or (isinstance(result, Messages) and result.messages):
+    if isinstance(result, PutDone) or (isinstance(result, Messages) and _took_any(result)):
         return "committed"
     if result is not None:
         return "backed out"
@@ -170,6 +171,10 @@ def _own_outcome(session: Session, number: int) -> UnitState | None:
     if number > session.issued or number in session.expected:
         return None
     return "unknown"  # it has been seen, or was lost while it waited
+
+
+def _took_any(result: Messages) -> bool:
+    return bool(result.messages) and result.warning != Reason.MESSAGE_TRUNCATED
 
 
 def commit_records(
@@ -267,6 +272,8 @@ def backout_records(
     _end(qm, unit)
     _release(qm, [one for one in unit.triggers if not one.with_unit], now_ms)
     qm.tally.backed_out(queue.name for queue, _ in unit.gets)
+    for restore in unit.restore.values():
+        restore()
     session = qm.sessions.get(unit.ident[:SESSION_ID_LENGTH])
     if session is not None:
         session.unit_backed_out(unit_number(unit.ident))

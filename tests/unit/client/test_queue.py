@@ -8,6 +8,7 @@ import pytest
 import adapter
 from adapter import errors as e
 from adapter.core import commands as c
+from adapter.core.model.details import Details
 from adapter.core.model.message import NO_ID
 from adapter.core.reasons import Reason
 from adapter.core.results import Refused
@@ -394,3 +395,33 @@ def test_faces(qm: adapter.Connection, queue: adapter.Queue) -> None:
         assert repr(unit) == f"<Unit {unit.id.hex()} ACTIVE>"
     qm.close()
     assert repr(qm) == "<Connection to QM1, closed>"
+
+
+def test_groups_in_logical_order(qm: adapter.Connection) -> None:
+    qm.define_queue("GROUPS")
+    queue = qm.queue("GROUPS")
+    with qm.unit():
+        for body in "ab":
+            queue.put(body, logical_order=True)
+        assert queue.get(logical_order=True, all_messages=True, unit=adapter.NO_UNIT) is None
+        queue.put("c", logical_order=True, last_in_group=True)
+    first = queue.get(logical_order=True, all_messages=True)
+    assert first is not None
+    assert (first.body, first.group_seq) == (b"a", 1)
+    second = queue.get(logical_order=True, all_messages=True)
+    assert second is not None
+    assert (second.body, second.details is not None) == (b"b", True)
+    third = queue.get(group_id=first.group_id, group_seq=3)
+    assert third is not None
+    assert third.last_in_group
+
+
+def test_details_are_carried(qm: adapter.Connection) -> None:
+    qm.define_queue("DETAILS")
+    details = Details(accounting_token=b"t" * 32, identity_data="who", appl_type=25)
+    qm.put("DETAILS", "a", details=details)
+    got = qm.get("DETAILS")
+    assert got is not None
+    assert got.details == details
+    with pytest.raises(adapter.errors.InvalidType):
+        qm.put("DETAILS", "a", details="none")  # type: ignore[arg-type]

@@ -11,10 +11,11 @@ import pytest
 
 from adapter import testing
 from adapter.core import commands as c
+from adapter.core.model.details import IN_GROUP, SEGMENT, Details
 from adapter.core.model.manager import Limits, ParkedQueue
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Refused
+from adapter.core.results import Messages, PutDone, Refused
 from adapter.errors import QueueManagerQuiescing
 from adapter.errors.refusals import REFUSALS
 from adapter.owner.clock import SystemClock
@@ -27,6 +28,10 @@ from tests.support.core import Client, client_on
 FIRST_UNIT = (1).to_bytes(16, "big") + (1).to_bytes(8, "big")  # of the first client of a Core
 NOT_YET = {
     Reason.NOT_OPEN_FOR_INQUIRE: "attributes are asked for by name, not through a handle",
+}
+WARNINGS: dict[Reason, c.Command] = {
+    Reason.PRIORITY_TOO_HIGH: c.Put(1, [Message(priority=10)]),
+    Reason.MESSAGE_TRUNCATED: c.Get(1, options=c.BOUNDED),
 }
 
 
@@ -59,6 +64,25 @@ def filled(client: Client) -> Client:
 def parked(client: Client) -> Client:
     client.core.qm.parked = {"Q": ParkedQueue(0, 2**60, "no such topic")}
     return client
+
+
+def within(flags: int) -> Callable[[Client], Client]:
+    """A client that has put one message of a group in logical order."""
+
+    def begin(client: Client) -> Client:
+        client.do(in_order(flags=flags))
+        return client
+
+    return begin
+
+
+def in_order(flags: int = IN_GROUP, unit: bytes = b"", **fields: object) -> c.Put:
+    message = Message(b"a", details=Details(flags=flags), **fields)  # type: ignore[arg-type]
+    return c.Put(1, [message], unit, c.LOGICAL_ORDER)
+
+
+def detailed(**fields: object) -> c.Put:
+    return c.Put(1, [Message(details=Details(**fields))])  # type: ignore[arg-type]
 
 
 def full(client: Client) -> Client:
@@ -141,7 +165,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.NOT_OPEN_FOR_OUTPUT: (with_mode(c.INPUT), put()),
     Reason.NOT_OPEN_FOR_BROWSE: (with_mode(c.INPUT), c.Browse(1)),
     Reason.NOT_OPEN_FOR_SET: (with_mode(c.INPUT), c.SetAttributes(1, {})),
-    Reason.PRIORITY_ERROR: (as_it_is, put(priority=10)),
+    Reason.PRIORITY_ERROR: (as_it_is, put(priority=-2)),
     Reason.PERSISTENCE_ERROR: (as_it_is, put(persistence=2)),
     Reason.EXPIRY_ERROR: (as_it_is, put(expiry_ms=0)),
     Reason.IDENTIFIER_ERROR: (as_it_is, put(message_id=b"short")),
@@ -154,6 +178,15 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.OUT_OF_ORDER: (as_it_is, c.SessionOpen(b"another session!")),
     Reason.PROPERTY_ERROR: (as_it_is, put(properties={"": 1})),
     Reason.MESSAGE_TYPE_ERROR: (as_it_is, put(message_type=3)),
+    Reason.MESSAGE_FLAGS_ERROR: (as_it_is, detailed(flags=32)),
+    Reason.OFFSET_ERROR: (as_it_is, detailed(offset=-1)),
+    Reason.SEGMENT_EMPTY: (as_it_is, detailed(flags=SEGMENT)),
+    Reason.NO_MESSAGE_UNDER_CURSOR: (as_it_is, c.Get(1, options=c.UNDER_CURSOR)),
+    Reason.NO_MESSAGE_LOCKED: (as_it_is, c.Browse(1, options=c.UNLOCK)),
+    Reason.INCOMPLETE_GROUP: (within(IN_GROUP), in_order(0)),
+    Reason.INCOMPLETE_MESSAGE: (within(SEGMENT), in_order(0)),
+    Reason.INCONSISTENT_PERSISTENCE: (within(IN_GROUP), in_order(persistence=0)),
+    Reason.INCONSISTENT_UNIT: (within(IN_GROUP), in_order(unit=FIRST_UNIT)),
     Reason.CONNECTION_NOT_FOUND: (as_it_is, c.EndConnection(77)),
 }
 
@@ -240,7 +273,7 @@ ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
 
 
 def test_every_reason_has_its_place() -> None:
-    places = [*IN_CORE, *ELSEWHERE, *NOT_YET]
+    places = [*IN_CORE, *ELSEWHERE, *NOT_YET, *WARNINGS]
     assert sorted(places) == sorted(Reason), "each in one table"
 
 
@@ -251,6 +284,15 @@ def test_core_gives(reason: Reason) -> None:
     client = prepare(client_on(max_message_length=100, max_depth=2, limits=limits))
     client.begin()
     assert client.refused(command) is reason
+
+
+@pytest.mark.parametrize("reason", WARNINGS)
+def test_core_warns(reason: Reason) -> None:
+    client = client_on()
+    client.put("a")
+    answer = client.do(WARNINGS[reason])
+    assert isinstance(answer, (PutDone, Messages))
+    assert answer.warning == reason
 
 
 @pytest.mark.parametrize("reason", ELSEWHERE)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from adapter.core.model.message import Message, weight
 from adapter.core.records import Placed
 from adapter.format import descriptor
-from adapter.format.descriptor import Position
+from adapter.format.descriptor import VERSION, Position
 from adapter.format.schemas import Codec, UnreadableError
 from tests.support.made_up import COUNTS, IDS, PLACED
 
@@ -35,7 +35,7 @@ def test_what_is_written_is_read(placed: Placed, unit: bytes, unit_size: int) ->
 def test_it_is_written_and_read_as_the_schema_says(
     placed: Placed, unit: bytes, unit_size: int
 ) -> None:
-    by_schema = Codec("descriptor").encode(descriptor.value_of(placed, unit, unit_size))
+    by_schema = Codec("descriptor", VERSION).encode(descriptor.value_of(placed, unit, unit_size))
     assert descriptor.encode(placed, unit, unit_size) == by_schema
     body = placed.message.body
     assert descriptor.decode_by_schema(by_schema, body) == descriptor.decode(by_schema, body)
@@ -75,13 +75,22 @@ def test_damaged_bytes_are_told(placed: Placed, unit: bytes, data: st.DataObject
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_told(data: bytes) -> None:
     with contextlib.suppress(UnreadableError):
-        descriptor.decode(b"\x01" + data, b"")
+        descriptor.decode(bytes((VERSION,)) + data, b"")
+
+
+@FAST
+@given(PLACED.filter(lambda placed: placed.message.details is None), IDS, COUNTS)
+def test_what_the_first_release_wrote_is_read(placed: Placed, unit: bytes, unit_size: int) -> None:
+    value = descriptor.value_of(placed, unit, unit_size)
+    del value["details"]
+    old = b"\x01" + Codec("descriptor.1").encode(value)[1:]
+    assert descriptor.decode(old, placed.message.body)[0] == placed.message
 
 
 def test_a_newer_version_is_told() -> None:
     whole = descriptor.encode(Placed("Q", 0, 1, 0, 0, 0, 1, admitted()), bytes(24), 1)
-    with pytest.raises(UnreadableError, match="schema version 2, this release reads version 1"):
-        descriptor.decode(b"\x02" + whole[1:], b"")
+    with pytest.raises(UnreadableError, match="schema version 3, this release reads version 2"):
+        descriptor.decode(b"\x03" + whole[1:], b"")
 
 
 def admitted() -> Message:

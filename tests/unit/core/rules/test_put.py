@@ -80,7 +80,7 @@ def test_message_ids_differ_also_between_owners() -> None:
 LONG = "x" * 65
 BAD: list[tuple[dict[str, Any], Reason]] = [
     ({"body": b"x" * 101}, Reason.MESSAGE_TOO_LONG),
-    ({"priority": 10}, Reason.PRIORITY_ERROR),
+    ({"priority": 2**31}, Reason.PRIORITY_ERROR),
     ({"priority": -2}, Reason.PRIORITY_ERROR),
     ({"persistence": 2}, Reason.PERSISTENCE_ERROR),
     ({"persistence": -2}, Reason.PERSISTENCE_ERROR),

@@ -3,7 +3,6 @@
 import pytest
 
 from adapter.core import commands as c
-from adapter.core import dispatch
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Descriptions, Objects
 from adapter.core.rules import system
@@ -11,7 +10,7 @@ from tests.support.core import Core, client_on
 
 
 def configured(core: Core, **settings: object) -> int:
-    return len(core._take(dispatch.configure(core.qm, settings)).records)
+    return len(core.configure(**settings).records)
 
 
 def test_the_system_objects_are_there_once() -> None:

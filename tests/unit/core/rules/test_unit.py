@@ -388,3 +388,17 @@ def test_outcomes_of_units_survive(crash: bool) -> None:
     other = client.core.connect()
     assert outcome(other, committed) == "committed"
     assert outcome(other, backed_out) == "backed out"
+
+
+def test_a_unit_that_was_begun_again_is_what_it_became_at_last() -> None:
+    client = client_on()
+    unit = client.begin()
+    client.lose()
+    back = client.core.connect()
+    back.resume(client.session, [], client.issued)
+    back.session, back.issued = client.session, client.issued
+    back.open()
+    back.do(c.Begin(unit))
+    back.put("kept", unit=unit)
+    back.do(c.Commit(unit))
+    assert back.do(c.AskOutcome(unit)) == UnitOutcome("committed")

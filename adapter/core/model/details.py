@@ -1,0 +1,41 @@
+"""What only programs of MQ say of a message: origin, flags and segments. Most messages have none.
+
+One optional struct instead of eight fields, so that the others neither carry nor pay for it. This
+module does not know what a rule makes of it.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+# MQMD.MsgFlags, as MQ numbers them.
+SEGMENTATION_ALLOWED = 1
+SEGMENT = 2
+LAST_SEGMENT = 4
+IN_GROUP = 8
+LAST_IN_GROUP = 16
+FLAGS = SEGMENTATION_ALLOWED | SEGMENT | LAST_SEGMENT | IN_GROUP | LAST_IN_GROUP
+
+TOKEN_LENGTH = 32  # MQ_ACCOUNTING_TOKEN_LENGTH
+OFFSET_MAX = 999_999_999  # MQMD.Offset
+LENGTH_UNDEFINED = -1  # MQOL_UNDEFINED
+NONE_ASKED = -1
+
+
+class Details(Struct, array_like=True, gc=False):
+    """The fields of MQMD that a message rarely says anything in.
+
+    accounting_token: 32 bytes, or none. flags: MQMD.MsgFlags as put; whether a message is the last
+    of its group stands in Message.last_in_group too. offset: of a segment's first byte in the
+    logical message. original_length: of the message that a report is about. priority_asked: what a
+    put asked for beyond the highest priority there is (MQRC_PRIORITY_EXCEEDS_MAXIMUM).
+    """
+
+    accounting_token: bytes = b""
+    identity_data: str = ""
+    appl_type: int = 0  # MQAT_NO_CONTEXT
+    origin_data: str = ""
+    offset: int = 0
+    flags: int = 0
+    original_length: int = LENGTH_UNDEFINED
+    priority_asked: int = NONE_ASKED

@@ -1,0 +1,42 @@
+"""The browse cursor of a handle: the message under it, and the one message that it may lock.
+
+A browse lock is soft: it hides a message from everybody else as a get in a unit does, and ends with
+the next browse, with a get under the cursor, or with the handle.
+"""
+
+from __future__ import annotations
+
+from adapter.core.model.connection import Handle
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import Stored
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.rules import fitting
+
+
+def under(handle: Handle, now_ms: int) -> Stored:
+    """Return the message under the cursor; refuse if it has gone, or somebody else holds it."""
+    queue = handle.queue
+    stored = fitting.at_place(queue, handle.cursor)
+    if stored is None or (stored.locked and stored is not handle.locked):
+        raise Refusal(Reason.NO_MESSAGE_UNDER_CURSOR, queue.name)
+    if fitting.is_over(stored, now_ms):
+        raise Refusal(Reason.NO_MESSAGE_UNDER_CURSOR, queue.name, "it has expired")
+    return stored
+
+
+def lock(handle: Handle, stored: Stored) -> None:
+    """Hide an available message from everybody else."""
+    handle.queue.lock(stored)
+    handle.locked = stored
+
+
+def release(qm: QueueManager, handle: Handle, now_ms: int) -> Stored | None:
+    """Make the message that a handle has locked available again; returns it, if there is one."""
+    stored, handle.locked = handle.locked, None
+    if stored is None:
+        return None
+    handle.queue.unlock(stored)
+    if fitting.is_over(stored, now_ms):
+        qm.add_expiry(handle.queue, stored)
+    qm.wake(handle.queue)
+    return stored

@@ -1,0 +1,78 @@
+"""Details: what of them is taken, and how they and a message's own fields are made to agree.
+
+It knows the fields of one message; what groups and segments mean on a queue is not known
+here.
+"""
+
+from __future__ import annotations
+
+from adapter.core.model.details import (
+    FLAGS,
+    IN_GROUP,
+    LAST_IN_GROUP,
+    LAST_SEGMENT,
+    LENGTH_UNDEFINED,
+    OFFSET_MAX,
+    SEGMENT,
+    TOKEN_LENGTH,
+    Details,
+)
+from adapter.core.model.message import PRIORITY_MAX, Message
+from adapter.core.model.queue import Queue
+from adapter.core.reasons import Reason, Refusal
+
+TEXT_LENGTHS = (("identity_data", 32), ("origin_data", 4))
+NUMBERS = ("appl_type", "original_length", "priority_asked")
+
+
+def check(queue: Queue, message: Message, details: Details) -> None:
+    """Refuse details that no message can have."""
+    if details.flags & ~FLAGS:
+        raise Refusal(Reason.MESSAGE_FLAGS_ERROR, queue.name, f"flags {details.flags}")
+    if len(details.accounting_token) not in (0, TOKEN_LENGTH):
+        raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, "accounting_token is not 32 bytes")
+    for name, length in TEXT_LENGTHS:
+        if len(getattr(details, name)) > length:
+            text = f"{name} has more than {length} characters"
+            raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
+    for name in NUMBERS:
+        if not -(2**31) <= getattr(details, name) < 2**31:
+            raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"{name} is not a 32-bit number")
+    if details.original_length < LENGTH_UNDEFINED:
+        text = f"original_length {details.original_length}"
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
+    if not 0 <= details.offset <= OFFSET_MAX:
+        raise Refusal(Reason.OFFSET_ERROR, queue.name, f"offset {details.offset}")
+    if details.flags & SEGMENT and not details.flags & LAST_SEGMENT and not message.body:
+        raise Refusal(Reason.SEGMENT_EMPTY, queue.name, "only a last segment may have no bytes")
+
+
+def settle(message: Message, details: Details) -> None:
+    """Make flags, group and offset of a message say the same; what flags do not ask for goes.
+
+    A group id without flags is a group all the same, as for programs that know no flags.
+    """
+    flags = flags_of(message)
+    if message.group_id and not flags & SEGMENT:
+        flags |= IN_GROUP
+    message.last_in_group = bool(flags & LAST_IN_GROUP)
+    if not flags & SEGMENT:
+        details.offset = 0
+    details.flags = flags
+
+
+def flags_of(message: Message) -> int:
+    """Return the flags that a put asks for, each with what it implies."""
+    flags = message.details.flags if message.details is not None else 0
+    if flags & LAST_SEGMENT:
+        flags |= SEGMENT
+    if message.last_in_group or flags & LAST_IN_GROUP:
+        flags |= IN_GROUP | LAST_IN_GROUP
+    return flags
+
+
+def lower_priority(message: Message) -> None:
+    """Queue a message at the highest priority there is, and keep what was asked for."""
+    message.details = message.details or Details()
+    message.details.priority_asked = message.priority
+    message.priority = PRIORITY_MAX

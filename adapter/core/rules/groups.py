@@ -1,0 +1,142 @@
+"""Groups and segmented messages: numbering them as they are put, and getting them in logical order.
+
+A handle remembers where it is in a group, for puts, gets and browses apart (MQPMO_LOGICAL_ORDER and
+MQGMO_LOGICAL_ORDER). What a handle has come to inside a unit is undone if the unit is backed out,
+so that a group may span units. This module does not know how messages become records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Literal
+
+from adapter.core.commands import (
+    ALL_MESSAGES,
+    ALL_SEGMENTS,
+    COMPLETE,
+    LOGICAL_ORDER,
+    Browse,
+    Get,
+    Put,
+    Request,
+)
+from adapter.core.model.connection import Handle
+from adapter.core.model.details import IN_GROUP, SEGMENT
+from adapter.core.model.groups import NAME, Groups, Progress, progress_after
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import Message, Place, Stored
+from adapter.core.model.queue import Queue
+from adapter.core.model.views import START
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.rules import fitting
+from adapter.core.rules.decision import connection_of
+from adapter.core.rules.details import flags_of, settle
+
+Kind = Literal["put_group", "get_group", "browse_group"]
+
+
+def number(qm: QueueManager, command: Put, handle: Handle) -> int:
+    """Number what is put in logical order; returns the reason of a warning, or 0.
+
+    Refuses what leaves a group or a message unfinished, or differs from the rest of its group. Put
+    in physical order it is only said that a group has been left.
+    """
+    at = handle.put_group
+    if command.options & ~LOGICAL_ORDER:
+        raise Refusal(Reason.OPTIONS_ERROR, handle.queue.name, f"options {command.options}")
+    if not command.options:
+        return unfinished(at)
+    in_unit = bool(command.unit)
+    for message in command.messages:
+        if at is None:
+            _begin(qm, message)
+        else:
+            _go_on(handle.queue, message, at, in_unit)
+        at = progress_after(message, in_unit, True)
+    return 0
+
+
+def unfinished(at: Progress | None) -> int:
+    """Return the reason for which a group or message is left in the middle, or 0."""
+    if at is None or not at.logical:
+        return 0
+    return Reason.INCOMPLETE_MESSAGE if at.in_message else Reason.INCOMPLETE_GROUP
+
+
+def _begin(qm: QueueManager, message: Message) -> None:
+    flags = flags_of(message)
+    message.group_id = qm.new_message_id() if flags & (IN_GROUP | SEGMENT) else b""
+    message.group_seq = 1
+    _place_segment(message, flags, 0)
+
+
+def _go_on(queue: Queue, message: Message, at: Progress, in_unit: bool) -> None:
+    flags = flags_of(message)
+    in_group = bool(flags & IN_GROUP)
+    if at.in_message and (not flags & SEGMENT or in_group != at.in_group):
+        raise Refusal(Reason.INCOMPLETE_MESSAGE, queue.name)
+    if not in_group and at.in_group:
+        raise Refusal(Reason.INCOMPLETE_GROUP, queue.name)
+    if message.persistence != at.persistence:
+        raise Refusal(Reason.INCONSISTENT_PERSISTENCE, queue.name)
+    if in_unit != at.in_unit:
+        raise Refusal(Reason.INCONSISTENT_UNIT, queue.name)
+    message.group_id, message.group_seq = at.group_id, at.number
+    _place_segment(message, flags, at.offset)
+
+
+def _place_segment(message: Message, flags: int, offset: int) -> None:
+    if message.details is not None:
+        message.details.offset = offset if flags & SEGMENT else 0
+        settle(message, message.details)
+
+
+def candidates(
+    handle: Handle, command: Get | Browse, at: Progress | None, after: Place = START
+) -> Iterable[Stored]:
+    """Iterate over the messages that fit, where groups or segmented messages count as a whole."""
+    queue, options = handle.queue, command.options
+    if options & LOGICAL_ORDER and at is not None:
+        return queue.with_id("group_position", at.position)
+    found = queue.watch(NAME, partial(Groups, queue.stored))
+    if not fitting.ids(command) and not options & fitting.MATCH:
+        if options & ALL_MESSAGES:
+            return found.whole.in_order(queue.name, after)
+        if not options & LOGICAL_ORDER:
+            return found.messages.in_order(queue.name, after)
+        fitting_ones: Iterable[Stored] = found.heads.in_order(queue.name, after)
+    else:
+        fitting_ones = fitting.candidates(queue, command, after)
+    return (stored for stored in fitting_ones if _is_whole(found, stored, options))
+
+
+def _is_whole(found: Groups, stored: Stored, options: int) -> bool:
+    message = stored.message
+    if options & LOGICAL_ORDER and stored not in found.heads:
+        return False
+    if options & ALL_MESSAGES and not found.is_whole_group(message):
+        return False
+    return not options & (ALL_SEGMENTS | COMPLETE) or found.is_whole_message(message)
+
+
+def check_get(command: Get, handle: Handle) -> None:
+    """Refuse a get in logical order that is in a unit and the others of its group are not."""
+    at = handle.get_group
+    if at is not None and at.in_unit != bool(command.unit):
+        raise Refusal(Reason.INCONSISTENT_UNIT, handle.queue.name)
+
+
+def moved(
+    qm: QueueManager, request: Request, handle: Handle, kind: Kind, message: Message, unit: bytes
+) -> None:
+    """Remember where a handle is now; in a unit also where it was, for a backout."""
+    before: Progress | None = getattr(handle, kind)
+    logical = bool(getattr(request.command, "options", 0) & LOGICAL_ORDER)
+    now = progress_after(message, bool(unit), logical)
+    if now == before:
+        return
+    if unit:
+        restore = connection_of(qm, request).units[unit].restore
+        restore.setdefault((handle, kind), partial(setattr, handle, kind, before))
+    setattr(handle, kind, now)

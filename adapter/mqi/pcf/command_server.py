@@ -155,7 +155,7 @@ class CommandServer:
 
     def _answer(self, qm: Connection, commands: Commands, request: Message) -> None:
         bodies, encoding = replies_to(commands, request)
-        if not request.reply_to:
+        if not request.reply_to or request.reply_to_queue_manager not in ("", qm.name):
             self._unanswerable += 1
             return
         try:

@@ -8,6 +8,7 @@ import pytest
 
 import adapter
 import adapter.testing
+from adapter.core.model.details import Details
 from adapter.errors import ConnectionClosed, InvalidValue, WrongQueueManager
 from adapter.mqi.dead_letter_header import NoDeadLetterQueue
 from adapter.mqi.dlq_handler import DeadLetterHandler, as_it_is, lines_of
@@ -318,6 +319,9 @@ def test_what_has_no_header_is_told_once_and_stays(
         ("PERSIST(MQPER_NOT_PERSISTENT)", False),
         ("FEEDBACK(MQFB_TM_ERROR)", True),
         ("REASON(2053) MSGTYPE(8)", False),
+        ("APPLIDAT('order 7') APPLTYPE(28)", True),
+        ("APPLIDAT(order) ", False),
+        ("APPLTYPE(6)", False),
         ("APPLIDAT(*) APPLTYPE(*) USERID(*)", True),
     ],
 )
@@ -330,7 +334,8 @@ def test_a_pattern_is_about_the_message_and_its_header(
     fits: bool,
 ) -> None:
     with manager.connect(application="batch job 7") as putter:
-        bury(putter, reply_to="R", message_type=1, feedback=266)
+        details = Details(identity_data="order 7", appl_type=28)
+        bury(putter, reply_to="R", message_type=1, feedback=266, details=details)
     handler(ready, f"{pattern} ACTION(DISCARD)", clock, said).run()
     assert bodies(ready, DEAD) == ([] if fits else ["body"])
 

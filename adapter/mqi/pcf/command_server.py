@@ -131,13 +131,15 @@ class CommandServer:
         }
 
     def _run(self) -> None:
+        told = ""
         while not self._stopping.is_set():
             try:
                 self._serve()
             except Error as error:
-                if not self._stopping.is_set():
-                    self._troubles += 1
-                    log.warning("commands are not served; trying again", reason=str(error))
+                self._troubles += 1
+                if told != str(error) and not self._stopping.is_set():
+                    told = str(error)
+                    log.warning("commands are not served; trying again", reason=told)
             self._stopping.wait(RETRY_S)
 
     def _serve(self) -> None:
@@ -153,7 +155,7 @@ class CommandServer:
 
     def _answer(self, qm: Connection, commands: Commands, request: Message) -> None:
         bodies, encoding = replies_to(commands, request)
-        if not request.reply_to:
+        if not request.reply_to or request.reply_to_queue_manager not in ("", qm.name):
             self._unanswerable += 1
             return
         try:

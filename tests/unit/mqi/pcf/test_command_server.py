@@ -70,6 +70,22 @@ def test_a_reply_says_what_it_answers(qm: adapter.Connection) -> None:
     assert (header.type, header.command, header.comp_code) == (2, PING, 0)
 
 
+def test_it_says_that_it_runs(qm: adapter.Connection) -> None:
+    (reply,) = taken_apart(replies(qm, request(161)))
+    assert Integer(1233, 2) in reply.parameters
+
+
+def test_a_reply_to_another_queue_manager_is_not_put(
+    qm: adapter.Connection, manager: TestQueueManager
+) -> None:
+    replies(qm, request(PING), reply_to_queue_manager="QM1")
+    before = manager.statistics()["commands_unanswerable"]
+    fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN"}
+    qm.put(COMMAND_QUEUE, request(PING), reply_to_queue_manager="QM2", **fields)
+    replies(qm, request(PING))
+    assert manager.statistics()["commands_unanswerable"] == before + 1
+
+
 def test_one_reply_an_object_and_the_last_is_marked(qm: adapter.Connection) -> None:
     found = taken_apart(replies(qm, request(13, String(2016, "SYSTEM.*"))))
     assert len(found) > 5

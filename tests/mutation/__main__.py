@@ -84,7 +84,7 @@ def red_transcript() -> str:
         text = path.read_text()
         transcript = parse(text)
         try:
-            outcome = render(played(transcript, OnCore(Limits(**limits_of(transcript)))))
+            outcome = render(played(transcript, OnCore(**limits_of(transcript))))
         except Exception as error:  # noqa: BLE001 -- the mutant's own
             outcome = repr(error)
         if outcome != text:

@@ -23,6 +23,7 @@ from adapter.mqi import structs
 from adapter.mqi.getting import Got, ask, get_unpacked
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.reasons import Failure
+from adapter.mqi.reentry import Reentry
 from adapter.mqi.session import Object, Session
 
 Callback = Callable[[int, bytes, bytes, bytes | None, bytes], object]
@@ -92,7 +93,8 @@ class Consumer(Struct, eq=False):
 class Dispatcher:
     """The consumers of one connection, and the threads that serve them."""
 
-    def __init__(self, session: Session, handles: MessageHandles) -> None:
+    def __init__(self, session: Session, handles: MessageHandles, reentry: Reentry) -> None:
+        self._reentry = reentry
         self._session = session
         self._handles = handles
         self._consumers: dict[int, Consumer] = {}
@@ -244,9 +246,10 @@ class Dispatcher:
             md, gmo = dict(consumer.md), dict(consumer.gmo)
             gmo["Options"] &= ~mq.MQGMO_WAIT
             try:
-                got = get_unpacked(
-                    self._session, self._handles, consumer.opened, md, gmo, consumer.room
-                )
+                with self._reentry.inside():
+                    got = get_unpacked(
+                        self._session, self._handles, consumer.opened, md, gmo, consumer.room
+                    )
             except Failure as failure:
                 if failure.reason == mq.MQRC_NO_MSG_AVAILABLE:
                     return False
@@ -263,7 +266,8 @@ class Dispatcher:
         if limit_ms >= 0:
             slice_ms = max(0, min(slice_ms, limit_ms - waited_ms))
         if slice_ms:
-            self._look(consumer.opened, slice_ms, bool(gmo["Options"] & permitted.BROWSING))
+            with self._reentry.inside():
+                self._look(consumer.opened, slice_ms, bool(gmo["Options"] & permitted.BROWSING))
         waited_ms += slice_ms
         if 0 <= limit_ms <= waited_ms:
             self._call_event(consumer, mq.MQRC_NO_MSG_AVAILABLE)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from adapter.mqi import connecting, inquiring, opening, putting, structs
@@ -19,6 +19,7 @@ from adapter.mqi.consuming import Callback, Consumer, Dispatcher
 from adapter.mqi.getting import get
 from adapter.mqi.message_handles import MessageHandles, Value, converted, size_of
 from adapter.mqi.reasons import Failure
+from adapter.mqi.reentry import Reentry
 from adapter.mqi.session import Session
 
 Codes = tuple[int, int]
@@ -33,6 +34,7 @@ class Interface:
         self._dispatchers: dict[int, Dispatcher] = {}
         self._numbers = itertools.count(1)
         self._messages = MessageHandles()
+        self._reentry = Reentry()
         self.proxy: Callback | None = None
         """What every callback goes through."""
 
@@ -66,21 +68,29 @@ class Interface:
         except Failure as failure:
             return mq.MQHC_UNUSABLE_HCONN, failure.code, failure.reason
         self._sessions[number] = session
-        self._dispatchers[number] = Dispatcher(session, self._messages)
+        self._dispatchers[number] = Dispatcher(session, self._messages, self._reentry)
         return (number, *OK)
 
     def disconnect(self, hconn: int) -> Codes:
         """MQDISC: what is open is committed and closed; consumers are stopped."""
-        session = self._sessions.get(hconn)
-        if session is None:
+        if hconn not in self._sessions:
             return mq.MQCC_FAILED, mq.MQRC_HCONN_ERROR
+        if self._reentry.must_not_wait():
+            self._reentry.put_off(hconn, None)
+            return OK
+        return self._disconnect(hconn, by_force=False)
+
+    def _disconnect(self, hconn: int, by_force: bool) -> Codes:
+        """Disconnect. by_force: from whatever thread."""
+        session = self._sessions[hconn]
         self._dispatchers[hconn].stop()
         try:
-            session.enter()
+            session.enter(by_force)
         except Failure as failure:
             return failure.code, failure.reason
         try:
-            session.close()
+            with self._reentry.inside():
+                session.close()
         except Failure as failure:
             return failure.code, failure.reason
         finally:
@@ -90,16 +100,33 @@ class Interface:
             self._messages.forget(hconn)
         return OK
 
+    def _do_what_was_put_off(self) -> None:
+        for hconn, hobj in self._reentry.take():
+            session = self._sessions.get(hconn)
+            if session is None:
+                continue
+            if hobj is None:
+                self._disconnect(hconn, by_force=True)
+            elif hobj in session.objects:
+                session.enter(True)
+                try:
+                    with self._reentry.inside(), suppress(Failure):
+                        opening.close_object(session, hobj, mq.MQCO_NONE)
+                finally:
+                    session.leave()
+
     @contextmanager
     def _call(self, hconn: int) -> Iterator[Session]:
         """Enter a connection for one call. Raises Failure."""
+        self._do_what_was_put_off()
         session = self._sessions.get(hconn)
         if session is None:
             raise Failure(mq.MQRC_HCONN_ERROR)
         session.enter(self._dispatchers[hconn].admits())
         try:
-            session.check()
-            yield session
+            with self._reentry.inside():
+                session.check()
+                yield session
         finally:
             session.leave()
 
@@ -116,6 +143,9 @@ class Interface:
 
     def close(self, hconn: int, hobj: int, options: int) -> Codes:
         """MQCLOSE."""
+        if hconn in self._sessions and self._reentry.must_not_wait():
+            self._reentry.put_off(hconn, hobj)
+            return OK
         try:
             with self._call(hconn) as session:
                 opening.close_object(session, hobj, options)

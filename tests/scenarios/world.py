@@ -16,6 +16,7 @@ from adapter.core import commands as c
 from adapter.core.attributes.objects import KINDS
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.dispatch import is_durable
+from adapter.core.model import dead_letter, trigger_message
 from adapter.core.model.message import ID_LENGTH, NO_ID, TERM_BITS, Delivered, Message
 from adapter.core.reasons import Reason
 from adapter.core.results import (
@@ -406,7 +407,7 @@ class World:
         message = each.message
         parts = [
             self._symbol(message.message_id),
-            shown_body(message.body),
+            shown(message),
             f"p={message.priority}",
             f"at {each.lane}/{each.seq}" + (f"+{each.n % (1 << TERM_BITS)}" if each.n else ""),
         ]
@@ -431,6 +432,22 @@ def numbers(each: Delivered) -> str:
         f"{each.unit_index + 1}/{each.unit_size}"
         f" here {each.queue_unit_index + 1}/{each.queue_unit_size}"
     )
+
+
+def shown(message: Message) -> str:
+    """Say what the queue manager's own messages say; quote another one's body."""
+    header, rest = dead_letter.split(message.format, message.body)
+    if header is not None:
+        return f"dead, {header.reason} at {header.destination}, {shown_trigger(rest)}"
+    return shown_trigger(rest) if message.format == trigger_message.FORMAT else shown_body(rest)
+
+
+def shown_trigger(body: bytes) -> str:
+    """Say for which queue a trigger message is, and what is to be started."""
+    said = trigger_message.from_tm(body)
+    started = f": {said.process} {said.appl_id}".rstrip() if said.process else ""
+    data = f", {said.trigger_data}" if said.trigger_data else ""
+    return f"<trigger for {said.queue}{started}{data}>"
 
 
 def shown_body(body: bytes) -> str:

@@ -43,6 +43,7 @@ NUMBERS = {
     ("DISPLAY", "AUTHINFO"): 8566,
     ("DISPLAY", "QMGR"): 8408,
     ("DISPLAY", "QSTATUS"): 8450,
+    ("DISPLAY", "QMSTATUS"): 8705,
     ("DISPLAY", "CONN"): 8276,
     ("CLEAR", "QUEUE"): 8022,
     ("STOP", "CONN"): 8457,
@@ -125,8 +126,8 @@ def _keyword(match: re.Match[str]) -> str:
 
 
 def shown_value(row: Row, value: object) -> str:
-    """Write an attribute and its value."""
-    written = text(row, value)
+    """Write an attribute and its value. What would move a terminal's cursor becomes a dot."""
+    written = "".join(one if one.isprintable() else "." for one in text(row, value))
     return written if row.attribute.bare else f"{row.attribute.keyword}({written or ' '})"
 
 

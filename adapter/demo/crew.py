@@ -38,8 +38,16 @@ def main() -> int:
         continue
     for worker in crew:
         worker.ask_to_end()
-    statuses = [worker.stop(queues.WORKER_GRACE_S) for worker in crew]
+    statuses = [_end_of(worker) for worker in crew]
     return int(any(statuses))
+
+
+def _end_of(worker: launch.Child) -> int:
+    """Wait for the end of a worker that was told to, and only once: its next SIGTERM might find it
+    where Python has given its handlers up. What does not end is killed.
+    """
+    worker.wait(queues.WORKER_GRACE_S)
+    return worker.kill()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,15 @@ from adapter.core import commands as c
 from adapter.core.attributes.objects import KINDS
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.dispatch import is_durable
+from adapter.core.model.details import (
+    IN_GROUP,
+    LAST_IN_GROUP,
+    LAST_SEGMENT,
+    SEGMENT,
+    SEGMENTATION_ALLOWED,
+    Details,
+)
+from adapter.core.model.groups import is_in_group, is_segment, segment_status
 from adapter.core.model.message import ID_LENGTH, NO_ID, TERM_BITS, Delivered, Message
 from adapter.core.reasons import Reason
 from adapter.core.results import (
@@ -300,7 +309,8 @@ class World:
         options = call.options
         unit = self._unit(options.pop("unit", ""))
         kinds = {"np": 0, "hard": 1}
-        bodies = [body.encode() for body in call.words[1:] if body not in kinds]
+        flags = sum(FLAGS.get(word, 0) for word in call.words[2:])
+        bodies = [body.encode() for body in call.words[1:] if body not in PUT_WORDS]
         if "size" in options:
             bodies.append(b"x" * int(options.pop("size")))
         expiry = options.pop("expiry", "")
@@ -311,9 +321,11 @@ class World:
             correlation_id=self._id(options.pop("correl", "")),
             group_id=self._id(options.pop("group", "")),
             expiry_ms=duration_ms(expiry) if expiry else -1,
+            details=Details(flags=flags) if flags else None,
         )
         messages = [msgspec.structs.replace(message, body=body) for body in bodies]
-        return c.Put(self._handle(person, call), messages, unit)
+        logical = c.LOGICAL_ORDER if "logical" in call.words[2:] else 0
+        return c.Put(self._handle(person, call), messages, unit, logical)
 
     def _get(self, person: Person, call: Call) -> c.Command:
         options = call.options
@@ -329,6 +341,7 @@ class World:
             self._id(options.pop("group", "")),
             "alone" in call.words,
             (place[0], place[1], sum(place[2:])) if place else None,
+            *self._options(call),
         )
 
     def _browse(self, person: Person, call: Call) -> c.Command:
@@ -340,7 +353,15 @@ class World:
             self._id(options.pop("id", "")),
             self._id(options.pop("correl", "")),
             self._id(options.pop("group", "")),
+            *self._options(call),
         )
+
+    def _options(self, call: Call) -> tuple[int, int, int]:
+        """Read what a get or browse asks for beyond ids: options, number in a group, offset."""
+        options = sum(OPTIONS.get(word, 0) for word in call.words[1:])
+        seq, offset = call.options.pop("seq", ""), call.options.pop("seg", "")
+        options |= c.MATCH_GROUP_SEQ * bool(seq) | c.MATCH_OFFSET * bool(offset)
+        return options, int(seq or 1), int(offset or 0)
 
     def _status(self, _: Person, call: Call) -> c.Command:
         return c.AskStatus(call.words[0])
@@ -377,9 +398,10 @@ class World:
         if isinstance(result, Refused):
             return [self._refusal(result)]
         if isinstance(result, PutDone):
-            return ["put " + " ".join(map(self._symbol, result.message_ids))]
+            return ["put " + " ".join(map(self._symbol, result.message_ids)) + warning(result)]
         if isinstance(result, Messages):
-            return [self._message(each) for each in result.messages] or ["no message"]
+            lines = [self._message(each) for each in result.messages] or ["no message"]
+            return [*lines[:-1], lines[-1] + warning(result)]
         if isinstance(result, UnitOutcome):
             return [result.state]
         if isinstance(result, Statuses):
@@ -390,7 +412,9 @@ class World:
             return [f"ok, {result.queue}"]
         if isinstance(result, Objects):
             return [object_line(each) for each in result.objects] or ["no object"]
-        return [f"ok, {result.count}" if isinstance(result, Done) and result.count else "ok"]
+        if isinstance(result, Done):
+            return [(f"ok, {result.count}" if result.count else "ok") + warning(result)]
+        return ["ok"]
 
     def _refusal(self, refused: Refused) -> str:
         text = f"refused {Reason(refused.reason).name}"
@@ -414,8 +438,12 @@ class World:
             parts.append("np")
         for name in ("correlation_id", "group_id"):
             ident = getattr(message, name)
-            if ident != NO_ID:
+            if ident != NO_ID and not (name == "group_id" and ident.startswith(b"MQK ")):
                 parts.append(f"{name.split('_')[0][:6]}={self._symbol(ident)}")
+        if is_in_group(message):
+            parts.append(f"{message.group_seq}{'L' * message.last_in_group} of its group")
+        if is_segment(message):
+            parts.append(f"segment at {message.offset}{'L' * (segment_status(message) == 'L')}")
         if message.expires_at_ms:
             parts.append(f"expiry={message.expiry_ms / 1000:g}s")
         if each.unit in self._unit_names:
@@ -423,6 +451,11 @@ class World:
         if each.backout_count:
             parts.append(f"backed out {each.backout_count}")
         return " ".join(parts)
+
+
+def warning(result: PutDone | Messages | Done) -> str:
+    """Say the warning that a result carries, if it does."""
+    return f", warning {Reason(result.warning).name}" if result.warning else ""
 
 
 def numbers(each: Delivered) -> str:
@@ -497,6 +530,25 @@ def duration_ms(text: str) -> int:
     if match is None:
         raise TranscriptError(f"{text!r} is no duration, such as 10s")
     return round(float(match[1]) * _UNITS_MS[match[2]])
+
+
+FLAGS = {
+    "in_group": IN_GROUP,
+    "last_in_group": LAST_IN_GROUP,
+    "segment": SEGMENT,
+    "last_segment": LAST_SEGMENT,
+    "may_be_cut": SEGMENTATION_ALLOWED,
+}
+PUT_WORDS = ("np", "hard", "logical", *FLAGS)
+OPTIONS = {
+    "logical": c.LOGICAL_ORDER,
+    "all": c.ALL_MESSAGES,
+    "all_segments": c.ALL_SEGMENTS,
+    "complete": c.COMPLETE,
+    "cursor": c.UNDER_CURSOR,
+    "lock": c.LOCK,
+    "unlock": c.UNLOCK,
+}
 
 
 COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {

@@ -101,7 +101,7 @@ class Child:
             os.killpg(self._process.pid, 0)
         except ProcessLookupError:
             return False
-        return not PROCESSES.is_dir() or _has_living(self._process.pid)
+        return not PROCESSES.is_dir() or has_living(self._process.pid)
 
     def _settle(self, status: int) -> int:
         """Once it has ended, end its watcher too and let go of the pipe."""
@@ -112,7 +112,7 @@ class Child:
         return status
 
 
-def _has_living(group: int) -> bool:
+def has_living(group: int) -> bool:
     """Whether a process group has a member that is more than a zombie, as Linux tells it.
 
     Who has been left by its parent is reaped by process 1, which in a container may never do so.

@@ -97,8 +97,9 @@ class Administration:
     _channel: Channel
 
     def define_queue(self, name: str, *, replace: bool = False, **attributes: Any) -> None:
-        """Define a local queue (DEFINE QLOCAL); attributes not given take their defaults.
+        """Define a local queue (DEFINE QLOCAL).
 
+        Attributes not given are as SYSTEM.DEFAULT.LOCAL.QUEUE has them, all but its description.
         replace: if it exists, alter it; its messages stay. Raises QueueExists, InvalidName,
         InvalidAttribute.
         """
@@ -134,8 +135,9 @@ class Administration:
         """Define an object that is no local queue (DEFINE QALIAS, QMODEL, PROCESS, ...).
 
         kind: "alias", "remote", "model", "process", "namelist", "topic", "channel", "authinfo".
-        Attributes not given take their defaults. replace: if it exists, alter it. Raises
-        ObjectExists, InvalidName, InvalidAttribute, InvalidOption.
+        Attributes not given are as the kind's default object has them (SYSTEM.DEFAULT.PROCESS).
+        replace: if it exists, alter it. Raises ObjectExists, InvalidName, InvalidAttribute,
+        InvalidOption.
         """
         a.as_attributes(a.as_name(name), attributes)
         flag = a.as_flag("replace", replace)

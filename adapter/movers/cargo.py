@@ -43,6 +43,10 @@ class Cargo(Protocol):
         """Whether a record is to be produced, or else to be taken in."""
         ...
 
+    def asks_to_settle(self, record: list[Movable]) -> bool:
+        """Whether something is to be settled before a record is produced; asked once for each."""
+        ...
+
     def take_in(self, record: list[Movable]) -> None:
         """Take in a record that is not produced."""
         ...

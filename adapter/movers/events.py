@@ -55,6 +55,10 @@ class Events:
         """See Cargo: all that read gives."""
         return bool(record)
 
+    def asks_to_settle(self, record: list[Movable]) -> bool:  # noqa: ARG002
+        """See Cargo."""
+        return False
+
     def take_in(self, record: list[Movable]) -> None:
         """See Cargo: nothing shapes how events are copied."""
 

@@ -329,7 +329,8 @@ class Mover:
     def _copy(self, record: list[Movable]) -> None:
         cargo, turns = self._cargo, self._turns
         sent = cargo.is_sent(record)
-        if turns.open and not (sent and self._load.has_room(record, cargo)):
+        settles = sent and cargo.asks_to_settle(record)
+        if turns.open and (settles or not sent or not self._load.has_room(record, cargo)):
             self._commit()
         if not sent:
             cargo.take_in(record)

@@ -13,6 +13,7 @@ import msgspec
 from confluent_kafka import KafkaException, Producer
 
 from adapter.core.records import QueueDefined, QueueDeleted
+from adapter.core.rules.naming import SYSTEM
 from adapter.format import chunks, names
 from adapter.format.descriptor import HEADER
 from adapter.format.movable import Copy, Movable, decode_copies
@@ -52,6 +53,8 @@ class Stream:
         self._topics = Topics(settings.bootstrap_servers, settings.topics, settings.kafka_options)
         self._incarnations: dict[str, int] = {}
         self._names: dict[str, str] = {}
+        self._written: set[str] = set()
+        """SYSTEM queues that have a topic."""
         self._missing: list[TopicSpec] = []
         self._last_topic = ""
         hasty = msgspec.structs.replace(settings.topics, timeout_s=REPAIR_S)
@@ -66,6 +69,7 @@ class Stream:
     def incarnations(self, incarnations: dict[str, int]) -> None:
         self._incarnations = incarnations
         self._names.clear()
+        self._written.clear()
         self._missing.clear()
 
     def open(self) -> None:
@@ -85,16 +89,31 @@ class Stream:
         """See Cargo."""
         return isinstance(record[0], Copy)
 
+    def asks_to_settle(self, record: list[Movable]) -> bool:
+        """See Cargo: the topic of a SYSTEM queue is created when it is first written, for most of
+        them hold nothing persistent ever.
+        """
+        new = {
+            one.queue
+            for one in cast("list[Copy]", record)
+            if one.queue.startswith(SYSTEM) and one.queue not in self._written
+        }
+        self._written |= new
+        self._missing += [queue_spec(self._topic(queue), LANES_MAX) for queue in sorted(new)]
+        return bool(new)
+
     def take_in(self, record: list[Movable]) -> None:
         """See Cargo: a queue was defined or deleted."""
         change = record[0]
         assert isinstance(change, QueueDefined | QueueDeleted)
         self._names.pop(change.name, None)
+        self._written.discard(change.name)
         self._incarnations.pop(change.name, None)
         if isinstance(change, QueueDefined):
             if change.incarnation:
                 self._incarnations[change.name] = change.incarnation
-            self._missing.append(queue_spec(self._topic(change.name), LANES_MAX))
+            if not change.name.startswith(SYSTEM):
+                self._missing.append(queue_spec(self._topic(change.name), LANES_MAX))
 
     def settle(self) -> dict[str, str]:
         """See Cargo: the topics of queues that were defined together are created together."""

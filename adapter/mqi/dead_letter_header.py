@@ -5,10 +5,11 @@ This module knows the header; it does not know why a message could not be delive
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from typing import Any
 
 from adapter.client.connection import Connection
 from adapter.client.message import DeadLetter, Message
+from adapter.core.model.dead_letter import stamps
 from adapter.errors import Error
 
 APPLICATION_TYPE = 6
@@ -22,25 +23,30 @@ def addressed(
     queue: str,
     queue_manager: str,
     application: str,
-    now: datetime | None = None,
+    now_ms: int,
 ) -> Message:
     """Return the message with a header that says why it was not delivered to a queue, and by whom.
 
-    reason: an MQRC or MQFB number, which the message gets as its feedback too.
+    reason: an MQRC or MQFB number, which the message gets as its feedback too. now_ms: since the
+    epoch.
     """
-    when = now or datetime.now(UTC)
+    put_date, put_time = stamps(now_ms)
     header = DeadLetter(
         reason=reason,
         destination=queue,
         destination_queue_manager=queue_manager,
         application_type=APPLICATION_TYPE,
         application=application,
-        put_date=f"{when:%Y%m%d}",
-        put_time=f"{when:%H%M%S}{when.microsecond // 10_000:02}",
+        put_date=put_date,
+        put_time=put_time,
     )
-    buried = Message(**{name: getattr(message, name) for name in Message.__struct_fields__})
-    buried.dead_letter, buried.feedback = header, reason
-    return buried
+    return copy_of(message, dead_letter=header, feedback=reason)
+
+
+def copy_of(message: Message, **fields: Any) -> Message:
+    """Return a message of its own with the same fields, but for those that are given."""
+    same = {name: getattr(message, name) for name in Message.__struct_fields__}
+    return Message(**same | fields)
 
 
 class NoDeadLetterQueue(Error):  # noqa: N818 -- it says what is missing

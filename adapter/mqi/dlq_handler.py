@@ -27,7 +27,7 @@ from adapter.errors import (
     InvalidValue,
     WrongQueueManager,
 )
-from adapter.mqi.dead_letter_header import dead_letter_queue
+from adapter.mqi.dead_letter_header import copy_of, dead_letter_queue
 from adapter.mqi.dlq_rules import Rule, Table
 
 LOOK_S = 0.5
@@ -247,7 +247,7 @@ class DeadLetterHandler:
         """
         header = message.dead_letter if keeps_header else None
         with self._qm.unit() as unit:
-            self._qm.put(target, _as_it_is(message), dead_letter=header, unit=unit)
+            self._qm.put(target, as_it_is(message, time.time()), dead_letter=header, unit=unit)
             if not message.remove(unit):
                 unit.backout()
                 return False
@@ -281,12 +281,11 @@ def _target(rule: Rule, message: Message) -> tuple[str, str]:
     return queues.get(queue, queue), managers.get(manager, manager)
 
 
-def _as_it_is(message: Message) -> Message:
-    """Return the message with what is left of its time to live."""
-    same = Message(**{name: getattr(message, name) for name in Message.__struct_fields__})
-    if message.expires_at_ms:
-        same.expiry_s = max(message.expires_at_ms / 1000 - time.time(), 0.001)
-    return same
+def as_it_is(message: Message, now_s: float) -> Message:
+    """Return the message with what is left of its time to live. now_s: since the epoch."""
+    if not message.expires_at_ms:
+        return copy_of(message)
+    return copy_of(message, expiry_s=max(message.expires_at_ms / 1000 - now_s, 0.001))
 
 
 def _texts(message: Message) -> dict[str, str]:
@@ -294,7 +293,7 @@ def _texts(message: Message) -> dict[str, str]:
     header = message.dead_letter
     assert header is not None, "rules are applied to messages with a header"
     return {
-        "APPLIDAT": "",
+        "APPLIDAT": message.details.identity_data if message.details else "",
         "APPLNAME": message.application,
         "DESTQ": header.destination,
         "DESTQM": header.destination_queue_manager,
@@ -309,8 +308,9 @@ def _numbers(message: Message) -> dict[str, int]:
     """Return the fields that patterns of numbers are compared with."""
     header = message.dead_letter
     assert header is not None, "rules are applied to messages with a header"
+    appl_type = message.details.appl_type if message.details else 0
     return {
-        "APPLTYPE": header.application_type,
+        "APPLTYPE": appl_type or header.application_type,
         "FEEDBACK": message.feedback,
         "MSGTYPE": message.message_type,
         "PERSIST": int(bool(message.persistent)),

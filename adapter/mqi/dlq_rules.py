@@ -179,7 +179,7 @@ def entries(text: str) -> Iterator[Entry]:
     joined = ""
     for number, line in enumerate(text.splitlines(), 1):
         content = line.rstrip()
-        if not content or content.startswith("*") or (not joined and content.lstrip()[0] == "*"):
+        if not content or content.lstrip().startswith("*"):
             continue
         begin = len(content) - len(content.lstrip()) if joined != "-" else 0
         joined = content[-1] if content[-1] in "+-" else ""

@@ -144,6 +144,22 @@ class ConnectionHandleRows(Struct, kw_only=True):
     open_options: Annotated[int, Attribute("OPENOPTS", 1022, "MQOO_*, added up", fixed=True)]
 
 
+class QueueManagerStatusRows(Struct, kw_only=True):
+    """Told of the queue manager by QMSTATUS."""
+
+    status: Annotated[
+        Literal["RUNNING"],
+        Attribute("STATUS", 1149, "it answers, so it runs", numbers=(2,), fixed=True),
+    ] = "RUNNING"
+    connections: Annotated[
+        int, Attribute("CONNS", 1230, "how many are connected, the asker too", fixed=True)
+    ]
+    command_server: Annotated[
+        Literal["STOPPED", "RUNNING"],
+        Attribute("CMDSERV", 1233, "begins with the first command", numbers=(0, 2), fixed=True),
+    ]
+
+
 class QueueManagerRows(Struct, kw_only=True):
     """Told of the queue manager."""
 
@@ -230,7 +246,7 @@ QUEUE_WORDS = tuple(word for word, one in DEFINED.items() if one.has_queue_name)
 
 def _told(kind: str, word: str, noun: str, number: int, rows: type[Struct]) -> Kind:
     length = 16 if word == "CONN" else NAME_LENGTH_MAX
-    keyword = "CONN" if word == "CONN" else "QUEUE"
+    keyword = {"CONN": "CONN", "QMSTATUS": "QMNAME"}.get(word, "QUEUE")
     return Kind(kind, word, noun, keyword, number, told=rows_of(rows), name_length=length)
 
 
@@ -238,6 +254,7 @@ QUEUE_STATUS = _told("queue_status", "QSTATUS", "queue status", 2016, QueueStatu
 QUEUE_HANDLES = _told("queue_handles", "QSTATUS", "handle", 2016, QueueHandleRows)
 CONNECTION = _told("connection", "CONN", "connection", 7006, ConnectionRows)
 CONNECTION_HANDLES = _told("connection_handles", "CONN", "handle", 7006, ConnectionHandleRows)
+QMGR_STATUS = _told("qmgr_status", "QMSTATUS", "queue manager status", 2015, QueueManagerStatusRows)
 TOTALS = _told("queue_totals", "QSTATS", "queue", 2016, QueueTotals)
 
 

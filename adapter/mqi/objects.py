@@ -18,6 +18,7 @@ from adapter.mqi.kinds import (
     CONNECTION,
     CONNECTION_HANDLES,
     DEFINED,
+    QMGR_STATUS,
     QUEUE_HANDLES,
     QUEUE_STATUS,
     Found,
@@ -38,6 +39,8 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
         return [_status(one) for one in qm.queue_status(_checked(pattern), system=True)]
     if kind.kind == QUEUE_HANDLES.kind:
         return [one for one in _queue_handles(qm) if fits(one.name, _checked(pattern))]
+    if kind.kind == QMGR_STATUS.kind:
+        return [_queue_manager_status(qm)]
     if kind.kind == CONNECTION.kind:
         return [one for one in connections(qm) if fits(one.name, pattern)]
     if kind.kind == CONNECTION_HANDLES.kind:
@@ -103,6 +106,17 @@ def _status(status: QueueStatus) -> Found:
         "message_age_s": int(status.oldest_message_age_s),
     }
     return Found(QUEUE_STATUS, status.name, values)
+
+
+def _queue_manager_status(qm: Connection) -> Found:
+    everybody = qm.connections()
+    served = any(one.application == APPLICATION for one in everybody)
+    values = {
+        "status": "RUNNING",
+        "connections": len(everybody),
+        "command_server": "RUNNING" if served else "STOPPED",
+    }
+    return Found(QMGR_STATUS, qm.name, values)
 
 
 def _queue_handles(qm: Connection) -> list[Found]:

@@ -228,6 +228,7 @@ class TriggerMonitor:
             queue=self._queue.name,
             queue_manager=self._qm.name,
             application=APPLICATION,
+            now_ms=int(time.time() * 1000),
         )
         try:
             name = self._dead_letter_queue or dead_letter_queue(self._qm)

@@ -75,7 +75,6 @@ class NoBroker:
 
 def red_transcript() -> str:
     """The first transcript that does not end as it says; LIVES if there is none."""
-    from adapter.core.model.manager import Limits
     from tests.scenarios.drivers import OnCore
     from tests.scenarios.language import parse, render
     from tests.scenarios.transcripts import TRANSCRIPTS, limits_of, name_of, played
@@ -84,7 +83,7 @@ def red_transcript() -> str:
         text = path.read_text()
         transcript = parse(text)
         try:
-            outcome = render(played(transcript, OnCore(Limits(**limits_of(transcript)))))
+            outcome = render(played(transcript, OnCore(**limits_of(transcript))))
         except Exception as error:  # noqa: BLE001 -- the mutant's own
             outcome = repr(error)
         if outcome != text:

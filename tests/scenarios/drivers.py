@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 from abc import abstractmethod
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -63,6 +63,7 @@ class Driver(Protocol):
         """Stop, or crash, and start again; every connection is lost."""
 
 
+LIMITS = set(Limits.__struct_fields__)
 ALL = 2**31
 """Entries that were not copied yet when the queue manager stopped."""
 
@@ -73,9 +74,11 @@ class OnCore:
     When it stops for the first time all is on its topics, at the second time nothing, and so on.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self._core = Core(limits)
-        self._core.configure()
+    def __init__(self, **settings: Any) -> None:
+        limits = {name: settings.pop(name) for name in LIMITS & settings.keys()}
+        self._core = Core(Limits(**limits))
+        self._settings = settings
+        self._core.configure(**settings)
         self._lagging = 0
         self._clients: dict[str, Client] = {}
         self._seen: dict[str, list[int]] = {}
@@ -122,7 +125,7 @@ class OnCore:
             self._lagging = ALL - self._lagging
         else:
             self._core.crash()
-        self._core.configure()
+        self._core.configure(**self._settings)
 
 
 def by_turn(client: str, clients: dict[str, Client] | dict[str, Line]) -> list[str]:

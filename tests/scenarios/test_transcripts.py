@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from adapter import testing
-from adapter.core.model.manager import Limits
 from tests.scenarios.drivers import OnCore, OnServer
 from tests.scenarios.language import TranscriptError, call_of, parse, render
 from tests.scenarios.transcripts import TRANSCRIPTS, limits_of, name_of, played
@@ -19,7 +18,7 @@ from tests.scenarios.world import COMMANDS, MANAGE
 def test_on_the_core(path: Path, request: pytest.FixtureRequest) -> None:
     text = path.read_text()
     transcript = parse(text)
-    outcome = render(played(transcript, OnCore(Limits(**limits_of(transcript)))))
+    outcome = render(played(transcript, OnCore(**limits_of(transcript))))
     if request.config.getoption("--rewrite", default=False):
         path.write_text(outcome)
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.scenarios.drivers import Driver
 from tests.scenarios.language import Transcript, TranscriptError, call_of
-from tests.scenarios.world import World
+from tests.scenarios.world import World, value_of
 
 TRANSCRIPTS = tuple(sorted(Path(__file__).parent.glob("*.txt")))
 
@@ -18,10 +18,10 @@ def name_of(path: Path) -> str:
 
 
 def limits_of(transcript: Transcript) -> dict[str, Any]:
-    """Return the queue manager's limits, if the transcript begins with some."""
+    """Return the queue manager's limits and attributes, if the transcript begins with some."""
     call = call_of(transcript.steps[0].command)
     options = call.options if call.verb == "limits" else {}
-    return {name: int(value) for name, value in options.items()}
+    return {name: value_of(value) for name, value in options.items()}
 
 
 def played(transcript: Transcript, driver: Driver) -> Transcript:

@@ -16,15 +16,8 @@ from adapter.core import commands as c
 from adapter.core.attributes.objects import KINDS
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.dispatch import is_durable
-from adapter.core.model.details import (
-    IN_GROUP,
-    LAST_IN_GROUP,
-    LAST_SEGMENT,
-    SEGMENT,
-    SEGMENTATION_ALLOWED,
-    Details,
-)
-from adapter.core.model.groups import is_in_group, is_segment, segment_status
+from adapter.core.model import dead_letter, trigger_message
+from adapter.core.model.details import Details
 from adapter.core.model.message import ID_LENGTH, NO_ID, TERM_BITS, Delivered, Message
 from adapter.core.reasons import Reason
 from adapter.core.results import (
@@ -42,6 +35,7 @@ from adapter.core.results import (
     Statuses,
     UnitOutcome,
 )
+from tests.scenarios.beyond import FLAGS, PUT_WORDS, group_parts, options_of, warning
 from tests.scenarios.drivers import Answered, Driver
 from tests.scenarios.language import Call, TranscriptError, call_of
 
@@ -358,10 +352,7 @@ class World:
 
     def _options(self, call: Call) -> tuple[int, int, int]:
         """Read what a get or browse asks for beyond ids: options, number in a group, offset."""
-        options = sum(OPTIONS.get(word, 0) for word in call.words[1:])
-        seq, offset = call.options.pop("seq", ""), call.options.pop("seg", "")
-        options |= c.MATCH_GROUP_SEQ * bool(seq) | c.MATCH_OFFSET * bool(offset)
-        return options, int(seq or 1), int(offset or 0)
+        return options_of(call)
 
     def _status(self, _: Person, call: Call) -> c.Command:
         return c.AskStatus(call.words[0])
@@ -430,7 +421,7 @@ class World:
         message = each.message
         parts = [
             self._symbol(message.message_id),
-            shown_body(message.body),
+            shown(message),
             f"p={message.priority}",
             f"at {each.lane}/{each.seq}" + (f"+{each.n % (1 << TERM_BITS)}" if each.n else ""),
         ]
@@ -440,10 +431,7 @@ class World:
             ident = getattr(message, name)
             if ident != NO_ID and not (name == "group_id" and ident.startswith(b"MQK ")):
                 parts.append(f"{name.split('_')[0][:6]}={self._symbol(ident)}")
-        if is_in_group(message):
-            parts.append(f"{message.group_seq}{'L' * message.last_in_group} of its group")
-        if is_segment(message):
-            parts.append(f"segment at {message.offset}{'L' * (segment_status(message) == 'L')}")
+        parts += group_parts(message)
         if message.expires_at_ms:
             parts.append(f"expiry={message.expiry_ms / 1000:g}s")
         if each.unit in self._unit_names:
@@ -453,17 +441,28 @@ class World:
         return " ".join(parts)
 
 
-def warning(result: PutDone | Messages | Done) -> str:
-    """Say the warning that a result carries, if it does."""
-    return f", warning {Reason(result.warning).name}" if result.warning else ""
-
-
 def numbers(each: Delivered) -> str:
     """Say which message of its unit it is, and of those on this queue."""
     return (
         f"{each.unit_index + 1}/{each.unit_size}"
         f" here {each.queue_unit_index + 1}/{each.queue_unit_size}"
     )
+
+
+def shown(message: Message) -> str:
+    """Say what the queue manager's own messages say; quote another one's body."""
+    header, rest = dead_letter.split(message.format, message.body)
+    if header is not None:
+        return f"dead, {header.reason} at {header.destination}, {shown_trigger(rest)}"
+    return shown_trigger(rest) if message.format == trigger_message.FORMAT else shown_body(rest)
+
+
+def shown_trigger(body: bytes) -> str:
+    """Say for which queue a trigger message is, and what is to be started."""
+    said = trigger_message.from_tm(body)
+    started = f": {said.process} {said.appl_id}".rstrip() if said.process else ""
+    data = f", {said.trigger_data}" if said.trigger_data else ""
+    return f"<trigger for {said.queue}{started}{data}>"
 
 
 def shown_body(body: bytes) -> str:
@@ -530,25 +529,6 @@ def duration_ms(text: str) -> int:
     if match is None:
         raise TranscriptError(f"{text!r} is no duration, such as 10s")
     return round(float(match[1]) * _UNITS_MS[match[2]])
-
-
-FLAGS = {
-    "in_group": IN_GROUP,
-    "last_in_group": LAST_IN_GROUP,
-    "segment": SEGMENT,
-    "last_segment": LAST_SEGMENT,
-    "may_be_cut": SEGMENTATION_ALLOWED,
-}
-PUT_WORDS = ("np", "hard", "logical", *FLAGS)
-OPTIONS = {
-    "logical": c.LOGICAL_ORDER,
-    "all": c.ALL_MESSAGES,
-    "all_segments": c.ALL_SEGMENTS,
-    "complete": c.COMPLETE,
-    "cursor": c.UNDER_CURSOR,
-    "lock": c.LOCK,
-    "unlock": c.UNLOCK,
-}
 
 
 COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {

@@ -239,7 +239,8 @@ class Programs:
             correlation=correlation,
             group=group,
         )
-        return Sent(op, c.Browse(HANDLES[queue], again, limit, *map(ident_of, selection)))
+        ids = ident_of(body), ident_of(correlation), ident_of(group)
+        return Sent(op, c.Browse(HANDLES[queue], again, limit, *ids))
 
     def status(self, program: Program, now_ms: int) -> Sent:
         """INQUIRE_Q_STATUS."""

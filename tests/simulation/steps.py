@@ -20,7 +20,7 @@ from adapter.core.model.waiter import Waiter
 from adapter.core.records import MessagesDiscarded, UnitCommitted
 from adapter.core.results import Messages
 from adapter.core.rules import waiting
-from adapter.core.rules.get import candidates
+from adapter.core.rules.fitting import candidates
 from adapter.movers.mover import Mover
 from adapter.owner.storage import Copied, PagesUnavailableError
 from adapter.server.server import copied

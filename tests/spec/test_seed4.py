@@ -1,4 +1,4 @@
-"""Seed 4, trigger events: so far S4.47, the backout count that ends a loop."""
+"""Seed 4, S4.47: the backout count that ends a loop, seen without triggers."""
 
 import pytest
 

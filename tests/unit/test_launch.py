@@ -185,6 +185,17 @@ def members(group: int) -> set[int]:
     return {int(pid) for pid, its in pairs if int(its) == group}
 
 
+def test_a_zombie_does_not_keep_a_group_alive() -> None:
+    """Left by its parent, it may never be reaped."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True) as process:
+        assert launch.has_living(process.pid)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert await_end(process.pid)
+        os.killpg(process.pid, 0)  # it is there, as long as nobody asks for its status
+        assert not launch.has_living(process.pid)
+
+
 def test_output_may_be_ours() -> None:
     parent = (
         "from adapter import launch; child = launch.start(['echo', 'here'], output=None);"

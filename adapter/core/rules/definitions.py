@@ -19,7 +19,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import ObjectAltered, ObjectDefined, ObjectDeleted
 from adapter.core.results import ObjectDescription, Objects
-from adapter.core.rules import naming
+from adapter.core.rules import defaults, naming
 from adapter.core.rules.decision import Decision, done
 
 LOCAL_QUEUE = "queue"
@@ -41,7 +41,8 @@ def decide_define_object(qm: QueueManager, request: Request, command: DefineObje
     if len(qm.objects) >= qm.limits.objects:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
     naming.check_attributes(KINDS[kind], f"{kind}", name, command.attributes)
-    return done(qm, request, [ObjectDefined(kind, name, command.attributes)])
+    attributes = defaults.with_defaults(qm, kind, command.attributes)
+    return done(qm, request, [ObjectDefined(kind, name, attributes)])
 
 
 def decide_alter_object(qm: QueueManager, request: Request, command: AlterObject) -> Decision:

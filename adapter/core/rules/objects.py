@@ -40,7 +40,7 @@ from adapter.core.results import (
     QueueStatus,
     Statuses,
 )
-from adapter.core.rules import naming, trigger, waiting
+from adapter.core.rules import defaults, naming, trigger, waiting
 from adapter.core.rules.decision import Decision, done, handle_of, queue_of
 from adapter.core.rules.unit import discard_records, taken_by, taken_from
 
@@ -63,7 +63,8 @@ def decide_define(qm: QueueManager, request: Request, command: DefineQueue) -> D
         raise Refusal(Reason.LIMIT_REACHED, command.name, f"{qm.limits.queues} queues at most")
     naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
     incarnation = qm.incarnations.get(command.name, 0)
-    record = QueueDefined(command.name, incarnation, command.attributes)
+    attributes = defaults.with_defaults(qm, "queue", command.attributes)
+    record = QueueDefined(command.name, incarnation, attributes)
     return done(qm, request, [record], 0)
 
 

@@ -43,6 +43,7 @@ NUMBERS = {
     ("DISPLAY", "AUTHINFO"): 8566,
     ("DISPLAY", "QMGR"): 8408,
     ("DISPLAY", "QSTATUS"): 8450,
+    ("DISPLAY", "QMSTATUS"): 8705,
     ("DISPLAY", "CONN"): 8276,
     ("CLEAR", "QUEUE"): 8022,
     ("STOP", "CONN"): 8457,

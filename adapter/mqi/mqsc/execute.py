@@ -15,6 +15,7 @@ from adapter.mqi.kinds import (
     CONNECTION,
     CONNECTION_HANDLES,
     DEFINED,
+    QMGR_STATUS,
     QUEUE_HANDLES,
     QUEUE_STATUS,
     QUEUE_WORDS,
@@ -25,7 +26,7 @@ from adapter.mqi.mqsc import answers, meaning
 from adapter.mqi.mqsc.statement import Statement, parse
 from adapter.mqi.mqsc.text import Line, NotMqscError, lines_of
 
-SHOWN = DEFINED | {QUEUE_STATUS.word: QUEUE_STATUS, CONNECTION.word: CONNECTION}
+SHOWN = DEFINED | {one.word: one for one in (QUEUE_STATUS, QMGR_STATUS, CONNECTION)}
 HANDLES = {("QSTATUS", "HANDLE"): QUEUE_HANDLES, ("CONN", "HANDLE"): CONNECTION_HANDLES}
 """What DISPLAY QSTATUS and CONN show of TYPE(HANDLE)."""
 QUEUE = "QUEUE"

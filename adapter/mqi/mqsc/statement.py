@@ -51,11 +51,12 @@ KINDS = {
     "CHL": "CHANNEL",
     "AUTHINFO": "AUTHINFO",
     "QMGR": "QMGR",
+    "QMSTATUS": "QMSTATUS",
     "QSTATUS": "QSTATUS",
     "QS": "QSTATUS",
     "CONN": "CONN",
 }
-NAMELESS = frozenset({"QMGR"})
+NAMELESS = frozenset({"QMGR", "QMSTATUS"})
 """There is one of it."""
 
 

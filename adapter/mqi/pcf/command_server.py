@@ -107,6 +107,7 @@ class CommandServer:
         self._thread = threading.Thread(target=self._run, name="mqk-commands", daemon=True)
         self._stopping = threading.Event()
         self._lock = threading.Lock()
+        self._busy = threading.Lock()  # held while a command is being done
         self._qm: Connection | None = None
         self._answered = self._unanswerable = self._troubles = 0
 
@@ -116,10 +117,13 @@ class CommandServer:
 
     def stop(self) -> None:
         """End; a command that is being done is waited for, not for ever."""
+        self._stopping.set()
+        done = self._busy.acquire(timeout=STOP_S)
         with self._lock:
-            self._stopping.set()
             if self._qm is not None:
-                self._qm.close()
+                self._qm.disconnect(abrupt=True)  # it holds nothing that a farewell would end
+        if done:
+            self._busy.release()
         self._thread.join(STOP_S)
 
     def statistics(self) -> dict[str, int]:
@@ -131,13 +135,15 @@ class CommandServer:
         }
 
     def _run(self) -> None:
+        told = ""
         while not self._stopping.is_set():
             try:
                 self._serve()
             except Error as error:
-                if not self._stopping.is_set():
-                    self._troubles += 1
-                    log.warning("commands are not served; trying again", reason=str(error))
+                self._troubles += 1
+                if told != str(error) and not self._stopping.is_set():
+                    told = str(error)
+                    log.warning("commands are not served; trying again", reason=told)
             self._stopping.wait(RETRY_S)
 
     def _serve(self) -> None:
@@ -149,11 +155,12 @@ class CommandServer:
             commands = Commands(qm, time.monotonic)
             with qm.queue(COMMAND_QUEUE, open_for="input") as queue:
                 while (request := queue.get(timeout=None)) is not None:
-                    self._answer(qm, commands, request)
+                    with self._busy:
+                        self._answer(qm, commands, request)
 
     def _answer(self, qm: Connection, commands: Commands, request: Message) -> None:
         bodies, encoding = replies_to(commands, request)
-        if not request.reply_to:
+        if not request.reply_to or request.reply_to_queue_manager not in ("", qm.name):
             self._unanswerable += 1
             return
         try:

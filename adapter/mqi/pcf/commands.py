@@ -18,6 +18,7 @@ from adapter.mqi.kinds import (
     CONNECTION,
     CONNECTION_HANDLES,
     DEFINED,
+    QMGR_STATUS,
     QUEUE_HANDLES,
     QUEUE_STATUS,
     QUEUE_WORDS,
@@ -107,9 +108,10 @@ FAMILIES = (
 )
 CHANGE_QMGR, INQUIRE_QMGR, PING_QMGR = 1, 2, 40
 CLEAR_QUEUE, RESET_TOTALS, ESCAPE, INQUIRE_STATUS = 9, 17, 38, 41
-INQUIRE_CONNECTION, STOP_CONNECTION = 85, 86
+INQUIRE_CONNECTION, STOP_CONNECTION, INQUIRE_QMGR_STATUS = 85, 86, 161
 QMGR = DEFINED["QMGR"]
-QMGR_SELECTOR, STATUS_SELECTOR, CONNECTION_SELECTOR = 1001, 1026, 1107
+QMGR_SELECTOR, QMGR_STATUS_SELECTOR = 1001, 1229
+STATUS_SELECTOR, CONNECTION_SELECTOR = 1026, 1107
 
 
 class Baseline(Struct, frozen=True):
@@ -132,6 +134,7 @@ class Commands:
             CHANGE_QMGR: self._change_qmgr,
             INQUIRE_QMGR: self._inquire_qmgr,
             PING_QMGR: self._ping,
+            INQUIRE_QMGR_STATUS: self._inquire_qmgr_status,
             CLEAR_QUEUE: self._clear,
             RESET_TOTALS: self._reset_totals,
             ESCAPE: self._escape,
@@ -261,6 +264,11 @@ class Commands:
         wanted = given.selectors(QMGR_SELECTOR)
         given.finish()
         return [reply_of(one, wanted) for one in objects.find(self._qm, QMGR, self._qm.name)]
+
+    def _inquire_qmgr_status(self, given: Arguments) -> Replies:
+        wanted = given.selectors(QMGR_STATUS_SELECTOR)
+        given.finish()
+        return [reply_of(one, wanted) for one in objects.find(self._qm, QMGR_STATUS, "*")]
 
     def _ping(self, given: Arguments) -> Replies:
         given.finish()

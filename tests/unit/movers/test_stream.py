@@ -104,6 +104,24 @@ def test_topics_of_queues_defined_together_are_made_together(cargo: Stream) -> N
     assert made(cargo) == [["mq.QM1.q.A", "mq.QM1.q.B-3"]]
 
 
+def test_topics_of_system_queues_are_made_when_they_are_first_written(cargo: Stream) -> None:
+    copies: list[Movable] = [Copy("SYSTEM.A", 0, 7, b"d", b""), Copy("A", 0, 7, b"d", b"")]
+    cargo.take_in([QueueDefined("SYSTEM.A", 0, {})])
+    cargo.take_in([QueueDefined("SYSTEM.B", 2, {})])
+    cargo.settle()
+    assert made(cargo) == []
+    assert [cargo.asks_to_settle(copies) for _ in range(2)] == [True, False]
+    cargo.settle()
+    assert cargo.asks_to_settle([Copy("SYSTEM.B", 0, 7, b"d", b"")])
+    cargo.settle()
+    assert not cargo.asks_to_settle(copies[1:])
+    assert made(cargo) == [["mq.QM1.q.SYSTEM.A"], ["mq.QM1.q.SYSTEM.B-2"]]
+    cargo.take_in([QueueDeleted("SYSTEM.A")])
+    assert cargo.asks_to_settle(copies), "its next incarnation has another topic"
+    cargo.incarnations = {}
+    assert cargo.asks_to_settle(copies), "another term does not know what this one made"
+
+
 def test_what_another_term_left_to_be_made_is_forgotten(cargo: Stream) -> None:
     """It is read again, from the progress."""
     cargo.take_in([QueueDefined("A", 0, {})])

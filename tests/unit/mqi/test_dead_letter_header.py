@@ -1,19 +1,17 @@
 """What is put on a dead-letter queue says why, where it was to go, and when that was."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 import adapter
 from adapter.mqi.dead_letter_header import NoDeadLetterQueue, addressed, dead_letter_queue
 
-NOW = datetime(2026, 4, 1, 9, 8, 7, 65_000, UTC)
+NOW_MS = 1_775_034_487_065  # 2026-04-01, 09:08:07.065
 
 
 def test_the_header_says_everything_and_the_message_stays_as_it_is() -> None:
     message = adapter.Message(b"body", format="MQTRIG", priority=3, correlation_id=b"c" * 24)
     buried = addressed(
-        message, 265, queue="INITQ", queue_manager="QM1", application="monitor", now=NOW
+        message, 265, queue="INITQ", queue_manager="QM1", application="monitor", now_ms=NOW_MS
     )
     assert buried.dead_letter == adapter.DeadLetter(
         reason=265,

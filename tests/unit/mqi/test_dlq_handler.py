@@ -8,9 +8,10 @@ import pytest
 
 import adapter
 import adapter.testing
+from adapter.core.model.details import Details
 from adapter.errors import ConnectionClosed, InvalidValue, WrongQueueManager
 from adapter.mqi.dead_letter_header import NoDeadLetterQueue
-from adapter.mqi.dlq_handler import DeadLetterHandler, lines_of
+from adapter.mqi.dlq_handler import DeadLetterHandler, as_it_is, lines_of
 from adapter.mqi.dlq_rules import parse
 from tests.unit.mqi.conftest import DEAD
 
@@ -208,6 +209,22 @@ def test_attempts_are_repeated_at_the_interval_then_the_next_rule_is_tried(
     assert clock.at_s - begin_s == pytest.approx(60.0)
 
 
+def test_each_rule_has_attempts_of_its_own(
+    ready: adapter.Connection, clock: Time, said: list[str]
+) -> None:
+    for name in ("TO", "OTHER"):
+        ready.alter_queue(name, inhibit_put=True)
+    bury(ready)
+    begin_s = clock.at_s
+    handler(ready, "ACTION(RETRY) RETRY(2)\nACTION(FWD) FWDQ(OTHER) RETRY(2)", clock, said).run()
+    assert [line.partition(": ")[2][:29] for line in said[:-1]] == [
+        "attempt 1 of 2 of the rule of", "attempt 2 of 2 of the rule of",
+        "attempt 1 of 2 of the rule of", "attempt 2 of 2 of the rule of",
+    ]  # fmt: skip
+    assert "stays on DEAD" in said[-1]
+    assert clock.at_s - begin_s == pytest.approx(120.0)
+
+
 def test_an_attempt_that_succeeds_is_the_last(
     ready: adapter.Connection, clock: Time, said: list[str]
 ) -> None:
@@ -302,6 +319,9 @@ def test_what_has_no_header_is_told_once_and_stays(
         ("PERSIST(MQPER_NOT_PERSISTENT)", False),
         ("FEEDBACK(MQFB_TM_ERROR)", True),
         ("REASON(2053) MSGTYPE(8)", False),
+        ("APPLIDAT('order 7') APPLTYPE(28)", True),
+        ("APPLIDAT(order) ", False),
+        ("APPLTYPE(6)", False),
         ("APPLIDAT(*) APPLTYPE(*) USERID(*)", True),
     ],
 )
@@ -314,7 +334,8 @@ def test_a_pattern_is_about_the_message_and_its_header(
     fits: bool,
 ) -> None:
     with manager.connect(application="batch job 7") as putter:
-        bury(putter, reply_to="R", message_type=1, feedback=266)
+        details = Details(identity_data="order 7", appl_type=28)
+        bury(putter, reply_to="R", message_type=1, feedback=266, details=details)
     handler(ready, f"{pattern} ACTION(DISCARD)", clock, said).run()
     assert bodies(ready, DEAD) == ([] if fits else ["body"])
 
@@ -329,6 +350,13 @@ def test_what_is_left_of_its_time_to_live_goes_with_it(
     assert message.expires_at_ms / 1000 == pytest.approx(before_s + 100.0, abs=WAIT_S / 2)
     assert message.expiry_s is not None
     assert message.expiry_s <= 100.0
+
+
+@pytest.mark.parametrize(("later_s", "left_s"), [(0, 100.0), (60, 40.0), (200, 0.001)])
+def test_time_that_has_passed_is_not_given_again(later_s: int, left_s: float) -> None:
+    message = adapter.Message(b"body", expiry_s=100.0, expires_at_ms=1_100_000)
+    assert as_it_is(message, 1_000 + later_s).expiry_s == pytest.approx(left_s)
+    assert as_it_is(adapter.Message(b"body"), 1_000).expiry_s is None
 
 
 def test_a_message_that_somebody_else_takes_is_not_put_anywhere(

@@ -3,16 +3,26 @@
 import pytest
 
 from adapter.core.attributes.objects import KINDS
-from adapter.mqi.kinds import CONNECTION, DEFINED, QUEUE_STATUS, TOTALS, Kind
+from adapter.mqi.kinds import (
+    CONNECTION,
+    CONNECTION_HANDLES,
+    DEFINED,
+    QMGR_STATUS,
+    QUEUE_HANDLES,
+    QUEUE_STATUS,
+    TOTALS,
+    Kind,
+)
 
-EVERY = [*DEFINED.values(), QUEUE_STATUS, CONNECTION, TOTALS]
+TOLD = [QUEUE_STATUS, QUEUE_HANDLES, QMGR_STATUS, CONNECTION, CONNECTION_HANDLES, TOTALS]
+EVERY = [*DEFINED.values(), *TOLD]
 
 
 def test_every_kind_of_core_has_a_word() -> None:
     assert {one.kind for one in DEFINED.values()} == set(KINDS)
 
 
-@pytest.mark.parametrize("kind", EVERY, ids=lambda one: one.word)
+@pytest.mark.parametrize("kind", EVERY, ids=lambda one: one.kind)
 def test_keywords_and_numbers_stand_for_one_attribute(kind: Kind) -> None:
     keywords = [row.attribute.keyword for row in kind.rows.values()]
     numbers = [row.attribute.number for row in kind.rows.values()] + [kind.name_number]

@@ -165,6 +165,20 @@ def test_stop_ends_the_wait_for_a_program_in_the_foreground() -> None:
     assert not waiting.is_alive()
 
 
+def test_a_program_that_was_told_to_end_was_started_whatever_its_status_is(
+    tmp_path: Path, failures: Failures
+) -> None:
+    """127 from one that runs is not what the shell says of one that is not there."""
+    programs = Programs(lambda what, why: failures.append((what, why)))
+    script = tmp_path / "script"
+    script.write_text("trap 'exit 127' TERM; touch $0.ready; while :; do sleep 0.02; done")
+    programs.start(trigger(f"exec sh {script}", "&"))
+    await_that((tmp_path / "script.ready").exists)
+    programs.stop(WAIT_S)
+    assert not failures
+    assert programs.statistics()["programs_failed"] == 0
+
+
 def test_what_a_program_has_started_goes_on_when_it_has_ended(
     programs: Programs, tmp_path: Path
 ) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 import adapter
 import adapter.testing
-from adapter.errors import ConnectionClosed, InvalidOption, QueueNotFound
+from adapter.client.unit import Unit
+from adapter.errors import ConnectionClosed, InDoubt, InvalidOption, QueueNotFound
 from adapter.mqi import TriggerMessage
 from adapter.mqi.trigger_monitor import TriggerMonitor
 from tests.unit.mqi.conftest import DEAD, INITQ, ask
@@ -310,6 +311,92 @@ def test_a_trigger_message_that_came_as_it_was_stopped_stays(
     monitor.run()
     assert qm.queue(INITQ).depth() == 1
     assert not launcher.asked
+
+
+def test_one_that_was_got_as_the_monitor_was_stopped_is_put_back(
+    qm: adapter.Connection,
+    monitor: TriggerMonitor,
+    launcher: Launcher,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = TriggerMessage.from_bytes
+
+    def read_and_stop(data: bytes) -> TriggerMessage:
+        monitor.stop()
+        return read(data)
+
+    monkeypatch.setattr(TriggerMessage, "from_bytes", read_and_stop)
+    ask(qm, "A")
+    assert not monitor.run_once(0)
+    assert qm.queue(INITQ).depth() == 1
+    assert not launcher.asked
+
+
+def test_looking_for_messages_leaves_no_unit_open(
+    qm: adapter.Connection, monitor: TriggerMonitor
+) -> None:
+    for _ in range(3):
+        assert not monitor.run_once(0)
+    assert qm.open_units() == []
+
+
+def test_a_queue_manager_that_is_away_for_long_is_waited_for(
+    manager: adapter.testing.TestQueueManager,
+    qm: adapter.Connection,
+    launcher: Launcher,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Longer than the connection itself has patience."""
+    monkeypatch.setattr("adapter.mqi.trigger_monitor.PAUSE_S", 0.02)
+    waits = threading.Event()
+    monkeypatch.setattr("adapter.mqi.trigger_monitor.log.warning", lambda *_: waits.set())
+    with (
+        manager.connect(reconnect_timeout_s=0.0) as impatient,
+        running(TriggerMonitor(impatient, INITQ, launcher)),
+    ):
+        await_that(lambda: qm.queue(INITQ).status().waiting_gets == 1)
+        manager.stop()
+        assert waits.wait(WAIT_S)
+        manager.start()
+        ask(qm, "A")
+        launcher.await_queues("A")
+
+
+def test_a_commit_without_an_answer_is_asked_for(
+    qm: adapter.Connection,
+    monitor: TriggerMonitor,
+    launcher: Launcher,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    commit = Unit.commit
+
+    def commit_in_doubt(unit: Unit) -> None:
+        commit(unit)
+        raise InDoubt("no answer came", "", unit.id)
+
+    ask(qm, "A")
+    monkeypatch.setattr(Unit, "commit", commit_in_doubt)
+    assert monitor.run_once(0)
+    launcher.await_queues("A")
+
+
+def test_a_commit_that_did_not_come_to_pass_starts_nothing(
+    qm: adapter.Connection,
+    monitor: TriggerMonitor,
+    launcher: Launcher,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def in_doubt(unit: Unit) -> None:
+        raise InDoubt("no answer came", "", unit.id)
+
+    ask(qm, "A")
+    with monkeypatch.context() as patched:
+        patched.setattr(Unit, "commit", in_doubt)
+        with pytest.raises(InDoubt):
+            monitor.run_once(0)
+    assert not launcher.asked
+    assert monitor.run_once(0)
+    launcher.await_queues("A")
 
 
 def test_stop_ends_the_program_in_the_foreground(qm: adapter.Connection, tmp_path: Path) -> None:

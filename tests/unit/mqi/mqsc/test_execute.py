@@ -162,6 +162,13 @@ def test_connections_are_shown_and_ended(qm: adapter.Connection, manager: TestQu
         assert told(qm, f"DIS CONN({ident})")[0].startswith("AMQ8147E")
 
 
+def test_the_queue_manager_tells_its_status(qm: adapter.Connection) -> None:
+    heading, first, second = told(qm, "DIS QMSTATUS ALL")
+    assert heading == "AMQ8705I: queue manager status details:"
+    assert first == "   QMNAME(QM1)                             CMDSERV(STOPPED)"
+    assert re.fullmatch(r"   CONNS\([1-9]\) +STATUS\(RUNNING\)", second)
+
+
 def test_handles_are_shown(qm: adapter.Connection) -> None:
     told(qm, "DEF QL(OPEN)")
     assert told(qm, "DIS QS(OPEN) TYPE(HANDLE)")[0].startswith("AMQ8147E")

@@ -1,6 +1,7 @@
 """The command queue served: requests put to it, replies got from the queue that they name."""
 
 import struct
+import threading
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from adapter.client.requests import Pending
 from adapter.core import commands as c
 from adapter.core.results import Opened
 from adapter.mqi.objects import APPLICATION
-from adapter.mqi.pcf.command_server import COMMAND_QUEUE
+from adapter.mqi.pcf import command_server
+from adapter.mqi.pcf.command_server import COMMAND_QUEUE, CommandServer, replies_to
+from adapter.mqi.pcf.commands import Commands
 from adapter.mqi.pcf.structures import (
     COMMAND_XR,
     LAST,
@@ -68,6 +71,22 @@ def test_a_reply_says_what_it_answers(qm: adapter.Connection) -> None:
     assert (reply.encoding, reply.ccsid) == (546, 1208)
     header = decode(reply.body).header
     assert (header.type, header.command, header.comp_code) == (2, PING, 0)
+
+
+def test_it_says_that_it_runs(qm: adapter.Connection) -> None:
+    (reply,) = taken_apart(replies(qm, request(161)))
+    assert Integer(1233, 2) in reply.parameters
+
+
+def test_a_reply_to_another_queue_manager_is_not_put(
+    qm: adapter.Connection, manager: TestQueueManager
+) -> None:
+    replies(qm, request(PING), reply_to_queue_manager="QM1")
+    before = manager.statistics()["commands_unanswerable"]
+    fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN"}
+    qm.put(COMMAND_QUEUE, request(PING), reply_to_queue_manager="QM2", **fields)
+    replies(qm, request(PING))
+    assert manager.statistics()["commands_unanswerable"] == before + 1
 
 
 def test_one_reply_an_object_and_the_last_is_marked(qm: adapter.Connection) -> None:
@@ -151,6 +170,33 @@ def test_a_restart_serves_again_and_requests_that_wait_are_answered() -> None:
         )
         other.restart()
         qm.alter_queue(COMMAND_QUEUE, inhibit_get=False)
+        assert qm.get("REPLIES", timeout=TIMEOUT_S, correlation_id=put.message_id)
+
+
+def test_a_command_that_is_being_done_is_answered_before_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(commands: Commands, asked: adapter.Message) -> tuple[list[bytes], int]:
+        begun.set()
+        go_on.wait(TIMEOUT_S)
+        return replies_to(commands, asked)
+
+    monkeypatch.setattr(command_server, "replies_to", slowly)
+    with adapter.testing.queue_manager("QM1") as other, other.connect() as qm:
+        qm.define_queue("REPLIES")
+        fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN", "persistent": True}
+        put = qm.put(COMMAND_QUEUE, request(PING), **fields)
+        assert begun.wait(TIMEOUT_S)
+        served = other._running()._commands._served
+        assert isinstance(served, CommandServer)
+        stopping = threading.Thread(target=other.stop)
+        stopping.start()
+        assert served._stopping.wait(TIMEOUT_S)
+        go_on.set()
+        stopping.join(TIMEOUT_S)
+        other.start()
         assert qm.get("REPLIES", timeout=TIMEOUT_S, correlation_id=put.message_id)
 
 

@@ -265,6 +265,9 @@ def test_the_queue_manager(ask: Ask) -> None:
     assert found[2015] == "QM1"
     assert found[2125] == "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
     assert ok(ask(c.INQUIRE_QMGR, Integers(1001, (25,))))[0].keys() == {2015, 25}
+    (status,) = ok(ask(c.INQUIRE_QMGR_STATUS))
+    assert status.keys() == {2015, 1149, 1230, 1233}
+    assert (status[1149], status[1233]) == (2, 0)
     assert reason(ask(c.CHANGE_QMGR, Integer(25, -5))) == 4005
     authentication = FAMILY["AUTHINFO"]
     (check,) = ok(ask(authentication.inquire, String(2045, "SYSTEM.DEFAULT.AUTHINFO.IDPWOS")))

@@ -1,0 +1,41 @@
+"""What an attribute is that a DEFINE does not give: as the default object of its kind has it.
+
+Whoever alters SYSTEM.DEFAULT.LOCAL.QUEUE alters what local queues are defined like from then on,
+as on MQ. Where that object has been deleted, the default is the table's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapter.core.attributes.objects import KINDS
+from adapter.core.model.manager import QueueManager
+
+DEFAULT_OBJECTS = {
+    "queue": "SYSTEM.DEFAULT.LOCAL.QUEUE",
+    "alias": "SYSTEM.DEFAULT.ALIAS.QUEUE",
+    "remote": "SYSTEM.DEFAULT.REMOTE.QUEUE",
+    "model": "SYSTEM.DEFAULT.MODEL.QUEUE",
+    "process": "SYSTEM.DEFAULT.PROCESS",
+    "namelist": "SYSTEM.DEFAULT.NAMELIST",
+    "channel": "SYSTEM.DEF.SVRCONN",
+}
+ITS_OWN = "description"
+"""Describes the default object, and no other."""
+
+
+def with_defaults(qm: QueueManager, kind: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return what is given, and what the default object has otherwise than the table."""
+    name = DEFAULT_OBJECTS.get(kind, "")
+    queue = qm.queues.get(name)
+    default: Any = queue.attributes if kind == "queue" and queue else qm.objects.get((kind, name))
+    if default is None:
+        return attributes
+    altered = {
+        row.name: value
+        for row in KINDS[kind].values()
+        if (value := getattr(default, row.name)) != row.default
+        and row.name != ITS_OWN
+        and not row.attribute.fixed
+    }
+    return altered | attributes

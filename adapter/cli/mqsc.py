@@ -31,8 +31,11 @@ def mqsc(context: click.Context, commands: tuple[str, ...], quiet: bool, qmgr: s
         lines = sys.stdin
     with adapter.connect(qmgr, application="mqk mqsc") as qm:
         script = Script(qm, echo=not quiet)
-        for line in script.run(lines):
-            click.echo(line)
+        try:
+            for line in script.run(lines):
+                click.echo(line)
+        except UnicodeDecodeError as problem:
+            raise failures.Failed(f"standard input is not text in UTF-8: {problem}") from problem
     if script.wrong:
         context.exit(failures.WRONG_USE)
     if script.failed:

@@ -126,8 +126,8 @@ def _keyword(match: re.Match[str]) -> str:
 
 
 def shown_value(row: Row, value: object) -> str:
-    """Write an attribute and its value."""
-    written = text(row, value)
+    """Write an attribute and its value. What would move a terminal's cursor becomes a dot."""
+    written = "".join(one if one.isprintable() else "." for one in text(row, value))
     return written if row.attribute.bare else f"{row.attribute.keyword}({written or ' '})"
 
 

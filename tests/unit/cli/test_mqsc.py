@@ -30,6 +30,12 @@ def test_the_status_says_whether_a_command_failed(at: Mqk) -> None:
     assert at("mqsc", "-c", "DIS QL(C)").status == 0
 
 
+def test_what_is_no_text_is_a_failure(at: Mqk) -> None:
+    said = at("mqsc", stdin=b"PING QMGR\n\xff\n")
+    assert said.status == 1
+    assert "not text in UTF-8" in said.err
+
+
 def test_a_queue_manager_that_is_not_there_is_a_failure(mqk: Mqk) -> None:
     said = mqk("mqsc", "-c", "PING QMGR", "--qmgr", "127.0.0.1:1")
     assert said.status == 1

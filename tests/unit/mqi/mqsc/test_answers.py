@@ -35,6 +35,11 @@ def test_a_cell_that_fills_its_column_leaves_no_room_beside_it() -> None:
     assert lines[2:] == [f"   DESCR({cell})", "   TARGET(B)"]
 
 
+def test_what_would_move_the_cursor_is_a_dot() -> None:
+    lines = answers.shown(found("B", "a\n\x1b[2Jb"), frozenset(("description",)))
+    assert lines[1].endswith("DESCR(a..[2Jb)")
+
+
 def test_python_words_become_mqsc() -> None:
     said = answers.spoken("raise its max_depth, alter it with inhibit_get=False, or purge=True")
     assert said == "raise its MAXDEPTH, alter it with GET(ENABLED), or PURGE"

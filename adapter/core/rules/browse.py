@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adapter.core.commands import (
     BROWSE,
+    COMPLETE,
     INPUT,
     LOCK,
     LOGICAL_ORDER,
@@ -15,13 +16,13 @@ from adapter.core.commands import (
 from adapter.core.model.connection import Handle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import NO_ID, Stored, delivered, weight
+from adapter.core.model.message import NO_ID, Stored, weight
 from adapter.core.model.views import START
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Messages
 from adapter.core.rules import cursor, fitting, groups
 from adapter.core.rules.decision import Decision, handle_of
-from adapter.core.rules.get import BYTES_PER_GET_MAX, MESSAGES_PER_GET_MAX, check_allowed
+from adapter.core.rules.get import BYTES_PER_GET_MAX, MESSAGES_PER_GET_MAX, check_allowed, show
 
 
 def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decision:
@@ -45,12 +46,12 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     else:
         found = _select_beside_lock(qm, handle, command, request.now_ms)
     if found:
-        last = found[-1].message
+        last = show(command, found)[-1].message
         if handle.browse_group is not None or last.group_id != NO_ID:
             groups.moved(qm, request, handle, "browse_group", last, b"")
     if command.options & LOCK and found:
         cursor.lock(handle, found[0])
-    return Decision([], Messages([delivered(stored) for stored in found]), qm.entry_n)
+    return Decision([], Messages(show(command, found)), qm.entry_n)
 
 
 def _unlock(qm: QueueManager, request: Request, handle: Handle) -> Decision:
@@ -91,13 +92,17 @@ def _select(handle: Handle, command: Browse, now_ms: int) -> list[Stored]:
     for stored in fitting.in_memory(source, found):
         if (stored.place <= after and at is None) or fitting.is_over(stored, now_ms):
             continue
+        if command.options & COMPLETE and not groups.parts(handle.queue, stored):
+            continue
         size += weight(stored.message)
         if found and size > BYTES_PER_GET_MAX:
             break
         found.append(stored)
         if len(found) == command.limit:
             break
-    _move_cursor(handle, command, found, at is not None)
+    if found and command.options & COMPLETE:
+        found = groups.parts(handle.queue, found[0])
+    _move_cursor(handle, command, found[:1] if command.options else found, at is not None)
     return found
 
 

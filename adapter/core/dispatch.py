@@ -277,9 +277,9 @@ def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> restore.U
     return restore.unmoved(qm, moved_n, parked)
 
 
-def outcome_loaded(qm: QueueManager, session: bytes, number: int, paged: pages.Paged) -> None:
-    """Complete one of qm.absent, after a replay."""
-    restore.outcome_loaded(qm, session, number, paged)
+def outcome_loaded(qm: QueueManager, session: bytes, number: int, read: list[pages.Paged]) -> None:
+    """Complete one of qm.absent, after a replay. read: what it says is missing."""
+    restore.outcome_loaded(qm, session, number, read)
 
 
 def evict(qm: QueueManager, moved_n: int, but: frozenset[str] = frozenset()) -> int:

@@ -4,6 +4,7 @@ import ibmmq
 import pytest
 from ibmmq import CMQC
 
+from adapter.testing import TestQueueManager
 from tests.mqi.conftest import reason_of
 
 EVERYTHING = CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_BROWSE
@@ -34,6 +35,20 @@ def test_a_group_is_put_and_assembled(qmgr: ibmmq.QueueManager) -> None:
         assert found.GroupId == md.GroupId
     assert seen == [(b"first", 1, "G"), (b"second", 2, "G"), (b"third", 3, "L")]
     qmgr.commit()
+
+
+def test_a_segmented_message_is_put_together(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    with manager.connect() as administrator:
+        administrator.alter_queue("ORDERS", max_message_length=1000)
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING | CMQC.MQOO_INQUIRE)
+    body = bytes(range(250)) * 10
+    queue.put(body, ibmmq.MD(MsgFlags=CMQC.MQMF_SEGMENTATION_ALLOWED))
+    assert queue.inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 3
+    whole = ibmmq.GMO(Options=CMQC.MQGMO_COMPLETE_MSG)
+    assert queue.get(None, ibmmq.MD(), whole) == body
+    assert queue.inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 0
 
 
 def test_one_message_of_a_group_is_found(qmgr: ibmmq.QueueManager) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from adapter.core.commands import (
     BOUNDED,
     BROWSE,
+    COMPLETE,
     INPUT,
     LOCK,
     LOGICAL_ORDER,
@@ -16,7 +17,7 @@ from adapter.core.commands import (
 from adapter.core.model.connection import Handle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import NO_ID, Stored, delivered, weight
+from adapter.core.model.message import NO_ID, Stored, weight
 from adapter.core.model.views import START
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Messages
@@ -28,6 +29,7 @@ from adapter.core.rules.get import (
     WAIT_MAX_MS,
     check_allowed,
     park,
+    show,
 )
 
 
@@ -49,7 +51,7 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
         raise Refusal(Reason.NOT_OPEN_FOR_INPUT, queue.name)
     if command.options & UNLOCK:
         return _unlock(qm, request, handle)
-    shown = show(qm, request, command, handle)
+    shown = look(qm, request, command, handle)
     if shown is not None:
         return shown
     if command.wait_ms == 0:
@@ -58,7 +60,7 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     return Decision([])
 
 
-def show(qm: QueueManager, request: Request, command: Browse, handle: Handle) -> Decision | None:
+def look(qm: QueueManager, request: Request, command: Browse, handle: Handle) -> Decision | None:
     """Show a browse what there is now, or None."""
     before = (handle.cursor, handle.browse_head)
     locked = handle.locked
@@ -68,13 +70,13 @@ def show(qm: QueueManager, request: Request, command: Browse, handle: Handle) ->
         found = _select_beside_lock(qm, handle, command, request.now_ms)
     if not found:
         return None
-    shown = [delivered(stored) for stored in found]
-    if command.options & BOUNDED and len(found[0].message.body) > command.length_max:
+    shown = show(command, found)
+    if command.options & BOUNDED and len(shown[0].message.body) > command.length_max:
         handle.cursor, handle.browse_head = before
         if locked is not None:
             cursor.lock(handle, locked)
         return Decision([], Messages(shown, Reason.MESSAGE_TRUNCATED), qm.entry_n)
-    last = found[-1].message
+    last = shown[-1].message
     if handle.browse_group is not None or last.group_id != NO_ID:
         groups.moved(qm, request, handle, "browse_group", last, b"")
     if command.options & LOCK:
@@ -120,13 +122,17 @@ def _select(handle: Handle, command: Browse, now_ms: int) -> list[Stored]:
     for stored in fitting.in_memory(source, found):
         if (stored.place <= after and at is None) or fitting.is_over(stored, now_ms):
             continue
+        if command.options & COMPLETE and not groups.parts(handle.queue, stored):
+            continue
         size += weight(stored.message)
         if found and size > BYTES_PER_GET_MAX:
             break
         found.append(stored)
         if len(found) == command.limit:
             break
-    _move_cursor(handle, command, found, at is not None)
+    if found and command.options & COMPLETE:
+        found = groups.parts(handle.queue, found[0])
+    _move_cursor(handle, command, found[:1] if command.options else found, at is not None)
     return found
 
 

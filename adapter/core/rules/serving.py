@@ -49,4 +49,4 @@ def _give(
 ) -> Decision | None:
     if isinstance(waiter.command, Get):
         return get.give(qm, waiter.request, waiter.command, handle, expired)
-    return browse.show(qm, waiter.request, waiter.command, handle)
+    return browse.look(qm, waiter.request, waiter.command, handle)

@@ -19,6 +19,7 @@ from adapter.errors import Error
 from adapter.mqi import values
 from adapter.mqi.kinds import DEFINED, Kind
 from adapter.testing import TestQueueManager
+from tests.docs import mqi_coverage
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 WIDTH = 100
@@ -27,7 +28,12 @@ MADE = "<!-- Written by `python -m tests.docs.reference` from the code: change i
 
 def pages() -> dict[str, str]:
     """Each page of docs/reference, by its file name."""
-    return {"attributes.md": attributes(), "cli.md": cli(), "sdk.md": sdk()}
+    return {
+        "attributes.md": attributes(),
+        "cli.md": cli(),
+        "mqi-coverage.md": mqi_coverage.page(MADE),
+        "sdk.md": sdk(),
+    }
 
 
 HEADING = ("| name | keyword | number | values | default | meaning |", "|---|---|---|---|---|---|")

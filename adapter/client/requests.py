@@ -34,7 +34,8 @@ FRAME_OPERATIONS_MAX = 5_000
 class Handle(Struct, eq=False):
     """A handle as the client keeps it. is_open: it is open, or opened again on every connection.
 
-    refused: why it could not be opened again on a new connection.
+    refused: why it could not be opened again on a new connection. selection: what gets and browses
+    under it are given.
     """
 
     number: int
@@ -42,6 +43,7 @@ class Handle(Struct, eq=False):
     modes: int
     is_open: bool = False
     refused: Refused | None = None
+    selection: str = ""
 
 
 class StartOver(Struct):

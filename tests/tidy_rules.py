@@ -47,8 +47,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "testing": "adapter client config core errors format ledger localkafka logs mqi.mqsc owner "
         "server topics wire",
         "localkafka": "launch errors",
-        "demo": "adapter client core.commands core.results errors format launch localkafka server "
-        "topics wire",
+        "demo": "adapter client core.commands core.results errors format launch localkafka mqi "
+        "server topics wire",
         "cli": "*",
         "adapter": "client errors",
     }.items()

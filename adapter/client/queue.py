@@ -18,6 +18,7 @@ from adapter.client.browse import BrowsedMessage, browsed
 from adapter.client.channel import Channel
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
+from adapter.client.replies import Replies
 from adapter.client.requests import Handle
 from adapter.client.unit import AnyUnit, NoUnit, joined, perform
 from adapter.client.verbs import close_handles, get_request, open_handle, put_request, wanted_ids
@@ -42,11 +43,13 @@ class Queue:
         name: str,
         open_for: OpenFor | None,
         application: str,
+        replies: Replies,
         selection: str = "",
     ) -> None:
         self.name = a.as_name(name)
         self._selection = a.as_text("selection", selection)
         self._channel = channel
+        self._replies = replies
         self._application = application
         self._lock = threading.Lock()
         self._handles: dict[int, Handle] = {}
@@ -129,6 +132,22 @@ class Queue:
             command.options |= c.MATCH_GROUP_SEQ
             command.group_seq = a.as_whole("group_seq", group_seq, 1, 999_999_999)
         return self._get(command, joined(self._channel, unit))
+
+    def request(
+        self,
+        body: bytes | str | Message,
+        *,
+        timeout: float | timedelta | None,
+        **fields: Unpack[PutFields],
+    ) -> Message:
+        """Put a request (MQMT_REQUEST) and wait for the reply, on a temporary queue.
+
+        timeout: seconds; None waits for ever. The reply is the message whose correlation id is the
+        request's id: qm.reply() makes such. Inside a unit it raises UnitInProgress.
+        Raises NoReply when none came in time, QueueFull, PutInhibited, ...
+        """
+        message = outgoing(body, fields, self._application)
+        return self._replies.ask(self._handle(c.OUTPUT), message, a.as_wait_ms(timeout))
 
     def take(
         self,

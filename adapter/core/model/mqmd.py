@@ -7,10 +7,10 @@ MQ's units: Expiry in tenths of a second, PutDate and PutTime as text. This modu
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
 
+from adapter.core.model.dead_letter import stamps
 from adapter.core.model.details import Details
 from adapter.core.model.message import Message
 
@@ -20,14 +20,6 @@ Field = Callable[[Message], Any]
 
 def _detail(name: str) -> Field:
     return lambda message: getattr(message.details or _NONE, name)
-
-
-def _time(form: str, digits: int) -> Field:
-    def text(message: Message) -> str:
-        at = datetime.fromtimestamp(message.put_time_ms // 1000, UTC)
-        return (at.strftime(form) + f"{message.put_time_ms % 1000 // 10:02}")[:digits]
-
-    return text
 
 
 def _expiry(message: Message) -> int:
@@ -53,8 +45,8 @@ FIELDS: dict[str, Field] = {
     "ApplIdentityData": _detail("identity_data"),
     "PutApplType": _detail("appl_type"),
     "PutApplName": attrgetter("application"),
-    "PutDate": _time("%Y%m%d", 8),
-    "PutTime": _time("%H%M%S", 8),
+    "PutDate": lambda message: stamps(message.put_time_ms)[0],
+    "PutTime": lambda message: stamps(message.put_time_ms)[1],
     "ApplOriginData": _detail("origin_data"),
     "GroupId": attrgetter("group_id"),
     "MsgSeqNumber": attrgetter("group_seq"),

@@ -440,3 +440,14 @@ def test_a_queue_with_a_selection(qm: adapter.Connection) -> None:
     assert red.depth() == 2
     with pytest.raises(e.InvalidSelector, match="'the end' stands where"):
         qm.queue("COLOURS", selection="colour =").get()
+
+
+def test_a_selection_outlives_a_lost_connection(server: Loopback, qm: adapter.Connection) -> None:
+    qm.define_queue("KEPT")
+    red = qm.queue("KEPT", selection="colour = 'red'")
+    assert red.get() is None
+    server.cut_all()
+    red.put("b", properties={"colour": "blue"})
+    assert red.get() is None
+    red.put("r", properties={"colour": "red"})
+    assert red.get() is not None

@@ -72,6 +72,8 @@ class Reason(IntEnum):
     INCOMPLETE_MESSAGE = 58
     INCONSISTENT_PERSISTENCE = 59
     INCONSISTENT_UNIT = 60
+    SELECTOR_SYNTAX_ERROR = 61
+    SELECTION_TOO_LONG = 62
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -84,6 +84,8 @@ def test_a_trigger_message_is_put_as_the_manual_says(site: Site) -> None:
     assert (message.persistence, message.priority, message.format) == (0, 3, "MQTRIG")
     assert message.put_time_ms == site.core.now_ms
     assert message.application == "QM1"
+    assert message.details is not None
+    assert message.details.appl_type == 7  # MQAT_QMGR
     assert len(message.message_id) == 24
     assert message.message_id != bytes(24)
     assert (message.correlation_id, message.group_id) == (bytes(24), bytes(24))
@@ -152,6 +154,23 @@ def test_one_that_an_uncommitted_put_caused_is_held_until_the_unit_ends(
     (got,) = site.monitor.take()
     assert got.message.put_time_ms == site.core.now_ms
     assert site.triggered() == []
+
+
+def test_the_interval_begins_when_it_was_caused_and_anew_when_it_is_put(site: Site) -> None:
+    site.qmgr(trigger_interval_ms=10_000)
+    site.queue()
+    unit = site.app.begin()
+    site.app.put("one", unit=unit)
+    site.core.advance(5)
+    site.app.put("two", unit=unit)
+    site.app.do(c.Commit(unit))
+    assert site.triggered() == ["Q"]
+    site.core.advance(9)
+    site.app.put("three")
+    assert site.triggered() == []
+    site.core.advance(1)
+    site.app.put("four")
+    assert site.triggered() == ["Q"]
 
 
 @pytest.mark.parametrize("setting", [False, True])

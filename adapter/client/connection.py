@@ -32,6 +32,7 @@ from adapter.errors import ConnectionClosed, InvalidIdentifier, InvalidType
 
 Outcome = Literal["committed", "backed out", "in flight", "unknown"]
 APPLICATION_LENGTH_MAX = 64
+PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
 USER_LENGTH_MAX = 64
 
 
@@ -40,6 +41,7 @@ def connect(
     *,
     queue_manager: str | None = None,
     user: str | None = None,
+    password: str | None = None,
     application: str | None = None,
     connect_timeout_s: float = 5.0,
     reconnect_timeout_s: float = 60.0,
@@ -48,16 +50,18 @@ def connect(
 
     address: HOST:PORT or HOST(PORT), or a comma list of them, of which the first that answers is
     taken. queue_manager: the name it must have. application: named in the messages that are put.
-    user: who an operator sees as connected; None: the user that this program runs as.
+    user: who an operator sees as connected; None: the user that this program runs as. password:
+    the user's, for queue managers that ask for one.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
-    Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion.
+    Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
     greeting = Greeting(
         parse_addresses(address),
         a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
         a.as_text("application", application, APPLICATION_LENGTH_MAX),
         _own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
+        "" if password is None else a.as_text("password", password, PASSWORD_LENGTH_MAX),
     )
     patience = Patience(
         connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_timeout_s), 0.05),

@@ -72,6 +72,7 @@ class Reason(IntEnum):
     INCOMPLETE_MESSAGE = 58
     INCONSISTENT_PERSISTENCE = 59
     INCONSISTENT_UNIT = 60
+    NOT_AUTHORIZED = 90
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

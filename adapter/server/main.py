@@ -68,6 +68,7 @@ class ServerSettings(Struct, kw_only=True):
     quiesce_ms: int = round(QUIESCE_S * 1000)
     heartbeat_ms: int = round(HEARTBEAT_S * 1000)
     take_over: bool = False
+    credentials_file: str = ""
 
 
 FLAGS = ("depth_trigger_disables", "every_triggers_on_backout")
@@ -111,6 +112,7 @@ def settings_of(config: Config) -> ServerSettings:
             session_expiry_ms=config["session_expiry_ms"],
         ),
         attributes=_attributes(config),
+        credentials_file=config["credentials_file"],
     )
 
 

@@ -132,7 +132,8 @@ class Get(Struct, array_like=True, tag=6):
 class Browse(Struct, array_like=True, tag=7):
     """Show the next messages after the handle's cursor (MQGMO_BROWSE_FIRST, _NEXT).
 
-    options: with any of them, one message. UNLOCK shows none.
+    options: with any of them, one message. UNLOCK shows none. BOUNDED: the cursor stays before a
+    message that is longer than length_max. wait_ms: as of a get, for a message behind the cursor.
     """
 
     handle: int
@@ -144,6 +145,8 @@ class Browse(Struct, array_like=True, tag=7):
     options: int = 0
     group_seq: int = 1
     offset: int = 0
+    length_max: int = 0
+    wait_ms: int = 0
 
 
 class Begin(Struct, array_like=True, tag=18):

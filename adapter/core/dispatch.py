@@ -34,6 +34,7 @@ from adapter.core.rules import (
     put,
     quiesce,
     restore,
+    serving,
     session,
     system,
     tick,
@@ -462,7 +463,7 @@ def _serve(qm: QueueManager, executed: Executed, now_ms: int) -> None:
 
 
 def _serve_one(qm: QueueManager, executed: Executed, queue: Queue, now_ms: int) -> bool:
-    served = get.next_served(qm, queue, now_ms)
+    served = serving.next_served(qm, queue, now_ms)
     if isinstance(served, list):
         _apply(qm, executed, served)
         return bool(served)

@@ -40,13 +40,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from adapter.core.reasons import Reason
+
 FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warning
 
 
 class Error(Exception):
     """Whatever goes wrong. comp: MQCC; reason: MQRC; object_name: what it happened to, or "".
 
-    messages_put: how many messages put_many() had put, durably, when this ended it.
+    messages_put: how many messages put_many() had put, durably, when this ended it. refused: why
+    the queue manager refused, if it was that.
     """
 
     comp: ClassVar[int] = FAILED
@@ -58,6 +61,7 @@ class Error(Exception):
         self.text = text
         self.object_name = object_name
         self.messages_put = 0
+        self.refused: Reason | None = None
 
     def __str__(self) -> str:
         return f"{self.text} [{self.reason_name}]"

@@ -312,4 +312,6 @@ def refusal(reason: int, name: str = "", detail: str = "") -> Error:
         )
     happened = case.happened.format(name=name)
     more = f" ({detail})" if detail else ""
-    return case.error(f"{happened}{more}: {case.remedy}", name)
+    error = case.error(f"{happened}{more}: {case.remedy}", name)
+    error.refused = Reason(reason)
+    return error

@@ -20,7 +20,6 @@ from adapter.core.commands import (
 )
 from adapter.core.model import segments
 from adapter.core.model.connection import Handle
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import NO_ID, Delivered, Place, Stored, delivered, weight
 from adapter.core.model.queue import Queue
@@ -65,7 +64,7 @@ def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
         return given
     if command.wait_ms == 0:
         return Decision(records, Messages([]), qm.entry_n)
-    _park(qm, request, command, handle)
+    park(qm, request, command, handle)
     return Decision(records)
 
 
@@ -225,36 +224,8 @@ def _at_place(
     return [stored]
 
 
-def next_served(
-    qm: QueueManager, queue: Queue, now_ms: int
-) -> tuple[Waiter, Decision] | list[Record]:
-    """Find the first waiter that can be given something; else what expired on the way.
-
-    One at a time: its records must be applied before the next waiter is looked at.
-    """
-    expired: list[Record] = []
-    for waiter in queue.waiters:
-        if not queue.available_count:
-            break
-        if waiting.has_no_room(qm, waiter.request):
-            continue
-        waiter.request.now_ms = now_ms
-        handle = qm.connections[waiter.request.connection].handles[waiter.command.handle]
-        try:
-            given = give(qm, waiter.request, waiter.command, handle, expired)
-        except PageNeeded as needed:
-            given = pages.damaged(qm, needed)
-            if given is None:
-                raise
-        if given is not None:
-            return waiter, given
-        if expired:
-            return expired
-    return []
-
-
-def _park(qm: QueueManager, request: Request, command: Get, handle: Handle) -> None:
-    """Let a get wait; it is served in the order of arrival."""
+def park(qm: QueueManager, request: Request, command: Get | Browse, handle: Handle) -> None:
+    """Let a get or a browse wait; they are served in the order of arrival."""
     queue = handle.queue
     if qm.quiescing:
         raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)

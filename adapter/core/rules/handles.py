@@ -47,7 +47,7 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
         trigger.opened(qm, queue, request.now_ms)
     handle = Handle(command.handle, queue, modes, found.alias, found.is_made)
     connection.handles[command.handle] = handle
-    result = Done() if queue.name == command.queue else Opened(queue.name)
+    result = Done() if queue.name == command.queue else Opened(queue.name, found.is_made)
     return Decision(found.records, result, qm.entry_n)
 
 

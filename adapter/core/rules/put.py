@@ -19,7 +19,7 @@ from adapter.core.model.message import (
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import EventRaised
-from adapter.core.results import PutDone, Refused
+from adapter.core.results import Refused, put_done
 from adapter.core.rules import details, groups, parking, trigger
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
 from adapter.core.rules.unit import commit_records, unit_with_room
@@ -199,7 +199,7 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: Queue) -> 
             qm.held_bytes += len(piece.body)
     if unit is None:
         return Decision(commit_records(ident, puts, [], "put", outcome_of(qm, request)))
-    return Decision([], PutDone([message.message_id for message in messages], request.now_ms))
+    return Decision([], put_done([message.message_id for message in messages], messages[-1]))
 
 
 def _head_weight(message: Message) -> int:
@@ -225,7 +225,7 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: Queue)
         unit.hold_put(queue, message, size)
         qm.held_bytes += len(message.body)
     ids = [message.message_id for message in command.messages]
-    return Decision([], PutDone(ids, request.now_ms))
+    return Decision([], put_done(ids, command.messages[-1]))
 
 
 def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:

@@ -32,7 +32,7 @@ from adapter.core.records import (
     UnitFenced,
     Verb,
 )
-from adapter.core.results import Done, Messages, PutDone, Result, UnitOutcome, UnitState
+from adapter.core.results import Done, Messages, PutDone, Result, UnitOutcome, UnitState, put_done
 from adapter.core.rules import waiting
 from adapter.core.rules.decision import (
     OWN_UNIT,
@@ -420,7 +420,7 @@ def stored_as(
 def _result(record: UnitCommitted, got: list[Stored]) -> Result:
     if record.verb == "put":
         message = record.puts[0].message
-        return PutDone([message.message_id], message.put_time_ms)
+        return put_done([message.message_id], message)
     if record.verb == "get":
         return Messages([joined(got)] if len(got) > 1 else [delivered(stored) for stored in got])
     return Done(record.size)

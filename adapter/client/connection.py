@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
@@ -50,18 +51,19 @@ def connect(
 
     address: HOST:PORT or HOST(PORT), or a comma list of them, of which the first that answers is
     taken. queue_manager: the name it must have. application: named in the messages that are put.
-    user: who an operator sees as connected; None: the user that this program runs as. password:
-    the user's, for queue managers that ask for one.
+    user: who an operator sees as connected; None: MQK_USER of the environment, or the user that
+    this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
+    given = os.environ.get("MQK_PASSWORD", "") if password is None else password
     greeting = Greeting(
         parse_addresses(address),
         a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
         a.as_text("application", application, APPLICATION_LENGTH_MAX),
         _own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
-        "" if password is None else a.as_text("password", password, PASSWORD_LENGTH_MAX),
+        a.as_text("password", given, PASSWORD_LENGTH_MAX),
     )
     patience = Patience(
         connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_timeout_s), 0.05),
@@ -72,6 +74,9 @@ def connect(
 
 def _own_user() -> str:
     """Name the user that this program runs as; "" where the system knows no name."""
+    named = os.environ.get("MQK_USER", "")
+    if named:
+        return a.as_text("MQK_USER", named, USER_LENGTH_MAX)
     try:
         return getpass.getuser()[:USER_LENGTH_MAX]
     except (OSError, KeyError, ImportError):

@@ -36,6 +36,7 @@ from adapter.errors import (
     MessageTruncated,
     NoMessageLocked,
     NoMessageUnderCursor,
+    NotAuthorized,
     NotOpen,
     NotOpenForBrowse,
     NotOpenForInput,

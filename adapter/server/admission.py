@@ -8,6 +8,7 @@ each takes 64 MiB of memory. Without a file of users nobody is asked.
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -32,8 +33,10 @@ log = structlog.get_logger("mqk.listener")
 class Admission:
     """Checks what clients say of themselves. All methods are called on the event loop's thread."""
 
-    def __init__(self, credentials: Credentials | None) -> None:
+    def __init__(self, credentials: Credentials | None = None, own: str = "") -> None:
+        """own: a password by which the queue manager's own client is known."""
         self._credentials = credentials
+        self._own = own
         self._executor = ThreadPoolExecutor(1, "passwords")
         self._waiting = 0
 
@@ -41,7 +44,8 @@ class Admission:
         """Have decide called with None if the client may come in, or why not; at once or later."""
         credentials = self._credentials
         demand = "NONE" if credentials is None else _demand(qm)
-        if demand == "NONE" or (not hello.password and demand != "REQUIRED"):
+        is_own = bool(self._own) and secrets.compare_digest(hello.password, self._own)
+        if is_own or demand == "NONE" or (not hello.password and demand != "REQUIRED"):
             decide(None)
         elif credentials is None or not hello.password:
             decide(_refused(hello, "a user and a password must be given"))

@@ -22,10 +22,9 @@ from adapter.core.reasons import Reason
 from adapter.core.results import Done, Refused
 from adapter.owner.clock import Clock
 from adapter.owner.owner import Owner
-from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.admission import Admission
+from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connection import ClientConnection
-from adapter.server.credentials import Credentials
 from adapter.server.crowd import Crowd
 from adapter.wire import frames
 from adapter.wire.session import Incoming
@@ -79,12 +78,12 @@ class Listener:
         clock: Clock,
         on_stop: Callable[[bool], None],
         on_commands: Callable[[], None] = lambda: None,
-        credentials: Credentials | None = None,
+        admission: Admission | None = None,
     ) -> None:
-        """on_commands: called when somebody opens the command queue to put to it. credentials:
-        without them nobody's password is checked.
+        """on_commands: called when somebody opens the command queue to put to it. admission: who is
+        let in; everybody, if nothing is said.
         """
-        self._admission = Admission(credentials)
+        self._admission = admission or Admission()
         self.queue_manager = queue_manager
         self._clock = clock
         self._on_stop = on_stop

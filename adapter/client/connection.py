@@ -24,7 +24,7 @@ from adapter.client.verbs import (
     get_request,
     open_request,
     put_request,
-    selection,
+    wanted_ids,
 )
 from adapter.core import commands as c
 from adapter.core.attributes.table import NAME_LENGTH_MAX
@@ -101,13 +101,15 @@ class Connection(Administration):
         """Whether it has been closed."""
         return self._channel.is_closed
 
-    def queue(self, name: str, *, open_for: OpenFor | None = None) -> Queue:
+    def queue(self, name: str, *, open_for: OpenFor | None = None, selection: str = "") -> Queue:
         """Return a queue to work with. It is opened for what is done with it when that is done.
 
         open_for: also open it now, for "input", "input_exclusive", "output" or "browse".
-        Raises QueueNotFound, QueueInUse.
+        selection: gets, units and browses are given only what fits: an SQL condition over
+        properties and fields, as "colour = 'red' AND Root.MQMD.Priority > 3".
+        Raises QueueNotFound, QueueInUse, InvalidSelector.
         """
-        return Queue(self._channel, name, open_for, self._application, self._replies)
+        return Queue(self._channel, name, open_for, self._application, self._replies, selection)
 
     def put(
         self,
@@ -163,7 +165,7 @@ class Connection(Administration):
         unit: AnyUnit | NoUnit | None = None,
     ) -> Message | None:
         """Open a queue, get one message or None and close it; see Queue.get()."""
-        wanted = selection(message_id, correlation_id, group_id)
+        wanted = wanted_ids(message_id, correlation_id, group_id)
         command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
         inside = joined(self._channel, unit)
         handle = self._channel.new_handle(a.as_name(name), c.INPUT)

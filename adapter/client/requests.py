@@ -36,6 +36,7 @@ class Handle(Struct, eq=False):
 
     refused: why it could not be opened again on a new connection. leads_to: the local queue, if
     queue is another name for it, or the model that it was made from.
+    selection: what gets and browses under it are given.
     """
 
     number: int
@@ -44,6 +45,7 @@ class Handle(Struct, eq=False):
     is_open: bool = False
     refused: Refused | None = None
     leads_to: str = ""
+    selection: str = ""
 
 
 class StartOver(Struct):

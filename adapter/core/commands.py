@@ -76,13 +76,15 @@ class Open(Struct, array_like=True, tag=3):
     """Open a queue under a handle number that the client chooses (MQOPEN).
 
     queue: of a local queue, of an alias, or of a model that a dynamic queue is made from; it is
-    given dynamic_name, whose last * becomes something unique.
+    given dynamic_name, whose last * becomes something unique. selection: gets and browses under
+    this handle are given only what fits (MQOD.SelectionString, see core.model.selector).
     """
 
     handle: int
     queue: str
     modes: int
     dynamic_name: str = ""
+    selection: str = ""
 
 
 class Close(Struct, array_like=True, tag=4):

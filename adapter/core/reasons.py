@@ -72,7 +72,9 @@ class Reason(IntEnum):
     INCOMPLETE_MESSAGE = 58
     INCONSISTENT_PERSISTENCE = 59
     INCONSISTENT_UNIT = 60
-    NOT_AUTHORIZED = 90
+    SELECTOR_SYNTAX_ERROR = 61
+    SELECTION_TOO_LONG = 62
+    NOT_AUTHORIZED = 63
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -6,7 +6,7 @@
     │   ├── InvalidName  InvalidAttribute  InvalidOption  InvalidTimeout
     │   └── InvalidPriority  InvalidPersistence  InvalidExpiry  InvalidIdentifier
     │       InvalidMessageType  InvalidProperty  InvalidMessageFlags  InvalidOffset
-    │       EmptySegment  PriorityTooHigh
+    │       EmptySegment  PriorityTooHigh  InvalidSelector  SelectionTooLong
     ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked  QueueDamaged
     ├── QueueDeleted  ObjectNotFound  ObjectExists  WrongObjectType  PersistentNotAllowed
     ├── UnknownAliasBase  AliasBaseTypeError  UnknownRemoteQueueManager  DynamicNameError
@@ -159,6 +159,18 @@ class PriorityTooHigh(InvalidValue):
     """A warning: the message was put at the highest priority there is, which is lower."""
 
     reason, reason_name = 2049, "MQRC_PRIORITY_EXCEEDS_MAXIMUM"
+
+
+class InvalidSelector(InvalidValue):
+    """A selection string is not one; the text says where."""
+
+    reason, reason_name = 2459, "MQRC_SELECTOR_SYNTAX_ERROR"
+
+
+class SelectionTooLong(InvalidValue):
+    """A selection string is longer than there may be."""
+
+    reason, reason_name = 2519, "MQRC_SELECTION_STRING_ERROR"
 
 
 class QueueNotFound(Error):

@@ -30,6 +30,7 @@ from adapter.errors import (
     InvalidPersistence,
     InvalidPriority,
     InvalidProperty,
+    InvalidSelector,
     InvalidTimeout,
     LimitReached,
     MessageTooLong,
@@ -59,6 +60,7 @@ from adapter.errors import (
     QueueNotEmpty,
     QueueNotFound,
     QueueParked,
+    SelectionTooLong,
     UnexpectedAnswer,
     UnitTooLarge,
     UnknownAliasBase,
@@ -296,6 +298,16 @@ REFUSALS: dict[Reason, Case] = {
         InconsistentUnit,
         "the other messages of the group are in units, or this one is",
         "put and get all messages of a group in units, or none",
+    ),
+    Reason.SELECTOR_SYNTAX_ERROR: Case(
+        InvalidSelector,
+        "the selection string for queue {name} is not one",
+        "correct it where the text says",
+    ),
+    Reason.SELECTION_TOO_LONG: Case(
+        SelectionTooLong,
+        "the selection string for queue {name} is too long",
+        "select by less, or by another property",
     ),
 }
 """Every reason of core has exactly one row here."""

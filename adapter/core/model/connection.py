@@ -8,6 +8,7 @@ from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.model.groups import Progress
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
+from adapter.core.model.selector import Fits
 from adapter.core.model.turns import Turns
 from adapter.core.model.unit import Unit
 from adapter.core.model.views import START
@@ -20,7 +21,8 @@ class Handle:
     alias: the attributes of the alias that led to it. is_maker: the queue was made for it.
     locked: the message that a browse has locked, if any. put_group, get_group, browse_group: where
     the handle is in a group or a segmented message, if it is in one. browse_head: where the group
-    began that a browse in logical order has come to: the next one begins behind it.
+    began that a browse in logical order has come to: the next one begins behind it. selection: what
+    it was opened with, and fits what that says of a message.
     """
 
     __slots__ = (
@@ -28,6 +30,7 @@ class Handle:
         "browse_group",
         "browse_head",
         "cursor",
+        "fits",
         "get_group",
         "is_maker",
         "locked",
@@ -35,6 +38,7 @@ class Handle:
         "number",
         "put_group",
         "queue",
+        "selection",
     )
 
     def __init__(
@@ -56,6 +60,8 @@ class Handle:
         self.get_group: Progress | None = None
         self.browse_group: Progress | None = None
         self.browse_head = START
+        self.selection = ""
+        self.fits: Fits | None = None
 
 
 class Party(Struct, frozen=True):

@@ -116,7 +116,7 @@ def _select(handle: Handle, command: Browse, now_ms: int) -> list[Stored]:
     if command.options & fitting.WHOLE:
         source = groups.candidates(handle, command, at, after)
     else:
-        source = fitting.candidates(handle.queue, command, after)
+        source = fitting.candidates(handle, command, after)
     found: list[Stored] = []
     size = 0
     for stored in fitting.in_memory(source, found):

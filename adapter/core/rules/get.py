@@ -183,7 +183,7 @@ def _select(
     if command.options and command.options & fitting.WHOLE:
         source = groups.candidates(handle, command, handle.get_group)
     else:
-        source = fitting.candidates(queue, command)
+        source = fitting.candidates(handle, command)
     for stored in fitting.in_memory(source, found):
         message = stored.message
         if 0 < message.expires_at_ms <= now_ms:

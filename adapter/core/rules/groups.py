@@ -103,14 +103,15 @@ def candidates(
     if options & LOGICAL_ORDER and at is not None:
         following = queue.with_id("group_position", at.position)
         return (stored for stored in following if found.is_whole_message(stored.message))
-    if not fitting.ids(command) and not options & fitting.MATCH:
-        if options & ALL_MESSAGES:
-            return found.whole.in_order(queue.name, after)
-        if not options & LOGICAL_ORDER:
-            return found.messages.in_order(queue.name, after)
-        fitting_ones: Iterable[Stored] = found.heads.in_order(queue.name, after)
+    fitting_ones: Iterable[Stored]
+    if fitting.ids(command) or options & fitting.MATCH or handle.fits is not None:
+        fitting_ones = fitting.candidates(handle, command, after)
+    elif options & ALL_MESSAGES:
+        return found.whole.in_order(queue.name, after)
+    elif not options & LOGICAL_ORDER:
+        return found.messages.in_order(queue.name, after)
     else:
-        fitting_ones = fitting.candidates(queue, command, after)
+        fitting_ones = found.heads.in_order(queue.name, after)
     return (stored for stored in fitting_ones if _is_whole(found, stored, options))
 
 

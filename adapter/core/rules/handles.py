@@ -21,7 +21,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import QueueDeleted, Record
 from adapter.core.results import Done, Messages, Opened
-from adapter.core.rules import cursor, groups, pages, resolve, trigger, unit, waiting
+from adapter.core.rules import cursor, fitting, groups, pages, resolve, trigger, unit, waiting
 from adapter.core.rules.decision import Decision, connection_of
 
 MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET
@@ -42,10 +42,12 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     found = resolve.find(qm, command)
     queue = found.queue
     modes = _input_modes(queue, command.modes)
+    handle = Handle(command.handle, queue, modes, found.alias, found.is_made)
+    if command.selection:
+        fitting.select_by(handle, command.selection)
     _count(queue, modes, 1)
     if modes & INPUT:
         trigger.opened(qm, queue, request.now_ms)
-    handle = Handle(command.handle, queue, modes, found.alias, found.is_made)
     connection.handles[command.handle] = handle
     result = Done() if queue.name == command.queue else Opened(queue.name, found.is_made)
     return Decision(found.records, result, qm.entry_n)
@@ -118,6 +120,8 @@ def _close(
 ) -> list[Record]:
     """Close a handle; a temporary queue goes with the one that made it, whoever else uses it."""
     cursor.release(qm, handle, now_ms)
+    if handle.selection:
+        fitting.deselect(handle)
     del connection.handles[handle.number]
     queue = handle.queue
     _count(queue, handle.modes, -1)

@@ -31,7 +31,11 @@ COMMANDS = {
     "connection": "adapter.cli.connections:connection",
     "trigger-monitor": "adapter.cli.trigger_monitor:trigger_monitor",
     "dlq-handler": "adapter.cli.dlq_handler:dlq_handler",
+<<<<<<< HEAD
     "install-pymqi": "adapter.cli.install_pymqi:install_pymqi",
+=======
+    "user": "adapter.cli.users:user",
+>>>>>>> main
     "ledger": "adapter.cli.ledger:ledger",
     "doctor": "adapter.cli.doctor:doctor",
 }

@@ -31,11 +31,8 @@ COMMANDS = {
     "connection": "adapter.cli.connections:connection",
     "trigger-monitor": "adapter.cli.trigger_monitor:trigger_monitor",
     "dlq-handler": "adapter.cli.dlq_handler:dlq_handler",
-<<<<<<< HEAD
-    "install-pymqi": "adapter.cli.install_pymqi:install_pymqi",
-=======
     "user": "adapter.cli.users:user",
->>>>>>> main
+    "install-pymqi": "adapter.cli.install_pymqi:install_pymqi",
     "ledger": "adapter.cli.ledger:ledger",
     "doctor": "adapter.cli.doctor:doctor",
 }

@@ -8,6 +8,7 @@ from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.model.groups import Progress
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
+from adapter.core.model.topics import Subscription
 from adapter.core.model.turns import Turns
 from adapter.core.model.unit import Unit
 from adapter.core.model.views import START
@@ -20,7 +21,9 @@ class Handle:
     alias: the attributes of the alias that led to it. is_maker: the queue was made for it.
     locked: the message that a browse has locked, if any. put_group, get_group, browse_group: where
     the handle is in a group or a segmented message, if it is in one. browse_head: where the group
-    began that a browse in logical order has come to: the next one begins behind it.
+    began that a browse in logical order has come to: the next one begins behind it. topic: the
+    handle is of a topic, or of a subscription to it; then its queue is none that there is, and
+    only says what a publication is checked against.
     """
 
     __slots__ = (
@@ -35,6 +38,8 @@ class Handle:
         "number",
         "put_group",
         "queue",
+        "subscription",
+        "topic",
     )
 
     def __init__(
@@ -56,6 +61,8 @@ class Handle:
         self.get_group: Progress | None = None
         self.browse_group: Progress | None = None
         self.browse_head = START
+        self.topic: str | None = None
+        self.subscription: Subscription | None = None
 
 
 class Party(Struct, frozen=True):

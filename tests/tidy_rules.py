@@ -40,15 +40,17 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.attributes errors",
         "client": "wire core.commands core.model.message core.model.details core.model.dead_letter "
         "core.reasons core.results core.attributes errors",
-        "mqi": "adapter client launch errors core.attributes core.commands core.results "
-        "core.model.dead_letter core.model.trigger_message",
+        "mqi": "adapter client launch errors core.attributes core.commands core.reasons "
+        "core.results core.model.blank_padded core.model.dead_letter core.model.details "
+        "core.model.message core.model.trigger_message",
+        "toplevel": "mqi",
         "server": "owner wire core format ledger movers topics errors config launch logs "
         "mqi.pcf.command_server",
         "testing": "adapter client config core errors format ledger localkafka logs mqi.mqsc owner "
         "server topics wire",
         "localkafka": "launch errors",
-        "demo": "adapter client core.commands core.results errors format launch localkafka server "
-        "topics wire",
+        "demo": "adapter client core.commands core.results errors format launch localkafka mqi "
+        "server topics wire",
         "cli": "*",
         "adapter": "client errors",
     }.items()
@@ -68,8 +70,8 @@ MAY_USE_KAFKA_MODULES = frozenset(
 PURE_LIBRARIES = frozenset(
     {
         *("__future__", "abc", "array", "bisect", "collections", "contextlib", "enum", "fnmatch"),
-        *("functools", "heapq", "itertools", "math", "msgspec", "operator", "re", "string"),
-        *("struct", "types", "typing", "zlib"),
+        *("functools", "hashlib", "heapq", "itertools", "math", "msgspec", "operator", "re"),
+        *("string", "struct", "types", "typing", "zlib"),
     }
 )
 PURE_ROOMS = frozenset({"core", "wire"})
@@ -82,7 +84,12 @@ NO_WORLD_ROOMS = frozenset({"format"})
 CLOCKS = frozenset({"adapter.owner.clock", "adapter.owner.pages", "adapter.owner.trim"})
 
 # Modules that are started by name, or that users import.
-ENTRY_POINTS = frozenset({"adapter.cli.main", "adapter.testing", "adapter.kafka"})
+ENTRY_POINTS = frozenset(
+    {
+        *("adapter.cli.main", "adapter.testing", "adapter.kafka"),
+        *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe"),
+    }
+)
 VAGUE_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "stuff", "base"})
 
 MARKS = re.compile("|".join((r"\bTO" + "DO", r"\bFIX" + "ME", r"\bXX" + r"X\b", r"\bHA" + r"CK\b")))

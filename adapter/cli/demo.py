@@ -33,10 +33,11 @@ FLIGHTS_MIN = 1000
 def demo(flights: int, as_json: bool) -> None:
     """Put real flights through prioritised, transactional queues, and check what comes out.
 
-    It starts a Kafka, a queue manager, a producer and two workers; half way it kills the queue
-    manager with SIGKILL while commits are unanswered, and starts it again. At the end a program
-    that shares no code with the queue manager compares what lies on Kafka with the table of
-    flights. Exit status 1 if a single flight is lost, doubled, altered or out of order.
+    It starts a Kafka, a queue manager, a producer, and a trigger monitor that starts two workers
+    when the first flights are there; half way it kills the queue manager with SIGKILL while commits
+    are unanswered, and starts it again. At the end a program that shares no code with the queue
+    manager compares what lies on Kafka with the table of flights. Exit status 1 if a single flight
+    is lost, doubled, altered or out of order.
     """
     with interruptible(), Screen() as screen:
         outcome = run(flights, screen)

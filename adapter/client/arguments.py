@@ -29,6 +29,7 @@ from adapter.errors import (
 
 WAIT_MAX_MS = 2**31 - 1
 CONNECTION_MAX = 2**63 - 1
+ORIGIN_LENGTH_MAX = 64
 PROPERTY_TYPES = (bool, int, float, str, bytes, type(None))
 
 

@@ -36,9 +36,10 @@ def browsed(
     wanted: tuple[bytes, bytes, bytes],
     remover: Remove,
     is_closed: Callable[[], bool],
+    selection: str,
 ) -> Iterator[BrowsedMessage]:
     """Iterate over a queue's messages, under a handle of its own."""
-    handle = open_handle(channel, name, c.BROWSE)
+    handle = open_handle(channel, name, c.BROWSE, selection=selection)
     last: tuple[int, int, int] | None = None
     try:
         while not is_closed():

@@ -185,6 +185,7 @@ class Channel:
         """Raise the error that the answer to an open is; under another name it is open too."""
         if not isinstance(request.answer, Done | Opened):
             raise self._problem(request, None)
+        note_queue(request)
 
     def abandon(self, requests: Sequence[Pending]) -> None:
         """Wait for these no longer, because the waiting thread was interrupted.
@@ -553,11 +554,18 @@ class Channel:
         exchange(link, requests, left_s)
         for request in requests:
             refused = refusal_among([request])
+            note_queue(request)
             if refused is not None and refused.reason in NOT_NOW:
                 raise LinkLost(refused.detail)
             if refused is not None and request.handle is not None:
                 request.handle.refused = refused
                 request.handle.is_open = False  # its next verb opens it anew, and hears why not
+
+
+def note_queue(request: Pending) -> None:
+    """Note which queue an open has led to."""
+    if isinstance(request.answer, Opened) and request.handle is not None:
+        request.handle.leads_to = request.answer.queue
 
 
 def _refuse_frame(frame: Welcome | Goodbye) -> NoReturn:

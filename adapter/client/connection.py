@@ -13,6 +13,7 @@ from adapter.client.channel import Channel, Patience
 from adapter.client.greeting import Greeting
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.queue import OpenFor, Queue
+from adapter.client.replies import REPLY, Replies, check_wanted
 from adapter.client.requests import Pending
 from adapter.client.tcp import parse_addresses
 from adapter.client.unit import AnyUnit, NoUnit, Unit, joined, perform
@@ -22,12 +23,12 @@ from adapter.client.verbs import (
     get_request,
     open_request,
     put_request,
-    selection,
+    wanted_ids,
 )
 from adapter.core import commands as c
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.results import Messages, PutDone, UnitOutcome
-from adapter.errors import ConnectionClosed, InvalidIdentifier
+from adapter.errors import ConnectionClosed, InvalidIdentifier, InvalidType
 
 Outcome = Literal["committed", "backed out", "in flight", "unknown"]
 APPLICATION_LENGTH_MAX = 64
@@ -79,6 +80,7 @@ class Connection(Administration):
     def __init__(self, channel: Channel, application: str) -> None:
         self._channel = channel
         self._application = application
+        self._replies = Replies(channel)
 
     @property
     def name(self) -> str:
@@ -90,13 +92,15 @@ class Connection(Administration):
         """Whether it has been closed."""
         return self._channel.is_closed
 
-    def queue(self, name: str, *, open_for: OpenFor | None = None) -> Queue:
+    def queue(self, name: str, *, open_for: OpenFor | None = None, selection: str = "") -> Queue:
         """Return a queue to work with. It is opened for what is done with it when that is done.
 
         open_for: also open it now, for "input", "input_exclusive", "output" or "browse".
-        Raises QueueNotFound, QueueInUse.
+        selection: gets, units and browses are given only what fits: an SQL condition over
+        properties and fields, as "colour = 'red' AND Root.MQMD.Priority > 3".
+        Raises QueueNotFound, QueueInUse, InvalidSelector.
         """
-        return Queue(self._channel, name, open_for, self._application)
+        return Queue(self._channel, name, open_for, self._application, self._replies, selection)
 
     def put(
         self,
@@ -121,6 +125,26 @@ class Connection(Administration):
         )
         return PutResult(done.message_ids[0], done.put_time_ms)
 
+    def reply(
+        self,
+        message: Message,
+        body: bytes | str | Message,
+        *,
+        unit: AnyUnit | NoUnit | None = None,
+        **fields: Unpack[PutFields],
+    ) -> PutResult:
+        """Put a reply (MQMT_REPLY) to a request, where it asks for one: qm.get(...), qm.reply(...).
+
+        Its correlation id is the request's id. Raises InvalidOption if the message names no queue
+        for a reply, QueueNotFound if that is gone because nobody waits any more.
+        """
+        if not isinstance(message, Message):
+            raise InvalidType(f"reply() answers a Message that was got, not {message!r}")
+        to = check_wanted(message)
+        fields.setdefault("correlation_id", message.message_id)
+        fields.setdefault("message_type", REPLY)
+        return self.put(to, body, unit=unit, **fields)
+
     def get(
         self,
         name: str,
@@ -132,7 +156,7 @@ class Connection(Administration):
         unit: AnyUnit | NoUnit | None = None,
     ) -> Message | None:
         """Open a queue, get one message or None and close it; see Queue.get()."""
-        wanted = selection(message_id, correlation_id, group_id)
+        wanted = wanted_ids(message_id, correlation_id, group_id)
         command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
         inside = joined(self._channel, unit)
         handle = self._channel.new_handle(a.as_name(name), c.INPUT)

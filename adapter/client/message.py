@@ -143,6 +143,8 @@ class PutFields(TypedDict, total=False):
     properties: Mapping[str, Property] | None
     dead_letter: DeadLetter | None
     details: Details | None
+    user: str
+    application: str
 
 
 # Public field -> (field of core's message, check and conversion).
@@ -169,6 +171,11 @@ _FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "properties": ("properties", a.as_properties),
     "details": ("details", a.as_details),
 }
+# What a put only says of itself: a message that is put again is put by this program.
+_ORIGIN: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "user": ("user", lambda v: a.as_text("user", v, a.ORIGIN_LENGTH_MAX)),
+    "application": ("application", lambda v: a.as_text("application", v, a.ORIGIN_LENGTH_MAX)),
+}
 
 
 def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> core.Message:
@@ -184,9 +191,10 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
         if name == "dead_letter":
             header = a.as_dead_letter(value)
             continue
-        entry = _FIELDS.get(name)
+        entry = _FIELDS.get(name) or _ORIGIN.get(name)
         if entry is None:
-            raise InvalidType(f"put() takes no argument {name!r}; it takes {', '.join(_FIELDS)}")
+            taken = ", ".join([*_FIELDS, *_ORIGIN, "dead_letter"])
+            raise InvalidType(f"put() takes no argument {name!r}; it takes {taken}")
         field, check = entry
         setattr(message, field, check(value))
     return message if header is None else _with_header(message, header)

@@ -257,7 +257,7 @@ class Outstanding:
                 self._close_afterwards(handle)
         return self.number(
             [
-                Pending(c.Open(h.number, h.queue, h.modes), handle=h)
+                Pending(c.Open(h.number, h.queue, h.modes, selection=h.selection), handle=h)
                 for number, h in sorted(wanted.items())
                 if number not in opening
             ]

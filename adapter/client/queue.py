@@ -18,9 +18,10 @@ from adapter.client.browse import BrowsedMessage, browsed
 from adapter.client.channel import Channel
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
+from adapter.client.replies import Replies
 from adapter.client.requests import Handle
 from adapter.client.unit import AnyUnit, NoUnit, joined, perform
-from adapter.client.verbs import close_handles, get_request, open_handle, put_request, selection
+from adapter.client.verbs import close_handles, get_request, open_handle, put_request, wanted_ids
 from adapter.client.work import Work, units
 from adapter.core import commands as c
 from adapter.core.model.details import IN_GROUP, Details
@@ -30,15 +31,25 @@ from adapter.errors import ConnectionClosed, InvalidOption, NotOpen
 OpenFor = Literal["input", "input_exclusive", "output", "browse"]
 _MODES = {"input": c.INPUT, "input_exclusive": c.EXCLUSIVE, "output": c.OUTPUT, "browse": c.BROWSE}
 
+_SELECTIVE = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
+
 
 class Queue:
     """One queue of a connection. Every method may be called from any thread."""
 
     def __init__(
-        self, channel: Channel, name: str, open_for: OpenFor | None, application: str
+        self,
+        channel: Channel,
+        name: str,
+        open_for: OpenFor | None,
+        application: str,
+        replies: Replies,
+        selection: str = "",
     ) -> None:
         self.name = a.as_name(name)
+        self._selection = a.as_text("selection", selection)
         self._channel = channel
+        self._replies = replies
         self._application = application
         self._lock = threading.Lock()
         self._handles: dict[int, Handle] = {}
@@ -114,13 +125,29 @@ class Queue:
         (MQGMO_ALL_MSGS_AVAILABLE). Outside a unit it is gone for good when this returns.
         Raises GetInhibited, BackedOut, ...
         """
-        wanted = selection(message_id, correlation_id, group_id)
+        wanted = wanted_ids(message_id, correlation_id, group_id)
         command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
         command.options = logical_order * c.LOGICAL_ORDER | all_messages * c.ALL_MESSAGES
         if group_seq is not None:
             command.options |= c.MATCH_GROUP_SEQ
             command.group_seq = a.as_whole("group_seq", group_seq, 1, 999_999_999)
         return self._get(command, joined(self._channel, unit))
+
+    def request(
+        self,
+        body: bytes | str | Message,
+        *,
+        timeout: float | timedelta | None,
+        **fields: Unpack[PutFields],
+    ) -> Message:
+        """Put a request (MQMT_REQUEST) and wait for the reply, on a temporary queue.
+
+        timeout: seconds; None waits for ever. The reply is the message whose correlation id is the
+        request's id: qm.reply() makes such. Inside a unit it raises UnitInProgress.
+        Raises NoReply when none came in time, QueueFull, PutInhibited, ...
+        """
+        message = outgoing(body, fields, self._application)
+        return self._replies.ask(self._handle(c.OUTPUT), message, a.as_wait_ms(timeout))
 
     def take(
         self,
@@ -179,9 +206,10 @@ class Queue:
         return browsed(
             self._channel,
             self.name,
-            selection(message_id, correlation_id, group_id),
+            wanted_ids(message_id, correlation_id, group_id),
             self.take,
             lambda: self.is_closed,
+            self._selection,
         )
 
     def depth(self) -> int:
@@ -240,7 +268,9 @@ class Queue:
             self._check_open()
             handle = self._handles.get(modes)
             if handle is None or not handle.is_open:
-                handle = self._handles[modes] = open_handle(self._channel, self.name, modes, handle)
+                chosen = self._selection if modes in _SELECTIVE else ""
+                handle = open_handle(self._channel, self.name, modes, handle, chosen)
+                self._handles[modes] = handle
             return handle
 
     def __enter__(self) -> Self:

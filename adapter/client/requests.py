@@ -34,7 +34,9 @@ FRAME_OPERATIONS_MAX = 5_000
 class Handle(Struct, eq=False):
     """A handle as the client keeps it. is_open: it is open, or opened again on every connection.
 
-    refused: why it could not be opened again on a new connection.
+    refused: why it could not be opened again on a new connection. leads_to: the local queue, if
+    queue is another name for it, or the model that it was made from.
+    selection: what gets and browses under it are given.
     """
 
     number: int
@@ -42,6 +44,8 @@ class Handle(Struct, eq=False):
     modes: int
     is_open: bool = False
     refused: Refused | None = None
+    leads_to: str = ""
+    selection: str = ""
 
 
 class StartOver(Struct):

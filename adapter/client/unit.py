@@ -125,6 +125,10 @@ class AnyUnit:
         error = BackedOut if self._state is State.LOST else UnitEnded
         raise error(f"unit {self.id.hex()} {self._state.value}", self.id.hex())
 
+    def submit(self, requests: list[Pending]) -> None:
+        """Send requests in this unit, and do not wait for their answers."""
+        self._channel.submit(requests, self._enlisted)
+
     def perform(
         self,
         requests: list[Pending],

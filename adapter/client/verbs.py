@@ -15,7 +15,8 @@ from adapter.core.model.message import Message
 
 def open_request(handle: Handle) -> Pending:
     """Make the request that opens a handle."""
-    return Pending(c.Open(handle.number, handle.queue, handle.modes), handle=handle)
+    command = c.Open(handle.number, handle.queue, handle.modes, selection=handle.selection)
+    return Pending(command, handle=handle)
 
 
 def close_request(handle: Handle) -> Pending:
@@ -23,10 +24,13 @@ def close_request(handle: Handle) -> Pending:
     return Pending(c.Close(handle.number), rq.FORGOTTEN, handle=handle)
 
 
-def open_handle(channel: Channel, name: str, modes: int, handle: Handle | None = None) -> Handle:
+def open_handle(
+    channel: Channel, name: str, modes: int, handle: Handle | None = None, selection: str = ""
+) -> Handle:
     """Open a queue, under a handle that lost its queue if one is given."""
     if handle is None:
         handle = channel.new_handle(name, modes)
+        handle.selection = selection
     request = open_request(handle)
     channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
     try:
@@ -66,7 +70,7 @@ def get_request(handle: Handle, command: c.Get, unit: AnyUnit | None) -> Pending
     return request
 
 
-def selection(
+def wanted_ids(
     message_id: bytes | None, correlation_id: bytes | None, group_id: bytes | None
 ) -> tuple[bytes, bytes, bytes]:
     """Check the ids that a get or browse asks for; b"" is any."""

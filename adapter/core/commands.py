@@ -88,13 +88,15 @@ class Open(Struct, array_like=True, tag=3):
     """Open a queue under a handle number that the client chooses (MQOPEN).
 
     queue: of a local queue, of an alias, or of a model that a dynamic queue is made from; it is
-    given dynamic_name, whose last * becomes something unique.
+    given dynamic_name, whose last * becomes something unique. selection: gets and browses under
+    this handle are given only what fits (MQOD.SelectionString, see core.model.selector).
     """
 
     handle: int
     queue: str
     modes: int
     dynamic_name: str = ""
+    selection: str = ""
 
 
 class Close(Struct, array_like=True, tag=4):
@@ -144,7 +146,8 @@ class Get(Struct, array_like=True, tag=6):
 class Browse(Struct, array_like=True, tag=7):
     """Show the next messages after the handle's cursor (MQGMO_BROWSE_FIRST, _NEXT).
 
-    options: with any of them, one message. UNLOCK shows none.
+    options: with any of them, one message. UNLOCK shows none. BOUNDED: the cursor stays before a
+    message that is longer than length_max. wait_ms: as of a get, for a message behind the cursor.
     """
 
     handle: int
@@ -156,6 +159,8 @@ class Browse(Struct, array_like=True, tag=7):
     options: int = 0
     group_seq: int = 1
     offset: int = 0
+    length_max: int = 0
+    wait_ms: int = 0
 
 
 class Begin(Struct, array_like=True, tag=18):

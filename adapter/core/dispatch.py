@@ -35,6 +35,7 @@ from adapter.core.rules import (
     quiesce,
     restore,
     retained,
+    serving,
     session,
     subscriptions,
     system,
@@ -286,9 +287,9 @@ def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> restore.U
     return restore.unmoved(qm, moved_n, parked)
 
 
-def outcome_loaded(qm: QueueManager, session: bytes, number: int, paged: pages.Paged) -> None:
-    """Complete one of qm.absent, after a replay."""
-    restore.outcome_loaded(qm, session, number, paged)
+def outcome_loaded(qm: QueueManager, session: bytes, number: int, read: list[pages.Paged]) -> None:
+    """Complete one of qm.absent, after a replay. read: what it says is missing."""
+    restore.outcome_loaded(qm, session, number, read)
 
 
 def evict(qm: QueueManager, moved_n: int, but: frozenset[str] = frozenset()) -> int:
@@ -472,7 +473,7 @@ def _serve(qm: QueueManager, executed: Executed, now_ms: int) -> None:
 
 
 def _serve_one(qm: QueueManager, executed: Executed, queue: Queue, now_ms: int) -> bool:
-    served = get.next_served(qm, queue, now_ms)
+    served = serving.next_served(qm, queue, now_ms)
     if isinstance(served, list):
         _apply(qm, executed, served)
         return bool(served)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from adapter.core.model.message import Delivered
+from adapter.core.model.message import Delivered, Message
 
 UnitState = Literal["committed", "backed out", "in flight", "unknown"]
 
@@ -35,12 +35,30 @@ class PutDone(Struct, array_like=True, tag=3, gc=False):
     """The messages were accepted, under these ids, at this time.
 
     warning: 0, or the reason (core.reasons.Reason) for which it is done with a warning; it is not
-    kept for a client that asks again after a restart of the queue manager.
+    kept for a client that asks again after a restart of the queue manager. What follows is of the
+    last of the messages, as the queue manager settled it; priority is -1 if it is not known any
+    more.
     """
 
     message_ids: list[bytes]
     put_time_ms: int
     warning: int = 0
+    priority: int = -1
+    persistence: int = -1
+    group_id: bytes = b""
+    group_seq: int = 1
+
+
+def put_done(message_ids: list[bytes], last: Message) -> PutDone:
+    """Say what became of messages that were put."""
+    return PutDone(
+        message_ids,
+        last.put_time_ms,
+        priority=last.priority,
+        persistence=last.persistence,
+        group_id=last.group_id,
+        group_seq=last.group_seq,
+    )
 
 
 class Messages(Struct, array_like=True, tag=4):
@@ -175,9 +193,13 @@ class Objects(Struct, array_like=True, tag=10):
 
 
 class Opened(Struct, array_like=True, tag=11, gc=False):
-    """Opened under another name than was given: queue is the local one that it led to."""
+    """Opened under another name than was given: queue is the local one that it led to.
+
+    is_made: it was made from a model, whose name was given.
+    """
 
     queue: str
+    is_made: bool = False
 
 
 class Subscribed(Struct, array_like=True, tag=12, gc=False):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +65,16 @@ class Process:
 
     def figures(self) -> dict[str, Any] | None:
         """The last whole line of JSON that it printed."""
-        for line in reversed(self._lines()):
+        return next(iter(self.all_figures()[::-1]), None)
+
+    def all_figures(self) -> list[dict[str, Any]]:
+        """Every whole line of JSON that it, or a program that it has started, printed."""
+        found: list[dict[str, Any]] = []
+        for line in self._lines():
             if line.startswith("{"):
-                try:
-                    found: dict[str, Any] = msgspec.json.decode(line)
-                except msgspec.DecodeError:
-                    continue
-                return found
-        return None
+                with suppress(msgspec.DecodeError):
+                    found.append(msgspec.json.decode(line))
+        return found
 
     def kill(self) -> None:
         """SIGKILL, to it and what it started in its own group."""

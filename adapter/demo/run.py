@@ -98,7 +98,8 @@ def handle(stage: Stage, count: int, until: int, screen: Screen) -> None:
         if time.monotonic() - moved_s > STALL_S:
             raise DemoError(
                 f"nothing has moved for {STALL_S:.0f} s: {depths.waiting:,} flights wait, "
-                f"{depths.done:,} are done, {depths.backed_out:,} backed out"
+                f"{depths.done:,} are done, {depths.backed_out:,} backed out. The trigger monitor "
+                f"said:\n{stage.said()}"
             )
         time.sleep(look_s)
 

@@ -1,12 +1,15 @@
-"""The demo's stage: Kafka, a queue manager, a proxy before two workers, a producer.
+"""The demo's stage: Kafka, a queue manager, a producer, a trigger monitor that starts two workers.
 
 Everything runs in processes of its own, as it would in earnest. The queue manager is started by the
-command that users type, and killed without warning; whatever happens, nothing is left running.
+command that users type, and killed without warning; workers are started by the trigger monitor, and
+reach the queue manager through a proxy. Whatever happens, nothing is left running.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -31,6 +34,11 @@ HELD_TIMEOUT_S = 10.0
 """For each worker to ask for a commit, which they do many times a second."""
 
 
+WORKERS_TIMEOUT_S = 60.0
+"""From the first flight to workers at work, on a loaded machine."""
+STOP_GRACE_S = 30.0
+"""Longer than the trigger monitor gives the workers."""
+LOOK_S = 0.01
 RECONNECT_TIMEOUT_S = 20.0
 """The demo itself only asks while the queue manager is meant to serve."""
 
@@ -71,6 +79,7 @@ class Stage:
         self._proxy = self._ends.enter_context(Proxy(HOST, self._port, tap=self._watch))
         self._cast: list[Process] = []
         self._producer: Process | None = None
+        self._monitor: Process | None = None
         self._qm: adapter.Connection | None = None
 
     def __enter__(self) -> Self:
@@ -106,19 +115,45 @@ class Stage:
         self._ends.callback(self._qm.close)
         for name in (queues.DONE, queues.BACKOUT):
             self._qm.define_queue(name)
+        self._qm.define_process(
+            queues.PROCESS,
+            appl_id=f"{shlex.quote(sys.executable)} -m adapter.demo.crew",
+            user_data=str(WORKERS),
+        )
         self._qm.define_queue(
             queues.IN,
             backout_threshold=queues.BACKOUT_THRESHOLD,
             backout_requeue_queue=queues.BACKOUT,
+            trigger_control=True,
+            trigger_type="FIRST",
+            initiation_queue=queues.INITIATION,
+            process=queues.PROCESS,
         )
 
     def begin(self, archive: Path, flights: int) -> None:
-        """Start the producer and the workers."""
+        """Start the producer and a trigger monitor; return when that has started the workers."""
         put = ["--address", self.address, "--archive", str(archive), "--flights", str(flights)]
         self._producer = self._run("producer", "adapter.demo.producer", put)
-        for number in range(1, WORKERS + 1):
-            address = ["--address", self._proxy.address]
-            self._run(f"worker {number}", "adapter.demo.worker", address)
+        grace_s = 2 * queues.WORKER_GRACE_S  # the crew gives its workers half of it
+        monitor = ["trigger-monitor", "--qmgr", self._proxy.address, "--grace", str(grace_s)]
+        self._monitor = self._run("trigger monitor", "adapter.cli", monitor)
+        self._await_workers()
+
+    def _await_workers(self) -> None:
+        deadline_s = time.monotonic() + WORKERS_TIMEOUT_S
+        while self.qm.queue(queues.IN).status().open_input_count < WORKERS:
+            for process in self._cast:
+                process.check()
+            if time.monotonic() > deadline_s:
+                raise DemoError(
+                    f"no workers were started within {WORKERS_TIMEOUT_S:.0f} s. The trigger "
+                    f"monitor said:\n{self.said()}"
+                )
+            time.sleep(LOOK_S)
+
+    def said(self) -> str:
+        """What the trigger monitor and the workers said last."""
+        return self._monitor.said() if self._monitor is not None else "(nothing)"
 
     def depths(self) -> Depths:
         """Look at the queues, and whether everybody still works."""
@@ -162,14 +197,14 @@ class Stage:
         """Stop the workers when all is done; the figures of workers and producer, added up."""
         totals: dict[str, int | float] = {"lost": 0, "failed": 0, "seconds": 0.0}
         for process in self._cast:
-            status = process.stop()
-            figures = process.figures()
-            if status != 0 or figures is None:
+            status = process.stop(STOP_GRACE_S)
+            told = process.all_figures()
+            if status != 0 or len(told) < (WORKERS if process is self._monitor else 1):
                 raise DemoError(
                     f"the {process.name} ended with status {status}. It said:\n{process.said()}"
                 )
             for name in totals:
-                totals[name] += figures.get(name, 0)
+                totals[name] += sum(figures.get(name, 0) for figures in told)
         self._cast = []
         return totals
 

@@ -1,4 +1,4 @@
-"""A worker of the demo, a process of its own: `python -m adapter.demo.worker --address H:P`.
+"""A worker of the demo, a process of its own, of a crew that the trigger monitor has started.
 
 It takes flights in units and puts a result for each into FLIGHTS.DONE in the same unit. A flight
 that never departed cannot be processed: the unit is backed out; the flight comes again, alone, and
@@ -82,7 +82,8 @@ def main() -> int:
     """Work until SIGTERM."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--address", required=True)
-    address = parser.parse_args().address
+    parser.add_argument("--queue", required=True)
+    given = parser.parse_args()
     logging.getLogger("adapter.client").setLevel(logging.ERROR)  # each backout would be a warning
     stop = threading.Event()
 
@@ -91,9 +92,9 @@ def main() -> int:
 
     signal.signal(signal.SIGTERM, told)
     with adapter.connect(
-        address, application="demo worker", reconnect_timeout_s=queues.AWAY_MAX_S
+        given.address, application="demo worker", reconnect_timeout_s=queues.AWAY_MAX_S
     ) as qm:
-        source = qm.queue(queues.IN)
+        source = qm.queue(given.queue)
         threading.Thread(target=close_when_told, args=(stop, source), daemon=True).start()
         with qm.queue(queues.DONE, open_for="output") as results:
             tally = work(source, results)

@@ -6,7 +6,8 @@
     │   ├── InvalidName  InvalidAttribute  InvalidOption  InvalidTimeout
     │   └── InvalidPriority  InvalidPersistence  InvalidExpiry  InvalidIdentifier
     │       InvalidMessageType  InvalidProperty  InvalidMessageFlags  InvalidOffset
-    │       EmptySegment  PriorityTooHigh  InvalidTopic  InvalidSubscriptionName
+    │       EmptySegment  PriorityTooHigh  InvalidSelector  SelectionTooLong
+    │       InvalidTopic  InvalidSubscriptionName
     ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked  QueueDamaged
     ├── QueueDeleted  ObjectNotFound  ObjectExists  WrongObjectType  PersistentNotAllowed
     ├── UnknownAliasBase  AliasBaseTypeError  UnknownRemoteQueueManager  DynamicNameError
@@ -44,13 +45,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from adapter.core.reasons import Reason
+
 FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warning
 
 
 class Error(Exception):
     """Whatever goes wrong. comp: MQCC; reason: MQRC; object_name: what it happened to, or "".
 
-    messages_put: how many messages put_many() had put, durably, when this ended it.
+    messages_put: how many messages put_many() had put, durably, when this ended it. refused: why
+    the queue manager refused, if it was that.
     """
 
     comp: ClassVar[int] = FAILED
@@ -62,6 +66,7 @@ class Error(Exception):
         self.text = text
         self.object_name = object_name
         self.messages_put = 0
+        self.refused: Reason | None = None
 
     def __str__(self) -> str:
         return f"{self.text} [{self.reason_name}]"
@@ -159,6 +164,18 @@ class PriorityTooHigh(InvalidValue):
     """A warning: the message was put at the highest priority there is, which is lower."""
 
     reason, reason_name = 2049, "MQRC_PRIORITY_EXCEEDS_MAXIMUM"
+
+
+class InvalidSelector(InvalidValue):
+    """A selection string is not one; the text says where."""
+
+    reason, reason_name = 2459, "MQRC_SELECTOR_SYNTAX_ERROR"
+
+
+class SelectionTooLong(InvalidValue):
+    """A selection string is longer than there may be."""
+
+    reason, reason_name = 2519, "MQRC_SELECTION_STRING_ERROR"
 
 
 class QueueNotFound(Error):

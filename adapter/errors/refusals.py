@@ -31,6 +31,7 @@ from adapter.errors import (
     InvalidPersistence,
     InvalidPriority,
     InvalidProperty,
+    InvalidSelector,
     InvalidSubscriptionName,
     InvalidTimeout,
     InvalidTopic,
@@ -66,6 +67,7 @@ from adapter.errors import (
     QueueParked,
     RetainedNotDelivered,
     RetainedQueueError,
+    SelectionTooLong,
     SubscribeInhibited,
     SubscriptionExists,
     SubscriptionInUse,
@@ -306,6 +308,16 @@ REFUSALS: dict[Reason, Case] = {
         "the other messages of the group are in units, or this one is",
         "put and get all messages of a group in units, or none",
     ),
+    Reason.SELECTOR_SYNTAX_ERROR: Case(
+        InvalidSelector,
+        "the selection string for queue {name} is not one",
+        "correct it where the text says",
+    ),
+    Reason.SELECTION_TOO_LONG: Case(
+        SelectionTooLong,
+        "the selection string for queue {name} is too long",
+        "select by less, or by another property",
+    ),
     Reason.TOPIC_STRING_ERROR: Case(
         InvalidTopic,
         "{name} is no topic string",
@@ -387,4 +399,6 @@ def refusal(reason: int, name: str = "", detail: str = "") -> Error:
         )
     happened = case.happened.format(name=name)
     more = f" ({detail})" if detail else ""
-    return case.error(f"{happened}{more}: {case.remedy}", name)
+    error = case.error(f"{happened}{more}: {case.remedy}", name)
+    error.refused = Reason(reason)
+    return error

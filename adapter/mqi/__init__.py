@@ -3,6 +3,7 @@
 This room sits on the SDK; what a verb means is not known here.
 """
 
+from adapter.mqi.installation import install
 from adapter.mqi.trigger_message import TriggerMessage
 
-__all__ = ["TriggerMessage"]
+__all__ = ["TriggerMessage", "install"]

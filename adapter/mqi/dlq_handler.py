@@ -247,7 +247,14 @@ class DeadLetterHandler:
         """
         header = message.dead_letter if keeps_header else None
         with self._qm.unit() as unit:
-            self._qm.put(target, as_it_is(message, time.time()), dead_letter=header, unit=unit)
+            self._qm.put(
+                target,
+                as_it_is(message, time.time()),
+                dead_letter=header,
+                user=message.user,
+                application=message.application,
+                unit=unit,
+            )
             if not message.remove(unit):
                 unit.backout()
                 return False

@@ -19,6 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from adapter import errors
+from adapter.mqi import constants
 
 RETRY_INTERVAL_S = 60
 NUMBER_MAX = 999_999_999
@@ -42,6 +43,7 @@ SYMBOLS_OF = {
     "REASON": ("MQRC_", "MQFB_"),
 }
 """Patterns of numbers, and how the names begin that may stand for them."""
+NAMED = ("MQRC_", "MQFB_", "MQMT_", "MQPER_", "MQAT_")
 CONTROL = ("INPUTQ", "INPUTQM", "RETRYINT", "WAIT")
 ACTIONS = ("DISCARD", "IGNORE", "RETRY", "FWD")
 ACTION_KEYWORDS = ("ACTION", "FWDQ", "FWDQM", "HEADER", "PUTAUT", "RETRY")
@@ -370,20 +372,13 @@ def _reasons(kind: type[errors.Error]) -> Iterator[tuple[str, int]]:
 
 
 SYMBOLS: dict[str, int] = {
+    **{name: number for name, number in vars(constants).items() if name.startswith(NAMED)},
     **dict(_reasons(errors.Error)),
     "MQRC_ALIAS_BASE_Q_TYPE_ERROR": 2001,
-    "MQRC_MSG_TOO_BIG_FOR_Q_MGR": 2031,
-    "MQRC_NO_MSG_AVAILABLE": 2033,
     "MQRC_PERSISTENT_NOT_ALLOWED": 2048,
-    "MQRC_Q_DELETED": 2052,
     "MQRC_Q_SPACE_NOT_AVAILABLE": 2056,
     "MQRC_Q_TYPE_ERROR": 2057,
     "MQRC_UNKNOWN_ALIAS_BASE_Q": 2082,
-    "MQRC_UNKNOWN_OBJECT_Q_MGR": 2086,
-    "MQRC_UNKNOWN_REMOTE_Q_MGR": 2087,
-    "MQRC_MD_ERROR": 2026,
-    "MQRC_FORMAT_ERROR": 2110,
-    "MQRC_NOT_CONVERTED": 2119,
     "MQRC_DLH_ERROR": 2141,
     "MQRC_HEADER_ERROR": 2142,
     "MQRC_UNKNOWN_XMIT_Q": 2196,
@@ -404,14 +399,12 @@ SYMBOLS: dict[str, int] = {
     "MQFB_XMIT_Q_MSG_ERROR": 271,
     "MQFB_PAN": 275,
     "MQFB_NAN": 276,
-    "MQMT_REQUEST": 1,
     "MQMT_REPLY": 2,
     "MQMT_REPORT": 4,
     "MQMT_DATAGRAM": 8,
     "MQPER_NOT_PERSISTENT": 0,
     "MQPER_PERSISTENT": 1,
     "MQAT_UNKNOWN": -1,
-    "MQAT_NO_CONTEXT": 0,
     "MQAT_CICS": 1,
     "MQAT_ZOS": 2,
     "MQAT_IMS": 3,

@@ -14,6 +14,7 @@ from adapter.core import commands as c
 from adapter.core.attributes.objects import QUEUE_MANAGER
 from adapter.core.results import ConnectionStatus, HandleStatus, QueueStatus
 from adapter.errors import InvalidName, ObjectNotFound
+from adapter.mqi import constants as mq
 from adapter.mqi.kinds import (
     CONNECTION,
     CONNECTION_HANDLES,
@@ -144,17 +145,20 @@ def _open_for(handle: HandleStatus) -> dict[str, Any]:
     }
 
 
-OPEN_OPTIONS = {c.OUTPUT: 16, c.BROWSE: 8, c.INQUIRE: 32, c.SET: 64}
-"""MQOO_* by mode."""
-INPUT_SHARED, INPUT_EXCLUSIVE = 2, 4
+OPEN_OPTIONS = {
+    c.OUTPUT: mq.MQOO_OUTPUT,
+    c.BROWSE: mq.MQOO_BROWSE,
+    c.INQUIRE: mq.MQOO_INQUIRE,
+    c.SET: mq.MQOO_SET,
+}
 
 
 def open_options(modes: int) -> int:
     """Return MQOO_* for modes of core."""
     options = sum(option for mode, option in OPEN_OPTIONS.items() if modes & mode)
     if modes & c.EXCLUSIVE:
-        return options + INPUT_EXCLUSIVE
-    return options + (INPUT_SHARED if modes & c.INPUT else 0)
+        return options + mq.MQOO_INPUT_EXCLUSIVE
+    return options + (mq.MQOO_INPUT_SHARED if modes & c.INPUT else 0)
 
 
 def connections(qm: Connection) -> list[Found]:

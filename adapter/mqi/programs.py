@@ -44,6 +44,8 @@ class Program:
         self.child = child
         self.ended = threading.Event()
         self.status = 0
+        self.is_told = False
+        """It was told to end: once is enough, and some programs take a second time for haste."""
 
     def __str__(self) -> str:
         return f"program {self.trigger.appl_id} for queue {self.trigger.queue}"
@@ -104,11 +106,13 @@ class Programs:
             self._stopping = True
             self._change.notify_all()
             running = list(self._running)
-        enders = [threading.Thread(target=_end, args=(one, grace_s)) for one in running]
-        for ender in enders:
-            ender.start()
-        for ender in enders:
-            ender.join()
+            untold = [program for program in running if not program.is_told]
+            for program in untold:
+                program.is_told = True
+        for program in untold:
+            threading.Thread(target=_end, args=(program, grace_s), daemon=True).start()
+        for program in running:
+            program.ended.wait(grace_s + launch.KILL_TIMEOUT_S)
 
     def statistics(self) -> dict[str, int]:
         """Return how many run, were started, and could not be."""
@@ -181,4 +185,3 @@ def _not_started(program: Program) -> str:
 def _end(program: Program, grace_s: float) -> None:
     log.info("ending %s", program)
     program.child.stop_group(grace_s)
-    program.ended.wait(launch.KILL_TIMEOUT_S)

@@ -23,7 +23,8 @@ class TriggerMessage(layouts.TriggerMessage, frozen=True, kw_only=True):
     """A trigger message (MQTM, MQTMC2): the program to start, and for which queue.
 
     queue (QName), process (ProcessName), trigger_data, appl_type (an MQAT number), appl_id,
-    env_data, user_data, queue_manager (QMgrName).
+    env_data, user_data, queue_manager (QMgrName). from_argv(sys.argv) reads it in a program that
+    was started, from_bytes(body) what lies on an initiation queue.
     """
 
     @classmethod

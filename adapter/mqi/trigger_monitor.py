@@ -61,7 +61,7 @@ class TriggerMonitor:
     launch: called with each TriggerMessage in place of starting a process; what it raises means
     that the program could not be started. dead_letter_queue: None asks the queue manager.
     programs_max: that many run at a time, and trigger messages wait on their queue meanwhile.
-    stop_grace_s: how long stop() lets programs end by themselves. environment: of the programs.
+    stop_grace_s: how long programs have to end when stop() tells them to. environment: theirs.
     """
 
     def __init__(

@@ -79,13 +79,15 @@ def _complete(qm: QueueManager, pages: PageReader) -> None:
         if kept is None or number not in kept.outcomes:
             del qm.absent[session, number]  # its client has seen it since
             continue
-        taken = absent.taken
         try:
-            found = pages.read(taken.queue, absent.incarnation, taken.lane, taken.seq, 1)
+            read = [
+                pages.read(taken.queue, absent.incarnation, taken.lane, taken.seq, 1).messages[0]
+                for taken in absent.missing()
+            ]
         except PagesUnavailableError as error:
             text = f"an outcome that a client may ask for cannot be completed: {error}"
             raise LedgerUnavailable(text) from error
-        dispatch.outcome_loaded(qm, session, number, found.messages[0])
+        dispatch.outcome_loaded(qm, session, number, read)
 
 
 def _replay(

@@ -16,8 +16,9 @@ from adapter import testing
 from adapter.cli.main import mqk
 from adapter.core.attributes.table import Row
 from adapter.errors import Error
-from adapter.mqi import values
+from adapter.mqi import TriggerMessage, values
 from adapter.mqi.kinds import DEFINED, Kind
+from adapter.mqi.trigger_monitor import TriggerMonitor
 from adapter.testing import TestQueueManager
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
@@ -121,10 +122,13 @@ def sdk() -> str:
         adapter.Unit,
         adapter.Message,
         adapter.PutResult,
+        adapter.DeadLetter,
     ):
         parts += of_class(f"adapter.{kind.__name__}", kind)
     parts += ["## adapter.testing\n", said(testing), call("queue_manager", testing.queue_manager)]
     parts += of_class("adapter.testing.TestQueueManager", TestQueueManager)
+    parts += of_class("adapter.mqi.trigger_monitor.TriggerMonitor", TriggerMonitor)
+    parts += of_class("adapter.mqi.TriggerMessage", TriggerMessage)
     kafka = importlib.import_module("adapter.kafka")
     parts += ["## adapter.kafka\n", said(kafka)]
     for name, function in inspect.getmembers(kafka, inspect.isfunction):

@@ -8,6 +8,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
+from adapter.core.results import PutDone
 
 LATER: dict[str, Any] = {"details": None, "warning": 0}
 
@@ -81,4 +82,7 @@ def _session(session: Session) -> dict[str, Any]:
 
 
 def _outcome(result: Any) -> dict[str, Any]:
-    return {"is": type(result).__name__, **_plain(_known_then(msgspec.structs.asdict(result)))}
+    fields = _known_then(msgspec.structs.asdict(result))
+    if isinstance(result, PutDone):
+        fields = {name: fields[name] for name in ("message_ids", "put_time_ms")}
+    return {"is": type(result).__name__, **_plain(fields)}

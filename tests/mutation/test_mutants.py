@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter.core.rules.trigger_conditions import WAYS
 from tests.mutation.mutants import ROOM, mutants, mutants_of
 
 LEAST = 100
@@ -19,6 +20,18 @@ def test_every_refusal_and_every_decision_is_switched_off_once() -> None:
     assert len(refusals) == source.count("raise Refusal")
     for one in found:
         ast.parse(one.text)
+
+
+def test_every_condition_and_every_way_to_a_trigger_message_is_switched_off() -> None:
+    path = ROOM / "rules" / "trigger_conditions.py"
+    text = path.read_text()
+    found = {one.name: one.text for one in mutants_of(path)}
+    assert len([name for name in found if name.endswith(" holds")]) == text.count(") -> bool:\n")
+    assert len([name for name in found if name.startswith("no Way(")]) == len(WAYS)
+    assert 'no Way("12a")' in found
+    assert 'Way("11") without CN' in found
+    assert 'Way("1") without *_4_TO_9' in found
+    assert all(one != text for one in found.values())
 
 
 def test_what_a_mutant_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

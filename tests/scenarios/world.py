@@ -17,6 +17,7 @@ from adapter.core.attributes.objects import KINDS
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.dispatch import is_durable
 from adapter.core.model import dead_letter, trigger_message
+from adapter.core.model.details import Details
 from adapter.core.model.message import ID_LENGTH, NO_ID, TERM_BITS, Delivered, Message
 from adapter.core.reasons import Reason
 from adapter.core.results import (
@@ -34,6 +35,7 @@ from adapter.core.results import (
     Statuses,
     UnitOutcome,
 )
+from tests.scenarios.beyond import FLAGS, PUT_WORDS, group_parts, options_of, warning
 from tests.scenarios.drivers import Answered, Driver
 from tests.scenarios.language import Call, TranscriptError, call_of
 
@@ -301,7 +303,8 @@ class World:
         options = call.options
         unit = self._unit(options.pop("unit", ""))
         kinds = {"np": 0, "hard": 1}
-        bodies = [body.encode() for body in call.words[1:] if body not in kinds]
+        flags = sum(FLAGS.get(word, 0) for word in call.words[2:])
+        bodies = [body.encode() for body in call.words[1:] if body not in PUT_WORDS]
         if "size" in options:
             bodies.append(b"x" * int(options.pop("size")))
         expiry = options.pop("expiry", "")
@@ -312,9 +315,11 @@ class World:
             correlation_id=self._id(options.pop("correl", "")),
             group_id=self._id(options.pop("group", "")),
             expiry_ms=duration_ms(expiry) if expiry else -1,
+            details=Details(flags=flags) if flags else None,
         )
         messages = [msgspec.structs.replace(message, body=body) for body in bodies]
-        return c.Put(self._handle(person, call), messages, unit)
+        logical = c.LOGICAL_ORDER if "logical" in call.words[2:] else 0
+        return c.Put(self._handle(person, call), messages, unit, logical)
 
     def _get(self, person: Person, call: Call) -> c.Command:
         options = call.options
@@ -330,6 +335,7 @@ class World:
             self._id(options.pop("group", "")),
             "alone" in call.words,
             (place[0], place[1], sum(place[2:])) if place else None,
+            *self._options(call),
         )
 
     def _browse(self, person: Person, call: Call) -> c.Command:
@@ -341,7 +347,12 @@ class World:
             self._id(options.pop("id", "")),
             self._id(options.pop("correl", "")),
             self._id(options.pop("group", "")),
+            *self._options(call),
         )
+
+    def _options(self, call: Call) -> tuple[int, int, int]:
+        """Read what a get or browse asks for beyond ids: options, number in a group, offset."""
+        return options_of(call)
 
     def _status(self, _: Person, call: Call) -> c.Command:
         return c.AskStatus(call.words[0])
@@ -378,9 +389,10 @@ class World:
         if isinstance(result, Refused):
             return [self._refusal(result)]
         if isinstance(result, PutDone):
-            return ["put " + " ".join(map(self._symbol, result.message_ids))]
+            return ["put " + " ".join(map(self._symbol, result.message_ids)) + warning(result)]
         if isinstance(result, Messages):
-            return [self._message(each) for each in result.messages] or ["no message"]
+            lines = [self._message(each) for each in result.messages] or ["no message"]
+            return [*lines[:-1], lines[-1] + warning(result)]
         if isinstance(result, UnitOutcome):
             return [result.state]
         if isinstance(result, Statuses):
@@ -391,7 +403,9 @@ class World:
             return [f"ok, {result.queue}"]
         if isinstance(result, Objects):
             return [object_line(each) for each in result.objects] or ["no object"]
-        return [f"ok, {result.count}" if isinstance(result, Done) and result.count else "ok"]
+        if isinstance(result, Done):
+            return [(f"ok, {result.count}" if result.count else "ok") + warning(result)]
+        return ["ok"]
 
     def _refusal(self, refused: Refused) -> str:
         text = f"refused {Reason(refused.reason).name}"
@@ -415,8 +429,9 @@ class World:
             parts.append("np")
         for name in ("correlation_id", "group_id"):
             ident = getattr(message, name)
-            if ident != NO_ID:
+            if ident != NO_ID and not (name == "group_id" and ident.startswith(b"MQK ")):
                 parts.append(f"{name.split('_')[0][:6]}={self._symbol(ident)}")
+        parts += group_parts(message)
         if message.expires_at_ms:
             parts.append(f"expiry={message.expiry_ms / 1000:g}s")
         if each.unit in self._unit_names:

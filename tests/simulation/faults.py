@@ -34,6 +34,13 @@ GONE = "topic gone"
 TOPIC_FAULTS = (REFUSED, GONE)
 NO_ROOM = "no room for an outcome"
 OTHER_FAULTS = ("connection lost", "session taken over", "outcome asked again", NO_ROOM)
+TRIGGERS = (
+    *(f"trigger by {way}" for way in ("1", "10", "11", "12a", "12b", "12c", "12d")),
+    "trigger message taken back",
+    "trigger message is a dead letter",
+    "trigger message lost",
+)
+"""Every way to a trigger message, and from there."""
 FAULTS = (
     *filter(None, APPEND_FAULTS),
     *CRASHES,
@@ -42,5 +49,8 @@ FAULTS = (
     *TOPIC_FAULTS,
     *OTHER_FAULTS,
     *STORAGE_FAULTS,
+    *TRIGGERS,
 )
-"""All that goes wrong here, by name; a run of all seeds in which one never did proves nothing."""
+"""All that goes wrong here, and all that becomes of triggers, by name; a run of all seeds in which
+one never did proves nothing.
+"""

@@ -115,9 +115,11 @@ class Core:
             for record in entries.decode(payload):
                 dispatch.replay(qm, record)
         for (session, number), absent in list(qm.absent.items()):
-            taken = absent.taken
-            topic = self.topics[taken.queue, qm.queues[taken.queue].incarnation, taken.lane]
-            dispatch.outcome_loaded(qm, session, number, topic[taken.seq])
+            read = [
+                self.topics[taken.queue, absent.incarnation, taken.lane][taken.seq]
+                for taken in absent.missing()
+            ]
+            dispatch.outcome_loaded(qm, session, number, read)
         return qm
 
     def snapshot(self) -> None:

@@ -8,6 +8,7 @@ from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.model.groups import Progress
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
+from adapter.core.model.selector import Fits
 from adapter.core.model.topics import Subscription
 from adapter.core.model.turns import Turns
 from adapter.core.model.unit import Unit
@@ -21,9 +22,10 @@ class Handle:
     alias: the attributes of the alias that led to it. is_maker: the queue was made for it.
     locked: the message that a browse has locked, if any. put_group, get_group, browse_group: where
     the handle is in a group or a segmented message, if it is in one. browse_head: where the group
-    began that a browse in logical order has come to: the next one begins behind it. topic: the
-    handle is of a topic, or of a subscription to it; then its queue is none that there is, and
-    only says what a publication is checked against.
+    began that a browse in logical order has come to: the next one begins behind it. selection: what
+    it was opened with, and fits what that says of a message. topic: the handle is of a topic, or of
+    a subscription to it; then its queue is none that there is, and only says what a publication is
+    checked against.
     """
 
     __slots__ = (
@@ -31,6 +33,7 @@ class Handle:
         "browse_group",
         "browse_head",
         "cursor",
+        "fits",
         "get_group",
         "is_maker",
         "locked",
@@ -38,6 +41,7 @@ class Handle:
         "number",
         "put_group",
         "queue",
+        "selection",
         "subscription",
         "topic",
     )
@@ -61,6 +65,8 @@ class Handle:
         self.get_group: Progress | None = None
         self.browse_group: Progress | None = None
         self.browse_head = START
+        self.selection = ""
+        self.fits: Fits | None = None
         self.topic: str | None = None
         self.subscription: Subscription | None = None
 

@@ -69,11 +69,17 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Absent(Struct, gc=False):
-    """A message that was got, and is known by its place only."""
+    """A message that was got, or some segments of it, known by place only: None in known."""
 
-    taken: Taken
+    gets: list[Taken]
     incarnation: int
-    count: int
+    counts: list[int]
+    known: list[Stored | None]
+
+    def missing(self) -> list[Taken]:
+        """Return the places of what is to be read."""
+        pairs = zip(self.gets, self.known, strict=True)
+        return [taken for taken, stored in pairs if stored is None]
 
 
 class ParkedQueue(Struct, frozen=True):

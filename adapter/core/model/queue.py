@@ -6,7 +6,7 @@ the available ones plus the uncommitted puts. This module does not know what a v
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
@@ -60,6 +60,8 @@ class Queue:
         """Requests that wait for a page."""
         self._index: dict[str, dict[bytes, Places]] = {}
         self._paged_index: dict[str, PagedIndex] = {}
+        self.selections: Counter[str] = Counter()
+        """The selection strings that handles were opened with, and by how many."""
         self._watches: dict[str, Watch] = {}
         """By name; the last ones used come last."""
 

@@ -1,16 +1,16 @@
-"""A get that waits for a message: soft state, owned by core so that it is served fairly."""
+"""A get or a browse that waits: soft state, owned by core so that it is served fairly."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.commands import Get, Request
+from adapter.core.commands import Browse, Get, Request
 
 
 class Waiter(Struct, eq=False):
-    """One waiting get. deadline_ms is 0 if it waits without limit; ended: answered or gone."""
+    """One waiting get or browse. deadline_ms: 0 is without limit; ended: answered or gone."""
 
     request: Request
-    command: Get
+    command: Get | Browse
     deadline_ms: int
     ended: bool = False

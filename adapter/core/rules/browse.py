@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from adapter.core.commands import (
+    BOUNDED,
     BROWSE,
+    COMPLETE,
     INPUT,
     LOCK,
     LOGICAL_ORDER,
@@ -15,13 +17,20 @@ from adapter.core.commands import (
 from adapter.core.model.connection import Handle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import NO_ID, Stored, delivered, weight
+from adapter.core.model.message import NO_ID, Stored, weight
 from adapter.core.model.views import START
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Messages
 from adapter.core.rules import cursor, fitting, groups
 from adapter.core.rules.decision import Decision, handle_of
-from adapter.core.rules.get import BYTES_PER_GET_MAX, MESSAGES_PER_GET_MAX, check_allowed
+from adapter.core.rules.get import (
+    BYTES_PER_GET_MAX,
+    MESSAGES_PER_GET_MAX,
+    WAIT_MAX_MS,
+    check_allowed,
+    park,
+    show,
+)
 
 
 def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decision:
@@ -35,22 +44,44 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     check_allowed(handle)
     if not 1 <= command.limit <= MESSAGES_PER_GET_MAX:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
+    if not -1 <= command.wait_ms <= WAIT_MAX_MS:
+        raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
     fitting.check(command, queue, fitting.BROWSE_OPTIONS)
     if command.options & LOCK and not handle.modes & INPUT:
         raise Refusal(Reason.NOT_OPEN_FOR_INPUT, queue.name)
     if command.options & UNLOCK:
         return _unlock(qm, request, handle)
+    shown = look(qm, request, command, handle)
+    if shown is not None:
+        return shown
+    if command.wait_ms == 0:
+        return Decision([], Messages([]), qm.entry_n)
+    park(qm, request, command, handle)
+    return Decision([])
+
+
+def look(qm: QueueManager, request: Request, command: Browse, handle: Handle) -> Decision | None:
+    """Show a browse what there is now, or None."""
+    before = (handle.cursor, handle.browse_head)
+    locked = handle.locked
     if handle.locked is None:
         found = _select(handle, command, request.now_ms)
     else:
         found = _select_beside_lock(qm, handle, command, request.now_ms)
-    if found:
-        last = found[-1].message
-        if handle.browse_group is not None or last.group_id != NO_ID:
-            groups.moved(qm, request, handle, "browse_group", last, b"")
-    if command.options & LOCK and found:
+    if not found:
+        return None
+    shown = show(command, found)
+    if command.options & BOUNDED and len(shown[0].message.body) > command.length_max:
+        handle.cursor, handle.browse_head = before
+        if locked is not None:
+            cursor.lock(handle, locked)
+        return Decision([], Messages(shown, Reason.MESSAGE_TRUNCATED), qm.entry_n)
+    last = shown[-1].message
+    if handle.browse_group is not None or last.group_id != NO_ID:
+        groups.moved(qm, request, handle, "browse_group", last, b"")
+    if command.options & LOCK:
         cursor.lock(handle, found[0])
-    return Decision([], Messages([delivered(stored) for stored in found]), qm.entry_n)
+    return Decision([], Messages(shown), qm.entry_n)
 
 
 def _unlock(qm: QueueManager, request: Request, handle: Handle) -> Decision:
@@ -85,11 +116,13 @@ def _select(handle: Handle, command: Browse, now_ms: int) -> list[Stored]:
     if command.options & fitting.WHOLE:
         source = groups.candidates(handle, command, at, after)
     else:
-        source = fitting.candidates(handle.queue, command, after)
+        source = fitting.candidates(handle, command, after)
     found: list[Stored] = []
     size = 0
     for stored in fitting.in_memory(source, found):
         if (stored.place <= after and at is None) or fitting.is_over(stored, now_ms):
+            continue
+        if command.options & COMPLETE and not groups.parts(handle.queue, stored):
             continue
         size += weight(stored.message)
         if found and size > BYTES_PER_GET_MAX:
@@ -97,7 +130,9 @@ def _select(handle: Handle, command: Browse, now_ms: int) -> list[Stored]:
         found.append(stored)
         if len(found) == command.limit:
             break
-    _move_cursor(handle, command, found, at is not None)
+    if found and command.options & COMPLETE:
+        found = groups.parts(handle.queue, found[0])
+    _move_cursor(handle, command, found[:1] if command.options else found, at is not None)
     return found
 
 

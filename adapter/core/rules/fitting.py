@@ -7,6 +7,7 @@ message that fits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from adapter.core.commands import (
     ALL_MESSAGES,
@@ -22,16 +23,22 @@ from adapter.core.commands import (
     Browse,
     Get,
 )
+from adapter.core.model.connection import Handle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import ID_LENGTH, Message, Place, Stored
 from adapter.core.model.queue import ID_FIELDS, LANES, Queue
+from adapter.core.model.selector import TEXT_MAX, SelectorError, parse
 from adapter.core.model.views import START, Selected, View
 from adapter.core.reasons import Reason, Refusal
 
 MATCH = MATCH_GROUP_SEQ | MATCH_OFFSET
 WHOLE = LOGICAL_ORDER | ALL_MESSAGES | ALL_SEGMENTS | COMPLETE
-BROWSE_OPTIONS = WHOLE | MATCH | UNDER_CURSOR | LOCK | UNLOCK
+BROWSE_OPTIONS = WHOLE | MATCH | UNDER_CURSOR | LOCK | UNLOCK | BOUNDED
 GET_OPTIONS = WHOLE | MATCH | UNDER_CURSOR | BOUNDED
+
+SELECTION = "selection"
+SELECTIONS_MAX = 48
+"""Different ones that handles of one queue have: each message that comes is shown to each."""
 
 Ids = list[tuple[str, bytes]]
 
@@ -57,11 +64,28 @@ def _check_options(command: Get | Browse, queue: Queue, options: int) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "UNLOCK goes with no other option")
 
 
-def candidates(queue: Queue, command: Get | Browse, after: Place = START) -> Iterable[Stored]:
+def candidates(handle: Handle, command: Get | Browse, after: Place = START) -> Iterable[Stored]:
     """Iterate over the available messages that fit, in the order of delivery.
 
     after: with ids, what lies before it is found too.
     """
+    queue, fits = handle.queue, handle.fits
+    if fits is None:
+        return _chosen(queue, command, after)
+    if not ids(command) and not command.options & MATCH:
+        return selected(handle).in_order(queue.name, after)
+    return (stored for stored in _chosen(queue, command, after) if fits(stored.message))
+
+
+def selected(handle: Handle) -> View:
+    """Return the messages that fit the selection of a handle."""
+    assert handle.fits is not None, "it has one"
+    made = partial(Selected, handle.fits)
+    return handle.queue.watch(f"{SELECTION} {handle.selection}", made).view
+
+
+def _chosen(queue: Queue, command: Get | Browse, after: Place) -> Iterable[Stored]:
+    """Choose by ids, and by number in the group and offset."""
     wanted = ids(command)
     if not wanted:
         if command.options & MATCH:
@@ -122,6 +146,32 @@ def at_place(queue: Queue, place: Place) -> Stored | None:
     if stored is None and not n and 0 <= -lane < LANES and seq in queue.lanes[-lane].paged:
         raise PageNeeded(queue.name, -lane, seq, 1)
     return stored
+
+
+def select_by(handle: Handle, selection: str) -> None:
+    """Give a handle that is being opened its selection, or refuse it."""
+    queue = handle.queue
+    if len(selection) > TEXT_MAX:
+        text = f"{len(selection)} characters, of {TEXT_MAX} at most"
+        raise Refusal(Reason.SELECTION_TOO_LONG, queue.name, text)
+    if selection not in queue.selections and len(queue.selections) >= SELECTIONS_MAX:
+        text = f"{SELECTIONS_MAX} selections are in use"
+        raise Refusal(Reason.LIMIT_REACHED, queue.name, text)
+    try:
+        handle.fits = parse(selection)
+    except SelectorError as error:
+        raise Refusal(Reason.SELECTOR_SYNTAX_ERROR, queue.name, str(error)) from error
+    handle.selection = selection
+    queue.selections[selection] += 1
+
+
+def deselect(handle: Handle) -> None:
+    """Forget the selection of a handle that is closed, and what was kept for it."""
+    selections = handle.queue.selections
+    selections[handle.selection] -= 1
+    if not selections[handle.selection]:
+        del selections[handle.selection]
+        handle.queue.unwatch(f"{SELECTION} {handle.selection}")
 
 
 def is_over(stored: Stored, now_ms: int) -> bool:

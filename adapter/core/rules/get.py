@@ -7,11 +7,21 @@ wait ends.
 
 from __future__ import annotations
 
-from adapter.core.commands import BOUNDED, BROWSE, INPUT, LOGICAL_ORDER, UNDER_CURSOR, Get, Request
+from adapter.core.commands import (
+    BOUNDED,
+    BROWSE,
+    COMPLETE,
+    INPUT,
+    LOGICAL_ORDER,
+    UNDER_CURSOR,
+    Browse,
+    Get,
+    Request,
+)
+from adapter.core.model import segments
 from adapter.core.model.connection import Handle
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import NO_ID, Place, Stored, delivered, weight
+from adapter.core.model.message import NO_ID, Delivered, Place, Stored, delivered, weight
 from adapter.core.model.queue import Queue
 from adapter.core.model.unit import Unit
 from adapter.core.model.waiter import Waiter
@@ -54,7 +64,7 @@ def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
         return given
     if command.wait_ms == 0:
         return Decision(records, Messages([]), qm.entry_n)
-    _park(qm, request, command, handle)
+    park(qm, request, command, handle)
     return Decision(records)
 
 
@@ -97,12 +107,17 @@ def give(
     records += discarded(queue, expired)
     if not found:
         return None
+    last = found[-1].message
     if command.options:
+        if command.options & COMPLETE:
+            found = groups.parts(queue, found[0])
+            last = segments.joined(found).message
+            if len(found) > qm.limits.unit_messages - (len(unit) if unit else 0):
+                return None
         stays = _settle_options(qm, request, command, handle, found)
         if stays is not None:
             return Decision(records, stays, qm.entry_n)
     warning = 0
-    last = found[-1].message
     if handle.get_group is not None or last.group_id != NO_ID:
         in_order = command.options & LOGICAL_ORDER
         warning = 0 if in_order else groups.unfinished(handle.get_group)
@@ -119,8 +134,15 @@ def give(
         qm.held_bytes += len(stored.message.body)
     counted = delivery_records(unit, queue, found)
     after = qm.entry_n if counted else max(stored.entry_n for stored in found)
-    result = Messages([delivered(stored) for stored in found])
+    result = Messages(show(command, found))
     return Decision(records + counted, result, after, warning=warning)
+
+
+def show(command: Get | Browse, found: list[Stored]) -> list[Delivered]:
+    """Show what was found: the segments of a message that was asked for whole as that message."""
+    if found and command.options & COMPLETE:
+        return [segments.joined(found)]
+    return [delivered(stored) for stored in found]
 
 
 def discarded(queue: Queue, expired: list[Stored]) -> list[Record]:
@@ -132,8 +154,8 @@ def _settle_options(
     qm: QueueManager, request: Request, command: Get, handle: Handle, found: list[Stored]
 ) -> Messages | None:
     """Do what options ask for before a message is taken; or say what stays, for it is too long."""
-    if command.options & BOUNDED and len(found[0].message.body) > command.length_max:
-        shown = [delivered(stored) for stored in found]
+    shown = show(command, found)
+    if command.options & BOUNDED and len(shown[0].message.body) > command.length_max:
         return Messages(shown, Reason.MESSAGE_TRUNCATED)
     if found[0] is handle.locked:
         cursor.release(qm, handle, request.now_ms)
@@ -161,11 +183,13 @@ def _select(
     if command.options and command.options & fitting.WHOLE:
         source = groups.candidates(handle, command, handle.get_group)
     else:
-        source = fitting.candidates(queue, command)
+        source = fitting.candidates(handle, command)
     for stored in fitting.in_memory(source, found):
         message = stored.message
         if 0 < message.expires_at_ms <= now_ms:
             expired.append(stored)
+            continue
+        if command.options & COMPLETE and not groups.parts(queue, stored):
             continue
         size += weight(message)
         if found and (size > BYTES_PER_GET_MAX or (command.alone and stored.backout_count)):
@@ -200,36 +224,8 @@ def _at_place(
     return [stored]
 
 
-def next_served(
-    qm: QueueManager, queue: Queue, now_ms: int
-) -> tuple[Waiter, Decision] | list[Record]:
-    """Find the first waiter that can be given something; else what expired on the way.
-
-    One at a time: its records must be applied before the next waiter is looked at.
-    """
-    expired: list[Record] = []
-    for waiter in queue.waiters:
-        if not queue.available_count:
-            break
-        if waiting.has_no_room(qm, waiter.request):
-            continue
-        waiter.request.now_ms = now_ms
-        handle = qm.connections[waiter.request.connection].handles[waiter.command.handle]
-        try:
-            given = give(qm, waiter.request, waiter.command, handle, expired)
-        except PageNeeded as needed:
-            given = pages.damaged(qm, needed)
-            if given is None:
-                raise
-        if given is not None:
-            return waiter, given
-        if expired:
-            return expired
-    return []
-
-
-def _park(qm: QueueManager, request: Request, command: Get, handle: Handle) -> None:
-    """Let a get wait; it is served in the order of arrival."""
+def park(qm: QueueManager, request: Request, command: Get | Browse, handle: Handle) -> None:
+    """Let a get or a browse wait; they are served in the order of arrival."""
     queue = handle.queue
     if qm.quiescing:
         raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)

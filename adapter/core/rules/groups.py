@@ -23,9 +23,9 @@ from adapter.core.commands import (
 )
 from adapter.core.model.connection import Handle
 from adapter.core.model.details import IN_GROUP, SEGMENT
-from adapter.core.model.groups import NAME, Groups, Progress, progress_after
+from adapter.core.model.groups import NAME, Groups, Progress, progress_after, segment_status
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Message, Place, Stored
+from adapter.core.model.message import Message, Place, Stored, position_of
 from adapter.core.model.queue import Queue
 from adapter.core.model.views import START
 from adapter.core.reasons import Reason, Refusal
@@ -97,17 +97,21 @@ def candidates(
 ) -> Iterable[Stored]:
     """Iterate over the messages that fit, where groups or segmented messages count as a whole."""
     queue, options = handle.queue, command.options
-    if options & LOGICAL_ORDER and at is not None:
+    if options & LOGICAL_ORDER and at is not None and not options & COMPLETE:
         return queue.with_id("group_position", at.position)
     found = queue.watch(NAME, partial(Groups, queue.stored))
-    if not fitting.ids(command) and not options & fitting.MATCH:
-        if options & ALL_MESSAGES:
-            return found.whole.in_order(queue.name, after)
-        if not options & LOGICAL_ORDER:
-            return found.messages.in_order(queue.name, after)
-        fitting_ones: Iterable[Stored] = found.heads.in_order(queue.name, after)
+    if options & LOGICAL_ORDER and at is not None:
+        following = queue.with_id("group_position", at.position)
+        return (stored for stored in following if found.is_whole_message(stored.message))
+    fitting_ones: Iterable[Stored]
+    if fitting.ids(command) or options & fitting.MATCH or handle.fits is not None:
+        fitting_ones = fitting.candidates(handle, command, after)
+    elif options & ALL_MESSAGES:
+        return found.whole.in_order(queue.name, after)
+    elif not options & LOGICAL_ORDER:
+        return found.messages.in_order(queue.name, after)
     else:
-        fitting_ones = fitting.candidates(queue, command, after)
+        fitting_ones = found.heads.in_order(queue.name, after)
     return (stored for stored in fitting_ones if _is_whole(found, stored, options))
 
 
@@ -117,7 +121,28 @@ def _is_whole(found: Groups, stored: Stored, options: int) -> bool:
         return False
     if options & ALL_MESSAGES and not found.is_whole_group(message):
         return False
+    if options & COMPLETE and message.offset:
+        return False
     return not options & (ALL_SEGMENTS | COMPLETE) or found.is_whole_message(message)
+
+
+def parts(queue: Queue, first: Stored) -> list[Stored]:
+    """Return the segments of a message that is whole, from its first one; may raise PageNeeded.
+
+    None at all if their offsets do not fit together, whatever their bytes add up to.
+    """
+    found = [first]
+    message = first.message
+    offset = len(message.body)
+    while segment_status(message) == "S":
+        position = position_of(message.group_id, message.group_seq, offset)
+        following = next(iter(queue.with_id("group_position", position)), None)
+        if following is None:
+            return []
+        found.append(following)
+        message = following.message
+        offset += len(message.body)
+    return found
 
 
 def check_get(command: Get, handle: Handle) -> None:

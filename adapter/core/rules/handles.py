@@ -21,7 +21,17 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import QueueDeleted, Record
 from adapter.core.results import Done, Messages, Opened
-from adapter.core.rules import cursor, groups, managed, pages, resolve, trigger, unit, waiting
+from adapter.core.rules import (
+    cursor,
+    fitting,
+    groups,
+    managed,
+    pages,
+    resolve,
+    trigger,
+    unit,
+    waiting,
+)
 from adapter.core.rules.decision import Decision, connection_of
 
 MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET
@@ -36,9 +46,11 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     check_numbers(qm, connection, command.queue, command.handle)
     found = resolve.find(qm, command)
     queue = found.queue
-    handle = opened(qm, connection, command.handle, queue, command.modes, request.now_ms)
-    handle.alias, handle.is_maker = found.alias, found.is_made
-    result = Done() if queue.name == command.queue else Opened(queue.name)
+    handle = Handle(command.handle, queue, command.modes, found.alias, found.is_made)
+    if command.selection:
+        fitting.select_by(handle, command.selection)
+    opened(qm, connection, handle, request.now_ms)
+    result = Done() if queue.name == command.queue else Opened(queue.name, found.is_made)
     return Decision(found.records, result, qm.entry_n)
 
 
@@ -52,16 +64,14 @@ def check_numbers(qm: QueueManager, connection: Connection, name: str, *numbers:
         raise Refusal(Reason.LIMIT_REACHED, name, f"a connection has at most {most} handles")
 
 
-def opened(
-    qm: QueueManager, connection: Connection, number: int, queue: Queue, modes: int, now_ms: int
-) -> Handle:
+def opened(qm: QueueManager, connection: Connection, handle: Handle, now_ms: int) -> None:
     """Open a queue by a handle, or refuse for the sake of others who have it open."""
-    modes = _input_modes(queue, modes)
-    _count(queue, modes, 1)
-    if modes & INPUT:
+    queue = handle.queue
+    handle.modes = _input_modes(queue, handle.modes)
+    _count(queue, handle.modes, 1)
+    if handle.modes & INPUT:
         trigger.opened(qm, queue, now_ms)
-    handle = connection.handles[number] = Handle(number, queue, modes)
-    return handle
+    connection.handles[handle.number] = handle
 
 
 def _input_modes(queue: Queue, modes: int) -> int:
@@ -131,6 +141,8 @@ def _close(
 ) -> list[Record]:
     """Close a handle; a temporary queue goes with the one that made it, whoever else uses it."""
     cursor.release(qm, handle, now_ms)
+    if handle.selection:
+        fitting.deselect(handle)
     del connection.handles[handle.number]
     queue = handle.queue
     _count(queue, handle.modes, -1)

@@ -11,7 +11,7 @@ import heapq
 
 from msgspec import Struct
 
-from adapter.core.commands import Request
+from adapter.core.commands import COMPLETE, Request
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
@@ -139,7 +139,10 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
         if len(queue.stored) <= messages and queue.weight <= size:
             continue
         ends_before = [set(lane.ends) for lane in queue.lanes]
-        gone = queue.page_out(messages, size, moved_n)
+        if _joins(queue):
+            gone = queue.page_out(qm.limits.unit_messages, qm.limits.unit_bytes, moved_n)
+        else:
+            gone = queue.page_out(messages, size, moved_n)
         if gone:
             count += gone
             for lane, before in zip(queue.lanes, ends_before, strict=True):
@@ -147,6 +150,13 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
                     due = (end, queue.name, queue.incarnation, lane.number)
                     heapq.heappush(qm.paged_ends, due)
     return count
+
+
+def _joins(queue: Queue) -> bool:
+    """Whether somebody waits for all segments of a message, which must be in memory together."""
+    return any(getattr(one.command, "options", 0) & COMPLETE for one in queue.parked) or any(
+        waiter.command.options & COMPLETE for waiter in queue.waiters
+    )
 
 
 def load(

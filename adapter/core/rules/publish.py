@@ -67,7 +67,7 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
 def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str) -> Decision:
     """MQPUT by a handle of a topic: the ids of the publications are the answer."""
     handle = handle_of(qm, request, command.handle, OUTPUT, Reason.NOT_OPEN_FOR_OUTPUT)
-    _check(qm, command, handle, topic)
+    warning = _check(qm, command, handle, topic)
     copies = Copies()
     records: list[Record] = []
     for message in command.messages:
@@ -82,12 +82,16 @@ def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str
     result = PutDone(ids, request.now_ms)
     puts = _put_in_unit if command.unit else _put_alone
     records = copies.events + records + puts(qm, request, command, copies.puts)
-    warns = command.options & WARN_NO_SUBSCRIBERS and not copies.matched
-    return Decision(records, result, qm.entry_n, warning=Reason.NO_SUBSCRIBERS if warns else 0)
+    if command.options & WARN_NO_SUBSCRIBERS and not copies.matched:
+        warning = Reason.NO_SUBSCRIBERS
+    return Decision(records, result, qm.entry_n, warning=warning)
 
 
-def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> None:
-    """Refuse what cannot be published, and fill in what is left to the topic."""
+def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> int:
+    """Refuse what cannot be published, and fill in what is left to the topic.
+
+    Returns the reason of a warning, or 0.
+    """
     count = len(command.messages)
     if not 1 <= count <= (put.MESSAGES_PER_PUT_MAX if command.unit else 1):
         raise Refusal(Reason.OPTIONS_ERROR, topic, "outside a unit a put has one message")
@@ -98,9 +102,12 @@ def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> None:
         raise Refusal(Reason.PUT_INHIBITED, topic)
     handle.queue.attributes.def_priority = standing.def_priority
     handle.queue.attributes.def_persistence = standing.def_persistence == "YES"
+    warning = 0
     for message in command.messages:
-        put.check(handle.queue, message)
-        put.default(handle, message)
+        if put.check(handle.queue, message):
+            raise Refusal(Reason.MESSAGE_TOO_LONG, topic, f"{len(message.body)} bytes")
+        warning = put.default(handle, message) or warning
+    return warning
 
 
 def deliver(

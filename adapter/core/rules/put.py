@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from adapter.core.commands import OUTPUT, Put, Request
+from adapter.core.model import segments
 from adapter.core.model.connection import Handle
-from adapter.core.model.details import IN_GROUP, SEGMENT
+from adapter.core.model.details import IN_GROUP, OFFSET_MAX, SEGMENT
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import (
     ID_LENGTH,
@@ -18,7 +19,7 @@ from adapter.core.model.message import (
 from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import EventRaised
-from adapter.core.results import PutDone, Refused
+from adapter.core.results import Refused, put_done
 from adapter.core.rules import details, groups, parking, trigger
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
 from adapter.core.rules.unit import commit_records, unit_with_room
@@ -48,9 +49,9 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "a put has 1 to 10,000 messages")
     if queue.attributes.inhibit_put or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, queue.name)
-    warning = 0
+    warning, is_cut = 0, False
     for message in command.messages:
-        check(queue, message)
+        is_cut = check(queue, message) or is_cut
         warning = default(handle, message) or warning
     in_order = command.options or handle.put_group is not None
     if in_order:
@@ -59,11 +60,14 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         parking.check_put(qm, queue, command.messages)
     if queue.depth + len(command.messages) > queue.attributes.max_depth:
         return _full(qm, queue, request)
-    decision = (
-        _put_in_unit(qm, request, command, queue)
-        if command.unit
-        else _put_alone(qm, request, command, queue)
-    )
+    if is_cut:
+        decision = _put_cut(qm, request, command, queue)
+    elif command.unit:
+        decision = _put_in_unit(qm, request, command, queue)
+    else:
+        decision = _put_alone(qm, request, command, queue)
+    if isinstance(decision.result, Refused):
+        return decision
     if warning:
         decision.warning = warning
     last = command.messages[-1]
@@ -90,15 +94,11 @@ def default(handle: Handle, message: Message) -> int:
     return warning
 
 
-def check(queue: Queue, message: Message) -> None:
-    """Refuse a message that no queue, or not this queue, takes."""
-    if len(message.body) > queue.attributes.max_message_length:
-        limit = queue.attributes.max_message_length
-        raise Refusal(
-            Reason.MESSAGE_TOO_LONG,
-            queue.name,
-            f"{len(message.body)} bytes, max_message_length is {limit}",
-        )
+def check(queue: Queue, message: Message) -> bool:
+    """Refuse a message that no queue, or not this queue, takes; whether it is to be cut for it."""
+    is_cut = len(message.body) > queue.attributes.max_message_length
+    if is_cut:
+        _check_cut(queue, message)
     if not -1 <= message.priority <= PRIORITY_ASKED_MAX:
         raise Refusal(Reason.PRIORITY_ERROR, queue.name, f"{message.priority} is not 0 to 9")
     if not -1 <= message.persistence <= 1:
@@ -114,6 +114,17 @@ def check(queue: Queue, message: Message) -> None:
     if not 1 <= message.group_seq <= GROUP_SEQ_MAX:
         raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"group_seq {message.group_seq}")
     _check_rest(queue, message)
+    return is_cut
+
+
+def _check_cut(queue: Queue, message: Message) -> None:
+    limit = queue.attributes.max_message_length
+    if not limit or not segments.may_be_split(message):
+        text = f"{len(message.body)} bytes, max_message_length is {limit}"
+        raise Refusal(Reason.MESSAGE_TOO_LONG, queue.name, text)
+    assert message.details is not None, "its flags allow it"
+    if message.details.offset + len(message.body) > OFFSET_MAX:
+        raise Refusal(Reason.OFFSET_ERROR, queue.name, f"offset {message.details.offset}")
 
 
 def _check_rest(queue: Queue, message: Message) -> None:
@@ -159,6 +170,50 @@ def resolve(qm: QueueManager, queue: Queue, message: Message, now_ms: int) -> No
     queue.full_reported = False
 
 
+def _put_cut(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:
+    """Put messages of which some are cut into segments: all at once, and for triggers one event."""
+    longest, messages = queue.attributes.max_message_length, command.messages
+    count = sum(len(segments.starts(message, longest)) for message in messages)
+    if queue.depth + count > queue.attributes.max_depth:
+        return _full(qm, queue, request)
+    size = sum(map(weight, messages)) + count * max(map(_head_weight, messages))
+    unit = None
+    if command.unit:
+        unit = unit_with_room(qm, request, command.unit, count, size)
+    else:
+        _check_alone(qm, queue, messages, size)
+    ident = own_unit(request, session_of(qm, request).ident) if unit is None else b""
+    puts: list[tuple[Queue, Message]] = []
+    for message in messages:
+        resolve(qm, queue, message, request.now_ms)
+        if not any(message.group_id):
+            message.group_id = qm.new_message_id()
+        pieces = segments.split(message, longest)
+        if queue.attributes.trigger_control:
+            now_ms = request.now_ms
+            trigger.arrived(qm, queue, message.priority, now_ms, unit, stored=len(pieces))
+        puts += [(queue, piece) for piece in pieces]
+        for piece in pieces if unit is not None else ():
+            assert unit is not None
+            unit.hold_put(queue, piece, weight(piece))
+            qm.held_bytes += len(piece.body)
+    if unit is None:
+        return Decision(commit_records(ident, puts, [], "put", outcome_of(qm, request)))
+    return Decision([], put_done([message.message_id for message in messages], messages[-1]))
+
+
+def _head_weight(message: Message) -> int:
+    return weight(message) - len(message.body)
+
+
+def _check_alone(qm: QueueManager, queue: Queue, messages: list[Message], size: int) -> None:
+    if len(messages) != 1:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a put has one message")
+    if size > qm.limits.unit_bytes:
+        text = f"{len(messages[0].body)} bytes, {qm.limits.unit_bytes} is the most"
+        raise Refusal(Reason.MESSAGE_TOO_LONG, queue.name, text)
+
+
 def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:
     weights = [weight(message) for message in command.messages]
     unit = unit_with_room(qm, request, command.unit, len(weights), sum(weights))
@@ -170,19 +225,12 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: Queue)
         unit.hold_put(queue, message, size)
         qm.held_bytes += len(message.body)
     ids = [message.message_id for message in command.messages]
-    return Decision([], PutDone(ids, request.now_ms))
+    return Decision([], put_done(ids, command.messages[-1]))
 
 
 def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:
-    if len(command.messages) != 1:
-        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a put has one message")
     message = command.messages[0]
-    if weight(message) > qm.limits.unit_bytes:
-        raise Refusal(
-            Reason.MESSAGE_TOO_LONG,
-            queue.name,
-            f"{len(message.body)} bytes, {qm.limits.unit_bytes} is the most",
-        )
+    _check_alone(qm, queue, command.messages, weight(message))
     ident = own_unit(request, session_of(qm, request).ident)
     resolve(qm, queue, message, request.now_ms)
     if queue.attributes.trigger_control:

@@ -105,8 +105,10 @@ def _name(qm: QueueManager, wanted: str) -> str:
 
 
 UNIQUE_DIGITS = 16
+OWNERS = slice(8, 16)
+"""Behind what all ids begin with."""
 
 
 def _unique(digits: str) -> str:
-    """Take what differs most from one id to the next, and from one owner to the next."""
-    return digits[: UNIQUE_DIGITS // 2] + digits[-UNIQUE_DIGITS // 2 :]
+    """Take of a message id what differs from one owner to the next, and from one id to the next."""
+    return digits[OWNERS] + digits[-UNIQUE_DIGITS // 2 :]

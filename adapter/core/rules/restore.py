@@ -19,6 +19,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Delivered, Stored, delivered
 from adapter.core.model.queue import LANES, Queue
 from adapter.core.model.ranges import Ranges
+from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
 from adapter.core.records import (
     ConsumedRestored,
@@ -330,13 +331,20 @@ def apply_outcome_restored(qm: QueueManager, record: OutcomeRestored) -> None:
     qm.sessions[record.session].record(record.number, result, written=True)
 
 
-def outcome_loaded(qm: QueueManager, session: bytes, number: int, paged: Paged) -> None:
-    """Complete the outcome of a get whose message was not in memory when it was replayed."""
+def outcome_loaded(qm: QueueManager, session: bytes, number: int, read: list[Paged]) -> None:
+    """Complete the outcome of a get whose message was not in memory when it was replayed.
+
+    read: what Absent.missing named.
+    """
     absent = qm.absent.pop((session, number))
     found = qm.sessions.get(session)
     if found is None or number not in found.outcomes:
         return
-    taken = absent.taken
-    stored = paged.stored(taken.lane)
-    stored.backout_count = absent.count
-    found.keep(number, Messages([delivered(stored)]))
+    source = iter(read)
+    parts: list[Stored] = []
+    for taken, count, known in zip(absent.gets, absent.counts, absent.known, strict=True):
+        part = known or next(source).stored(taken.lane)
+        if known is None:
+            part.backout_count = count
+        parts.append(part)
+    found.keep(number, Messages([joined(parts)]))

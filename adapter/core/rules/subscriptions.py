@@ -18,7 +18,7 @@ from adapter.core.attributes.objects import (
     SubscriptionAttributes,
 )
 from adapter.core.commands import Close, CloseSubscription, DefineObject, DeleteObject
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import Connection, Handle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.message import ID_LENGTH, NO_ID
 from adapter.core.model.queue import Queue
@@ -158,7 +158,8 @@ def _open(
 ) -> None:
     """Open the handle of a subscription, and the one of its queue if that is asked for."""
     if command.queue_handle:
-        handles.opened(qm, connection, command.queue_handle, queue, QUEUE_MODES, now_ms)
+        handle = Handle(command.queue_handle, queue, QUEUE_MODES)
+        handles.opened(qm, connection, handle, now_ms)
     handle = topics.handle_for(subscription.topic, command.handle, 0)
     handle.subscription = subscription
     subscription.connection = connection.number

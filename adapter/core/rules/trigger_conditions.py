@@ -93,7 +93,9 @@ def _has_a_type(s: Situation) -> bool:
     return s.queue.attributes.trigger_type != "NONE"
 
 
-def _is_more(s: Situation) -> bool:
+def _is_one_more(s: Situation) -> bool:
+    if not _is_put(s):
+        return False
     match s.queue.attributes.trigger_type:
         case "FIRST":
             return s.event.before > 0 and _interval_is_over(s)
@@ -170,9 +172,10 @@ C8 = Condition("8", "TriggerControl is ON", _is_on)
 C9 = Condition("9", "TriggerType is not NONE", _has_a_type)
 C10 = Condition(
     "10",
-    "before it there were, of such a priority: FIRST: messages, and TriggerInterval is over since "
-    "the last trigger message for the queue; DEPTH: TriggerDepth or more",
-    _is_more,
+    "a message is put on the queue, and before it there were, of such a priority: FIRST: messages, "
+    "and TriggerInterval is over since the last trigger message for the queue; DEPTH: TriggerDepth "
+    "or more",
+    _is_one_more,
 )
 C11 = Condition(
     "11", "FIRST, DEPTH: the last one who had the queue open for input closes it", _was_served
@@ -207,7 +210,7 @@ _5_TO_9 = (C5, C6, C7, C8, C9)
 
 WAYS = (
     Way("1", (C1, C2, C3, *_4_TO_9)),
-    Way("10", (C1, C2, C10, *_4_TO_9)),
+    Way("10", (C10, C2, *_4_TO_9)),
     Way("11", (C11, CN, *_5_TO_9)),
     Way("12a", (C12A, CN, *_4_TO_9)),
     Way("12b", (C12B, CN, *_4_TO_9)),

@@ -13,6 +13,7 @@ from adapter.core.model.connection import Connection
 from adapter.core.model.manager import Absent, QueueManager
 from adapter.core.model.message import Message, Stored, delivered
 from adapter.core.model.queue import Queue
+from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
 from adapter.core.model.trigger_event import Trigger
 from adapter.core.model.unit import Unit
@@ -31,7 +32,7 @@ from adapter.core.records import (
     UnitFenced,
     Verb,
 )
-from adapter.core.results import Done, Messages, PutDone, Result, UnitOutcome, UnitState
+from adapter.core.results import Done, Messages, PutDone, Result, UnitOutcome, UnitState, put_done
 from adapter.core.rules import waiting
 from adapter.core.rules.decision import (
     OWN_UNIT,
@@ -380,13 +381,15 @@ def taken_by(qm: QueueManager, places: list[Taken]) -> list[Stored]:
 
 
 def _note_absent(qm: QueueManager, record: UnitCommitted) -> None:
-    """At replay: the message got may be one that is not in memory; its outcome needs it."""
-    outcome, taken = record.outcome, record.gets[0]
-    queue = qm.queues[taken.queue]
-    place = (-taken.lane, taken.seq, taken.n)
-    if outcome is not None and place not in queue.stored:
-        count = queue.lanes[taken.lane].counts.get(taken.seq, 0)
-        qm.absent[outcome.session, outcome.number] = Absent(taken, queue.incarnation, count)
+    """At replay: what was got, or a segment of it, may be not in memory; its outcome needs it."""
+    queue, outcome = qm.queues[record.gets[0].queue], record.outcome
+    places = [(-taken.lane, taken.seq, taken.n) for taken in record.gets]
+    if outcome is None or all(place in queue.stored for place in places):
+        return
+    known = [queue.stored.get(place) for place in places]
+    counts = [queue.lanes[taken.lane].counts.get(taken.seq, 0) for taken in record.gets]
+    absent = Absent(record.gets, queue.incarnation, counts, known)
+    qm.absent[outcome.session, outcome.number] = absent
 
 
 def _store(qm: QueueManager, record: UnitCommitted, placed: Placed) -> None:
@@ -417,9 +420,9 @@ def stored_as(
 def _result(record: UnitCommitted, got: list[Stored]) -> Result:
     if record.verb == "put":
         message = record.puts[0].message
-        return PutDone([message.message_id], message.put_time_ms)
+        return put_done([message.message_id], message)
     if record.verb == "get":
-        return Messages([delivered(stored) for stored in got])
+        return Messages([joined(got)] if len(got) > 1 else [delivered(stored) for stored in got])
     return Done(record.size)
 
 

@@ -84,5 +84,9 @@ def refused(qm: QueueManager, queue: Queue, reason: Reason) -> list[Reply]:
 
 def unit_ended(qm: QueueManager, connection: Connection, unit: bytes) -> list[Reply]:
     """End the waits of a unit that has ended, with no message: nothing can be given to it."""
-    waiters = [waiter for waiter in connection.waiters.values() if waiter.command.unit == unit]
+    waiters = [
+        waiter
+        for waiter in connection.waiters.values()
+        if isinstance(waiter.command, Get) and waiter.command.unit == unit
+    ]
     return [answer(qm, waiter, Messages([])) for waiter in waiters]

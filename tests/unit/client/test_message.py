@@ -6,7 +6,7 @@ import adapter
 from adapter.cli.messages import as_json
 from adapter.client.message import outgoing
 from adapter.core.model.dead_letter import from_dlh
-from adapter.errors import InvalidType
+from adapter.errors import InvalidOption, InvalidType
 
 HEADER = adapter.DeadLetter(reason=2053, destination="ORDERS", destination_queue_manager="QM1")
 
@@ -67,3 +67,16 @@ def test_a_body_that_only_looks_like_one_is_a_body(qm: adapter.Connection) -> No
 def test_something_else_is_refused(qm: adapter.Connection) -> None:
     with pytest.raises(InvalidType, match=r"adapter\.DeadLetter or None"):
         qm.put("Q", "text", dead_letter="2053")  # type: ignore[arg-type]
+
+
+def test_a_put_may_say_who_has_put_the_message(qm: adapter.Connection) -> None:
+    """Not so the message: what is put again is put by this program."""
+    qm.put("Q", "text", user="alice", application="batch job 7")
+    message = got(qm)
+    assert (message.user, message.application) == ("alice", "batch job 7")
+    qm.put("Q", message)
+    message = got(qm)
+    assert message.user != "alice"
+    assert message.application != "batch job 7"
+    with pytest.raises(InvalidOption, match="user has at most 64 characters"):
+        qm.put("Q", "text", user="a" * 65)

@@ -425,3 +425,29 @@ def test_details_are_carried(qm: adapter.Connection) -> None:
     assert got.details == details
     with pytest.raises(adapter.errors.InvalidType):
         qm.put("DETAILS", "a", details="none")  # type: ignore[arg-type]
+
+
+def test_a_queue_with_a_selection(qm: adapter.Connection) -> None:
+    qm.define_queue("COLOURS")
+    red = qm.queue("COLOURS", selection="colour = 'red' AND Root.MQMD.Priority > 3")
+    for body, colour, priority in (("a", "red", 1), ("b", "blue", 5), ("c", "red", 5)):
+        red.put(body, properties={"colour": colour}, priority=priority)
+    assert [one.body for one in red.browse()] == [b"c"]
+    got = red.get()
+    assert got is not None
+    assert got.body == b"c"
+    assert red.get() is None
+    assert red.depth() == 2
+    with pytest.raises(e.InvalidSelector, match="'the end' stands where"):
+        qm.queue("COLOURS", selection="colour =").get()
+
+
+def test_a_selection_outlives_a_lost_connection(server: Loopback, qm: adapter.Connection) -> None:
+    qm.define_queue("KEPT")
+    red = qm.queue("KEPT", selection="colour = 'red'")
+    assert red.get() is None
+    server.cut_all()
+    red.put("b", properties={"colour": "blue"})
+    assert red.get() is None
+    red.put("r", properties={"colour": "red"})
+    assert red.get() is not None

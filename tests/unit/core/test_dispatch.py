@@ -242,7 +242,8 @@ def check_connections(qm: QueueManager) -> None:
     for connection in qm.connections.values():
         for waiter in connection.waiters.values():
             assert not waiter.ended
-            assert not waiter.command.unit or waiter.command.unit in connection.units
+            unit = waiter.command.unit if isinstance(waiter.command, c.Get) else b""
+            assert not unit or unit in connection.units
         numbers = {w.request.number for w in connection.waiters.values()} - {0}
         if connection.session:
             assert numbers == qm.sessions[connection.session].running

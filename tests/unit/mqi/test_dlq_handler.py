@@ -120,6 +120,24 @@ def test_the_first_rule_that_fits_is_applied(
     assert "stays on DEAD: the rule of line 4 ignores it" in said[3]
 
 
+def test_who_has_put_a_message_stays_with_it(
+    manager: adapter.testing.TestQueueManager,
+    ready: adapter.Connection,
+    clock: Time,
+    said: list[str],
+) -> None:
+    """As with MQPMO_PASS_ALL_CONTEXT."""
+    with manager.connect(application="batch job 7") as putter:
+        details = Details(identity_data="order 7", appl_type=28, origin_data="BRKR")
+        bury(putter, user="alice", details=details)
+    handler(ready, "ACTION(RETRY)", clock, said).run()
+    message = got(ready, "TO")
+    assert (message.user, message.application) == ("alice", "batch job 7")
+    assert message.details is not None
+    assert message.details.identity_data == "order 7"
+    assert (message.details.appl_type, message.details.origin_data) == (28, "BRKR")
+
+
 def test_a_retried_message_is_as_it_was_put_first(
     ready: adapter.Connection, clock: Time, said: list[str]
 ) -> None:

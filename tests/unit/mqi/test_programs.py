@@ -155,6 +155,24 @@ def test_stop_lets_programs_end_and_kills_those_that_do_not(tmp_path: Path) -> N
         programs.start(trigger("true"))
 
 
+def test_a_program_is_told_to_end_once_however_often_that_is_asked(tmp_path: Path) -> None:
+    programs = Programs(lambda _what, _why: None)
+    script = tmp_path / "script"
+    script.write_text(
+        "trap 'echo told >>$0.told; n=0; while [ $n -lt 10 ]; do sleep 0.02; n=$((n+1)); done; "
+        "exit 0' TERM; touch $0.ready; while :; do sleep 0.02; done"
+    )
+    programs.start(trigger(f"exec sh {script}", "&"))
+    await_that((tmp_path / "script.ready").exists)
+    stops = [threading.Thread(target=programs.stop, args=(WAIT_S,)) for _ in range(3)]
+    for stop in stops:
+        stop.start()
+    for stop in stops:
+        stop.join(WAIT_S)
+    assert programs.statistics()["programs_running"] == 0
+    assert (tmp_path / "script.told").read_text() == "told\n"
+
+
 def test_stop_ends_the_wait_for_a_program_in_the_foreground() -> None:
     programs = Programs(lambda _what, _why: None)
     waiting = threading.Thread(target=programs.start, args=(trigger("sleep 600 #"),))

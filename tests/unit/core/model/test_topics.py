@@ -80,7 +80,7 @@ def test_not_every_subscription_is_looked_at() -> None:
     looked: list[str] = []
 
     class Noting(dict[str, Node[int]]):
-        def get(self, key: str, default: object = None) -> Node[int] | None:  # type: ignore[override]
+        def get(self, key: str, _: object = None) -> Node[int] | None:  # type: ignore[override]
             looked.append(key)
             return super().get(key)
 

@@ -7,7 +7,7 @@ from adapter.core.reasons import Reason
 from adapter.core.results import Messages
 from adapter.core.rules.get import BYTES_PER_GET_MAX
 from adapter.wire import frames
-from tests.support.core import client_on
+from tests.support.core import Client, client_on
 
 
 def test_the_cursor_goes_from_the_first_to_the_last() -> None:
@@ -112,3 +112,77 @@ def test_an_inhibited_queue_is_not_browsed() -> None:
     client = client_on()
     client.do(c.AlterQueue("Q", {"inhibit_get": True}))
     assert client.refused(c.Browse(1)) is Reason.GET_INHIBITED
+
+
+def shown(client: Client, request: int) -> list[str] | None:
+    """What a browse was answered with; None while it waits."""
+    answer = client.answer(request)
+    if answer is None:
+        return None
+    assert isinstance(answer, Messages)
+    return [one.message.body.decode() for one in answer.messages]
+
+
+def test_a_browse_waits_for_what_comes_behind_its_cursor() -> None:
+    client = client_on()
+    client.put("a")
+    assert client.browse() == ["a"]
+    waiting = client.send(c.Browse(1, wait_ms=-1))
+    assert shown(client, waiting) is None
+    client.put("b")
+    assert shown(client, waiting) == ["b"]
+    assert client.get(limit=1) == ["a"], "nothing was taken"
+    assert client.browse() == [], "the cursor went on"
+
+
+def test_a_browse_and_a_get_that_wait_are_served_by_one_message() -> None:
+    client = client_on()
+    browsing = client.send(c.Browse(1, wait_ms=-1))
+    getting = client.send(c.Get(1, wait_ms=-1))
+    client.put("a")
+    assert (shown(client, browsing), shown(client, getting)) == (["a"], ["a"])
+
+
+def test_the_wait_of_a_browse_ends_in_time_and_with_its_handle() -> None:
+    client = client_on()
+    timed, closed = client.send(c.Browse(1, wait_ms=500)), client.send(c.Browse(1, wait_ms=-1))
+    client.core.advance(1)
+    assert shown(client, timed) == []
+    client.do(c.Close(1))
+    assert shown(client, closed) == []
+
+
+def test_the_end_of_a_unit_ends_no_wait_of_a_browse() -> None:
+    client = client_on()
+    unit = client.begin()
+    waiting = client.send(c.Browse(1, wait_ms=-1))
+    client.do(c.Backout(unit))
+    assert shown(client, waiting) is None
+
+
+def test_a_wait_that_is_none_is_refused() -> None:
+    client = client_on()
+    assert client.refused(c.Browse(1, wait_ms=-2)) is Reason.WAIT_INTERVAL_ERROR
+
+
+def test_the_cursor_stays_before_what_is_too_long() -> None:
+    """MQRC_TRUNCATED_MSG_FAILED: the browse cursor is not advanced."""
+    client = client_on()
+    client.put("long")
+    client.put("short")
+    bounded = c.Browse(1, options=c.BOUNDED, length_max=3)
+    for _ in range(2):
+        answer = client.do(bounded)
+        assert isinstance(answer, Messages)
+        assert answer.warning == Reason.MESSAGE_TRUNCATED
+        assert answer.messages[0].message.body == b"long"
+    assert client.browse() == ["long"]
+
+
+def test_a_lock_stays_when_the_next_message_is_too_long() -> None:
+    client = client_on()
+    client.put("a")
+    client.put("long")
+    client.do(c.Browse(1, options=c.LOCK))
+    client.do(c.Browse(1, options=c.BOUNDED, length_max=1))
+    assert client.get() == ["long"], "the first is locked still"

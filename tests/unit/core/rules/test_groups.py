@@ -293,7 +293,7 @@ def test_options_that_are_none() -> None:
         c.Put(1, [Message()], options=2),
         c.Get(1, options=1024),
         c.Get(1, options=c.LOCK),
-        c.Browse(1, options=c.BOUNDED),
+        c.Browse(1, options=1024),
         c.Browse(1, options=WHOLE, limit=2),
         c.Browse(1, options=c.UNDER_CURSOR | LOGICAL_ORDER),
     ):

@@ -10,7 +10,7 @@ from adapter.core import records as r
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import NO_ID, Message
 from adapter.core.reasons import Reason
-from adapter.core.results import PutDone
+from adapter.core.results import PutDone, put_done
 from adapter.core.rules.put import EXPIRY_MAX_MS, PROPERTIES_MAX
 from adapter.format import entries
 from tests.support.core import START_MS, client_on
@@ -22,7 +22,8 @@ def test_what_the_put_leaves_open_is_filled_in() -> None:
     assert isinstance(answer, PutDone)
     (got,) = client.take()
     message = got.message
-    assert answer == PutDone([message.message_id], START_MS)
+    assert answer == put_done([message.message_id], message)
+    assert (answer.put_time_ms, answer.priority, answer.persistence) == (START_MS, 4, 1)
     assert len(message.message_id) == 24
     assert message.message_id != NO_ID
     assert (message.priority, message.persistence, got.lane) == (4, 1, 4)

@@ -148,6 +148,14 @@ def test_a_temporary_queue_goes_with_its_connection() -> None:
     assert other.answer(waiting) is not None
 
 
+def test_names_of_another_owner_are_others() -> None:
+    client = with_model()
+    name = made(client)
+    client.core.crash()
+    back = client.core.connect()
+    assert made(back) != name
+
+
 def test_a_name_that_is_used_again_has_nothing_of_what_was_there_before() -> None:
     client = with_model()
     made(client, 2, "AGAIN")

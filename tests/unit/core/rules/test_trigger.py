@@ -154,6 +154,23 @@ def test_one_that_an_uncommitted_put_caused_is_held_until_the_unit_ends(
     assert site.triggered() == []
 
 
+def test_the_interval_begins_when_it_was_caused_and_anew_when_it_is_put(site: Site) -> None:
+    site.qmgr(trigger_interval_ms=10_000)
+    site.queue()
+    unit = site.app.begin()
+    site.app.put("one", unit=unit)
+    site.core.advance(5)
+    site.app.put("two", unit=unit)
+    site.app.do(c.Commit(unit))
+    assert site.triggered() == ["Q"]
+    site.core.advance(9)
+    site.app.put("three")
+    assert site.triggered() == []
+    site.core.advance(1)
+    site.app.put("four")
+    assert site.triggered() == ["Q"]
+
+
 @pytest.mark.parametrize("setting", [False, True])
 def test_every_and_a_backout(site: Site, setting: bool) -> None:
     site.qmgr(every_triggers_on_backout=setting)
@@ -233,7 +250,7 @@ def test_12d_of_an_initiation_queue_that_the_open_makes(site: Site) -> None:
     site.queue(initiation_queue="DYNAMIC")
     site.app.put("work")
     other = site.core.connect()
-    assert other.do(c.Open(1, "MODEL", c.INPUT, "DYNAMIC")) == Opened("DYNAMIC")
+    assert other.do(c.Open(1, "MODEL", c.INPUT, "DYNAMIC")) == Opened("DYNAMIC", True)
     (got,) = other.take()
     assert trigger_message.from_tm(got.message.body).queue == "Q"
 

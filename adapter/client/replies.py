@@ -1,0 +1,101 @@
+"""Request and reply: one temporary queue of a connection takes the replies to all its requests.
+
+It is made when the first request is put. When the connection is lost the queue is gone, and with it
+the replies that were on their way; the next request names the one that was made in its place.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from adapter.client.channel import Channel
+from adapter.client.message import Message as SdkMessage
+from adapter.client.message import incoming
+from adapter.client.requests import Handle
+from adapter.client.unit import joined, perform
+from adapter.client.verbs import get_request, open_handle, put_request
+from adapter.core import commands as c
+from adapter.core.model.message import Message
+from adapter.core.results import Messages, PutDone
+from adapter.errors import (
+    ConnectionBroken,
+    ConnectionClosed,
+    InvalidOption,
+    NoReply,
+    UnitInProgress,
+)
+
+MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
+REQUEST = 1  # MQMT_REQUEST
+REPLY = 2  # MQMT_REPLY
+SLICE_MS = 30_000
+"""So often a wait looks whether the queue is still there."""
+
+
+class Replies:
+    """Where the replies to a connection's requests come. For any thread."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._lock = threading.Lock()
+        self._handle: Handle | None = None
+
+    def ask(self, to: Handle, message: Message, wait_ms: int) -> SdkMessage:
+        """Put a request and wait for its reply. Raises NoReply, UnitInProgress."""
+        if joined(self._channel, None) is not None:
+            raise UnitInProgress(
+                "a request is put at once, for nobody could answer it before the unit's commit: "
+                "send it outside the unit, or put a message and get its reply later",
+                to.queue,
+            )
+        mine = self._open()
+        message.reply_to, message.message_type = mine.leads_to, REQUEST
+        put = put_request(to, [message], None)
+        done = perform(self._channel, None, [put], put, PutDone)
+        reply = self._await(mine, done.message_ids[0], wait_ms)
+        if reply is not None:
+            return reply
+        if self._channel.is_closed:
+            raise ConnectionClosed(
+                "the connection was closed while a reply was waited for", to.queue
+            )
+        advice = f"see whether the program that serves {to.queue} runs"
+        raise NoReply(f"no reply came within {wait_ms} ms: {advice}", to.queue)
+
+    def _await(self, mine: Handle, request_id: bytes, wait_ms: int) -> SdkMessage | None:
+        """Wait for the reply, for a while at a time: a lost connection takes the queue with it."""
+        queue, until_s = mine.leads_to, time.monotonic() + wait_ms / 1000
+        while True:
+            left_ms = SLICE_MS
+            if wait_ms >= 0:
+                left_ms = min(SLICE_MS, max(0, round((until_s - time.monotonic()) * 1000)))
+            get = get_request(mine, c.Get(0, b"", left_ms, 1, b"", request_id), None)
+            found = perform(self._channel, None, [get], get, Messages).messages
+            if found:
+                return incoming(found[0])
+            if mine.leads_to != queue:
+                raise ConnectionBroken(
+                    "the connection was lost while a reply was waited for, and the reply with it: "
+                    "ask again",
+                    queue,
+                )
+            if left_ms < SLICE_MS or self._channel.is_closed:
+                return None
+
+    def _open(self) -> Handle:
+        with self._lock:
+            handle = self._handle
+            if handle is None or not handle.is_open:
+                self._handle = open_handle(self._channel, MODEL, c.INPUT, handle)
+            assert self._handle is not None
+            return self._handle
+
+
+def check_wanted(message: SdkMessage) -> str:
+    """Return where the reply to a message goes; InvalidOption if it asks for none."""
+    if not message.reply_to:
+        raise InvalidOption(
+            f"message {message.message_id.hex()} names no queue for a reply: it is no request"
+        )
+    return message.reply_to

@@ -1,0 +1,424 @@
+"""Selection strings: SQL-92 conditions over properties and fields of a message, as MQ has them.
+
+A string is parsed once, when a queue is opened with it, into a function of a message. Logic has
+three values: what is asked of a property that a message does not have is unknown (None), and only
+what is true fits. This module knows messages and no queue.
+
+Operators: OR, AND, NOT; = <> < <= > >=; [NOT] BETWEEN, IN, LIKE with ESCAPE, IS [NOT] NULL; + - * /
+and signs; parentheses. Text and truth values are compared with = and <> only. Names are properties,
+with or without `usr.`, or fields (`Root.MQMD.Priority`). Literals: 'text' with '' for a quote,
+numbers, "0x0AFC" for bytes, TRUE, FALSE.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.core.model.like import like
+from adapter.core.model.message import Message
+from adapter.core.model.mqmd import FIELDS
+
+TEXT_MAX = 10_240
+"""MQ's bound on a selection string (MQ_SELECTOR_LENGTH)."""
+NODES_MAX = 300
+"""Each costs about a microsecond for every message that comes."""
+NESTED_MAX = 50
+"""Far beyond what people write, and what Python's stack bears."""
+
+Value = Any
+Evaluate = Callable[[Message], Value]
+Fits = Callable[[Message], bool]
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<number>0[xX][0-9a-fA-F]+ | (?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)
+    | (?P<text>'(?:[^']|'')*')
+    | (?P<bytes>"0[xX](?:[0-9a-fA-F]{2})*")
+    | (?P<name>"[^"]+" | [^\W\d][\w$.]*)
+    | (?P<sign><>|<=|>=|[=<>+\-*/(),])
+    )""",
+    re.VERBOSE,
+)
+_WORDS = frozenset(
+    ("AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ESCAPE", "IS", "NULL", "TRUE", "FALSE")
+)
+_ANY, _NUMBER, _TEXT, _TRUTH, _BYTES = "value", "number", "text", "condition", "bytes"
+
+
+class SelectorError(ValueError):
+    """A selection string that is none; the text says where and why."""
+
+
+class Node(Struct):
+    """A part of a condition: how it is evaluated, and of what kind its value is."""
+
+    kind: str
+    evaluate: Evaluate
+
+
+def parse(text: str) -> Fits:
+    """Return a function that says whether a message fits; SelectorError if the string is none."""
+    parser = _Parser(_tokens(text))
+    node = parser.either()
+    parser.end()
+    evaluate = _condition(node).evaluate
+    return lambda message: evaluate(message) is True
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise SelectorError(f"character {at + 1}: {text[at : at + 20].strip()!r} is nothing")
+        kind = match.lastgroup or ""
+        value = match[kind]
+        if kind == "name" and value.upper() in _WORDS:
+            kind, value = "word", value.upper()
+        found.append((kind, value))
+        at = match.end()
+        if len(found) > 4 * NODES_MAX:
+            raise SelectorError(f"it has more than {4 * NODES_MAX} parts")
+    return found
+
+
+class _Parser:
+    """Reads tokens from left to right; what binds least is read first."""
+
+    def __init__(self, tokens: list[tuple[str, str]]) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._nodes = 0
+        self._nested = 0
+
+    def end(self) -> None:
+        """Refuse what is left over."""
+        if self._at < len(self._tokens):
+            raise SelectorError(f"{self._tokens[self._at][1]!r} stands where nothing more may")
+
+    def either(self) -> Node:
+        """Read conditions joined by OR."""
+        node = self._both()
+        while self._take("word", "OR"):
+            node = self._node(_TRUTH, _or(_condition(node), _condition(self._both())))
+        return node
+
+    def _both(self) -> Node:
+        node = self._negated()
+        while self._take("word", "AND"):
+            node = self._node(_TRUTH, _and(_condition(node), _condition(self._negated())))
+        return node
+
+    def _negated(self) -> Node:
+        if not self._take("word", "NOT"):
+            return self._compared()
+        self._deeper(1)
+        node = _condition(self._negated())
+        self._deeper(-1)
+        return self._node(_TRUTH, _not(node.evaluate))
+
+    def _compared(self) -> Node:
+        left = self._sum()
+        for sign in ("=", "<>", "<=", ">=", "<", ">"):
+            if self._take("sign", sign):
+                return self._node(_TRUTH, _comparison(sign, left, self._sum()))
+        if self._take("word", "IS"):
+            negated = self._take("word", "NOT")
+            self._expect("word", "NULL")
+            return self._node(_TRUTH, _is_null(left.evaluate, negated))
+        negated = self._take("word", "NOT")
+        for word, read in (("BETWEEN", self._between), ("IN", self._in), ("LIKE", self._like)):
+            if self._take("word", word):
+                node = read(left)
+                return self._node(_TRUTH, _not(node.evaluate)) if negated else node
+        if negated:
+            raise SelectorError("behind NOT stands BETWEEN, IN or LIKE")
+        return left
+
+    def _between(self, node: Node) -> Node:
+        low = self._sum()
+        self._expect("word", "AND")
+        high = self._sum()
+        from_low = Node(_TRUTH, _comparison(">=", node, low))
+        return self._node(_TRUTH, _and(from_low, Node(_TRUTH, _comparison("<=", node, high))))
+
+    def _in(self, node: Node) -> Node:
+        self._expect("sign", "(")
+        values = {self._literal_text()}
+        while self._take("sign", ","):
+            values.add(self._literal_text())
+        self._expect("sign", ")")
+        return self._node(_TRUTH, _one_of(_of_kind(node, _TEXT), frozenset(values)))
+
+    def _like(self, node: Node) -> Node:
+        pattern = self._literal_text()
+        escape = self._literal_text() if self._take("word", "ESCAPE") else ""
+        if len(escape) > 1:
+            raise SelectorError("ESCAPE is one character")
+        try:
+            matches = like(pattern, escape)
+        except ValueError as error:
+            raise SelectorError(str(error)) from error
+        return self._node(_TRUTH, _matching(_of_kind(node, _TEXT), matches))
+
+    def _sum(self) -> Node:
+        node = self._product()
+        while True:
+            sign = "+" if self._take("sign", "+") else "-" if self._take("sign", "-") else ""
+            if not sign:
+                return node
+            node = self._node(_NUMBER, _arithmetic(sign, node, self._product()))
+
+    def _product(self) -> Node:
+        node = self._signed()
+        while True:
+            sign = "*" if self._take("sign", "*") else "/" if self._take("sign", "/") else ""
+            if not sign:
+                return node
+            node = self._node(_NUMBER, _arithmetic(sign, node, self._signed()))
+
+    def _signed(self) -> Node:
+        if self._take("sign", "+"):
+            return Node(_NUMBER, _of_kind(self._signed_deeper(), _NUMBER))
+        if self._take("sign", "-"):
+            zero = Node(_NUMBER, lambda _message: 0)
+            return self._node(_NUMBER, _arithmetic("-", zero, self._signed_deeper()))
+        return self._primary()
+
+    def _signed_deeper(self) -> Node:
+        self._deeper(1)
+        node = self._signed()
+        self._deeper(-1)
+        return node
+
+    def _primary(self) -> Node:
+        if self._take("sign", "("):
+            self._deeper(1)
+            node = self.either()
+            self._deeper(-1)
+            self._expect("sign", ")")
+            return node
+        kind, value = self._next()
+        if kind == "number":
+            return self._node(_NUMBER, _constant(_number(value)))
+        if kind == "text":
+            return self._node(_TEXT, _constant(_unquoted(value)))
+        if kind == "bytes":
+            return self._node(_BYTES, _constant(bytes.fromhex(value[3:-1])))
+        if kind == "word" and value in ("TRUE", "FALSE"):
+            return self._node(_TRUTH, _constant(value == "TRUE"))
+        if kind == "name":
+            return self._node(_ANY, _named(value.strip('"')))
+        raise SelectorError(f"{value or 'the end'!r} stands where a value is due")
+
+    def _literal_text(self) -> str:
+        kind, value = self._next()
+        if kind != "text":
+            raise SelectorError(f"{value or 'the end'!r} stands where 'text' is due")
+        return _unquoted(value)
+
+    def _node(self, kind: str, evaluate: Evaluate) -> Node:
+        self._nodes += 1
+        if self._nodes > NODES_MAX:
+            raise SelectorError(f"it has more than {NODES_MAX} parts")
+        return Node(kind, evaluate)
+
+    def _deeper(self, step: int) -> None:
+        self._nested += step
+        if self._nested > NESTED_MAX:
+            raise SelectorError(f"it is nested more than {NESTED_MAX} times")
+
+    def _next(self) -> tuple[str, str]:
+        if self._at == len(self._tokens):
+            return "", ""
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _take(self, kind: str, value: str) -> bool:
+        if self._at < len(self._tokens) and self._tokens[self._at] == (kind, value):
+            self._at += 1
+            return True
+        return False
+
+    def _expect(self, kind: str, value: str) -> None:
+        if not self._take(kind, value):
+            found = self._tokens[self._at][1] if self._at < len(self._tokens) else "the end"
+            raise SelectorError(f"{found!r} stands where {value!r} is due")
+
+
+def _unquoted(literal: str) -> str:
+    return literal[1:-1].replace("''", "'")
+
+
+def _number(literal: str) -> int | float:
+    if literal[:2] in ("0x", "0X"):
+        return int(literal, 16)
+    return int(literal) if literal.isdigit() else float(literal)
+
+
+def _condition(node: Node) -> Node:
+    """Take what may be true or false; a property may."""
+    return Node(_TRUTH, _of_kind(node, _TRUTH))
+
+
+def _of_kind(node: Node, kind: str) -> Evaluate:
+    """Take a value of a kind: refuse what can never be one, and make unknown what is not."""
+    if node.kind == kind:
+        return node.evaluate
+    if node.kind != _ANY:
+        raise SelectorError(f"a {node.kind} stands where a {kind} is due")
+    evaluate = node.evaluate
+
+    def of_kind(message: Message) -> Value:
+        value = evaluate(message)
+        return value if _kind_of(value) == kind else None
+
+    return of_kind
+
+
+def _kind_of(value: Value) -> str:
+    if isinstance(value, bool):
+        return _TRUTH
+    if isinstance(value, (int, float)):
+        return _NUMBER
+    return _TEXT if isinstance(value, str) else _BYTES if isinstance(value, bytes) else ""
+
+
+def _constant(value: Value) -> Evaluate:
+    return lambda _message: value
+
+
+def _named(name: str) -> Evaluate:
+    if name.startswith("Root."):
+        field = FIELDS.get(name.removeprefix("Root.MQMD."))
+        if field is None:
+            raise SelectorError(f"there is no field {name!r} that one may select by")
+        return field
+    short = name.removeprefix("usr.")
+
+    def property_of(message: Message) -> Value:
+        properties = message.properties
+        if not properties:
+            return None
+        return properties.get(name, properties.get(short))
+
+    return property_of
+
+
+def _not(evaluate: Evaluate) -> Evaluate:
+    def negated(message: Message) -> Value:
+        value = evaluate(message)
+        return None if value is None else not value
+
+    return negated
+
+
+def _and(left: Node, right: Node) -> Evaluate:
+    first, second = left.evaluate, right.evaluate
+
+    def both(message: Message) -> Value:
+        one = first(message)
+        if one is False:
+            return False
+        other = second(message)
+        if other is False:
+            return False
+        return None if one is None or other is None else True
+
+    return both
+
+
+def _or(left: Node, right: Node) -> Evaluate:
+    first, second = left.evaluate, right.evaluate
+
+    def either(message: Message) -> Value:
+        one = first(message)
+        if one is True:
+            return True
+        other = second(message)
+        if other is True:
+            return True
+        return None if one is None or other is None else False
+
+    return either
+
+
+def _is_null(evaluate: Evaluate, negated: bool) -> Evaluate:
+    return lambda message: (evaluate(message) is None) is not negated
+
+
+def _one_of(evaluate: Evaluate, values: frozenset[str]) -> Evaluate:
+    def one_of(message: Message) -> Value:
+        value = evaluate(message)
+        return None if value is None else value in values
+
+    return one_of
+
+
+def _matching(evaluate: Evaluate, matches: Callable[[str], bool]) -> Evaluate:
+    def matching(message: Message) -> Value:
+        value = evaluate(message)
+        return None if value is None else matches(value)
+
+    return matching
+
+
+_COMPARE: dict[str, Callable[[Value, Value], bool]] = {
+    "=": lambda a, b: a == b,
+    "<>": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def _comparison(sign: str, left: Node, right: Node) -> Evaluate:
+    """Compare; values of different kinds are neither equal nor anything else: that is false."""
+    known = {node.kind for node in (left, right)} - {_ANY}
+    ordered = sign not in ("=", "<>")
+    if len(known) > 1 or (ordered and known - {_NUMBER}):
+        kinds = " and ".join(sorted(known))
+        raise SelectorError(f"{kinds} cannot be compared by {sign}")
+    first, second, compare = left.evaluate, right.evaluate, _COMPARE[sign]
+
+    def compared(message: Message) -> Value:
+        one, other = first(message), second(message)
+        if one is None or other is None:
+            return None
+        kind = _kind_of(one)
+        if kind != _kind_of(other) or (ordered and kind != _NUMBER):
+            return False
+        return compare(one, other)
+
+    return compared
+
+
+_CALCULATE: dict[str, Callable[[Value, Value], Value]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+}
+
+
+def _arithmetic(sign: str, left: Node, right: Node) -> Evaluate:
+    """Calculate; a division by nothing, and what no number holds, is unknown."""
+    first, second = _of_kind(left, _NUMBER), _of_kind(right, _NUMBER)
+    calculate = _CALCULATE[sign]
+
+    def calculated(message: Message) -> Value:
+        one, other = first(message), second(message)
+        if one is None or other is None:
+            return None
+        try:
+            return calculate(one, other)
+        except (ZeroDivisionError, OverflowError):
+            return None
+
+    return calculated

@@ -1,0 +1,117 @@
+"""MQCONN and MQCONNX: where the queue manager is, and how the connection is to behave.
+
+The address is that of the MQCD, else of MQSERVER (CHANNEL/TCP/HOST(PORT)), else the one at which a
+queue manager listens unless told otherwise. This module knows no queue.
+"""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from adapter.client.channel import Channel, Patience
+from adapter.client.greeting import Greeting
+from adapter.client.tcp import parse_addresses
+from adapter.core.model.blank_padded import unpadded
+from adapter.errors import Error, InvalidValue
+from adapter.mqi import constants as mq
+from adapter.mqi import options as permitted
+from adapter.mqi import pointers, structs
+from adapter.mqi.reasons import Failure, failure_of
+from adapter.mqi.session import Session
+
+DEFAULT_ADDRESS = "127.0.0.1:1414"
+TRANSPORT_TCP = 2  # MQXPT_TCP
+APPLICATION_LENGTH_MAX = 28  # MQ_APPL_NAME_LENGTH
+USER_LENGTH_MAX = 64
+USER_IDENTIFIER_LENGTH = 12  # MQ_USER_ID_LENGTH
+
+
+def connect(
+    number: int,
+    name: str,
+    environment: Mapping[str, str],
+    *,
+    cno: dict[str, Any] | None = None,
+    cd: dict[str, Any] | None = None,
+    user: str = "",
+) -> Session:
+    """Connect under a number. Raises Failure."""
+    asked = 0 if cno is None else cno["Options"]
+    application = _application(cno)
+    who = user or _own_user()
+    greeting = Greeting(_addresses(cd, environment), _queue_manager(name), application, who)
+    reconnects = not asked & mq.MQCNO_RECONNECT_DISABLED
+    patience = Patience() if reconnects else Patience(reconnect_timeout_s=0.0)
+    try:
+        channel = Channel(greeting, patience)
+    except Error as error:
+        raise failure_of(error) from error
+    return Session(
+        number,
+        channel,
+        application=application,
+        user=who[:USER_IDENTIFIER_LENGTH],
+        sharing=asked,
+        reconnects=reconnects,
+    )
+
+
+def plain_cno(options: int) -> dict[str, Any]:
+    """Return what an MQCNO with these options says, and nothing else."""
+    return {"StrucId": b"CNO ", "Options": options, "ApplName": b"", "CCDTUrlPtr": 0}
+
+
+def check_options(cno: dict[str, Any]) -> None:
+    """Failure if what an MQCNO asks for is not to be had."""
+    if cno["StrucId"] != b"CNO ":
+        raise Failure(mq.MQRC_CNO_ERROR)
+    permitted.CONNECT.check(cno["Options"])
+    if cno["CCDTUrlPtr"]:
+        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+
+
+def user_of(csp: bytes | None) -> str:
+    """Return the user that an MQCSP names, or ""."""
+    if csp is None:
+        return ""
+    fields = structs.MQCSP.read(csp)
+    return pointers.text(fields["CSPUserIdPtr"], fields["CSPUserIdLength"])[:USER_LENGTH_MAX]
+
+
+def _queue_manager(name: str) -> str:
+    """Return the name that is to be checked: blank, or with a star before it, is any."""
+    name = name.strip("\0 ")
+    return "" if name.startswith("*") else name
+
+
+def _addresses(cd: dict[str, Any] | None, environment: Mapping[str, str]) -> Any:
+    text = ""
+    if cd is not None:
+        if cd["TransportType"] != TRANSPORT_TCP:
+            raise Failure(mq.MQRC_CD_ERROR)
+        if unpadded(cd["SSLCipherSpec"]):
+            raise Failure(mq.MQRC_SSL_NOT_ALLOWED)
+        text = unpadded(cd["ConnectionName"])
+    if not text:
+        text = environment.get("MQSERVER", "").rpartition("/")[2]
+    try:
+        return parse_addresses(text or DEFAULT_ADDRESS)
+    except InvalidValue as error:
+        raise Failure(mq.MQRC_CLIENT_CONN_ERROR) from error
+
+
+def _application(cno: dict[str, Any] | None) -> str:
+    """Name the program, as messages that it puts will say: as it says, or by its file."""
+    given = "" if cno is None else unpadded(cno["ApplName"])
+    return (given or PurePath(sys.argv[0] or "python").name)[:APPLICATION_LENGTH_MAX]
+
+
+def _own_user() -> str:
+    try:
+        return getpass.getuser()[:USER_LENGTH_MAX]
+    except (OSError, KeyError, ImportError):
+        return ""

@@ -1,0 +1,169 @@
+"""MQMD and a message: what a program says of a message, and what it is told.
+
+This module knows no verb, and not where a message lies.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from adapter.core.model.blank_padded import padded, unpadded
+from adapter.core.model.details import TOKEN_LENGTH, Details
+from adapter.core.model.message import NO_ID, Delivered, Message
+from adapter.core.results import PutDone
+from adapter.mqi import constants as mq
+from adapter.mqi.reasons import Failure
+
+TENTH_MS = 100  # MQMD.Expiry counts tenths of a second
+CCSID_UTF_8 = 1208
+IN_PARTS = mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP | mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
+NO_DETAILS = Details(appl_type=mq.MQAT_DEFAULT)
+"""What is said of a message that a program put which knows nothing of MQ's details."""
+
+
+def message_of(md: dict[str, Any], body: bytes) -> Message:
+    """Make the message that a put's MQMD describes, but for its context. Raises Failure."""
+    if md["StrucId"] != b"MD  ":
+        raise Failure(mq.MQRC_MD_ERROR)
+    message = Message(
+        body,
+        message_id=_identifier(md["MsgId"]),
+        correlation_id=_identifier(md["CorrelId"]),
+        priority=md["Priority"],
+        persistence=_persistence(md["Persistence"]),
+        expiry_ms=_expiry_ms(md["Expiry"]),
+        format=unpadded(md["Format"]),
+        message_type=md["MsgType"],
+        report=md["Report"],
+        feedback=md["Feedback"],
+        encoding=md["Encoding"],
+        ccsid=md["CodedCharSetId"] or CCSID_UTF_8,
+        reply_to=unpadded(md["ReplyToQ"]),
+        reply_to_queue_manager=unpadded(md["ReplyToQMgr"]),
+    )
+    if md["Version"] >= mq.MQMD_VERSION_2 and (md["MsgFlags"] or md["OriginalLength"] >= 0):
+        _group(md, message)
+    return message
+
+
+def _group(md: dict[str, Any], message: Message) -> None:
+    """Say what group and segment a message is."""
+    flags = md["MsgFlags"]
+    message.details = Details(flags=flags, original_length=md["OriginalLength"])
+    if flags & IN_PARTS:
+        message.group_id = _identifier(md["GroupId"])
+        message.group_seq = md["MsgSeqNumber"]
+        message.last_in_group = bool(flags & mq.MQMF_LAST_MSG_IN_GROUP)
+    if flags & (mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT):
+        message.details.offset = md["Offset"]
+
+
+def _identifier(field: bytes) -> bytes:
+    return b"" if field == NO_ID else field
+
+
+def _persistence(number: int) -> int:
+    if number == mq.MQPER_PERSISTENCE_AS_Q_DEF:
+        return -1
+    if number not in (0, 1):
+        raise Failure(mq.MQRC_PERSISTENCE_ERROR)
+    return number
+
+
+def _expiry_ms(tenths: int) -> int:
+    if tenths == mq.MQEI_UNLIMITED:
+        return -1
+    if tenths <= 0:
+        raise Failure(mq.MQRC_EXPIRY_ERROR)
+    return tenths * TENTH_MS
+
+
+def tell_put(md: dict[str, Any], message: Message, done: PutDone) -> None:
+    """Write into a put's MQMD what the queue manager gave the message."""
+    md["MsgId"] = done.message_ids[0]
+    md["CorrelId"] = message.correlation_id or NO_ID
+    md["CodedCharSetId"] = message.ccsid
+    if done.priority >= 0:
+        md["Priority"] = max(message.priority, done.priority)  # what was asked for beyond the most
+        md["Persistence"] = done.persistence
+    if md["Version"] >= mq.MQMD_VERSION_2 and any(done.group_id):
+        md["GroupId"], md["MsgSeqNumber"] = done.group_id, done.group_seq
+    if done.put_time_ms:
+        _tell_time(md, done.put_time_ms)
+
+
+def _tell_time(md: dict[str, Any], put_time_ms: int) -> None:
+    seconds, rest_ms = divmod(put_time_ms, 1000)
+    moment = time.gmtime(seconds)
+    md["PutDate"] = b"%04d%02d%02d" % moment[:3]
+    md["PutTime"] = b"%02d%02d%02d%02d" % (*moment[3:6], rest_ms // 10)
+
+
+def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
+    """Write a message that was got or browsed into the MQMD of the get."""
+    m = delivered.message
+    details = m.details or NO_DETAILS
+    md["Report"], md["MsgType"], md["Feedback"] = m.report, m.message_type, m.feedback
+    md["Expiry"] = _rest_of_life(m, now_ms)
+    md["Encoding"], md["CodedCharSetId"] = m.encoding, m.ccsid
+    md["Format"] = padded(m.format, 8)
+    md["Priority"] = max(m.priority, details.priority_asked)
+    md["Persistence"] = m.persistence
+    md["MsgId"] = m.message_id or NO_ID
+    md["CorrelId"] = m.correlation_id or NO_ID
+    md["BackoutCount"] = delivered.backout_count
+    md["ReplyToQ"] = padded(m.reply_to, 48)
+    md["ReplyToQMgr"] = padded(m.reply_to_queue_manager, 48)
+    md["UserIdentifier"] = padded(m.user, 12)
+    md["AccountingToken"] = details.accounting_token or bytes(TOKEN_LENGTH)
+    md["ApplIdentityData"] = padded(details.identity_data, 32)
+    md["PutApplType"] = details.appl_type if m.application or m.user else mq.MQAT_NO_CONTEXT
+    md["PutApplName"] = padded(m.application, 28)
+    md["ApplOriginData"] = padded(details.origin_data, 4)
+    _tell_time(md, m.put_time_ms)
+    if md["Version"] >= mq.MQMD_VERSION_2:
+        md["GroupId"] = m.group_id or NO_ID
+        md["MsgSeqNumber"], md["MsgFlags"] = m.group_seq, flags_of(m)
+        md["Offset"], md["OriginalLength"] = details.offset, details.original_length
+
+
+def flags_of(m: Message) -> int:
+    """Return MQMD.MsgFlags of a message; one of a program that knows no flags has a group too."""
+    flags = m.details.flags if m.details is not None else 0
+    if any(m.group_id) and not flags & IN_PARTS:
+        flags |= mq.MQMF_MSG_IN_GROUP
+    if m.last_in_group:
+        flags |= mq.MQMF_LAST_MSG_IN_GROUP
+    return flags
+
+
+def _rest_of_life(m: Message, now_ms: int) -> int:
+    """Say in tenths of a second how long it still has: at least one, for it was there."""
+    if not m.expires_at_ms:
+        return mq.MQEI_UNLIMITED
+    return max(1, (m.expires_at_ms - now_ms) // TENTH_MS)
+
+
+def wanted(md: dict[str, Any], match: int) -> tuple[bytes, bytes, bytes]:
+    """Return the message, correlation and group id that a get is to match; b"" is any."""
+    return (
+        _identifier(md["MsgId"]) if match & mq.MQMO_MATCH_MSG_ID else b"",
+        _identifier(md["CorrelId"]) if match & mq.MQMO_MATCH_CORREL_ID else b"",
+        _identifier(md["GroupId"]) if match & mq.MQMO_MATCH_GROUP_ID else b"",
+    )
+
+
+def token_of(delivered: Delivered) -> bytes:
+    """Return the message token: the message's place on its queue."""
+    return (
+        bytes([delivered.lane])
+        + delivered.seq.to_bytes(7, "big", signed=True)
+        + delivered.n.to_bytes(8, "big")
+    )
+
+
+def place_of(token: bytes) -> tuple[int, int, int]:
+    """Return the place that a message token stands for."""
+    seq = int.from_bytes(token[1:8], "big", signed=True)
+    return token[0], seq, int.from_bytes(token[8:], "big") & (2**63 - 1)

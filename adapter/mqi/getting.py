@@ -1,0 +1,288 @@
+"""MQGET: destructive gets and browses, and what a program's buffer has room for.
+
+A message that is longer than the buffer stays on the queue, unless the program accepts a truncated
+one. This module knows no callback.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.client.requests import FROM_START, Pending
+from adapter.client.unit import Unit
+from adapter.client.verbs import get_request
+from adapter.core import commands as c
+from adapter.core.model.blank_padded import padded
+from adapter.core.model.message import Delivered
+from adapter.core.reasons import Reason
+from adapter.core.results import Messages
+from adapter.mqi import constants as mq
+from adapter.mqi import options as permitted
+from adapter.mqi import structs
+from adapter.mqi.conversion import converted
+from adapter.mqi.descriptor import flags_of, place_of, tell_got, token_of, wanted
+from adapter.mqi.message_handles import MessageHandles
+from adapter.mqi.reasons import REASON_CODES, Failure
+from adapter.mqi.rfh2 import with_properties
+from adapter.mqi.session import Object, Session
+
+INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
+REFINEMENTS = {
+    mq.MQGMO_LOGICAL_ORDER: c.LOGICAL_ORDER,
+    mq.MQGMO_ALL_MSGS_AVAILABLE: c.ALL_MESSAGES,
+    mq.MQGMO_ALL_SEGMENTS_AVAILABLE: c.ALL_SEGMENTS,
+    mq.MQGMO_COMPLETE_MSG: c.COMPLETE,
+    mq.MQGMO_LOCK: c.LOCK,
+}
+UNLOCKING = mq.MQGMO_UNLOCK | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_FAIL_IF_QUIESCING
+HARMLESS = (Reason.MESSAGE_TRUNCATED,)
+"""Warnings of core that the length of the buffer tells already."""
+
+
+class Got(Struct):
+    """What MQGET gives: as much of the body as there is room for, its whole length, the codes."""
+
+    body: bytes
+    md: dict[str, Any]
+    gmo: dict[str, Any]
+    length: int
+    code: int = mq.MQCC_OK
+    reason: int = mq.MQRC_NONE
+
+    def packed(self) -> tuple[bytes, bytes, bytes, int, int, int]:
+        """Return it as a program gets it."""
+        md, gmo = structs.MQMD.write(self.md), structs.MQGMO.write(self.gmo)
+        return self.body, md, gmo, self.length, self.code, self.reason
+
+
+def get(
+    session: Session, handles: MessageHandles, number: int, md: bytes, gmo: bytes, room: int
+) -> Got:
+    """MQGET. room: bytes of the program's buffer. Raises Failure."""
+    fields, options = structs.MQMD.read(md), structs.MQGMO.read(gmo)
+    if room < 0:
+        raise Failure(mq.MQRC_BUFFER_LENGTH_ERROR)
+    return get_unpacked(session, handles, session.object(number), fields, options, room)
+
+
+def get_unpacked(
+    session: Session,
+    handles: MessageHandles,
+    opened: Object,
+    md: dict[str, Any],
+    gmo: dict[str, Any],
+    room: int,
+) -> Got:
+    """MQGET with its structures taken apart."""
+    asked, match = _checked(md, gmo)
+    asked_ccsid: int = md["CodedCharSetId"]
+    if asked & mq.MQGMO_UNLOCK:
+        return _unlock(session, opened, md, gmo)
+    if asked & permitted.BROWSING:
+        found = _browse(session, opened, md, gmo, match, room)
+    else:
+        found = _take(session, opened, md, gmo, match, room)
+    if not found.messages:
+        under = mq.MQGMO_MSG_UNDER_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
+        raise Failure(mq.MQRC_NO_MSG_UNDER_CURSOR if asked & under else mq.MQRC_NO_MSG_AVAILABLE)
+    delivered = found.messages[0]
+    if opened.options & mq.MQOO_SAVE_ALL_CONTEXT and not asked & permitted.BROWSING:
+        opened.saved = delivered.message
+    tell_got(md, delivered, int(time.time() * 1000))
+    _tell(gmo, opened, delivered)
+    body, warning = _body(handles, md, gmo, delivered, asked_ccsid)
+    return _cut(md, gmo, body, warning, found.warning, room)
+
+
+def _checked(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
+    """Return the options of a get and what it matches, as far as its version has any."""
+    if gmo["StrucId"] != b"GMO ":
+        raise Failure(mq.MQRC_GMO_ERROR)
+    if md["StrucId"] != b"MD  ":
+        raise Failure(mq.MQRC_MD_ERROR)
+    asked: int = gmo["Options"]
+    permitted.GET.check(asked)
+    match = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
+    if gmo["Version"] > mq.MQGMO_VERSION_1:
+        match = gmo["MatchOptions"]
+        permitted.MATCH.check(match)
+    if asked & mq.MQGMO_WAIT and gmo["WaitInterval"] < mq.MQWI_UNLIMITED:
+        raise Failure(mq.MQRC_WAIT_INTERVAL_ERROR)
+    return asked, match
+
+
+def _wait_ms(gmo: dict[str, Any]) -> int:
+    wait_ms: int = gmo["WaitInterval"]
+    return wait_ms if gmo["Options"] & mq.MQGMO_WAIT else 0
+
+
+def _take(
+    session: Session,
+    opened: Object,
+    md: dict[str, Any],
+    gmo: dict[str, Any],
+    match: int,
+    room: int,
+) -> Messages:
+    if not opened.options & INPUT or opened.handle is None:
+        raise Failure(mq.MQRC_NOT_OPEN_FOR_INPUT)
+    asked = gmo["Options"]
+    command = c.Get(0, b"", _wait_ms(gmo), 1, *wanted(md, match))
+    if asked & mq.MQGMO_MSG_UNDER_CURSOR:
+        command = c.Get(0, options=c.UNDER_CURSOR)
+    else:
+        _refine(command, md, asked, match)
+        if match & mq.MQMO_MATCH_MSG_TOKEN:
+            command.place = place_of(gmo["MsgToken"])
+    if not asked & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
+        command.options |= c.BOUNDED
+        command.length_max = room
+    unit = session.begun() if asked & mq.MQGMO_SYNCPOINT else None
+    return ask(session, opened, command, unit)
+
+
+def _refine(command: c.Get | c.Browse, md: dict[str, Any], asked: int, match: int) -> None:
+    """Say which place in its group, and which groups, a get or a browse asks for."""
+    for option, ours in REFINEMENTS.items():
+        if asked & option:
+            command.options |= ours
+    if match & mq.MQMO_MATCH_MSG_SEQ_NUMBER:
+        command.options |= c.MATCH_GROUP_SEQ
+        command.group_seq = md["MsgSeqNumber"]
+    if match & mq.MQMO_MATCH_OFFSET:
+        command.options |= c.MATCH_OFFSET
+        command.offset = md["Offset"]
+
+
+def ask(session: Session, opened: Object, command: c.Get, unit: Unit | None) -> Messages:
+    """Ask for a message."""
+    assert opened.handle is not None
+    request = get_request(opened.handle, command, unit)
+    return session.ask([request], request, Messages, unit=unit)
+
+
+def _browse(
+    session: Session,
+    opened: Object,
+    md: dict[str, Any],
+    gmo: dict[str, Any],
+    match: int,
+    room: int,
+) -> Messages:
+    handle = opened.handle
+    if not opened.options & mq.MQOO_BROWSE or handle is None:
+        raise Failure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
+    command = _browsing(handle.number, md, gmo, match, room)
+    until_s = time.monotonic() + max(command.wait_ms, 0) / 1000
+    while True:
+        request = Pending(command, FROM_START, handle=handle)
+        found = session.ask_held(request, Messages)
+        if found is not None and (
+            not found.messages
+            or found.warning == Reason.MESSAGE_TRUNCATED
+            or _is_new(opened, gmo["Options"], found.messages[0])
+        ):
+            return found
+        # The connection was lost meanwhile, and the cursor with it.
+        if command.wait_ms > 0:
+            command.wait_ms = max(int((until_s - time.monotonic()) * 1000), 0)
+
+
+def _browsing(
+    number: int, md: dict[str, Any], gmo: dict[str, Any], match: int, room: int
+) -> c.Browse:
+    asked = gmo["Options"]
+    command = c.Browse(number, bool(asked & mq.MQGMO_BROWSE_FIRST), 1, *wanted(md, match))
+    if asked & mq.MQGMO_BROWSE_MSG_UNDER_CURSOR:
+        command = c.Browse(number, options=c.UNDER_CURSOR)
+        command.options |= c.LOCK if asked & mq.MQGMO_LOCK else 0
+    else:
+        _refine(command, md, asked, match)
+        command.wait_ms = _wait_ms(gmo)
+    if not asked & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
+        command.options |= c.BOUNDED
+        command.length_max = room
+    return command
+
+
+def _unlock(session: Session, opened: Object, md: dict[str, Any], gmo: dict[str, Any]) -> Got:
+    """MQGMO_UNLOCK: nothing is returned."""
+    if opened.handle is None:
+        raise Failure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
+    if gmo["Options"] & ~UNLOCKING:
+        raise Failure(mq.MQRC_OPTIONS_ERROR)
+    command = c.Browse(opened.handle.number, options=c.UNLOCK)
+    session.ask_held(Pending(command, FROM_START, handle=opened.handle), Messages)
+    return Got(b"", md, gmo, 0)
+
+
+def _is_new(opened: Object, asked: int, delivered: Delivered) -> bool:
+    """Whether a browsed message is behind the one before it; note it as the last one."""
+    place = (-delivered.lane, delivered.seq, delivered.n)
+    if asked & mq.MQGMO_BROWSE_NEXT and opened.cursor is not None and place <= opened.cursor:
+        return False
+    opened.cursor = place
+    return True
+
+
+def _cut(
+    md: dict[str, Any], gmo: dict[str, Any], body: bytes, warning: int, told: int, room: int
+) -> Got:
+    """Give as much of a body as there is room for. told: the warning of the queue manager.
+
+    A message that has been taken because its body has room is given whole, even if its properties
+    or another character set have made it longer: it could not be got again.
+    """
+    length = len(body)
+    if told and told not in HARMLESS:
+        warning = warning or REASON_CODES[Reason(told)]
+    if told == Reason.MESSAGE_TRUNCATED:
+        warning, body = mq.MQRC_TRUNCATED_MSG_FAILED, body[:room]
+    elif length > room and gmo["Options"] & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
+        warning, body = mq.MQRC_TRUNCATED_MSG_ACCEPTED, body[:room]
+    code = mq.MQCC_WARNING if warning else mq.MQCC_OK
+    return Got(body, md, gmo, length, code, warning)
+
+
+def _tell(gmo: dict[str, Any], opened: Object, delivered: Delivered) -> None:
+    gmo["ResolvedQName"] = padded(opened.name, 48)
+    if gmo["Version"] > mq.MQGMO_VERSION_1:
+        flags = flags_of(delivered.message)
+        gmo["GroupStatus"] = mq.MQGS_NOT_IN_GROUP
+        if flags & (mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP):
+            last = flags & mq.MQMF_LAST_MSG_IN_GROUP
+            gmo["GroupStatus"] = mq.MQGS_LAST_MSG_IN_GROUP if last else mq.MQGS_MSG_IN_GROUP
+        gmo["SegmentStatus"] = mq.MQSS_NOT_A_SEGMENT
+        if flags & (mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT):
+            last = flags & mq.MQMF_LAST_SEGMENT
+            gmo["SegmentStatus"] = mq.MQSS_LAST_SEGMENT if last else mq.MQSS_SEGMENT
+        allowed = flags & mq.MQMF_SEGMENTATION_ALLOWED
+        gmo["Segmentation"] = mq.MQSEG_ALLOWED if allowed else mq.MQSEG_INHIBITED
+        gmo["MsgToken"] = token_of(delivered)
+        gmo["ReturnedLength"] = len(delivered.message.body)
+
+
+def _body(
+    handles: MessageHandles,
+    md: dict[str, Any],
+    gmo: dict[str, Any],
+    delivered: Delivered,
+    asked_ccsid: int,
+) -> tuple[bytes, int]:
+    """Return the body as the program wants it: with its properties, in its character set."""
+    message = delivered.message
+    asked = gmo["Options"]
+    body, warning = message.body, 0
+    if asked & mq.MQGMO_CONVERT:
+        body, warning = converted(md, message, asked_ccsid)
+    has_handle = gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] > 0
+    if asked & mq.MQGMO_PROPERTIES_IN_HANDLE and not has_handle:
+        raise Failure(mq.MQRC_HMSG_ERROR)
+    if has_handle and not asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2:
+        handles.get(gmo["MsgHandle"]).take(message.properties)
+    elif message.properties and not asked & mq.MQGMO_NO_PROPERTIES:
+        body = with_properties(md, message.properties, body)
+    return body, warning

@@ -1,0 +1,179 @@
+"""MQINQ and MQSET: attributes by their numbers, from core's tables of attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapter.client.requests import Pending
+from adapter.core import commands as c
+from adapter.core.attributes.objects import KINDS
+from adapter.core.attributes.table import NAME_LENGTH_MAX, Row
+from adapter.core.model.blank_padded import padded, unpadded
+from adapter.core.results import Descriptions, Done, Objects, Statuses
+from adapter.mqi import constants as mq
+from adapter.mqi.reasons import Failure
+from adapter.mqi.session import Object, Session
+from adapter.mqi.values import NoSuchValueError, from_plain, plain
+
+SELECTORS_MAX = 256
+NOT_FOR_TYPE = -1
+"""What MQINQ gives for a whole number that objects of this type do not have (MQIAV_*)."""
+LENGTHS = {
+    **dict.fromkeys((2004, 2027, 2124), 12),  # creation and alteration date
+    **dict.fromkeys((2005, 2028), 8),  # and time
+    2119: 128,  # MQCA_CUSTOM
+    2120: 8,  # MQCA_VERSION
+    2045: 64,  # MQCA_CERT_LABEL
+}
+"""Of texts that no table of core has; all others are names."""
+STATUS = {
+    mq.MQIA_CURRENT_Q_DEPTH: "current_depth",
+    mq.MQIA_OPEN_INPUT_COUNT: "open_input_count",
+    mq.MQIA_OPEN_OUTPUT_COUNT: "open_output_count",
+}
+QUEUE_TYPES = {"queue": 1, "model": 2, "alias": 3, "remote": 6}
+OWN_NAMES = {
+    **dict.fromkeys(QUEUE_TYPES, mq.MQCA_Q_NAME),
+    "queue_manager": mq.MQCA_Q_MGR_NAME,
+    "process": mq.MQCA_PROCESS_NAME,
+    "namelist": mq.MQCA_NAMELIST_NAME,
+}
+BY_NUMBER: dict[str, dict[int, Row]] = {
+    kind: {row.attribute.number: row for row in table.values()} for kind, table in KINDS.items()
+}
+VALUE_ERRORS = {
+    "inhibit_get": mq.MQRC_INHIBIT_VALUE_ERROR,
+    "inhibit_put": mq.MQRC_INHIBIT_VALUE_ERROR,
+    "trigger_control": mq.MQRC_TRIGGER_CONTROL_ERROR,
+    "trigger_type": mq.MQRC_TRIGGER_TYPE_ERROR,
+    "trigger_depth": mq.MQRC_TRIGGER_DEPTH_ERROR,
+    "trigger_msg_priority": mq.MQRC_TRIGGER_MSG_PRIORITY_ERR,
+}
+
+
+def inquire(
+    session: Session, number: int, selectors: list[int], int_count: int, char_length: int
+) -> tuple[list[int], bytes, int, int]:
+    """MQINQ: whole numbers and texts in the order of their selectors, and the two codes."""
+    opened = session.object(number)
+    if not opened.options & mq.MQOO_INQUIRE:
+        raise Failure(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
+    if len(selectors) > SELECTORS_MAX:
+        raise Failure(mq.MQRC_SELECTOR_COUNT_ERROR)
+    numbers, texts = [s for s in selectors if _is_number(s)], [s for s in selectors if _is_text(s)]
+    if len(numbers) + len(texts) < len(selectors):
+        raise Failure(mq.MQRC_SELECTOR_ERROR)
+    if len(numbers) > int_count:
+        raise Failure(mq.MQRC_INT_ATTR_COUNT_TOO_SMALL)
+    kind, values = _values(session, opened, numbers)
+    ints = [values.get(selector) for selector in numbers]
+    chars = [_text(kind, selector, values.get(selector)) for selector in texts]
+    found = b"".join(chars)
+    if len(found) > char_length:
+        raise Failure(mq.MQRC_CHAR_ATTRS_TOO_SHORT)
+    known = [NOT_FOR_TYPE if value is None else int(value) for value in ints]
+    if None in ints or any(values.get(selector) is None for selector in texts):
+        return known, found, mq.MQCC_WARNING, mq.MQRC_SELECTOR_NOT_FOR_TYPE
+    return known, found, mq.MQCC_OK, mq.MQRC_NONE
+
+
+def _is_number(selector: int) -> bool:
+    return mq.MQIA_FIRST <= selector <= mq.MQIA_LAST
+
+
+def _is_text(selector: int) -> bool:
+    return mq.MQCA_FIRST <= selector <= mq.MQCA_LAST
+
+
+def _text(kind: str, selector: int, value: Any) -> bytes:
+    """Pad a text to the length that its selector has; stars where there is none."""
+    row = BY_NUMBER[kind].get(selector)
+    length = LENGTHS.get(selector, NAME_LENGTH_MAX)
+    if row is not None and row.attribute.length is not None:
+        length = row.attribute.length
+    if kind == "namelist" and selector == mq.MQCA_NAMES:
+        return b"".join(padded(name, NAME_LENGTH_MAX) for name in value)
+    return b"*" * length if value is None else padded(str(value), length)
+
+
+def _values(session: Session, opened: Object, numbers: list[int]) -> tuple[str, dict[int, Any]]:
+    """Return the kind of an object and its attributes by their numbers, as the MQI has them."""
+    kind, attributes = _attributes(session, opened)
+    values: dict[int, Any] = {
+        row.attribute.number: plain(row, attributes[name])
+        for name, row in KINDS[kind].items()
+        if name in attributes
+    }
+    values[OWN_NAMES[kind]] = opened.name
+    if kind in QUEUE_TYPES:
+        values[mq.MQIA_Q_TYPE] = QUEUE_TYPES[kind]
+    if kind == "queue" and any(selector in STATUS for selector in numbers):
+        values |= _status(session, opened.name)
+    if kind == "namelist":
+        values[mq.MQIA_NAME_COUNT] = len(values[mq.MQCA_NAMES])
+    return kind, values
+
+
+def _attributes(session: Session, opened: Object) -> tuple[str, dict[str, Any]]:
+    if opened.kind == "queue":
+        request = Pending(c.Inquire(opened.name, True))
+        for queue in session.ask([request], request, Descriptions).queues:
+            if queue.name == opened.name:
+                return "queue", queue.attributes
+        kinds: tuple[str, ...] = ("alias", "remote", "model")
+    else:
+        kinds = (opened.kind,)
+    for kind in kinds:
+        asked = Pending(c.InquireObjects(kind, opened.name, True))
+        for one in session.ask([asked], asked, Objects).objects:
+            if one.name == opened.name:
+                return kind, one.attributes
+    raise Failure(mq.MQRC_OBJECT_CHANGED)
+
+
+def _status(session: Session, name: str) -> dict[int, int]:
+    request = Pending(c.AskStatus(name, True))
+    found = session.ask([request], request, Statuses).queues
+    return {
+        selector: getattr(status, field)
+        for status in found
+        if status.name == name
+        for selector, field in STATUS.items()
+    }
+
+
+def set_attributes(
+    session: Session, number: int, selectors: list[int], ints: list[int], chars: bytes
+) -> None:
+    """MQSET: change attributes of a queue through its handle."""
+    opened, handle = session.queue(number, mq.MQRC_NOT_OPEN_FOR_SET)
+    if not opened.options & mq.MQOO_SET:
+        raise Failure(mq.MQRC_NOT_OPEN_FOR_SET)
+    attributes: dict[str, Any] = {}
+    left = list(ints)
+    for selector in selectors:
+        row = BY_NUMBER["queue"].get(selector)
+        if row is None or not row.attribute.by_set:
+            raise Failure(mq.MQRC_SELECTOR_ERROR)
+        if _is_text(selector):
+            length = row.attribute.length or NAME_LENGTH_MAX
+            attributes[row.name], chars = unpadded(chars[:length]), chars[length:]
+        else:
+            attributes[row.name] = _taken(row, left)
+    request = Pending(c.SetAttributes(handle.number, attributes), durable=True, handle=handle)
+    session.ask([request], request, Done)
+
+
+def _taken(row: Row, left: list[int]) -> Any:
+    """Take the next whole number as a value. Failure(2020, 2075-2078) if it is none."""
+    if not left:
+        raise Failure(mq.MQRC_INT_ATTR_COUNT_ERROR)
+    refused = Failure(VALUE_ERRORS.get(row.name, mq.MQRC_SELECTOR_ERROR))
+    try:
+        value = from_plain(row, left.pop(0))
+    except NoSuchValueError as error:
+        raise refused from error
+    low, high = row.attribute.low, row.attribute.high
+    if low is not None and high is not None and not low <= value <= high:
+        raise refused
+    return value

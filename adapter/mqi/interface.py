@@ -1,0 +1,418 @@
+"""The verbs of the MQI by connection and object handles: structures in, structures and codes out.
+
+What answers is a tuple whose last two items are the completion code and the reason code. A
+structure of a wrong size raises WrongSize; nothing else is raised. This module knows neither what
+Python package calls it nor what a verb means.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from adapter.mqi import connecting, inquiring, opening, putting, structs
+from adapter.mqi import constants as mq
+from adapter.mqi.consuming import Callback, Consumer, Dispatcher
+from adapter.mqi.getting import get
+from adapter.mqi.message_handles import MessageHandles, Value, converted, size_of
+from adapter.mqi.reasons import Failure
+from adapter.mqi.reentry import Reentry
+from adapter.mqi.session import Session
+
+Codes = tuple[int, int]
+OK: Codes = (mq.MQCC_OK, mq.MQRC_NONE)
+
+
+class Interface:
+    """All connections of a program."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[int, Session] = {}
+        self._dispatchers: dict[int, Dispatcher] = {}
+        self._numbers = itertools.count(1)
+        self._messages = MessageHandles()
+        self._reentry = Reentry()
+        self.proxy: Callback | None = None
+        """What every callback goes through."""
+
+    # -- connections
+
+    def connect(
+        self,
+        name: str,
+        cno: bytes | None = None,
+        cd: bytes | None = None,
+        csp: bytes | None = None,
+        sco: bytes | None = None,
+        *,
+        options: int = 0,
+        user: str = "",
+        layouts: tuple[structs.Layout, structs.Layout] = (structs.MQCD, structs.MQSCO),
+    ) -> tuple[int, int, int]:
+        """MQCONN, MQCONNX: the connection handle, and the codes."""
+        given = None if cno is None else structs.MQCNO.read(cno)
+        channel = None if cd is None else layouts[0].read(cd)
+        if sco is not None:
+            layouts[1].check(sco)
+        try:
+            if given is None and options:
+                given = connecting.plain_cno(options)
+            if given is not None:
+                connecting.check_options(given)
+            who = user or connecting.user_of(csp)
+            number = next(self._numbers)
+            session = connecting.connect(number, name, os.environ, cno=given, cd=channel, user=who)
+        except Failure as failure:
+            return mq.MQHC_UNUSABLE_HCONN, failure.code, failure.reason
+        self._sessions[number] = session
+        self._dispatchers[number] = Dispatcher(session, self._messages, self._reentry)
+        return (number, *OK)
+
+    def disconnect(self, hconn: int) -> Codes:
+        """MQDISC: what is open is committed and closed; consumers are stopped."""
+        if hconn not in self._sessions:
+            return mq.MQCC_FAILED, mq.MQRC_HCONN_ERROR
+        if self._reentry.must_not_wait():
+            self._reentry.put_off(hconn, None)
+            return OK
+        return self._disconnect(hconn, by_force=False)
+
+    def _disconnect(self, hconn: int, by_force: bool) -> Codes:
+        """Disconnect. by_force: from whatever thread."""
+        session = self._sessions[hconn]
+        self._dispatchers[hconn].stop()
+        try:
+            session.enter(by_force)
+        except Failure as failure:
+            return failure.code, failure.reason
+        try:
+            with self._reentry.inside():
+                session.close()
+        except Failure as failure:
+            return failure.code, failure.reason
+        finally:
+            session.leave()
+            self._sessions.pop(hconn, None)
+            self._dispatchers.pop(hconn, None)
+            self._messages.forget(hconn)
+        return OK
+
+    def _do_what_was_put_off(self) -> None:
+        for hconn, hobj in self._reentry.take():
+            session = self._sessions.get(hconn)
+            if session is None:
+                continue
+            if hobj is None:
+                self._disconnect(hconn, by_force=True)
+            elif hobj in session.objects:
+                session.enter(True)
+                try:
+                    with self._reentry.inside(), suppress(Failure):
+                        opening.close_object(session, hobj, mq.MQCO_NONE)
+                finally:
+                    session.leave()
+
+    @contextmanager
+    def _call(self, hconn: int) -> Iterator[Session]:
+        """Enter a connection for one call. Raises Failure."""
+        self._do_what_was_put_off()
+        session = self._sessions.get(hconn)
+        if session is None:
+            raise Failure(mq.MQRC_HCONN_ERROR)
+        session.enter(self._dispatchers[hconn].admits())
+        try:
+            with self._reentry.inside():
+                session.check()
+                yield session
+        finally:
+            session.leave()
+
+    # -- objects
+
+    def open(self, hconn: int, od: bytes, options: int) -> tuple[int, bytes, int, int]:
+        """MQOPEN: the object handle, the MQOD as it is afterwards, the codes."""
+        structs.MQOD.check(od)
+        try:
+            with self._call(hconn) as session:
+                return (*opening.open_object(session, od, options), *OK)
+        except Failure as failure:
+            return mq.MQHO_UNUSABLE_HOBJ, od, failure.code, failure.reason
+
+    def close(self, hconn: int, hobj: int, options: int) -> Codes:
+        """MQCLOSE."""
+        if hconn in self._sessions and self._reentry.must_not_wait():
+            self._reentry.put_off(hconn, hobj)
+            return OK
+        try:
+            with self._call(hconn) as session:
+                opening.close_object(session, hobj, options)
+                self._dispatchers[hconn].forget(hobj)
+        except Failure as failure:
+            return failure.code, failure.reason
+        return OK
+
+    def inquire(
+        self, hconn: int, hobj: int, selectors: list[int], int_count: int, char_length: int
+    ) -> tuple[list[int], bytes, int, int]:
+        """MQINQ: whole numbers, texts, the codes."""
+        try:
+            with self._call(hconn) as session:
+                return inquiring.inquire(session, hobj, selectors, int_count, char_length)
+        except Failure as failure:
+            return [], bytes(char_length), failure.code, failure.reason
+
+    def set(
+        self, hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes
+    ) -> Codes:
+        """MQSET."""
+        try:
+            with self._call(hconn) as session:
+                inquiring.set_attributes(session, hobj, selectors, ints, chars)
+        except Failure as failure:
+            return failure.code, failure.reason
+        return OK
+
+    # -- messages
+
+    def put(self, hconn: int, hobj: int, md: bytes, pmo: bytes, body: bytes) -> putting.Put:
+        """MQPUT: MQMD and MQPMO as they are afterwards, the codes."""
+        structs.MQMD.check(md)
+        structs.MQPMO.check(pmo)
+        try:
+            with self._call(hconn) as session:
+                return putting.put(session, self._messages, hobj, md, pmo, body)
+        except Failure as failure:
+            return md, pmo, failure.code, failure.reason
+
+    def put1(self, hconn: int, od: bytes, md: bytes, pmo: bytes, body: bytes) -> putting.Put:
+        """MQPUT1: MQMD and MQPMO as they are afterwards, the codes."""
+        structs.MQOD.check(od)
+        structs.MQMD.check(md)
+        structs.MQPMO.check(pmo)
+        try:
+            with self._call(hconn) as session:
+                return putting.put1(session, self._messages, od, md, pmo, body)
+        except Failure as failure:
+            return md, pmo, failure.code, failure.reason
+
+    def get(
+        self, hconn: int, hobj: int, md: bytes, gmo: bytes, room: int
+    ) -> tuple[bytes, bytes, bytes, int, int, int]:
+        """MQGET: the body as far as there is room, MQMD, MQGMO, the whole length, the codes."""
+        structs.MQMD.check(md)
+        structs.MQGMO.check(gmo)
+        try:
+            with self._call(hconn) as session:
+                return get(session, self._messages, hobj, md, gmo, room).packed()
+        except Failure as failure:
+            return b"", md, gmo, 0, failure.code, failure.reason
+
+    # -- units of work
+
+    def begin(self, hconn: int) -> Codes:
+        """MQBEGIN: there are no other resource managers to begin with."""
+        try:
+            with self._call(hconn) as session:
+                if session.unit is not None:
+                    raise Failure(mq.MQRC_UOW_IN_PROGRESS)
+                raise Failure(mq.MQRC_NO_EXTERNAL_PARTICIPANTS, warning=True)
+        except Failure as failure:
+            return failure.code, failure.reason
+
+    def commit(self, hconn: int) -> Codes:
+        """MQCMIT."""
+        try:
+            with self._call(hconn) as session:
+                session.commit()
+        except Failure as failure:
+            return failure.code, failure.reason
+        return OK
+
+    def backout(self, hconn: int) -> Codes:
+        """MQBACK."""
+        try:
+            with self._call(hconn) as session:
+                session.backout()
+        except Failure as failure:
+            return failure.code, failure.reason
+        return OK
+
+    def status(self, hconn: int, kind: int, sts: bytes) -> tuple[bytes, int, int]:
+        """MQSTAT: what became of asynchronous puts since it was asked."""
+        fields = structs.MQSTS.read(sts)
+        try:
+            with self._call(hconn) as session:
+                if kind != mq.MQSTAT_TYPE_ASYNC_ERROR:
+                    raise Failure(mq.MQRC_STAT_TYPE_ERROR)
+                if fields["StrucId"] != b"STAT":
+                    raise Failure(mq.MQRC_STS_ERROR)
+                session.settle()
+                fields |= session.take_tally()
+        except Failure as failure:
+            return sts, failure.code, failure.reason
+        return (structs.MQSTS.write(fields), *OK)
+
+    # -- publish and subscribe
+
+    def subscribe(self, hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
+        """MQSUB: not to be had."""
+        structs.MQSD.check(sd)
+        code, reason = self._unsupported(hconn)
+        return sd, hobj, mq.MQHO_UNUSABLE_HOBJ, code, reason
+
+    def request_publications(self, hconn: int, sro: bytes) -> tuple[bytes, int, int]:
+        """MQSUBRQ: not to be had."""
+        structs.MQSRO.check(sro)
+        return (sro, *self._unsupported(hconn))
+
+    def _unsupported(self, hconn: int) -> Codes:
+        try:
+            with self._call(hconn):
+                raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        except Failure as failure:
+            return failure.code, failure.reason
+
+    # -- message handles
+
+    def _check_handle(self, hconn: int) -> None:
+        if hconn != mq.MQHC_UNASSOCIATED_HCONN and hconn not in self._sessions:
+            raise Failure(mq.MQRC_HCONN_ERROR)
+
+    def create_handle(self, hconn: int, cmho: bytes) -> tuple[int, int, int]:
+        """MQCRTMH: the message handle, the codes."""
+        structs.MQCMHO.check(cmho)
+        try:
+            self._check_handle(hconn)
+            return (self._messages.create(hconn), *OK)
+        except Failure as failure:
+            return mq.MQHM_UNUSABLE_HMSG, failure.code, failure.reason
+
+    def delete_handle(self, hconn: int, hmsg: int, dmho: bytes) -> Codes:
+        """MQDLTMH."""
+        structs.MQDMHO.check(dmho)
+        try:
+            self._check_handle(hconn)
+            self._messages.delete(hconn, hmsg)
+        except Failure as failure:
+            return failure.code, failure.reason
+        return OK
+
+    def set_property(
+        self,
+        hconn: int,
+        hmsg: int,
+        smpo: bytes,
+        name: bytes,
+        pd: bytes,
+        kind: int,
+        value: Any,
+        length: int,
+    ) -> Codes:
+        """MQSETMP. value: as the package has it; length: of a text or bytes, -1 for all of it."""
+        fields = structs.MQSMPO.read(smpo)
+        structs.MQPD.check(pd)
+        try:
+            self._check_handle(hconn)
+            if fields["Options"]:
+                raise Failure(mq.MQRC_OPTIONS_ERROR)
+            if kind == mq.MQTYPE_STRING and not isinstance(value, str):
+                raise TypeError(f"the value of a text property is a str, not {value!r}")
+            if length >= 0 and isinstance(value, (str, bytes)):
+                value = value[:length]
+            self._messages.set(hmsg, name.decode("utf-8", "replace"), kind, value)
+        except Failure as failure:
+            return failure.code, failure.reason
+        return OK
+
+    def inquire_property(
+        self, hconn: int, hmsg: int, impo: int, name: bytes, kind: int, room: int
+    ) -> tuple[Any, int, str, int, int]:
+        """MQINQMP. impo: the options of an MQIMPO. Value, its length, its name, the codes."""
+        try:
+            self._check_handle(hconn)
+            found, held = self._messages.find(hmsg, name.decode("utf-8", "replace"), impo)
+            if kind not in (mq.MQTYPE_AS_SET, held.type):
+                if not impo & mq.MQIMPO_CONVERT_TYPE:
+                    raise Failure(mq.MQRC_PROPERTY_TYPE_ERROR)
+                held = Value(converted(held.value, kind), kind)
+            return _within(held, found, room, impo)
+        except Failure as failure:
+            return None, 0, "", failure.code, failure.reason
+
+    def delete_property(self, hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> Codes:
+        """MQDLTMP."""
+        under_cursor = bool(structs.MQDMPO.read(dmpo)["Options"] & mq.MQDMPO_DEL_PROP_UNDER_CURSOR)
+        try:
+            self._check_handle(hconn)
+            self._messages.unset(hmsg, name.decode("utf-8", "replace"), under_cursor)
+        except Failure as failure:
+            return failure.code, failure.reason
+        return OK
+
+    # -- callbacks
+
+    def callback(
+        self,
+        hconn: int,
+        operation: int,
+        cbd: bytes,
+        hobj: int,
+        md: bytes,
+        gmo: bytes,
+    ) -> Codes:
+        """MQCB."""
+        described = structs.MQCBD.read(cbd)
+        message, options = structs.MQMD.read(md), structs.MQGMO.read(gmo)
+        try:
+            with self._call(hconn) as session:
+                dispatcher = self._dispatchers[hconn]
+                if operation == mq.MQOP_REGISTER:
+                    is_handler = described["CallbackType"] == mq.MQCBT_EVENT_HANDLER
+                    opened = None if is_handler else session.object(hobj)
+                    key = mq.MQHO_NONE if is_handler else hobj
+                    consumer = Consumer(key, opened, described, message, options)
+                    consumer.check()
+                    if self.proxy is None:
+                        raise Failure(mq.MQRC_CALLBACK_ROUTINE_ERROR)
+                    dispatcher.register(consumer, self.proxy)
+                elif operation == mq.MQOP_DEREGISTER:
+                    dispatcher.deregister(hobj)
+                elif operation in (mq.MQOP_SUSPEND, mq.MQOP_RESUME):
+                    dispatcher.suspend(hobj, operation == mq.MQOP_SUSPEND)
+                else:
+                    raise Failure(mq.MQRC_OPERATION_ERROR)
+        except Failure as failure:
+            return failure.code, failure.reason
+        return OK
+
+    def control(self, hconn: int, operation: int, ctlo: bytes) -> Codes:
+        """MQCTL."""
+        fields = structs.MQCTLO.read(ctlo)
+        dispatcher = self._dispatchers.get(hconn)
+        try:
+            if dispatcher is None:
+                raise Failure(mq.MQRC_HCONN_ERROR)
+            if fields["Options"] & ~(mq.MQCTLO_THREAD_AFFINITY | mq.MQCTLO_FAIL_IF_QUIESCING):
+                raise Failure(mq.MQRC_OPTIONS_ERROR)
+            dispatcher.control(operation)
+        except Failure as failure:
+            return failure.code, failure.reason
+        return OK
+
+
+def _within(held: Value, name: str, room: int, impo: int) -> tuple[Any, int, str, int, int]:
+    """Cut a value to the program's buffer. Failure(2469) if it does not fit."""
+    size = size_of(held.type, held.value)
+    if impo & mq.MQIMPO_QUERY_LENGTH:
+        return held.value, size, name, *OK
+    if size <= room:
+        return held.value, size, name, *OK
+    value = held.value
+    if isinstance(value, str):
+        value = value.encode()[:room].decode("utf-8", "ignore")
+    elif isinstance(value, bytes):
+        value = value[:room]
+    return value, size, name, mq.MQCC_FAILED, mq.MQRC_PROPERTY_VALUE_TOO_BIG

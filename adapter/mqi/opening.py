@@ -1,0 +1,140 @@
+"""MQOPEN and MQCLOSE: which object a name is, and what it is opened for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapter.client.requests import Handle, Pending
+from adapter.client.verbs import close_request, open_request
+from adapter.core import commands as c
+from adapter.core.model.blank_padded import padded, unpadded
+from adapter.core.reasons import Reason
+from adapter.core.results import Done, Objects, Opened
+from adapter.errors import Error
+from adapter.mqi import constants as mq
+from adapter.mqi import options as permitted
+from adapter.mqi import pointers, structs
+from adapter.mqi.reasons import Failure
+from adapter.mqi.session import Object, Session
+
+MODES = {
+    mq.MQOO_INPUT_AS_Q_DEF: c.INPUT,
+    mq.MQOO_INPUT_SHARED: c.INPUT,
+    mq.MQOO_INPUT_EXCLUSIVE: c.EXCLUSIVE,
+    mq.MQOO_BROWSE: c.BROWSE,
+    mq.MQOO_OUTPUT: c.OUTPUT,
+    mq.MQOO_INQUIRE: c.INQUIRE,
+    mq.MQOO_SET: c.SET,
+}
+ACCESS = sum(MODES)
+ONLY_INQUIRED = {
+    mq.MQOT_Q_MGR: "queue_manager",
+    mq.MQOT_PROCESS: "process",
+    mq.MQOT_NAMELIST: "namelist",
+}
+"""Objects of these types can be opened for MQOO_INQUIRE, and nothing else."""
+
+
+def open_object(session: Session, od: bytes, options: int) -> tuple[int, bytes]:
+    """MQOPEN: return the object handle, and the MQOD with the names that were found."""
+    fields = structs.MQOD.read(od)
+    if fields["StrucId"] != b"OD  ":
+        raise Failure(mq.MQRC_OD_ERROR)
+    permitted.OPEN.check(options)
+    if not options & ACCESS:
+        raise Failure(mq.MQRC_OPTIONS_ERROR)
+    if fields["RecsPresent"]:
+        raise Failure(mq.MQRC_RECS_PRESENT_ERROR)
+    session.check_here(unpadded(fields["ObjectQMgrName"]))
+    kind = fields["ObjectType"]
+    if kind == mq.MQOT_Q:
+        opened = _queue(session, fields, options)
+    elif kind in ONLY_INQUIRED:
+        opened = _inquired(session, fields, options, ONLY_INQUIRED[kind])
+    elif kind == mq.MQOT_TOPIC:
+        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+    else:
+        raise Failure(mq.MQRC_OBJECT_TYPE_ERROR)
+    return opened.number, structs.MQOD.write(fields)
+
+
+def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
+    if pointers.charv(fields, "SelectionString"):
+        raise Failure(mq.MQRC_SELECTION_NOT_AVAILABLE)
+    name = unpadded(fields["ObjectName"])
+    modes = sum(mode for option, mode in MODES.items() if options & option)
+    handle = session.channel.new_handle(name, modes)
+    request = open_request(handle)
+    if isinstance(request.command, c.Open):
+        request.command.dynamic_name = unpadded(fields["DynamicQName"])
+    found = _opened(session, handle, request)
+    if found.is_made:
+        name = found.queue
+        fields["ObjectName"] = padded(name, 48)
+        fields["ObjectQMgrName"] = padded(session.channel.queue_manager, 48)
+        handle.queue = name  # by which it is opened again after a lost connection
+    fields["ResolvedQName"] = padded(found.queue, 48)
+    fields["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
+    fields["ResolvedType"] = mq.MQOT_Q
+    return session.add("queue", name, options, handle)
+
+
+def _opened(session: Session, handle: Handle, request: Pending) -> Opened:
+    """Open a queue; return the local queue that it is."""
+    channel = session.channel
+    channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
+    try:
+        channel.ask([request])
+        if isinstance(request.answer, Opened):
+            return request.answer
+        channel.result(request, Done)
+    except Error as error:
+        channel.drop_handle(handle)
+        if error.refused is Reason.LIMIT_REACHED:
+            raise Failure(mq.MQRC_HANDLE_NOT_AVAILABLE) from error
+        raise session.failure(error) from error
+    except BaseException:
+        channel.drop_handle(handle)
+        raise
+    return Opened(handle.queue)
+
+
+def _inquired(session: Session, fields: dict[str, Any], options: int, kind: str) -> Object:
+    if options & ACCESS & ~mq.MQOO_INQUIRE:
+        raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    if kind == "queue_manager":
+        return session.add(kind, session.channel.queue_manager, options)
+    name = unpadded(fields["ObjectName"])
+    request = Pending(c.InquireObjects(kind, name, True))
+    found = session.ask([request], request, Objects).objects
+    if not any(one.name == name for one in found):
+        raise Failure(mq.MQRC_UNKNOWN_OBJECT_NAME)
+    return session.add(kind, name, options)
+
+
+def close_object(session: Session, number: int, options: int) -> None:
+    """MQCLOSE; a dynamic queue may go with it."""
+    permitted.CLOSE.check(options)
+    opened = session.object(number)
+    delete = options & (mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE)
+    if opened.handle is None:
+        if delete:
+            raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    else:
+        request = close_request(opened.handle)
+        if isinstance(request.command, c.Close):
+            request.command.delete = delete
+        session.settle()
+        _closed(session, opened.handle, request)
+    del session.objects[number]
+
+
+def _closed(session: Session, handle: Handle, request: Pending) -> None:
+    session.channel.drop_handle(handle)
+    if not session.channel.is_connected:
+        return  # the connection is lost, and the handle with it
+    try:
+        session.ask_held(request, Done)
+    except Failure:
+        session.channel.keep_handle(handle)
+        raise

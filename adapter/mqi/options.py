@@ -1,0 +1,221 @@
+"""Which options of which verb are taken, and what is answered to the others: one table each.
+
+docs/reference/mqi-coverage.md is written from these tables. An option that stands in none is
+refused with MQRC_OPTIONS_ERROR. This module knows no verb's work.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from adapter.mqi import constants as mq
+from adapter.mqi.reasons import Failure
+
+
+class Option(Struct, frozen=True):
+    """One option. refused: the reason code that asking for it gives; 0: it is taken."""
+
+    name: str
+    refused: int = 0
+    note: str = ""
+
+    @property
+    def bits(self) -> int:
+        """Its number in the MQI."""
+        return int(getattr(mq, self.name))
+
+
+class Options:
+    """The options of one verb, and which of them exclude each other."""
+
+    def __init__(self, table: tuple[Option, ...], exclusive: tuple[int, ...] = ()) -> None:
+        self.table = table
+        self._known = 0
+        for option in table:
+            self._known |= option.bits
+        self._refused = tuple(option for option in table if option.refused)
+        self._refused_bits = sum(option.bits for option in self._refused)
+        self._exclusive = exclusive
+
+    def check(self, options: int) -> None:
+        """Failure if an option is none, is not taken here, or excludes another."""
+        if options & ~self._known:
+            raise Failure(mq.MQRC_OPTIONS_ERROR)
+        if options & self._refused_bits:
+            raise Failure(next(o.refused for o in self._refused if options & o.bits))
+        for group in self._exclusive:
+            chosen = options & group
+            if chosen & (chosen - 1):
+                raise Failure(mq.MQRC_OPTIONS_ERROR)
+
+
+NO_ACCESS_CONTROL = "taken; there is no access control yet, so that it changes nothing"
+HINT = "taken; a hint that changes nothing here"
+UNSUPPORTED = mq.MQRC_FUNCTION_NOT_SUPPORTED
+
+CONNECT = Options(
+    (
+        Option("MQCNO_FASTPATH_BINDING", note="taken as a client connection"),
+        Option("MQCNO_SHARED_BINDING", note="taken as a client connection"),
+        Option("MQCNO_ISOLATED_BINDING", note="taken as a client connection"),
+        Option("MQCNO_LOCAL_BINDING", note="taken as a client connection"),
+        Option("MQCNO_CLIENT_BINDING"),
+        Option("MQCNO_HANDLE_SHARE_NONE"),
+        Option("MQCNO_HANDLE_SHARE_BLOCK"),
+        Option("MQCNO_HANDLE_SHARE_NO_BLOCK"),
+        Option("MQCNO_RECONNECT", note="also what is done if none of these is given"),
+        Option("MQCNO_RECONNECT_Q_MGR"),
+        Option("MQCNO_RECONNECT_DISABLED"),
+        Option("MQCNO_SERIALIZE_CONN_TAG_Q_MGR", mq.MQRC_CONN_TAG_NOT_USABLE),
+        Option("MQCNO_SERIALIZE_CONN_TAG_QSG", mq.MQRC_CONN_TAG_NOT_USABLE),
+        Option("MQCNO_RESTRICT_CONN_TAG_Q_MGR", mq.MQRC_CONN_TAG_NOT_USABLE),
+        Option("MQCNO_RESTRICT_CONN_TAG_QSG", mq.MQRC_CONN_TAG_NOT_USABLE),
+        Option("MQCNO_GENERATE_CONN_TAG", mq.MQRC_CONN_TAG_NOT_USABLE),
+        Option("MQCNO_ACCOUNTING_MQI_ENABLED", note=HINT),
+        Option("MQCNO_ACCOUNTING_MQI_DISABLED", note=HINT),
+        Option("MQCNO_ACCOUNTING_Q_ENABLED", note=HINT),
+        Option("MQCNO_ACCOUNTING_Q_DISABLED", note=HINT),
+        Option("MQCNO_ACTIVITY_TRACE_ENABLED", note=HINT),
+        Option("MQCNO_ACTIVITY_TRACE_DISABLED", note=HINT),
+        Option("MQCNO_NO_CONV_SHARING", note="every connection is one TCP connection"),
+        Option("MQCNO_ALL_CONVS_SHARE", note="every connection is one TCP connection"),
+        Option("MQCNO_CD_FOR_OUTPUT_ONLY", UNSUPPORTED),
+        Option("MQCNO_USE_CD_SELECTION"),
+    ),
+    exclusive=(
+        mq.MQCNO_HANDLE_SHARE_NONE | mq.MQCNO_HANDLE_SHARE_BLOCK | mq.MQCNO_HANDLE_SHARE_NO_BLOCK,
+        mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR | mq.MQCNO_RECONNECT_DISABLED,
+        mq.MQCNO_LOCAL_BINDING | mq.MQCNO_CLIENT_BINDING,
+    ),
+)
+OPEN = Options(
+    (
+        Option("MQOO_INPUT_AS_Q_DEF"),
+        Option("MQOO_INPUT_SHARED"),
+        Option("MQOO_INPUT_EXCLUSIVE"),
+        Option("MQOO_BROWSE"),
+        Option("MQOO_OUTPUT"),
+        Option("MQOO_INQUIRE"),
+        Option("MQOO_SET"),
+        Option("MQOO_SAVE_ALL_CONTEXT"),
+        Option("MQOO_PASS_IDENTITY_CONTEXT"),
+        Option("MQOO_PASS_ALL_CONTEXT"),
+        Option("MQOO_SET_IDENTITY_CONTEXT"),
+        Option("MQOO_SET_ALL_CONTEXT"),
+        Option("MQOO_ALTERNATE_USER_AUTHORITY", note=NO_ACCESS_CONTROL),
+        Option("MQOO_FAIL_IF_QUIESCING"),
+        Option("MQOO_BIND_ON_OPEN", note="there are no clusters"),
+        Option("MQOO_BIND_NOT_FIXED", note="there are no clusters"),
+        Option("MQOO_BIND_ON_GROUP", note="there are no clusters"),
+        Option("MQOO_RESOLVE_NAMES"),
+        Option("MQOO_RESOLVE_LOCAL_Q"),
+        Option("MQOO_NO_READ_AHEAD"),
+        Option("MQOO_READ_AHEAD", note=HINT),
+        Option("MQOO_NO_MULTICAST"),
+        Option("MQOO_CO_OP", mq.MQRC_OPTIONS_ERROR),
+    ),
+    exclusive=(
+        mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE,
+        mq.MQOO_BIND_ON_OPEN | mq.MQOO_BIND_NOT_FIXED | mq.MQOO_BIND_ON_GROUP,
+        mq.MQOO_READ_AHEAD | mq.MQOO_NO_READ_AHEAD,
+    ),
+)
+CLOSE = Options(
+    (
+        Option("MQCO_DELETE"),
+        Option("MQCO_DELETE_PURGE"),
+        Option("MQCO_KEEP_SUB", mq.MQRC_OPTION_NOT_VALID_FOR_TYPE),
+        Option("MQCO_REMOVE_SUB", mq.MQRC_OPTION_NOT_VALID_FOR_TYPE),
+        Option("MQCO_QUIESCE", note="nothing is read ahead"),
+    ),
+    exclusive=(mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE,),
+)
+PUT = Options(
+    (
+        Option("MQPMO_SYNCPOINT"),
+        Option("MQPMO_NO_SYNCPOINT"),
+        Option("MQPMO_DEFAULT_CONTEXT"),
+        Option("MQPMO_NO_CONTEXT"),
+        Option("MQPMO_PASS_IDENTITY_CONTEXT"),
+        Option("MQPMO_PASS_ALL_CONTEXT"),
+        Option("MQPMO_SET_IDENTITY_CONTEXT"),
+        Option("MQPMO_SET_ALL_CONTEXT"),
+        Option("MQPMO_NEW_MSG_ID"),
+        Option("MQPMO_NEW_CORREL_ID"),
+        Option("MQPMO_ALTERNATE_USER_AUTHORITY", note=NO_ACCESS_CONTROL),
+        Option("MQPMO_FAIL_IF_QUIESCING"),
+        Option("MQPMO_LOGICAL_ORDER"),
+        Option("MQPMO_ASYNC_RESPONSE"),
+        Option("MQPMO_SYNC_RESPONSE"),
+        Option("MQPMO_RESOLVE_LOCAL_Q"),
+        Option("MQPMO_MD_FOR_OUTPUT_ONLY", mq.MQRC_OPTIONS_ERROR),
+        Option("MQPMO_RETAIN", mq.MQRC_OPTIONS_ERROR, "for topics only"),
+        Option("MQPMO_WARN_IF_NO_SUBS_MATCHED", mq.MQRC_OPTIONS_ERROR, "for topics only"),
+        Option("MQPMO_SCOPE_QMGR", mq.MQRC_OPTIONS_ERROR, "for topics only"),
+        Option("MQPMO_SUPPRESS_REPLYTO", mq.MQRC_OPTIONS_ERROR, "for topics only"),
+        Option("MQPMO_NOT_OWN_SUBS", mq.MQRC_OPTIONS_ERROR, "for topics only"),
+    ),
+    exclusive=(
+        mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT,
+        mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE,
+        mq.MQPMO_DEFAULT_CONTEXT
+        | mq.MQPMO_NO_CONTEXT
+        | mq.MQPMO_PASS_IDENTITY_CONTEXT
+        | mq.MQPMO_PASS_ALL_CONTEXT
+        | mq.MQPMO_SET_IDENTITY_CONTEXT
+        | mq.MQPMO_SET_ALL_CONTEXT,
+    ),
+)
+BROWSING = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
+SYNCPOINTS = mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
+GET = Options(
+    (
+        Option("MQGMO_WAIT"),
+        Option("MQGMO_SYNCPOINT"),
+        Option("MQGMO_NO_SYNCPOINT"),
+        Option("MQGMO_SYNCPOINT_IF_PERSISTENT", UNSUPPORTED),
+        Option("MQGMO_BROWSE_FIRST"),
+        Option("MQGMO_BROWSE_NEXT"),
+        Option("MQGMO_BROWSE_MSG_UNDER_CURSOR"),
+        Option("MQGMO_MSG_UNDER_CURSOR"),
+        Option("MQGMO_LOCK"),
+        Option("MQGMO_UNLOCK"),
+        Option("MQGMO_ACCEPT_TRUNCATED_MSG"),
+        Option("MQGMO_FAIL_IF_QUIESCING"),
+        Option("MQGMO_CONVERT"),
+        Option("MQGMO_PROPERTIES_IN_HANDLE"),
+        Option("MQGMO_NO_PROPERTIES"),
+        Option("MQGMO_PROPERTIES_FORCE_MQRFH2"),
+        Option("MQGMO_PROPERTIES_COMPATIBILITY"),
+        Option("MQGMO_LOGICAL_ORDER"),
+        Option("MQGMO_COMPLETE_MSG"),
+        Option("MQGMO_ALL_MSGS_AVAILABLE"),
+        Option("MQGMO_ALL_SEGMENTS_AVAILABLE"),
+        Option("MQGMO_MARK_BROWSE_HANDLE", UNSUPPORTED),
+        Option("MQGMO_MARK_BROWSE_CO_OP", UNSUPPORTED),
+        Option("MQGMO_UNMARK_BROWSE_CO_OP", UNSUPPORTED),
+        Option("MQGMO_UNMARK_BROWSE_HANDLE", UNSUPPORTED),
+        Option("MQGMO_UNMARKED_BROWSE_MSG", UNSUPPORTED),
+        Option("MQGMO_SET_SIGNAL", mq.MQRC_OPTIONS_ERROR, "of another platform"),
+        Option("MQGMO_MARK_SKIP_BACKOUT", mq.MQRC_OPTIONS_ERROR, "of another platform"),
+    ),
+    exclusive=(
+        SYNCPOINTS,
+        BROWSING | mq.MQGMO_MSG_UNDER_CURSOR,
+        BROWSING | mq.MQGMO_SYNCPOINT,
+        mq.MQGMO_PROPERTIES_IN_HANDLE
+        | mq.MQGMO_NO_PROPERTIES
+        | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+        | mq.MQGMO_PROPERTIES_COMPATIBILITY,
+    ),
+)
+MATCH = Options(
+    (
+        Option("MQMO_MATCH_MSG_ID"),
+        Option("MQMO_MATCH_CORREL_ID"),
+        Option("MQMO_MATCH_GROUP_ID"),
+        Option("MQMO_MATCH_MSG_SEQ_NUMBER"),
+        Option("MQMO_MATCH_OFFSET"),
+        Option("MQMO_MATCH_MSG_TOKEN"),
+    )
+)

@@ -1,0 +1,49 @@
+"""What the pointers in a program's structures point to: memory of this process, read with ctypes.
+
+A program keeps what it points to alive while it calls; nothing is kept here beyond the call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from adapter.mqi import constants as mq
+from adapter.mqi.reasons import Failure
+
+TEXT_LENGTH_MAX = 10_240
+"""Topic strings and property names have at most so much; selection strings too."""
+
+
+def charv(fields: dict[str, Any], name: str) -> str:
+    """Read the text of an MQCHARV; "" if there is none. Failure(2520...) if it is none."""
+    pointer, length = fields[name + "Ptr"], fields[name + "Length"]
+    if not pointer or not length:
+        return ""
+    if fields[name + "Offset"] or length < mq.MQVS_NULL_TERMINATED:
+        raise Failure(mq.MQRC_OBJECT_STRING_ERROR)
+    if length == mq.MQVS_NULL_TERMINATED:
+        found = ctypes.string_at(pointer)
+    else:
+        if length > TEXT_LENGTH_MAX:
+            raise Failure(mq.MQRC_OBJECT_STRING_ERROR)
+        found = ctypes.string_at(pointer, length)
+    return found.rstrip(b"\0 ").decode("utf-8", "replace")
+
+
+def text(pointer: int, length: int) -> str:
+    """Read a text of a given length, as in MQCSP; "" if there is none."""
+    if not pointer or not 0 < length <= TEXT_LENGTH_MAX:
+        return ""
+    return ctypes.string_at(pointer, length).decode("utf-8", "replace")
+
+
+def fill(fields: dict[str, Any], name: str, value: bytes) -> bool:
+    """Write a text into the buffer that an MQCHARV offers; whether it had room for all of it."""
+    pointer, room = fields[name + "Ptr"], fields[name + "BufSize"]
+    if not pointer or room <= 0:
+        return not value
+    given = value[:room]
+    ctypes.memmove(pointer, given, len(given))
+    fields[name + "Length"] = len(value)
+    return bool(len(value) <= room)

@@ -1,0 +1,122 @@
+"""MQPUT and MQPUT1: a message on its way out. This module knows no other verb."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from adapter.client.unit import Unit
+from adapter.client.verbs import close_request, open_request, put_request
+from adapter.core import commands as c
+from adapter.core.model.blank_padded import padded, unpadded
+from adapter.core.model.message import ID_LENGTH, Message
+from adapter.core.reasons import Reason
+from adapter.core.results import PutDone
+from adapter.mqi import constants as mq
+from adapter.mqi import context, structs
+from adapter.mqi import options as permitted
+from adapter.mqi.descriptor import message_of, tell_put
+from adapter.mqi.message_handles import MessageHandles
+from adapter.mqi.reasons import REASON_CODES, Failure
+from adapter.mqi.session import Session
+
+Put = tuple[bytes, bytes, int, int]
+"""MQMD and MQPMO as they are afterwards, completion code and reason code."""
+
+
+def put(
+    session: Session, handles: MessageHandles, number: int, md: bytes, pmo: bytes, body: bytes
+) -> Put:
+    """MQPUT: put a message to an open queue. Raises Failure."""
+    fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
+    opened = session.object(number)
+    _check(options)
+    if not opened.options & mq.MQOO_OUTPUT or opened.handle is None:
+        raise Failure(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
+    message = _message(session, handles, fields, options, body)
+    context.give(session, message, fields, options, opened)
+    options["ResolvedQName"] = padded(opened.name, 48)
+    options["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
+    unit = _unit(session, options["Options"])
+    request = put_request(opened.handle, [message], unit)
+    if options["Options"] & mq.MQPMO_LOGICAL_ORDER and isinstance(request.command, c.Put):
+        request.command.options = c.LOGICAL_ORDER
+    if options["Options"] & mq.MQPMO_ASYNC_RESPONSE:
+        message.message_id = message.message_id or new_id(session)
+        session.submit(request, unit, opened.name)
+        tell_put(fields, message, PutDone([message.message_id], 0))
+        return structs.MQMD.write(fields), structs.MQPMO.write(options), 0, 0
+    done = session.ask([request], request, PutDone, unit=unit)
+    return _told(fields, options, message, done)
+
+
+def put1(
+    session: Session, handles: MessageHandles, od: bytes, md: bytes, pmo: bytes, body: bytes
+) -> Put:
+    """MQPUT1: open a queue, put one message, close it: one exchange. Raises Failure."""
+    where = structs.MQOD.read(od)
+    fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
+    _check(options)
+    if options["Options"] & mq.MQPMO_LOGICAL_ORDER:
+        raise Failure(mq.MQRC_OPTIONS_ERROR)
+    if where["ObjectType"] != mq.MQOT_Q:
+        raise Failure(mq.MQRC_OBJECT_TYPE_ERROR)
+    session.check_here(unpadded(where["ObjectQMgrName"]))
+    name = unpadded(where["ObjectName"])
+    message = _message(session, handles, fields, options, body)
+    context.give(session, message, fields, options, None)
+    handle = session.channel.new_handle(name, c.OUTPUT)
+    unit = _unit(session, options["Options"])
+    request = put_request(handle, [message], unit)
+    opening = open_request(handle)
+    requests = [opening, request, close_request(handle)]
+    done = session.ask(requests, request, PutDone, unit=unit, after=opening)
+    options["ResolvedQName"] = padded(name, 48)
+    options["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
+    return _told(fields, options, message, done)
+
+
+def _check(options: dict[str, Any]) -> None:
+    if options["StrucId"] != b"PMO ":
+        raise Failure(mq.MQRC_PMO_ERROR)
+    permitted.PUT.check(options["Options"])
+    if options["RecsPresent"]:
+        raise Failure(mq.MQRC_RECS_PRESENT_ERROR)
+
+
+def _message(
+    session: Session,
+    handles: MessageHandles,
+    fields: dict[str, Any],
+    options: dict[str, Any],
+    body: bytes,
+) -> Message:
+    asked = options["Options"]
+    message = message_of(fields, body)
+    if asked & mq.MQPMO_NEW_MSG_ID:
+        message.message_id = b""
+    if asked & mq.MQPMO_NEW_CORREL_ID:
+        message.correlation_id = new_id(session)
+    original, new = options["OriginalMsgHandle"], options["NewMsgHandle"]
+    if options["Version"] >= 3 and (original or new):
+        message.properties = handles.properties_to_put(original, new)
+    return message
+
+
+def new_id(session: Session) -> bytes:
+    """Make an identifier that nobody else has, in the manner of MQ: part of it can be read."""
+    head = b"AMQ " + padded(session.channel.queue_manager, 8)
+    return head + os.urandom(ID_LENGTH - len(head))
+
+
+def _unit(session: Session, asked: int) -> Unit | None:
+    """Return the unit that a put belongs to; without a word it belongs to none."""
+    return session.begun() if asked & mq.MQPMO_SYNCPOINT else None
+
+
+def _told(fields: dict[str, Any], options: dict[str, Any], message: Message, done: PutDone) -> Put:
+    tell_put(fields, message, done)
+    code, reason = mq.MQCC_OK, mq.MQRC_NONE
+    if done.warning:
+        code, reason = mq.MQCC_WARNING, REASON_CODES[Reason(done.warning)]
+    return structs.MQMD.write(fields), structs.MQPMO.write(options), code, reason

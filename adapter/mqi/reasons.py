@@ -1,0 +1,38 @@
+"""What becomes of the reasons of core at the MQI: a completion code and a reason code.
+
+The table is total, because that of adapter.errors is. This module knows no verb and no structure.
+"""
+
+from __future__ import annotations
+
+from adapter.core.reasons import Reason
+from adapter.errors import Error
+from adapter.errors.refusals import REFUSALS
+from adapter.mqi import constants as mq
+
+
+class Failure(Exception):  # noqa: N818 -- it is an answer of the MQI, not an error
+    """Raised inside a verb; the program gets its codes. warning: the call has done its work."""
+
+    def __init__(self, reason: int, *, warning: bool = False) -> None:
+        super().__init__(reason)
+        self.code = mq.MQCC_WARNING if warning else mq.MQCC_FAILED
+        self.reason = reason
+
+
+DIFFERENT = {
+    Reason.ATTRIBUTE_ERROR: mq.MQRC_SELECTOR_ERROR,  # the SDK has the code of a PCF command
+    Reason.CONNECTION_NOT_FOUND: mq.MQRC_UNEXPECTED_ERROR,  # no verb asks for one
+}
+"""Where a verb answers otherwise than the SDK, whose errors carry the MQI's codes too."""
+
+REASON_CODES: dict[Reason, int] = {
+    reason: DIFFERENT.get(reason, REFUSALS[reason].error.reason) for reason in Reason
+}
+
+
+def failure_of(error: Error) -> Failure:
+    """Say in the MQI's codes what the client layer raised."""
+    if error.refused is not None:
+        return Failure(REASON_CODES[error.refused])
+    return Failure(error.reason)

@@ -1,0 +1,277 @@
+"""One connection handle: a connection of the client layer, its unit of work and its objects.
+
+A connection has at most one unit at a time, begun by the first verb under syncpoint and ended by
+MQCMIT, MQBACK or MQDISC. This module knows no structure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from adapter.client.channel import Channel
+from adapter.client.requests import Handle, Pending, StartOver
+from adapter.client.unit import Unit, perform
+from adapter.core.model.blank_padded import padded
+from adapter.core.model.message import Message
+from adapter.core.reasons import Reason
+from adapter.core.results import PutDone
+from adapter.errors import BackedOut, ConnectionBroken, Error
+from adapter.mqi import constants as mq
+from adapter.mqi.reasons import REASON_CODES, Failure, failure_of
+
+ResultT = TypeVar("ResultT")
+
+ASYNC_PUTS_MAX = 500
+"""Puts without an answer; the client layer lets 768 commands of a connection go unanswered."""
+
+
+class Object(Struct, eq=False):
+    """An object handle: kind as core names it, the name that it led to, and the open options.
+
+    handle: of a queue. cursor: the place of the message that was browsed last. saved: the
+    message whose context was saved (MQOO_SAVE_ALL_CONTEXT).
+    """
+
+    number: int
+    kind: str
+    name: str
+    options: int
+    handle: Handle | None = None
+    cursor: tuple[int, int, int] | None = None
+    saved: Message | None = None
+
+
+class Tally(Struct):
+    """What became of asynchronous puts since MQSTAT asked: counts, and the first failure."""
+
+    succeeded: int = 0
+    warned: int = 0
+    failed: int = 0
+    code: int = mq.MQCC_OK
+    reason: int = mq.MQRC_NONE
+    name: str = ""
+
+
+class Session:
+    """One hconn. sharing: MQCNO_HANDLE_SHARE_*."""
+
+    def __init__(
+        self,
+        number: int,
+        channel: Channel,
+        *,
+        application: str,
+        user: str,
+        sharing: int,
+        reconnects: bool,
+    ) -> None:
+        self.number = number
+        self.channel = channel
+        self.application = application
+        self.user = user
+        self.objects: dict[int, Object] = {}
+        self.tally = Tally()
+        self.unit: Unit | None = None
+        self.is_broken = False
+        self._sharing = sharing
+        self._reconnects = reconnects
+        self._thread = threading.get_ident()
+        self._busy = threading.RLock()
+        self._numbers = itertools.count(2)
+        self._unanswered: list[tuple[Pending, str]] = []
+
+    # -- one call at a time
+
+    def enter(self, from_consumer: bool = False) -> None:
+        """Begin a call: what other threads may do depends on how the handle is shared.
+
+        from_consumer: the thread is one of the connection's own, that calls the program.
+        """
+        if self._sharing & mq.MQCNO_HANDLE_SHARE_NO_BLOCK and not from_consumer:
+            if not self._busy.acquire(blocking=False):
+                raise Failure(mq.MQRC_CALL_IN_PROGRESS)
+            return
+        shared = self._sharing & mq.MQCNO_HANDLE_SHARE_BLOCK
+        if not (shared or from_consumer or threading.get_ident() == self._thread):
+            raise Failure(mq.MQRC_HCONN_ERROR)
+        self._busy.acquire()
+
+    def leave(self) -> None:
+        """End a call."""
+        self._busy.release()
+
+    def check(self) -> None:
+        """Failure if the connection is lost for good."""
+        if not self._reconnects and self.channel.statistics()["connections_lost"]:
+            self.is_broken = True
+        if self.is_broken or self.channel.is_closed:
+            raise Failure(mq.MQRC_CONNECTION_BROKEN)
+
+    def check_here(self, queue_manager: str) -> None:
+        """Failure(2087) if a name is of another queue manager: "" is this one."""
+        if queue_manager not in ("", self.channel.queue_manager):
+            raise Failure(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
+
+    # -- objects
+
+    def add(self, kind: str, name: str, options: int, handle: Handle | None = None) -> Object:
+        """Give an object a handle."""
+        opened = Object(next(self._numbers), kind, name, options, handle)
+        self.objects[opened.number] = opened
+        return opened
+
+    def object(self, number: int) -> Object:
+        """Return an object by its handle. Failure(2019) if there is none."""
+        opened = self.objects.get(number)
+        if opened is None:
+            raise Failure(mq.MQRC_HOBJ_ERROR)
+        return opened
+
+    def queue(self, number: int, refusal: int) -> tuple[Object, Handle]:
+        """Return an open queue. Failure(2019), or refusal if it is an object of another kind."""
+        opened = self.object(number)
+        if opened.handle is None:
+            raise Failure(refusal)
+        return opened, opened.handle
+
+    # -- asking
+
+    def ask(
+        self,
+        requests: list[Pending],
+        request: Pending,
+        kind: type[ResultT],
+        *,
+        unit: Unit | None = None,
+        after: Pending | None = None,
+    ) -> ResultT:
+        """Ask requests, in the unit or outside; return the answer of one. Raises Failure."""
+        try:
+            return perform(self.channel, unit, requests, request, kind, after)
+        except Error as error:
+            raise self.failure(error) from error
+
+    def ask_held(self, request: Pending, kind: type[ResultT]) -> ResultT | None:
+        """Ask what depends on what the connection holds; None if that was lost meanwhile."""
+        try:
+            self.channel.ask([request])
+            if isinstance(request.answer, StartOver):
+                return None
+            return self.channel.result(request, kind)
+        except Error as error:
+            raise self.failure(error) from error
+
+    def begun(self) -> Unit:
+        """Return the unit of work, beginning one if there is none. Failure(2003) if it is lost."""
+        if self.unit is None:
+            self.unit = Unit(self.channel)
+            self.unit.begin()
+        try:
+            self.unit.check_open()
+        except Error as error:
+            raise failure_of(error) from error
+        return self.unit
+
+    def submit(self, request: Pending, unit: Unit | None, name: str) -> None:
+        """Send a put and do not wait for its answer: MQSTAT tells what became of it."""
+        if len(self._unanswered) >= ASYNC_PUTS_MAX:
+            self.settle()
+        try:
+            if unit is None:
+                self.channel.submit([request])
+            else:
+                unit.submit([request])
+        except Error as error:
+            raise self.failure(error) from error
+        self._unanswered.append((request, name))
+
+    def settle(self) -> None:
+        """Wait for the answers of asynchronous puts, and count them."""
+        waiting, self._unanswered = self._unanswered, []
+        with suppress(Error):
+            self.channel.await_all([request for request, _ in waiting])
+        for request, name in waiting:
+            self._count(request, name)
+
+    def _count(self, request: Pending, name: str) -> None:
+        tally = self.tally
+        try:
+            done = self.channel.result(request, PutDone)
+        except Error as error:
+            failure = self.failure(error)
+            tally.failed += 1
+        else:
+            if not done.warning:
+                tally.succeeded += 1
+                return
+            failure = Failure(REASON_CODES[Reason(done.warning)], warning=True)
+            tally.warned += 1
+        if not tally.reason:
+            tally.code, tally.reason, tally.name = failure.code, failure.reason, name
+
+    def failure(self, error: Error) -> Failure:
+        """Say in the MQI's codes what the client layer raised, and note a lost connection."""
+        if isinstance(error, ConnectionBroken):
+            self.is_broken = True
+        return failure_of(error)
+
+    def take_tally(self) -> dict[str, Any]:
+        """Return what MQSTAT tells, as fields of an MQSTS, and begin to count anew."""
+        tally, self.tally = self.tally, Tally()
+        return {
+            "CompCode": tally.code,
+            "Reason": tally.reason,
+            "PutSuccessCount": tally.succeeded,
+            "PutWarningCount": tally.warned,
+            "PutFailureCount": tally.failed,
+            "ObjectType": mq.MQOT_Q,
+            "ObjectName": padded(tally.name, 48),
+            "ObjectQMgrName": padded(self.channel.queue_manager if tally.name else "", 48),
+            "ResolvedObjectName": padded(tally.name, 48),
+            "ResolvedQMgrName": padded(self.channel.queue_manager if tally.name else "", 48),
+        }
+
+    # -- the unit of work
+
+    def commit(self) -> None:
+        """MQCMIT. Failure(2003), a warning, if the unit was lost; no unit: nothing is done."""
+        self.settle()
+        unit, self.unit = self.unit, None
+        if unit is None:
+            return
+        try:
+            unit.commit()
+        except BackedOut as error:
+            raise Failure(mq.MQRC_BACKED_OUT, warning=True) from error
+        except Error as error:
+            if unit.is_open:
+                self.unit = unit  # it was refused: nothing has changed
+            raise self.failure(error) from error
+
+    def backout(self) -> None:
+        """MQBACK."""
+        self.settle()
+        unit, self.unit = self.unit, None
+        if unit is None:
+            return
+        try:
+            unit.backout()
+        except Error as error:
+            raise self.failure(error) from error
+
+    def close(self) -> None:
+        """MQDISC: commit what is open, then give everything back. Failure as of MQCMIT."""
+        try:
+            self.commit()
+        except Failure:
+            with suppress(Failure):
+                self.backout()
+            raise
+        finally:
+            self.objects.clear()
+            self.channel.close()

@@ -1,0 +1,149 @@
+"""The structures of the MQI as bytes: exact sizes and layouts, as a C compiler lays them out.
+
+A layout takes bytes apart into a dict by field name, and puts one together again. Pointers are
+whole numbers here: adapter.mqi.pointers reads what they point to. This module knows no verb.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+Fields = dict[str, Any]
+
+CHARV = "{0}Ptr:P {0}Offset:i {0}BufSize:i {0}Length:i {0}CCSID:i"
+"""MQCHARV: a text that lies somewhere else."""
+
+
+class WrongSize(Exception):  # noqa: N818 -- programs know it as `error`
+    """A structure does not have the size of its layout: the program was made for another level."""
+
+
+class Layout:
+    """One structure: its name, and its fields in order with their formats."""
+
+    def __init__(self, name: str, fields: str) -> None:
+        pairs = [field.split(":") for field in fields.split()]
+        self.name = name
+        self.fields = tuple(field for field, _ in pairs)
+        self._struct = struct.Struct("@" + "".join(form for _, form in pairs))
+        self.size = self._struct.size
+
+    def check(self, data: bytes) -> None:
+        """WrongSize if these are not the bytes of one such structure."""
+        if len(data) != self.size:
+            raise WrongSize(f"{self.name} wrong size. Given: {len(data)}, expected {self.size}")
+
+    def read(self, data: bytes) -> Fields:
+        """Take apart. Raises WrongSize."""
+        self.check(data)
+        return dict(zip(self.fields, self._struct.unpack(data), strict=True))
+
+    def write(self, fields: Fields) -> bytes:
+        """Put together; texts are cut and padded to their fields with zero bytes."""
+        return self._struct.pack(*fields.values())
+
+
+def _charv(*names: str) -> str:
+    return " ".join(CHARV.format(name) for name in names)
+
+
+MQMD = Layout(
+    "MQMD",
+    "StrucId:4s Version:i Report:i MsgType:i Expiry:i Feedback:i Encoding:i CodedCharSetId:i "
+    "Format:8s Priority:i Persistence:i MsgId:24s CorrelId:24s BackoutCount:i ReplyToQ:48s "
+    "ReplyToQMgr:48s UserIdentifier:12s AccountingToken:32s ApplIdentityData:32s PutApplType:i "
+    "PutApplName:28s PutDate:8s PutTime:8s ApplOriginData:4s GroupId:24s MsgSeqNumber:i Offset:i "
+    "MsgFlags:i OriginalLength:i",
+)
+MQOD = Layout(
+    "MQOD",
+    "StrucId:4s Version:i ObjectType:i ObjectName:48s ObjectQMgrName:48s DynamicQName:48s "
+    "AlternateUserId:12s RecsPresent:i KnownDestCount:i UnknownDestCount:i InvalidDestCount:i "
+    "ObjectRecOffset:i ResponseRecOffset:i ObjectRecPtr:P ResponseRecPtr:P "
+    "AlternateSecurityId:40s ResolvedQName:48s ResolvedQMgrName:48s "
+    + _charv("ObjectString", "SelectionString", "ResObjectString")
+    + " ResolvedType:i Pad:4s",
+)
+MQGMO = Layout(
+    "MQGMO",
+    "StrucId:4s Version:i Options:i WaitInterval:i Signal1:i Signal2:i ResolvedQName:48s "
+    "MatchOptions:i GroupStatus:b SegmentStatus:b Segmentation:b Reserved1:c MsgToken:16s "
+    "ReturnedLength:i Reserved2:i MsgHandle:q",
+)
+MQPMO = Layout(
+    "MQPMO",
+    "StrucId:4s Version:i Options:i Timeout:i Context:i KnownDestCount:i UnknownDestCount:i "
+    "InvalidDestCount:i ResolvedQName:48s ResolvedQMgrName:48s RecsPresent:i PutMsgRecFields:i "
+    "PutMsgRecOffset:i ResponseRecOffset:i PutMsgRecPtr:P ResponseRecPtr:P OriginalMsgHandle:q "
+    "NewMsgHandle:q Action:i PubLevel:i",
+)
+MQSD = Layout(
+    "MQSD",
+    "StrucId:4s Version:i Options:i ObjectName:48s AlternateUserId:12s AlternateSecurityId:40s "
+    "SubExpiry:i "
+    + _charv("ObjectString", "SubName", "SubUserData")
+    + " SubCorrelId:24s PubPriority:i PubAccountingToken:32s PubApplIdentityData:32s "
+    + _charv("SelectionString")
+    + " SubLevel:i "
+    + _charv("ResObjectString"),
+)
+MQSRO = Layout("MQSRO", "StrucId:4s Version:i Options:i NumPubs:i")
+MQSTS = Layout(
+    "MQSTS",
+    "StrucId:4s Version:i CompCode:i Reason:i PutSuccessCount:i PutWarningCount:i "
+    "PutFailureCount:i ObjectType:i ObjectName:48s ObjectQMgrName:48s ResolvedObjectName:48s "
+    "ResolvedQMgrName:48s " + _charv("ObjectString", "SubName") + " OpenOptions:i SubOptions:i",
+)
+MQCBD = Layout(
+    "MQCBD",
+    "StrucId:4s Version:i CallbackType:i Options:i CallbackArea:P CallbackFunction:P "
+    "CallbackName:128s MaxMsgLength:i Pad:i",
+)
+MQCBC = Layout(
+    "MQCBC",
+    "StrucId:4s Version:i CallType:i Hobj:i CallbackArea:P ConnectionArea:P CompCode:i Reason:i "
+    "State:i DataLength:i BufferLength:i Flags:i ReconnectDelay:i Pad:i",
+)
+MQCTLO = Layout("MQCTLO", "StrucId:4s Version:i Options:i Reserved:i ConnectionArea:P")
+MQCNO = Layout(
+    "MQCNO",
+    "StrucId:4s Version:i Options:i ClientConnOffset:i ClientConnPtr:P ConnTag:128s "
+    "SSLConfigPtr:P SSLConfigOffset:i ConnectionId:24s SecurityParmsOffset:i SecurityParmsPtr:P "
+    "CCDTUrlPtr:P CCDTUrlOffset:i CCDTUrlLength:i Reserved:q ApplName:28s Reserved2:i "
+    "BalanceParmsPtr:P BalanceParmsOffset:i Reserved3:i",
+)
+MQCSP = Layout(
+    "MQCSP",
+    "StrucId:4s Version:i AuthenticationType:i Reserved1:i CSPUserIdPtr:P CSPUserIdOffset:i "
+    "CSPUserIdLength:i Reserved2:q CSPPasswordPtr:P CSPPasswordOffset:i CSPPasswordLength:i "
+    "Reserved3:q InitialKeyPtr:P InitialKeyOffset:i InitialKeyLength:i Reserved4:q TokenPtr:P "
+    "TokenOffset:i TokenLength:i",
+)
+MQSCO = Layout(
+    "MQSCO",
+    "StrucId:4s Version:i KeyRepository:256s CryptoHardware:256s AuthInfoRecCount:i "
+    "AuthInfoRecOffset:i AuthInfoRecPtr:P KeyResetCount:i FipsRequired:i SuiteB1:i SuiteB2:i "
+    "SuiteB3:i SuiteB4:i CertificateValPolicy:i CertificateLabel:64s KeyRepoPasswordPtr:P "
+    "KeyRepoPasswordOffset:i KeyRepoPasswordLength:i HTTPSCertValidation:i "
+    "HTTPSCertRevocation:i HTTPSKeyStorePtr:P HTTPSKeyStoreOffset:i HTTPSKeyStoreLength:i",
+)
+MQBNO = Layout("MQBNO", "StrucId:4s Version:i ApplType:i Timeout:i Options:i")
+_CD = (
+    "ChannelName:20s Version:i ChannelType:i TransportType:i Rest1:992s ConnectionName:264s "
+    "Rest2:400s SSLCipherSpec:32s Rest3:{}s"
+)
+MQCD = Layout("MQCD", _CD.format(280))
+MQCD_11 = Layout("MQCD", _CD.format(268))
+"""Version 11 ends before what version 12 added."""
+MQSCO_5 = Layout("MQSCO", "Rest:628s")
+MQCMHO = Layout("MQCMHO", "StrucId:4s Version:i Options:i")
+MQDMHO = Layout("MQDMHO", "StrucId:4s Version:i Options:i")
+MQDMPO = Layout("MQDMPO", "StrucId:4s Version:i Options:i")
+MQPD = Layout("MQPD", "StrucId:4s Version:i Options:i Support:i Context:i CopyOptions:i")
+MQSMPO = Layout("MQSMPO", "StrucId:4s Version:i Options:i ValueEncoding:i ValueCCSID:i")
+MQIMPO = Layout(
+    "MQIMPO",
+    "StrucId:4s Version:i Options:i RequestedEncoding:i RequestedCCSID:i ReturnedEncoding:i "
+    "ReturnedCCSID:i Reserved1:i " + _charv("ReturnedName") + " TypeString:8s",
+)

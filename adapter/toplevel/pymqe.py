@@ -1,0 +1,159 @@
+"""The extension module that the package pymqi looks for: the MQI in Python, over this client.
+
+pymqi imports it when its own, which needs IBM's client libraries to be built, is not there. What
+arguments a function takes and what it returns is what that package's own module takes and returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from adapter.mqi import constants as mq
+from adapter.mqi import structs
+from adapter.mqi.arguments import buffer, name_of
+from adapter.mqi.interface import Interface
+from adapter.mqi.structs import WrongSize as error  # noqa: N813 -- the name it is known by
+
+try:
+    __version__ = version("pymqi")
+except PackageNotFoundError:
+    __version__ = "0"
+__mqlevels__ = ("5.0", "5.1", "5.2", "5.3", "6.0", "7.0", "7.1", "7.5", "8.0.0")
+__mqbuild__ = "client"
+
+TEXT_LENGTH_MAX = 256
+"""No attribute is longer; the extension module has a buffer of this size."""
+
+_mqi = Interface()
+globals()["pymqe.error"] = error  # under this name the extension module has it
+
+
+def MQCONN(name: bytes | str) -> tuple[int, int, int]:
+    """Connect: (hconn, code, reason)."""
+    return _mqi.connect(name_of(name))
+
+
+def MQCONNX(
+    name: bytes,
+    options: int,
+    cd: bytes | None,
+    user_password: Mapping[str, bytes | str],
+    sco: bytes | None = None,
+) -> tuple[int, int, int]:
+    """Connect with options: (hconn, code, reason)."""
+    return _mqi.connect(
+        name_of(buffer(name)),
+        None,
+        cd,
+        None,
+        sco,
+        options=options,
+        user=name_of(user_password.get("user", "")),
+        layouts=(structs.MQCD_11, structs.MQSCO_5),
+    )
+
+
+def MQDISC(hconn: int) -> tuple[int, int]:
+    """Disconnect: (code, reason)."""
+    return _mqi.disconnect(hconn)
+
+
+def MQOPEN(hconn: int, od: bytes, options: int) -> tuple[int, bytes, int, int]:
+    """Open an object: (hobj, MQOD, code, reason)."""
+    return _mqi.open(hconn, buffer(od), options)
+
+
+def MQCLOSE(hconn: int, hobj: int, options: int) -> tuple[int, int]:
+    """Close an object: (code, reason)."""
+    return _mqi.close(hconn, hobj, options)
+
+
+def MQPUT(
+    hconn: int, hobj: int, md: bytes, pmo: bytes, body: bytes
+) -> tuple[bytes, bytes, int, int]:
+    """Put a message: (MQMD, MQPMO, code, reason)."""
+    return _mqi.put(hconn, hobj, buffer(md), buffer(pmo), buffer(body))
+
+
+def MQPUT1(
+    hconn: int, od: bytes, md: bytes, pmo: bytes, body: bytes
+) -> tuple[bytes, bytes, int, int]:
+    """Open, put, close: (MQMD, MQPMO, code, reason)."""
+    return _mqi.put1(hconn, buffer(od), buffer(md), buffer(pmo), buffer(body))
+
+
+def MQGET(
+    hconn: int, hobj: int, md: bytes, gmo: bytes, room: int
+) -> tuple[bytes, bytes, bytes, int, int, int]:
+    """Get or browse a message: (body, MQMD, MQGMO, length, code, reason)."""
+    return _mqi.get(hconn, hobj, buffer(md), buffer(gmo), room)
+
+
+def MQBEGIN(hconn: int) -> tuple[int, int]:
+    """Begin a unit of work with other resource managers: (code, reason)."""
+    return _mqi.begin(hconn)
+
+
+def MQCMIT(hconn: int) -> tuple[int, int]:
+    """Commit: (code, reason)."""
+    return _mqi.commit(hconn)
+
+
+def MQBACK(hconn: int) -> tuple[int, int]:
+    """Back out: (code, reason)."""
+    return _mqi.backout(hconn)
+
+
+def MQINQ(hconn: int, hobj: int, selector: int) -> tuple[int | bytes, int, int]:
+    """Inquire about one attribute: (value, code, reason)."""
+    ints, chars, code, reason = _mqi.inquire(hconn, hobj, [selector], 1, TEXT_LENGTH_MAX)
+    if mq.MQIA_FIRST <= selector <= mq.MQIA_LAST:
+        return (ints[0] if ints else 0), code, reason
+    return chars.partition(b"\0")[0], code, reason
+
+
+def MQSET(hconn: int, hobj: int, selector: int, value: int | bytes) -> tuple[int, int]:
+    """Set one attribute: (code, reason)."""
+    if mq.MQIA_FIRST <= selector <= mq.MQIA_LAST:
+        if not isinstance(value, int):
+            raise error("Arg is not a long integer")
+        return _mqi.set(hconn, hobj, [selector], [value], b"")
+    if not isinstance(value, bytes):
+        raise error("Arg is not a byte-string")
+    return _mqi.set(hconn, hobj, [selector], [], value)
+
+
+def MQSUB(hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
+    """Subscribe: (MQSD, hobj, hsub, code, reason)."""
+    return _mqi.subscribe(hconn, buffer(sd), hobj)
+
+
+def MQCRTMH(hconn: int, cmho: bytes) -> tuple[int, int, int]:
+    """Create a message handle: (hmsg, code, reason)."""
+    return _mqi.create_handle(hconn, buffer(cmho))
+
+
+def MQSETMP(
+    hconn: int, hmsg: int, smpo: bytes, name: bytes, pd: bytes, kind: int, value: Any, length: int
+) -> tuple[int, int]:
+    """Set a property: (code, reason)."""
+    return _mqi.set_property(
+        hconn, hmsg, buffer(smpo), buffer(name), buffer(pd), kind, value, length
+    )
+
+
+def MQINQMP(
+    hconn: int, hmsg: int, impo_options: int, name: bytes, pd_options: int, kind: int, room: int
+) -> tuple[Any, int, int, int]:
+    """Inquire about a property: (value, length, code, reason)."""
+    value, length, _, code, reason = _mqi.inquire_property(
+        hconn, hmsg, impo_options, buffer(name), kind, room
+    )
+    return value, length, code, reason
+
+
+def mqaiExecute(*arguments: object) -> tuple[int, int, int]:
+    """Stand for a function that pymqi has and does not call: (0, code, reason)."""
+    return 0, mq.MQCC_FAILED, mq.MQRC_FUNCTION_NOT_SUPPORTED

@@ -1,0 +1,229 @@
+"""Asynchronous consume: MQCB and MQCTL."""
+
+import threading
+from collections.abc import Iterator
+from queue import Queue as Results
+from typing import Any
+
+import ibmmq
+import pytest
+from ibmmq import CMQC
+
+from adapter.testing import TestQueueManager
+from tests.mqi.conftest import CHANNEL, conname, reason_of
+
+WAIT_S = 20.0
+
+
+@pytest.fixture
+def consuming(manager: TestQueueManager) -> Iterator[ibmmq.QueueManager]:
+    """A connection whose callbacks are stopped at the end."""
+    qmgr = ibmmq.connect("QM1", CHANNEL, conname(manager))
+    yield qmgr
+    qmgr.disconnect()
+
+
+def consume(
+    qmgr: ibmmq.QueueManager, name: str, options: int, heard: "Results[Any]", **cbd: int
+) -> ibmmq.Queue:
+    """Open a queue, and have what comes put into heard."""
+
+    def on_message(**said: Any) -> None:
+        heard.put(said)
+
+    queue = ibmmq.Queue(qmgr, name, CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_BROWSE)
+    queue.cb(
+        md=ibmmq.MD(),
+        gmo=ibmmq.GMO(Options=options),
+        cbd=ibmmq.CBD(CallbackFunction=on_message, CallbackArea=name.encode(), **cbd),
+    )
+    return queue
+
+
+def test_messages_come_to_the_program(
+    manager: TestQueueManager, consuming: ibmmq.QueueManager
+) -> None:
+    heard: Results[Any] = Results()
+    queue = consume(consuming, "ORDERS", CMQC.MQGMO_NO_SYNCPOINT, heard)
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO(ConnectionArea=b"area"))
+    with manager.connect() as other:
+        for number in range(3):
+            other.put("ORDERS", str(number), priority=number)
+            said = heard.get(timeout=WAIT_S)
+            assert said["msg"] == str(number).encode()
+            assert said["md"].Priority == number
+            assert said["cbc"].CallType == CMQC.MQCBCT_MSG_REMOVED
+            assert said["cbc"].CallbackArea == b"ORDERS"
+            assert said["cbc"].ConnectionArea == b"area"
+            assert said["queue"] is queue
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+
+
+def test_calls_of_one_connection_never_overlap(
+    manager: TestQueueManager, consuming: ibmmq.QueueManager
+) -> None:
+    """Two queues, one unit of work at a time: a call commits what it got, and nothing else."""
+    inside = threading.Lock()
+    seen: Results[bytes] = Results()
+
+    def on_message(**said: Any) -> None:
+        assert inside.acquire(blocking=False), "two calls at a time"
+        consuming.put1("REPLIES", said["msg"], ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        consuming.commit()
+        inside.release()
+        seen.put(said["msg"])
+
+    for name in ("ORDERS", "FRAGILE"):
+        ibmmq.Queue(consuming, name, CMQC.MQOO_INPUT_SHARED)
+    queues = [ibmmq.Queue(consuming, name, CMQC.MQOO_INPUT_SHARED) for name in ("ORDERS", "ASIDE")]
+    for queue in queues:
+        queue.cb(
+            md=ibmmq.MD(),
+            gmo=ibmmq.GMO(Options=CMQC.MQGMO_SYNCPOINT),
+            cbd=ibmmq.CBD(CallbackFunction=on_message),
+        )
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    with manager.connect() as other:
+        for number in range(20):
+            other.put("ORDERS" if number % 2 else "ASIDE", str(number))
+        assert sorted(int(seen.get(timeout=WAIT_S)) for _ in range(20)) == list(range(20))
+        assert other.queue("REPLIES").depth() == 20
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+
+
+def test_other_calls_are_refused_while_it_is_started(consuming: ibmmq.QueueManager) -> None:
+    heard: Results[Any] = Results()
+    consume(consuming, "ORDERS", CMQC.MQGMO_NO_SYNCPOINT, heard)
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        consuming.put1("REPLIES", "x")
+    assert reason_of(refused) == CMQC.MQRC_HCONN_ASYNC_ACTIVE
+    consuming.ctl(CMQC.MQOP_SUSPEND, ibmmq.CTLO())
+    consuming.put1("ORDERS", "x")
+    assert heard.empty()
+    consuming.ctl(CMQC.MQOP_RESUME, ibmmq.CTLO())
+    assert heard.get(timeout=WAIT_S)["msg"] == b"x"
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+    consuming.put1("REPLIES", "x")
+
+
+def test_a_browsing_consumer_takes_nothing(
+    manager: TestQueueManager, consuming: ibmmq.QueueManager
+) -> None:
+    heard: Results[Any] = Results()
+    consume(consuming, "ORDERS", CMQC.MQGMO_BROWSE_NEXT, heard)
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    with manager.connect() as other:
+        for number in range(2):
+            other.put("ORDERS", str(number))
+            said = heard.get(timeout=WAIT_S)
+            assert said["msg"] == str(number).encode()
+            assert said["cbc"].CallType == CMQC.MQCBCT_MSG_NOT_REMOVED
+        consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+        assert other.queue("ORDERS").depth() == 2
+
+
+def test_a_consumer_hears_that_gets_are_inhibited(
+    manager: TestQueueManager, consuming: ibmmq.QueueManager
+) -> None:
+    heard: Results[Any] = Results()
+    consume(consuming, "ORDERS", CMQC.MQGMO_NO_SYNCPOINT, heard)
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    with manager.connect() as administrator:
+        administrator.alter_queue("ORDERS", inhibit_get=True)
+        said = heard.get(timeout=WAIT_S)
+        assert said["cbc"].CallType == CMQC.MQCBCT_EVENT_CALL
+        assert said["cbc"].Reason == CMQC.MQRC_GET_INHIBITED
+        administrator.alter_queue("ORDERS", inhibit_get=False)
+        administrator.put("ORDERS", "again")
+        while said["msg"] is None:
+            said = heard.get(timeout=WAIT_S)
+        assert said["msg"] == b"again"
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+
+
+def test_a_function_may_stop_its_own_connection(
+    manager: TestQueueManager, consuming: ibmmq.QueueManager
+) -> None:
+    stopped = threading.Event()
+
+    def on_message(**said: Any) -> None:
+        consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+        stopped.set()
+
+    queue = ibmmq.Queue(consuming, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    queue.cb(md=ibmmq.MD(), gmo=ibmmq.GMO(), cbd=ibmmq.CBD(CallbackFunction=on_message))
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    with manager.connect() as other:
+        other.put("ORDERS", "a")
+        assert stopped.wait(WAIT_S)
+        other.put("ORDERS", "b")
+    assert queue.get() == b"b"
+
+
+def test_a_function_that_raises_is_called_again(
+    manager: TestQueueManager,
+    consuming: ibmmq.QueueManager,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    called: Results[bytes] = Results()
+
+    def on_message(**said: Any) -> None:
+        called.put(said["msg"])
+        raise RuntimeError("the program's own trouble")
+
+    queue = ibmmq.Queue(consuming, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    queue.cb(md=ibmmq.MD(), gmo=ibmmq.GMO(), cbd=ibmmq.CBD(CallbackFunction=on_message))
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    with manager.connect() as other:
+        other.put("ORDERS", "a")
+        other.put("ORDERS", "b")
+    assert [called.get(timeout=WAIT_S), called.get(timeout=WAIT_S)] == [b"a", b"b"]
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+    assert "the program's own trouble" in capfd.readouterr().err
+
+
+def test_the_event_handler_hears_that_the_connection_is_broken(manager: TestQueueManager) -> None:
+    heard: Results[Any] = Results()
+    cno = ibmmq.CNO(Options=CMQC.MQCNO_RECONNECT_DISABLED)
+    qmgr = ibmmq.connect("QM1", CHANNEL, conname(manager), cno=cno)
+    consume(qmgr, "ORDERS", CMQC.MQGMO_NO_SYNCPOINT, heard)
+    events: Results[Any] = Results()
+    qmgr.cb(
+        cbd=ibmmq.CBD(
+            CallbackType=CMQC.MQCBT_EVENT_HANDLER,
+            CallbackFunction=lambda **said: events.put(said["cbc"].Reason),
+        )
+    )
+    qmgr.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    manager.crash()
+    assert events.get(timeout=WAIT_S) == CMQC.MQRC_CONNECTION_BROKEN
+    qmgr.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+    manager.start()
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        qmgr.put1("ORDERS", "x")
+    assert reason_of(refused) == CMQC.MQRC_CONNECTION_BROKEN
+    qmgr.disconnect()
+
+
+def test_what_mqctl_and_mqcb_refuse(consuming: ibmmq.QueueManager) -> None:
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    assert reason_of(refused) == CMQC.MQRC_CALLBACK_NOT_REGISTERED
+    heard: Results[Any] = Results()
+    queue = consume(consuming, "ORDERS", CMQC.MQGMO_NO_SYNCPOINT, heard)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        consuming.ctl(CMQC.MQOP_SUSPEND, ibmmq.CTLO())
+    assert reason_of(refused) == CMQC.MQRC_OPERATION_NOT_ALLOWED
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        consuming.ctl(99, ibmmq.CTLO())
+    assert reason_of(refused) == CMQC.MQRC_OPERATION_ERROR
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.cb(
+            cbd=ibmmq.CBD(CallbackFunction=print, CallbackType=7), gmo=ibmmq.GMO(), md=ibmmq.MD()
+        )
+    assert reason_of(refused) == CMQC.MQRC_CALLBACK_TYPE_ERROR
+    queue.cb(operation=CMQC.MQOP_DEREGISTER)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.cb(operation=CMQC.MQOP_DEREGISTER)
+    assert reason_of(refused) == CMQC.MQRC_CALLBACK_NOT_REGISTERED

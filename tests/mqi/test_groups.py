@@ -1,0 +1,166 @@
+"""Groups, locks and contexts through the MQI."""
+
+import ibmmq
+import pytest
+from ibmmq import CMQC
+
+from adapter.testing import TestQueueManager
+from tests.mqi.conftest import reason_of
+
+EVERYTHING = CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_BROWSE
+
+
+def test_a_group_is_put_and_assembled(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
+    pmo = ibmmq.PMO(Options=CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_SYNCPOINT)
+    queue.put("alone", ibmmq.MD(Priority=0))
+    md = ibmmq.MD(MsgFlags=CMQC.MQMF_MSG_IN_GROUP)
+    queue.put("first", md, pmo)
+    assert md.GroupId.strip(b"\0")
+    assert md.MsgSeqNumber == 1
+    queue.put("second", md, pmo)
+    md.MsgFlags = CMQC.MQMF_LAST_MSG_IN_GROUP
+    queue.put("third", md, pmo)
+    assert md.MsgSeqNumber == 3
+    qmgr.commit()
+    gmo = ibmmq.GMO(
+        Options=CMQC.MQGMO_LOGICAL_ORDER | CMQC.MQGMO_ALL_MSGS_AVAILABLE | CMQC.MQGMO_SYNCPOINT,
+        MatchOptions=CMQC.MQMO_NONE,
+    )
+    assert queue.get(None, ibmmq.MD(), gmo) == b"alone"
+    seen = []
+    while chr(gmo.GroupStatus) != "L":
+        found = ibmmq.MD()
+        seen.append((queue.get(None, found, gmo), found.MsgSeqNumber, chr(gmo.GroupStatus)))
+        assert found.GroupId == md.GroupId
+    assert seen == [(b"first", 1, "G"), (b"second", 2, "G"), (b"third", 3, "L")]
+    qmgr.commit()
+
+
+def test_a_segmented_message_is_put_together(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    with manager.connect() as administrator:
+        administrator.alter_queue("ORDERS", max_message_length=1000)
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING | CMQC.MQOO_INQUIRE)
+    body = bytes(range(250)) * 10
+    queue.put(body, ibmmq.MD(MsgFlags=CMQC.MQMF_SEGMENTATION_ALLOWED))
+    assert queue.inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 3
+    whole = ibmmq.GMO(Options=CMQC.MQGMO_COMPLETE_MSG)
+    assert queue.get(None, ibmmq.MD(), whole) == body
+    assert queue.inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 0
+
+
+def test_one_message_of_a_group_is_found(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
+    for number in (1, 2):
+        md = ibmmq.MD(GroupId=b"G" * 24, MsgSeqNumber=number, MsgFlags=CMQC.MQMF_MSG_IN_GROUP)
+        queue.put(str(number), md)
+    match = ibmmq.GMO(MatchOptions=CMQC.MQMO_MATCH_GROUP_ID | CMQC.MQMO_MATCH_MSG_SEQ_NUMBER)
+    assert queue.get(None, ibmmq.MD(GroupId=b"G" * 24, MsgSeqNumber=2), match) == b"2"
+
+
+def test_a_browsed_message_is_locked_and_unlocked(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
+    queue.put("a")
+    lock = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_FIRST | CMQC.MQGMO_LOCK)
+    unlock = ibmmq.GMO(Options=CMQC.MQGMO_UNLOCK)
+    assert queue.get(None, ibmmq.MD(), lock) == b"a"
+    other = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        other.get()
+    assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
+    queue.get(None, ibmmq.MD(), unlock)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get(None, ibmmq.MD(), unlock)
+    assert reason_of(refused) == CMQC.MQRC_NO_MSG_LOCKED
+    assert other.get() == b"a"
+
+
+def test_a_browse_waits(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
+    wait = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_NEXT | CMQC.MQGMO_WAIT, WaitInterval=50)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get(None, ibmmq.MD(), wait)
+    assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
+    queue.put("a")
+    assert queue.get(None, ibmmq.MD(), wait) == b"a"
+
+
+def test_a_long_message_is_browsed_whole(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
+    queue.put("a")
+    queue.put("b" * 10_000)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_NEXT)
+    assert queue.get(None, ibmmq.MD(), gmo) == b"a"
+    assert len(queue.get(None, ibmmq.MD(), gmo)) == 10_000
+
+
+def test_nothing_is_under_the_cursor(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
+    queue.put("a")
+    for option in (CMQC.MQGMO_MSG_UNDER_CURSOR, CMQC.MQGMO_BROWSE_MSG_UNDER_CURSOR):
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            queue.get(None, ibmmq.MD(), ibmmq.GMO(Options=option))
+        assert reason_of(refused) == CMQC.MQRC_NO_MSG_UNDER_CURSOR
+
+
+def test_a_program_says_the_context(qmgr: ibmmq.QueueManager) -> None:
+    options = EVERYTHING | CMQC.MQOO_SET_ALL_CONTEXT
+    queue = ibmmq.Queue(qmgr, "ORDERS", options)
+    said = ibmmq.MD(
+        UserIdentifier="someone",
+        AccountingToken=b"T" * 32,
+        ApplIdentityData="identity",
+        PutApplType=CMQC.MQAT_OPEN_TP1,
+        PutApplName="elsewhere",
+        ApplOriginData="orig",
+    )
+    queue.put("a", said, ibmmq.PMO(Options=CMQC.MQPMO_SET_ALL_CONTEXT))
+    found = ibmmq.MD()
+    queue.get(None, found)
+    assert found.UserIdentifier.rstrip() == b"someone"
+    assert found.AccountingToken == b"T" * 32
+    assert found.ApplIdentityData.rstrip() == b"identity"
+    assert found.PutApplType == CMQC.MQAT_OPEN_TP1
+    assert found.PutApplName.rstrip() == b"elsewhere"
+    assert found.ApplOriginData == b"orig"
+
+
+def test_a_context_is_passed_on(qmgr: ibmmq.QueueManager) -> None:
+    source = ibmmq.Queue(
+        qmgr, "ORDERS", EVERYTHING | CMQC.MQOO_SET_ALL_CONTEXT | CMQC.MQOO_SAVE_ALL_CONTEXT
+    )
+    target = ibmmq.Queue(qmgr, "REPLIES", CMQC.MQOO_OUTPUT | CMQC.MQOO_PASS_ALL_CONTEXT)
+    passing = ibmmq.PMO(Options=CMQC.MQPMO_PASS_ALL_CONTEXT, Context=source.get_handle())
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        target.put("b", ibmmq.MD(), passing)
+    assert reason_of(refused) == CMQC.MQRC_CONTEXT_NOT_AVAILABLE
+    said = ibmmq.MD(UserIdentifier="someone", PutApplName="elsewhere")
+    source.put("a", said, ibmmq.PMO(Options=CMQC.MQPMO_SET_ALL_CONTEXT))
+    source.get()
+    target.put("b", ibmmq.MD(), passing)
+    found = ibmmq.MD()
+    ibmmq.Queue(qmgr, "REPLIES").get(None, found)
+    assert found.UserIdentifier.rstrip() == b"someone"
+    assert found.PutApplName.rstrip() == b"elsewhere"
+
+
+def test_no_context_is_none(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
+    queue.put("a", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_NO_CONTEXT))
+    found = ibmmq.MD()
+    queue.get(None, found)
+    assert found.PutApplType == CMQC.MQAT_NO_CONTEXT
+    assert not found.UserIdentifier.strip()
+
+
+def test_a_priority_that_is_too_high_is_a_warning(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.put("a", ibmmq.MD(Priority=12))
+    assert reason_of(refused) == CMQC.MQRC_PRIORITY_EXCEEDS_MAXIMUM
+    assert refused.value.comp == CMQC.MQCC_WARNING
+    found = ibmmq.MD()
+    assert queue.get(None, found) == b"a"
+    assert found.Priority == 12

@@ -1,0 +1,311 @@
+"""Putting, getting and browsing, as IBM's sample programs do."""
+
+import threading
+
+import ibmmq
+import pytest
+from ibmmq import CMQC
+
+from adapter.testing import TestQueueManager
+from tests.mqi.conftest import CHANNEL, conname, reason_of
+
+LONG = b"0123456789" * 1_000
+
+
+def test_put_and_get(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS")
+    queue.put("one sack of flour")
+    queue.close()
+    queue = ibmmq.Queue(qmgr, "ORDERS")
+    assert queue.get() == b"one sack of flour"
+    queue.close()
+
+
+def test_a_put_tells_what_became_of_the_message(qmgr: ibmmq.QueueManager) -> None:
+    md, pmo = ibmmq.MD(), ibmmq.PMO()
+    ibmmq.Queue(qmgr, "ORDERS").put("x", md, pmo)
+    assert md.MsgId.strip(b"\0")
+    assert len(md.PutDate) == len(md.PutTime) == 8
+    assert md.PutDate.isdigit()
+    assert md.PutTime.isdigit()
+    assert pmo.ResolvedQName.rstrip() == b"ORDERS"
+    assert pmo.ResolvedQMgrName.rstrip() == b"QM1"
+
+
+def test_a_get_tells_what_the_put_said(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    said = ibmmq.MD(
+        MsgType=CMQC.MQMT_REQUEST,
+        Format=CMQC.MQFMT_STRING,
+        Priority=7,
+        Persistence=CMQC.MQPER_NOT_PERSISTENT,
+        Expiry=6000,
+        ReplyToQ="REPLIES",
+        CorrelId=b"C" * 24,
+        Feedback=77,
+        Report=CMQC.MQRO_NONE,
+    )
+    queue.put(b"body", said)
+    found = ibmmq.MD()
+    assert queue.get(None, found) == b"body"
+    for name in ("MsgId", "CorrelId", "MsgType", "Priority", "Persistence", "Feedback", "PutDate"):
+        assert found[name] == said[name], name
+    assert found.Format == CMQC.MQFMT_STRING
+    assert found.ReplyToQ.rstrip() == b"REPLIES"
+    assert 0 < found.Expiry <= 6000
+    assert found.PutApplName.strip()
+    assert found.BackoutCount == 0
+
+
+def test_the_highest_priority_comes_first(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    for priority in (1, 9, 5):
+        queue.put(str(priority), ibmmq.MD(Priority=priority))
+    assert [queue.get() for _ in range(3)] == [b"9", b"5", b"1"]
+
+
+def test_nothing_there_is_2033(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get()
+    assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
+    wait = ibmmq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=50)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get(None, ibmmq.MD(), wait)
+    assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
+
+
+def test_a_get_waits_for_a_message(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+
+    def deliver() -> None:
+        with manager.connect() as other:
+            other.put("ORDERS", "late")
+
+    threading.Timer(0.1, deliver).start()
+    wait = ibmmq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=20_000)
+    assert queue.get(None, ibmmq.MD(), wait) == b"late"
+
+
+def test_a_reply_is_found_by_its_correlation_id(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    for number in range(3):
+        queue.put(str(number), ibmmq.MD(CorrelId=bytes([number + 1]) * 24))
+    match = ibmmq.GMO(Version=CMQC.MQGMO_VERSION_2, MatchOptions=CMQC.MQMO_MATCH_CORREL_ID)
+    assert queue.get(None, ibmmq.MD(CorrelId=bytes([2]) * 24), match) == b"1"
+    assert queue.get() == b"0"
+
+
+def test_a_message_is_found_again_by_its_token(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(
+        qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_BROWSE
+    )
+    for number in range(3):
+        queue.put(str(number))
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_FIRST)
+    queue.get(None, ibmmq.MD(), gmo)
+    gmo.Options = CMQC.MQGMO_BROWSE_NEXT
+    queue.get(None, ibmmq.MD(), gmo)
+    token = ibmmq.GMO(MatchOptions=CMQC.MQMO_MATCH_MSG_TOKEN, MsgToken=gmo.MsgToken)
+    assert queue.get(None, ibmmq.MD(), token) == b"1"
+
+
+def browsed(queue: ibmmq.Queue) -> list[bytes]:
+    """Every message that is there, as a browsing program finds them."""
+    seen: list[bytes] = []
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_FIRST)
+    while True:
+        try:
+            seen.append(queue.get(None, ibmmq.MD(), gmo))
+        except ibmmq.MQMIError as error:
+            if error.reason != CMQC.MQRC_NO_MSG_AVAILABLE:
+                raise
+            return seen
+        gmo.Options = CMQC.MQGMO_BROWSE_NEXT
+
+
+def test_browse(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT)
+    for number in range(3):
+        queue.put(str(number))
+    queue.close()
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_BROWSE)
+    assert browsed(queue) == [b"0", b"1", b"2"]
+    assert browsed(queue) == [b"0", b"1", b"2"]
+    queue.close()
+    assert ibmmq.Queue(qmgr, "ORDERS").inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 3
+
+
+def test_the_message_under_the_cursor_is_taken(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(
+        qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_BROWSE
+    )
+    for number in range(3):
+        queue.put(str(number))
+    first = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_FIRST)
+    following = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_NEXT)
+    queue.get(None, ibmmq.MD(), first)
+    queue.get(None, ibmmq.MD(), following)
+    under = ibmmq.GMO(Options=CMQC.MQGMO_MSG_UNDER_CURSOR)
+    assert queue.get(None, ibmmq.MD(), under) == b"1"
+    assert [queue.get(), queue.get()] == [b"0", b"2"]
+
+
+def test_a_long_message_comes_whole_without_a_length(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    queue.put(LONG)
+    queue.put("short")
+    md = ibmmq.MD()
+    assert queue.get(None, md) == LONG
+    assert md.BackoutCount == 0
+    assert queue.get() == b"short"
+
+
+def test_what_does_not_fit_stays(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    queue.put(LONG)
+    for _ in range(2):
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            queue.get(10)
+        assert refused.value.comp == CMQC.MQCC_WARNING
+        assert reason_of(refused) == CMQC.MQRC_TRUNCATED_MSG_FAILED
+        assert refused.value.message == LONG[:10]
+        assert refused.value.original_length == len(LONG)
+
+
+def test_a_truncated_message_is_accepted(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    queue.put(LONG)
+    md = ibmmq.MD()
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get(10, md, ibmmq.GMO(Options=CMQC.MQGMO_ACCEPT_TRUNCATED_MSG))
+    assert reason_of(refused) == CMQC.MQRC_TRUNCATED_MSG_ACCEPTED
+    assert refused.value.message == LONG[:10]
+    assert md.MsgId.strip(b"\0")
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get()
+    assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
+
+
+def test_text_is_converted(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    queue.put("Zürich")
+    md = ibmmq.MD(CodedCharSetId=819)
+    assert queue.get(None, md, ibmmq.GMO(Options=CMQC.MQGMO_CONVERT)) == "Zürich".encode("latin-1")
+    assert md.CodedCharSetId == 819
+
+
+def test_what_is_no_text_is_not_converted(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    queue.put(b"\xff\xfe", ibmmq.MD(Format="MYDATA"))
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get(10, ibmmq.MD(CodedCharSetId=819), ibmmq.GMO(Options=CMQC.MQGMO_CONVERT))
+    assert reason_of(refused) == CMQC.MQRC_FORMAT_ERROR
+    assert refused.value.message == b"\xff\xfe"
+
+
+def test_a_unit_of_work(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(
+        qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_INQUIRE
+    )
+    within = ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT)
+    queue.put("kept", ibmmq.MD(), within)
+    qmgr.commit()
+    queue.put("dropped", ibmmq.MD(), within)
+    qmgr.put1("REPLIES", "dropped too", ibmmq.MD(), within)
+    md = ibmmq.MD()
+    assert queue.get(None, md, ibmmq.GMO(Options=CMQC.MQGMO_SYNCPOINT)) == b"kept"
+    qmgr.backout()
+    md = ibmmq.MD()
+    assert queue.get(None, md, ibmmq.GMO(Options=CMQC.MQGMO_SYNCPOINT)) == b"kept"
+    assert md.BackoutCount == 1
+    qmgr.commit()
+    with manager.connect() as other:
+        assert other.get("ORDERS") is None
+        assert other.get("REPLIES") is None
+
+
+def test_disconnecting_commits(manager: TestQueueManager) -> None:
+    """MQDISC commits what is open; a connection that breaks backs it out."""
+    qmgr = ibmmq.connect("QM1", CHANNEL, conname(manager))
+    qmgr.put1("ORDERS", "kept", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+    qmgr.disconnect()
+    with manager.connect() as other:
+        got = other.get("ORDERS")
+        assert got is not None
+        assert got.body == b"kept"
+
+
+def test_a_lost_unit_is_told_until_it_is_ended(manager: TestQueueManager) -> None:
+    qmgr = ibmmq.connect("QM1", CHANNEL, conname(manager))
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT)
+    within = ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT)
+    queue.put("gone", ibmmq.MD(), within)
+    manager.restart()
+    for _ in range(2):
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            queue.put("gone too", ibmmq.MD(), within)
+        assert reason_of(refused) == CMQC.MQRC_BACKED_OUT
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        qmgr.commit()
+    assert reason_of(refused) == CMQC.MQRC_BACKED_OUT
+    assert refused.value.comp == CMQC.MQCC_WARNING
+    queue.put("kept", ibmmq.MD(), within)
+    qmgr.commit()
+    assert ibmmq.Queue(qmgr, "ORDERS").inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 1
+    qmgr.disconnect()
+
+
+def test_asynchronous_puts_are_counted(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_SET)
+    unwaited = ibmmq.PMO(Options=CMQC.MQPMO_ASYNC_RESPONSE | CMQC.MQPMO_NO_SYNCPOINT)
+    for number in range(700):
+        queue.put(str(number), ibmmq.MD(), unwaited)
+    status = qmgr.stat(CMQC.MQSTAT_TYPE_ASYNC_ERROR)
+    assert (status.PutSuccessCount, status.PutFailureCount) == (700, 0)
+    queue.set({CMQC.MQIA_INHIBIT_PUT: CMQC.MQQA_PUT_INHIBITED})
+    queue.put("refused", ibmmq.MD(), unwaited)
+    status = qmgr.stat(CMQC.MQSTAT_TYPE_ASYNC_ERROR)
+    assert (status.PutSuccessCount, status.PutFailureCount) == (0, 1)
+    assert status.Reason == CMQC.MQRC_PUT_INHIBITED
+    assert status.ObjectName.rstrip() == b"ORDERS"
+
+
+def test_request_and_echo(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
+    """The requester waits on a queue of its own for what carries its message id."""
+    with manager.connect() as administrator:
+        administrator.define_object("model", "REPLY.MODEL")
+
+    def echo() -> None:
+        server = ibmmq.connect("QM1", CHANNEL, conname(manager))
+        requests = ibmmq.Queue(server, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+        md = ibmmq.MD()
+        gmo = ibmmq.GMO(
+            Options=CMQC.MQGMO_WAIT | CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_CONVERT,
+            WaitInterval=20_000,
+        )
+        body = requests.get(None, md, gmo)
+        reply = ibmmq.MD(CorrelId=md.MsgId, MsgType=CMQC.MQMT_REPLY, Format=md.Format)
+        to = ibmmq.OD(ObjectName=md.ReplyToQ, ObjectQMgrName=md.ReplyToQMgr)
+        server.put1(to, body.upper(), reply, ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        server.commit()
+        server.disconnect()
+
+    serving = threading.Thread(target=echo)
+    serving.start()
+    dynamic = ibmmq.OD(ObjectName="REPLY.MODEL", DynamicQName="REPLY.*")
+    replies = ibmmq.Queue(qmgr, dynamic, CMQC.MQOO_INPUT_EXCLUSIVE)
+    name = dynamic.ObjectName.rstrip(b" \0")
+    assert name.startswith(b"REPLY.")
+    assert name != b"REPLY.*"
+    md = ibmmq.MD(MsgType=CMQC.MQMT_REQUEST, ReplyToQ=dynamic.ObjectName)
+    ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT).put("what?", md)
+    wait = ibmmq.GMO(
+        Version=CMQC.MQGMO_VERSION_2,
+        Options=CMQC.MQGMO_WAIT,
+        MatchOptions=CMQC.MQMO_MATCH_CORREL_ID,
+        WaitInterval=20_000,
+    )
+    assert replies.get(None, ibmmq.MD(CorrelId=md.MsgId), wait) == b"WHAT?"
+    serving.join()
+    replies.close()

@@ -1,0 +1,121 @@
+"""Administration by PCF as programs of ibmmq do it: PCFExecute, filters, errors."""
+
+from collections.abc import Iterator
+
+import ibmmq
+import pytest
+from ibmmq import CMQC, CMQCFC
+
+from tests.mqi.conftest import reason_of
+
+
+@pytest.fixture
+def pcf(qmgr: ibmmq.QueueManager) -> Iterator[ibmmq.PCFExecute]:
+    executor = ibmmq.PCFExecute(qmgr)
+    yield executor
+    executor.disconnect()
+
+
+def names(found: list[dict[int, bytes]], selector: int = CMQC.MQCA_Q_NAME) -> list[str]:
+    return [one[selector].strip().decode() for one in found]
+
+
+def test_the_command_server_answers(pcf: ibmmq.PCFExecute) -> None:
+    assert pcf.MQCMD_PING_Q_MGR() == []
+
+
+def test_an_inventory_of_queues(pcf: ibmmq.PCFExecute, qmgr: ibmmq.QueueManager) -> None:
+    asked = {
+        CMQC.MQCA_Q_NAME: b"*",
+        CMQC.MQIA_Q_TYPE: CMQC.MQQT_LOCAL,
+        CMQCFC.MQIACF_Q_ATTRS: [CMQC.MQCA_Q_NAME, CMQC.MQIA_CURRENT_Q_DEPTH],
+    }
+    found = pcf.MQCMD_INQUIRE_Q(asked)
+    assert {"ORDERS", "REPLIES", "SYSTEM.ADMIN.COMMAND.QUEUE"} <= set(names(found))
+    orders = ibmmq.Queue(qmgr, "ORDERS")
+    orders.put(b"one")
+    orders.close()
+    deep = pcf.MQCMD_INQUIRE_Q(asked, [ibmmq.Filter(CMQC.MQIA_CURRENT_Q_DEPTH).greater(0)])
+    assert {one[CMQC.MQIA_CURRENT_Q_DEPTH] for one in deep} == {1}
+    assert "ORDERS" in names(deep)
+
+
+def test_the_life_of_a_queue(pcf: ibmmq.PCFExecute, qmgr: ibmmq.QueueManager) -> None:
+    given = {
+        CMQC.MQCA_Q_NAME: b"PCF.QUEUE",
+        CMQC.MQIA_Q_TYPE: CMQC.MQQT_LOCAL,
+        CMQC.MQIA_MAX_Q_DEPTH: 123,
+        CMQC.MQCA_Q_DESC: b"IBM MQ by PCF",
+    }
+    pcf.MQCMD_CREATE_Q(given)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_CREATE_Q(given)
+    assert reason_of(refused) == CMQCFC.MQRCCF_OBJECT_ALREADY_EXISTS
+    pcf.MQCMD_CREATE_Q(given | {CMQCFC.MQIACF_REPLACE: CMQCFC.MQRP_YES})
+    pcf.MQCMD_CHANGE_Q(
+        {CMQC.MQCA_Q_NAME: b"PCF.QUEUE", CMQC.MQIA_Q_TYPE: 1, CMQC.MQIA_MAX_Q_DEPTH: 5}
+    )
+    like = ibmmq.Filter(CMQC.MQCA_Q_DESC).like(b"IBM MQ *")
+    (found,) = pcf.MQCMD_INQUIRE_Q({CMQC.MQCA_Q_NAME: b"PCF.*"}, [like])
+    assert found[CMQC.MQIA_MAX_Q_DEPTH] == 5
+    queue = ibmmq.Queue(qmgr, "PCF.QUEUE")
+    queue.put(b"left behind")
+    queue.close()
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_DELETE_Q({CMQC.MQCA_Q_NAME: b"PCF.QUEUE"})
+    assert reason_of(refused) == CMQC.MQRC_Q_NOT_EMPTY
+    purge = {CMQCFC.MQIACF_PURGE: CMQCFC.MQPO_YES}
+    pcf.MQCMD_DELETE_Q({CMQC.MQCA_Q_NAME: b"PCF.QUEUE"} | purge)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_INQUIRE_Q({CMQC.MQCA_Q_NAME: b"PCF.QUEUE"})
+    assert reason_of(refused) == CMQC.MQRC_UNKNOWN_OBJECT_NAME
+
+
+def test_errors_and_answers_may_be_asked_for_together(pcf: ibmmq.PCFExecute) -> None:
+    responses: list[tuple[dict[int, int], ibmmq.CFH]] = []
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_CREATE_Q(
+            {CMQC.MQCA_Q_NAME: b"BAD", CMQC.MQIA_INHIBIT_PUT: 7}, responses=responses
+        )
+    assert reason_of(refused) == CMQCFC.MQRCCF_ATTR_VALUE_ERROR
+    ((wrong, header),) = responses
+    assert wrong == {CMQCFC.MQIACF_PARAMETER_ID: CMQC.MQIA_INHIBIT_PUT}
+    assert header.Reason == CMQCFC.MQRCCF_ATTR_VALUE_ERROR
+
+
+def test_the_one_who_asks_is_connected(pcf: ibmmq.PCFExecute) -> None:
+    generic = {CMQCFC.MQBACF_GENERIC_CONNECTION_ID: ibmmq.ByteString(b"")}
+    found = pcf.MQCMD_INQUIRE_CONNECTION(generic)
+    users = [one for one in found if one[CMQC.MQIA_APPL_TYPE] == CMQC.MQAT_USER]
+    assert users
+    for one in users:
+        assert one[CMQCFC.MQCACH_CHANNEL_NAME].strip()
+        assert one[CMQCFC.MQCACH_CONNECTION_NAME].strip()
+
+
+def test_the_queue_manager_says_how_users_are_checked(pcf: ibmmq.PCFExecute) -> None:
+    (manager,) = pcf.MQCMD_INQUIRE_Q_MGR({CMQCFC.MQIACF_Q_MGR_ATTRS: [CMQC.MQCA_CONN_AUTH]})
+    name = manager[CMQC.MQCA_CONN_AUTH].strip()
+    (checked,) = pcf.MQCMD_INQUIRE_AUTH_INFO({CMQC.MQCA_AUTH_INFO_NAME: name})
+    assert CMQC.MQIA_CHECK_CLIENT_BINDING in checked
+    pcf.MQCMD_CHANGE_Q_MGR({CMQC.MQIA_TRIGGER_INTERVAL: 500})
+    asked = {CMQCFC.MQIACF_Q_MGR_ATTRS: [CMQC.MQIA_TRIGGER_INTERVAL]}
+    assert pcf.MQCMD_INQUIRE_Q_MGR(asked)[0][CMQC.MQIA_TRIGGER_INTERVAL] == 500
+
+
+def test_a_namelist(pcf: ibmmq.PCFExecute) -> None:
+    name = {CMQC.MQCA_NAMELIST_NAME: b"SITES"}
+    pcf.MQCMD_CREATE_NAMELIST(name | {CMQC.MQCA_NAMES: [b"ORDERS", b"REPLIES"]})
+    (found,) = pcf.MQCMD_INQUIRE_NAMELIST(name)
+    assert found[CMQC.MQIA_NAME_COUNT] == 2
+    assert [one.strip() for one in found[CMQC.MQCA_NAMES]] == [b"ORDERS", b"REPLIES"]
+    pcf.MQCMD_DELETE_NAMELIST(name)
+
+
+def test_what_is_not_supported_says_so(pcf: ibmmq.PCFExecute) -> None:
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_INQUIRE_SUBSCRIPTION({CMQCFC.MQCACF_SUB_NAME: b"*"})
+    assert reason_of(refused) == CMQC.MQRC_NO_SUBSCRIPTION
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_REFRESH_SECURITY()
+    assert reason_of(refused) == CMQCFC.MQRCCF_CFH_COMMAND_ERROR

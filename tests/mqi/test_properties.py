@@ -1,0 +1,130 @@
+"""Message properties: in handles, and as a header in front of the body."""
+
+from typing import Any
+
+import ibmmq
+import pytest
+from ibmmq import CMQC
+
+from tests.mqi.conftest import reason_of
+
+BOTH = CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED
+VALUES: list[tuple[str, int, Any]] = [
+    ("text", CMQC.MQTYPE_STRING, "Zürich"),
+    ("yes", CMQC.MQTYPE_BOOLEAN, True),
+    ("bytes", CMQC.MQTYPE_BYTE_STRING, b"\0\1"),
+    ("small", CMQC.MQTYPE_INT8, -5),
+    ("short", CMQC.MQTYPE_INT16, 1000),
+    ("whole", CMQC.MQTYPE_INT32, -100_000),
+    ("long", CMQC.MQTYPE_INT64, 2**40),
+    ("half", CMQC.MQTYPE_FLOAT32, 0.5),
+    ("part", CMQC.MQTYPE_FLOAT64, 0.1),
+]
+
+
+def put_with(qmgr: ibmmq.QueueManager, **properties: str) -> ibmmq.Queue:
+    """A queue with a message that has these properties."""
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    handle = ibmmq.MessageHandle(qmgr)
+    for name, value in properties.items():
+        handle.properties.set(name, value)
+    queue.put(b"body", ibmmq.MD(), ibmmq.PMO(OriginalMsgHandle=handle.msg_handle))
+    handle.dlt()
+    return queue
+
+
+def test_properties_of_every_type_arrive(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    handle = ibmmq.MessageHandle(qmgr)
+    for name, kind, value in VALUES:
+        length = len(value) if isinstance(value, bytes) else CMQC.MQVL_NULL_TERMINATED
+        handle.properties.set(name, value, property_type=kind, value_length=length)
+    queue.put(b"body", ibmmq.MD(), ibmmq.PMO(OriginalMsgHandle=handle.msg_handle))
+    found = ibmmq.MessageHandle(qmgr)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE, MsgHandle=found.msg_handle)
+    assert queue.get(None, ibmmq.MD(), gmo) == b"body"
+    assert {name: found.properties.get(name) for name, _, _ in VALUES} == {
+        name: value for name, _, value in VALUES
+    }
+
+
+def test_properties_are_walked_through(qmgr: ibmmq.QueueManager) -> None:
+    queue = put_with(qmgr, a="1", b="2", c="3")
+    found = ibmmq.MessageHandle(qmgr)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE, MsgHandle=found.msg_handle)
+    queue.get(None, ibmmq.MD(), gmo)
+    seen = [found.properties.get("%")]
+    seen += [found.properties.get("%", impo_options=CMQC.MQIMPO_INQ_NEXT) for _ in range(2)]
+    assert seen == [("1", "a"), ("2", "b"), ("3", "c")]
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        found.properties.get("%", impo_options=CMQC.MQIMPO_INQ_NEXT)
+    assert reason_of(refused) == CMQC.MQRC_PROPERTY_NOT_AVAILABLE
+
+
+def test_a_property_can_be_deleted_and_converted(qmgr: ibmmq.QueueManager) -> None:
+    handle = ibmmq.MessageHandle(qmgr)
+    handle.properties.set("n", 12, property_type=CMQC.MQTYPE_INT32)
+    as_text = ibmmq.IMPO(Options=CMQC.MQIMPO_CONVERT_TYPE)
+    assert handle.properties.get("n", impo=as_text, property_type=CMQC.MQTYPE_STRING) == "12"
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        handle.properties.get("n", property_type=CMQC.MQTYPE_STRING)
+    assert reason_of(refused) == CMQC.MQRC_PROPERTY_TYPE_ERROR
+    handle.properties.dlt("n")
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        handle.properties.get("n")
+    assert reason_of(refused) == CMQC.MQRC_PROPERTY_NOT_AVAILABLE
+
+
+def test_a_value_that_does_not_fit_tells_its_length(qmgr: ibmmq.QueueManager) -> None:
+    handle = ibmmq.MessageHandle(qmgr)
+    handle.properties.set("long", "x" * 100)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        handle.properties.get("long")
+    assert reason_of(refused) == CMQC.MQRC_PROPERTY_VALUE_TOO_BIG
+    assert refused.value.data_length == 100
+    assert handle.properties.get("long", max_value_length=100) == "x" * 100
+
+
+def test_without_a_handle_properties_stand_before_the_body(qmgr: ibmmq.QueueManager) -> None:
+    queue = put_with(qmgr, colour="blue & <green>")
+    headers: list[ibmmq.RFH2] = []
+    md = ibmmq.MD()
+    assert queue.get_rfh2(None, md, ibmmq.GMO(), headers) == b"body"
+    assert md.Format == CMQC.MQFMT_RF_HEADER_2
+    assert b"<colour>blue &amp; &lt;green&gt;</colour>" in headers[0]["usr"]
+
+
+def test_properties_can_be_left_out(qmgr: ibmmq.QueueManager) -> None:
+    queue = put_with(qmgr, colour="blue")
+    md = ibmmq.MD()
+    assert queue.get(None, md, ibmmq.GMO(Options=CMQC.MQGMO_NO_PROPERTIES)) == b"body"
+    assert md.Format.strip() == b""
+
+
+def test_a_header_that_a_program_puts_stays_as_it_is(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    header = ibmmq.RFH2()
+    header["Format"] = CMQC.MQFMT_STRING
+    header.add_folder(b"<mine><a>1</a></mine>")
+    queue.put_rfh2(b"body", ibmmq.MD(Format=CMQC.MQFMT_RF_HEADER_2), ibmmq.PMO(), [header])
+    headers: list[ibmmq.RFH2] = []
+    assert queue.get_rfh2(None, ibmmq.MD(), ibmmq.GMO(), headers) == b"body"
+    assert headers[0]["mine"].strip() == b"<mine><a>1</a></mine>"
+
+
+@pytest.mark.parametrize("name", ["", "Root.MQMD.Priority", "two words", "ends."])
+def test_names_that_are_none(qmgr: ibmmq.QueueManager, name: str) -> None:
+    handle = ibmmq.MessageHandle(qmgr)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        handle.properties.set(name, "x")
+    assert reason_of(refused) == CMQC.MQRC_PROPERTY_NAME_ERROR
+
+
+def test_a_handle_that_was_deleted_is_none(qmgr: ibmmq.QueueManager) -> None:
+    handle = ibmmq.MessageHandle(qmgr)
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    number = handle.msg_handle
+    handle.dlt()
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.put(b"body", ibmmq.MD(), ibmmq.PMO(OriginalMsgHandle=number))
+    assert reason_of(refused) == CMQC.MQRC_HMSG_ERROR

@@ -1,0 +1,58 @@
+"""What transcripts say beyond the usual of puts, gets and messages: groups, segments, cursors."""
+
+from __future__ import annotations
+
+from adapter.core import commands as c
+from adapter.core.model.details import (
+    IN_GROUP,
+    LAST_IN_GROUP,
+    LAST_SEGMENT,
+    SEGMENT,
+    SEGMENTATION_ALLOWED,
+)
+from adapter.core.model.groups import is_in_group, is_segment, segment_status
+from adapter.core.model.message import Message
+from adapter.core.reasons import Reason
+from adapter.core.results import Done, Messages, PutDone
+from tests.scenarios.language import Call
+
+FLAGS = {
+    "in_group": IN_GROUP,
+    "last_in_group": LAST_IN_GROUP,
+    "segment": SEGMENT,
+    "last_segment": LAST_SEGMENT,
+    "may_be_cut": SEGMENTATION_ALLOWED,
+}
+PUT_WORDS = ("np", "hard", "logical", *FLAGS)
+OPTIONS = {
+    "logical": c.LOGICAL_ORDER,
+    "all": c.ALL_MESSAGES,
+    "all_segments": c.ALL_SEGMENTS,
+    "complete": c.COMPLETE,
+    "cursor": c.UNDER_CURSOR,
+    "lock": c.LOCK,
+    "unlock": c.UNLOCK,
+}
+
+
+def options_of(call: Call) -> tuple[int, int, int]:
+    """Read what a get or browse asks for beyond ids: options, number in a group, offset."""
+    options = sum(OPTIONS.get(word, 0) for word in call.words[1:])
+    seq, offset = call.options.pop("seq", ""), call.options.pop("seg", "")
+    options |= c.MATCH_GROUP_SEQ * bool(seq) | c.MATCH_OFFSET * bool(offset)
+    return options, int(seq or 1), int(offset or 0)
+
+
+def group_parts(message: Message) -> list[str]:
+    """Print where a message is in its group, and a segment in its message."""
+    parts = []
+    if is_in_group(message):
+        parts.append(f"{message.group_seq}{'L' * message.last_in_group} of its group")
+    if is_segment(message):
+        parts.append(f"segment at {message.offset}{'L' * (segment_status(message) == 'L')}")
+    return parts
+
+
+def warning(result: PutDone | Messages | Done) -> str:
+    """Say the warning that a result carries, if it does."""
+    return f", warning {Reason(result.warning).name}" if result.warning else ""

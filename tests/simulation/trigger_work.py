@@ -1,0 +1,338 @@
+"""Programs that put, serve and monitor, drawn at random, for the auditor of triggers to judge.
+
+All is durable at once here: what an unfinished entry does to messages is the other simulation's
+business. The queue manager crashes, with and without a snapshot, or its owner takes over again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+from adapter.core import commands as c
+from adapter.core.attributes.queue import QueueAttributes
+from adapter.core.model import dead_letter, trigger_message
+from adapter.core.model.manager import Limits
+from adapter.core.model.message import Message as CoreMessage
+from adapter.core.results import Messages, PutDone, Refused, Result
+from tests.simulation.trigger_auditor import Told, TriggerAuditor
+from tests.support.by_hand import ByHand
+from tests.support.core import Client, Core
+
+APPLICATIONS = ("A", "B", "C", "X")
+"""X is a transmission queue."""
+INITIATIONS = ("I", "J")
+DEAD = "DEAD"
+SERVED = (*APPLICATIONS, DEAD)
+ALL = (*APPLICATIONS, *INITIATIONS, DEAD)
+PROCESSES = ("P", "R")
+CLIENTS = ("ada", "bob", "mon")
+DEFAULTS = {name: getattr(QueueAttributes(), name) for name in QueueAttributes.__struct_fields__}
+INPUT_AT = 100
+"""Handles for input are numbered from here, those for output from 1."""
+UNITS_MAX = 2
+
+
+class TriggerWork:
+    """One run; a seed says everything that happens."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        limits = Limits(window_messages=self.rng.choice([1, 3, 1_000]))
+        self.is_owner = seed % 2 == 0
+        self.core = ByHand() if self.is_owner else Core(limits)
+        self.auditor = TriggerAuditor()
+        self._bodies = itertools.count(1)
+        self._units = itertools.count(1)
+        self.people: dict[str, Client] = {}
+        self.units: dict[str, tuple[str, bytes]] = {}
+        self.auditor.now_ms = self.core.now_ms
+        self._connect()
+        for name in ALL:
+            self._define(name)
+        self._open_output()
+        self._alter_settings(self._settings())
+        for process in PROCESSES:
+            self.define_process(process)
+        self._monitor()
+        self.operations: dict[Callable[[], None], float] = {
+            self.put: 45,
+            self.get: 16,
+            self.open: 12,
+            self.close: 14,
+            self.begin: 9,
+            self.end: 9,
+            self.take: 18,
+            self.alter: 12,
+            self.alter_initiation: 8,
+            self.alter_settings: 1.5,
+            self.change_process: 3,
+            self.change_initiation: 2,
+            self.purge: 2,
+            self.advance: 9,
+            self.lose: 2,
+            self.crash: 1.5,
+        }
+
+    def run(self, operations: int) -> None:
+        """Do so many operations; after each, look at what is there."""
+        verbs = list(self.operations)
+        weights = list(itertools.accumulate(self.operations.values()))
+        for _ in range(operations):
+            self.rng.choices(verbs, cum_weights=weights)[0]()
+            self.look()
+
+    def look(self) -> None:
+        """Show the auditor what is on the queues that trigger messages go to."""
+        for name in (*INITIATIONS, DEAD):
+            queue = self.core.qm.queues.get(name)
+            if queue is not None:
+                self.auditor.seen(name, [told(one.message) for one in queue.loaded()])
+
+    # -- queues and settings
+
+    def _connect(self) -> None:
+        self.units.clear()
+        for name in CLIENTS:
+            self.people[name] = self._client()
+
+    def _client(self) -> Client:
+        client = self.core.connect()
+        client.open_session(self.core.new_session_id())
+        return client
+
+    def _open_output(self) -> None:
+        for client in self.people.values():
+            for number, queue in enumerate(APPLICATIONS, 1):
+                client.do(c.Open(number, queue, c.OUTPUT))
+
+    def _define(self, name: str) -> None:
+        rng = self.rng
+        given: dict[str, Any] = {"def_persistence": True}
+        if name in APPLICATIONS:
+            given |= {
+                "trigger_control": rng.random() < 0.8,
+                "trigger_type": rng.choice(["FIRST", "FIRST", "EVERY", "DEPTH", "DEPTH"]),
+                "trigger_depth": rng.choice([1, 2, 3]),
+                "trigger_msg_priority": rng.choice([0, 0, 5]),
+                "trigger_data": f"data of {name}",
+                "initiation_queue": rng.choice(INITIATIONS),
+                "process": "" if name == "X" else rng.choice(PROCESSES),
+            }
+            given |= {"usage": "XMITQ"} if name == "X" else {}
+        elif name == DEAD and rng.random() < 0.5:
+            given |= {"trigger_control": True, "initiation_queue": "J", "process": "P"}
+            given |= {"trigger_type": rng.choice(["FIRST", "EVERY"])}
+        self._do("ada", c.DefineQueue(name, given))
+        self.auditor.defined(name, DEFAULTS | given)
+
+    def _settings(self) -> dict[str, Any]:
+        rng = self.rng
+        return {
+            "trigger_interval_ms": rng.choice([0, 3_000, 3_000, 999_999_999]),
+            "depth_trigger_disables": rng.random() < 0.3,
+            "every_triggers_on_backout": rng.random() < 0.3,
+            "dead_letter_queue": rng.choice(["", DEAD, DEAD, "MISSING"]),
+        }
+
+    def _alter_settings(self, settings: dict[str, Any]) -> None:
+        self._do("ada", c.AlterObject("queue_manager", "QM1", settings))
+        self.auditor.settings |= settings
+
+    def alter_settings(self) -> None:
+        settings = self._settings()
+        name = self.rng.choice(list(settings))
+        self._alter_settings({name: settings[name]})
+
+    def alter(self) -> None:
+        """Alter one or two attributes of an application's queue."""
+        rng = self.rng
+        name = rng.choice(SERVED)
+        values: dict[str, list[Any]] = {
+            "trigger_control": [True, True, True, False],
+            "trigger_type": ["FIRST", "FIRST", "EVERY", "DEPTH", "DEPTH", "NONE"],
+            "trigger_depth": [1, 2, 3],
+            "trigger_msg_priority": [0, 5],
+            "trigger_data": ["one", "two"],
+            "inhibit_get": [True, False, False],
+            "initiation_queue": [*INITIATIONS, *INITIATIONS, ""],
+            "process": [*PROCESSES, *PROCESSES, *PROCESSES, ""],
+        }
+        chosen = rng.sample(list(values), rng.choice([1, 1, 2]))
+        self._alter(name, {attribute: rng.choice(values[attribute]) for attribute in chosen})
+
+    def alter_initiation(self) -> None:
+        """Alter one or two attributes of a queue that trigger messages go to."""
+        rng = self.rng
+        values: dict[str, list[Any]] = {
+            "inhibit_put": [True, False, False, False],
+            "inhibit_get": [True, False, False, False],
+            "usage": ["NORMAL", "NORMAL", "NORMAL", "NORMAL", "XMITQ"],
+            "max_depth": [0, 1, 4, 1_000, 1_000],
+            "def_priority": [0, 4],
+        }
+        chosen = rng.sample(list(values), rng.choice([1, 1, 2]))
+        name = rng.choice((*INITIATIONS, DEAD))
+        attributes = {attribute: rng.choice(values[attribute]) for attribute in chosen}
+        known = self.auditor.queues.get(name)
+        for lifted in ("inhibit_put", "inhibit_get"):
+            if known is not None and known[lifted] and rng.random() < 0.6:
+                attributes[lifted] = False
+        self._alter(name, attributes)
+
+    def _alter(self, name: str, attributes: dict[str, Any]) -> None:
+        if self._do("ada", c.AlterQueue(name, attributes)):
+            self.auditor.altered(name, attributes)
+
+    def change_process(self) -> None:
+        name = self.rng.choice(PROCESSES)
+        if name in self.auditor.processes and self.rng.random() < 0.3:
+            assert self._do("ada", c.DeleteObject("process", name))
+            self.auditor.processes.discard(name)
+        elif name not in self.auditor.processes:
+            self.define_process(name)
+
+    def define_process(self, name: str) -> None:
+        assert self._do("ada", c.DefineObject("process", name, {"appl_id": name.lower()}))
+        self.auditor.processes.add(name)
+
+    def change_initiation(self) -> None:
+        """Delete an initiation queue that nobody has open, or define it again."""
+        name = self.rng.choice(INITIATIONS)
+        if name not in self.auditor.queues:
+            self._define(name)
+        elif self._do("ada", c.DeleteQueue(name, purge=True)):
+            self.auditor.deleted(name)
+
+    def purge(self) -> None:
+        name = self.rng.choice(APPLICATIONS)
+        assert self._do("ada", c.PurgeQueue(name))
+        self.auditor.purged(name)
+
+    # -- messages
+
+    def put(self) -> None:
+        rng = self.rng
+        person, (unit, ident) = self._someone()
+        number, queue = rng.choice(list(enumerate(APPLICATIONS, 1)))
+        count = rng.choice([1, 1, 2, 4]) if unit else 1
+        told_ = [
+            (f"m{next(self._bodies)}", rng.choice([0, 4, 5, 9]), rng.random() < 0.6)
+            for _ in range(count)
+        ]
+        messages = [
+            CoreMessage(body=body.encode(), priority=priority, persistence=int(hard))
+            for body, priority, hard in told_
+        ]
+        answer = self.people[person].do(c.Put(number, messages, ident))
+        assert isinstance(answer, PutDone), answer
+        self.auditor.put(queue, told_, unit)
+
+    def get(self) -> None:
+        person, (unit, ident) = self._someone()
+        queue = self.rng.choice(APPLICATIONS)
+        answer = self.people[person].do(c.Get(self._input(queue), ident))
+        if isinstance(answer, Messages) and answer.messages:
+            self.auditor.got(queue, answer.messages[0].message.body.decode(), unit)
+
+    def take(self) -> None:
+        """Let a monitor, or a dead-letter handler, get what is first."""
+        name = self.rng.choice((*INITIATIONS, *INITIATIONS, DEAD))
+        for client in self.people.values():
+            answer = client.do(c.Get(self._input(name)))
+            if isinstance(answer, Messages) and answer.messages:
+                self.auditor.took(name, told(answer.messages[0].message))
+
+    def begin(self) -> None:
+        person = self.rng.choice(CLIENTS)
+        if sum(whose == person for whose, _ in self.units.values()) < UNITS_MAX:
+            unit = f"u{next(self._units)}"
+            self.units[unit] = person, self.people[person].begin()
+            self.auditor.begun(person, unit)
+
+    def end(self) -> None:
+        if not self.units:
+            return
+        unit = self.rng.choice(list(self.units))
+        person, ident = self.units.pop(unit)
+        if self.rng.random() < 0.6:
+            assert self._do(person, c.Commit(ident))
+            self.auditor.committed(unit)
+        else:
+            assert self._do(person, c.Backout(ident))
+            self.auditor.backed_out(unit)
+
+    def _someone(self) -> tuple[str, tuple[str, bytes]]:
+        """Choose a client, and one of its units or none."""
+        person = self.rng.choice(CLIENTS)
+        mine = [(unit, ident) for unit, (whose, ident) in self.units.items() if whose == person]
+        return person, self.rng.choice([*mine, ("", b"")])
+
+    # -- handles, connections, time
+
+    def open(self) -> None:
+        """Serve a queue for a while; monitor an initiation queue for longer."""
+        person, queue = self.rng.choice(CLIENTS), self.rng.choice((*SERVED, *INITIATIONS * 3))
+        if self._do(person, c.Open(self._input(queue), queue, c.INPUT)):
+            self.auditor.opened(person, queue)
+
+    def close(self) -> None:
+        person, queue = self.rng.choice(CLIENTS), self.rng.choice((*SERVED * 3, *INITIATIONS))
+        if self._do(person, c.Close(self._input(queue))):
+            self.auditor.closed(person, queue)
+
+    def _input(self, queue: str) -> int:
+        return INPUT_AT + ALL.index(queue)
+
+    def _monitor(self) -> None:
+        """Open the initiation queues that there are, and that nobody else has for himself."""
+        for queue in INITIATIONS:
+            if self._do("mon", c.Open(self._input(queue), queue, c.INPUT)):
+                self.auditor.opened("mon", queue)
+
+    def lose(self) -> None:
+        person = self.rng.choice(CLIENTS)
+        self.people[person].lose()
+        self.units = {unit: one for unit, one in self.units.items() if one[0] != person}
+        self.auditor.lost(person)
+        self.people[person] = self._client()
+        for number, queue in enumerate(APPLICATIONS, 1):
+            self.people[person].do(c.Open(number, queue, c.OUTPUT))
+
+    def advance(self) -> None:
+        self.core.advance(self.rng.choice([0.5, 1, 3, 10]))
+        self.auditor.now_ms = self.core.now_ms
+
+    def crash(self) -> None:
+        """Crash, after a snapshot or without one, or let the owner take over from itself."""
+        core, keeps_soft = self.core, False
+        if not isinstance(core, ByHand):
+            self.rng.choice([core.crash, core.crash_with_snapshot])()
+        elif self.rng.random() < 0.5:
+            keeps_soft = True
+            core.answers.clear()
+            core.take_over(core.qm)
+        else:
+            core.crash()
+        self.auditor.crashed(keeps_soft)
+        self._connect()
+        self._open_output()
+        if self.rng.random() < 0.8:
+            self._monitor()
+
+    def _do(self, person: str, command: c.Command) -> bool:
+        """Give a command; whether it was carried out."""
+        answer: Result = self.people[person].do(command)
+        return not isinstance(answer, Refused)
+
+
+def told(message: CoreMessage) -> Told:
+    """Say in the auditor's words what a message of the queue manager's own says."""
+    header, body = dead_letter.split(message.format, message.body)
+    said = trigger_message.from_tm(body)
+    assert not message.persistence, "trigger messages are not persistent"
+    assert message.format == (dead_letter.FORMAT if header else trigger_message.FORMAT)
+    facts = Told(said.queue, said.trigger_data, said.process, message.priority)
+    return facts._replace(reason=header.reason, to=header.destination) if header else facts

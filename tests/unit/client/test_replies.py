@@ -1,0 +1,144 @@
+"""Request and reply, through a temporary queue of the connection."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import adapter
+from adapter import testing
+from adapter.client import replies
+from adapter.errors import (
+    ConnectionBroken,
+    InvalidOption,
+    InvalidType,
+    NoReply,
+    QueueNotFound,
+    UnitInProgress,
+)
+from adapter.testing import TestQueueManager
+
+WAIT_S = 20.0
+
+
+@pytest.fixture
+def manager() -> Iterator[TestQueueManager]:
+    with testing.queue_manager() as one:
+        with one.connect() as qm:
+            qm.define_queue("SERVICE")
+        yield one
+
+
+@contextmanager
+def served(manager: TestQueueManager) -> Iterator[list[adapter.Message]]:
+    """A program that answers each request with its body turned round, in the unit of its get."""
+    seen: list[adapter.Message] = []
+    qm = manager.connect()
+    service = qm.queue("SERVICE")
+
+    def serve() -> None:
+        for unit in service.units(timeout=None):
+            with unit:
+                for message in unit.messages:
+                    seen.append(message)
+                    qm.reply(message, message.body[::-1])
+
+    server = threading.Thread(target=serve)
+    server.start()
+    try:
+        yield seen
+    finally:
+        service.close()
+        server.join(WAIT_S)
+        qm.close()
+
+
+def test_a_request_gets_its_reply(manager: TestQueueManager) -> None:
+    with served(manager) as seen, manager.connect() as qm:
+        service = qm.queue("SERVICE")
+        replies = [service.request(body, timeout=WAIT_S) for body in (b"abc", b"def")]
+    assert [reply.body for reply in replies] == [b"cba", b"fed"]
+    assert [one.message_type for one in (*seen, *replies)] == [1, 1, 2, 2]
+    assert [reply.correlation_id for reply in replies] == [one.message_id for one in seen]
+    assert seen[0].reply_to == seen[1].reply_to != ""
+
+
+def test_many_threads_share_the_queue_for_replies(manager: TestQueueManager) -> None:
+    answers: dict[int, bytes] = {}
+
+    def ask(number: int) -> None:
+        answers[number] = service.request(b"%04d" % number, timeout=WAIT_S).body
+
+    with served(manager), manager.connect() as qm:
+        service = qm.queue("SERVICE")
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(WAIT_S)
+        assert len(qm.queues("MQK.*")) == 1
+    assert answers == {number: (b"%04d" % number)[::-1] for number in range(8)}
+
+
+def test_no_reply_comes_in_time(manager: TestQueueManager) -> None:
+    with manager.connect() as qm:
+        with pytest.raises(NoReply, match="the program that serves SERVICE runs"):
+            qm.queue("SERVICE").request(b"x", timeout=0.05)
+        with pytest.raises(TimeoutError):
+            qm.queue("SERVICE").request(b"x", timeout=0)
+
+
+def test_a_request_inside_a_unit_is_refused(manager: TestQueueManager) -> None:
+    with manager.connect() as qm, qm.unit():
+        with pytest.raises(UnitInProgress, match="outside the unit"):
+            qm.queue("SERVICE").request(b"x", timeout=1)
+        assert qm.queue("SERVICE").depth() == 0
+
+
+def test_a_late_reply_has_nowhere_to_go(manager: TestQueueManager) -> None:
+    with manager.connect() as qm, pytest.raises(NoReply):
+        qm.queue("SERVICE").request(b"x", timeout=0)
+    with manager.connect() as qm:
+        request = qm.get("SERVICE")
+        assert request is not None
+        with pytest.raises(QueueNotFound):
+            qm.reply(request, b"too late")
+
+
+def test_what_is_no_request_has_no_reply(manager: TestQueueManager) -> None:
+    with manager.connect() as qm:
+        qm.put("SERVICE", b"a datagram")
+        message = qm.get("SERVICE")
+        assert message is not None
+        with pytest.raises(InvalidOption, match="names no queue for a reply"):
+            qm.reply(message, b"x")
+        with pytest.raises(InvalidType):
+            qm.reply(b"x", b"y")  # type: ignore[arg-type]
+
+
+def test_a_lost_connection_takes_its_replies_with_it(
+    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replies, "SLICE_MS", 50)
+    told: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            service.request(b"x", timeout=None)
+        except ConnectionBroken as error:
+            told.append(error)
+
+    with manager.connect() as qm:
+        service = qm.queue("SERVICE")
+        asking = threading.Thread(target=ask)
+        asking.start()
+        while not qm.queue("SERVICE").depth():
+            assert asking.is_alive()
+        manager.restart()
+        asking.join(WAIT_S)
+        assert "ask again" in str(told[0])
+        with pytest.raises(NoReply):
+            service.request(b"again", timeout=0)
+        last = [message.reply_to for message in service.browse()][-1]
+        assert [one.name for one in qm.queues("MQK.*")] == [last], "the queue made in its place"

@@ -1,0 +1,49 @@
+"""Options: what is taken, what is refused with which code, and what excludes what."""
+
+import pytest
+
+from adapter.mqi import constants as mq
+from adapter.mqi import options
+from adapter.mqi.options import Option, Options
+from adapter.mqi.reasons import Failure
+
+TABLES = {
+    "CONNECT": options.CONNECT,
+    "OPEN": options.OPEN,
+    "CLOSE": options.CLOSE,
+    "PUT": options.PUT,
+    "GET": options.GET,
+    "MATCH": options.MATCH,
+}
+EACH = [(table, option) for table in TABLES.values() for option in table.table]
+
+
+@pytest.mark.parametrize(("table", "option"), EACH, ids=lambda one: getattr(one, "name", ""))
+def test_each_option_is_taken_or_refused_as_its_row_says(table: Options, option: Option) -> None:
+    if not option.refused:
+        table.check(option.bits)
+        return
+    with pytest.raises(Failure) as refused:
+        table.check(option.bits)
+    assert refused.value.reason == option.refused
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_each_option_has_a_bit_of_its_own(name: str) -> None:
+    bits = [option.bits for option in TABLES[name].table]
+    assert len(set(bits)) == len(bits)
+    assert all(bit and not bit & (bit - 1) for bit in bits)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_is_no_option_is_refused(name: str) -> None:
+    with pytest.raises(Failure) as refused:
+        TABLES[name].check(1 << 31)
+    assert refused.value.reason == mq.MQRC_OPTIONS_ERROR
+
+
+def test_two_of_a_kind_are_refused() -> None:
+    options.GET.check(mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT)
+    with pytest.raises(Failure) as refused:
+        options.GET.check(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_SYNCPOINT)
+    assert refused.value.reason == mq.MQRC_OPTIONS_ERROR

@@ -74,6 +74,7 @@ class Reason(IntEnum):
     INCONSISTENT_UNIT = 60
     SELECTOR_SYNTAX_ERROR = 61
     SELECTION_TOO_LONG = 62
+    MISSING_REPLY_TO = 63
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

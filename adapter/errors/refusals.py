@@ -35,6 +35,7 @@ from adapter.errors import (
     LimitReached,
     MessageTooLong,
     MessageTruncated,
+    MissingReplyTo,
     NoMessageLocked,
     NoMessageUnderCursor,
     NotOpen,
@@ -304,6 +305,11 @@ REFUSALS: dict[Reason, Case] = {
         SelectionTooLong,
         "the selection string for queue {name} is too long",
         "select by less, or by another property",
+    ),
+    Reason.MISSING_REPLY_TO: Case(
+        MissingReplyTo,
+        "a message for queue {name} asks for an answer and names no queue for it",
+        "give it reply_to",
     ),
 }
 """Every reason of core has exactly one row here."""

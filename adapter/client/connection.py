@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
@@ -32,6 +33,7 @@ from adapter.errors import ConnectionClosed, InvalidIdentifier, InvalidType
 
 Outcome = Literal["committed", "backed out", "in flight", "unknown"]
 APPLICATION_LENGTH_MAX = 64
+PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
 USER_LENGTH_MAX = 64
 
 
@@ -40,6 +42,7 @@ def connect(
     *,
     queue_manager: str | None = None,
     user: str | None = None,
+    password: str | None = None,
     application: str | None = None,
     connect_timeout_s: float = 5.0,
     reconnect_timeout_s: float = 60.0,
@@ -48,16 +51,19 @@ def connect(
 
     address: HOST:PORT or HOST(PORT), or a comma list of them, of which the first that answers is
     taken. queue_manager: the name it must have. application: named in the messages that are put.
-    user: who an operator sees as connected; None: the user that this program runs as.
+    user: who an operator sees as connected; None: MQK_USER of the environment, or the user that
+    this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
-    Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion.
+    Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
+    given = os.environ.get("MQK_PASSWORD", "") if password is None else password
     greeting = Greeting(
         parse_addresses(address),
         a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
         a.as_text("application", application, APPLICATION_LENGTH_MAX),
         _own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
+        a.as_text("password", given, PASSWORD_LENGTH_MAX),
     )
     patience = Patience(
         connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_timeout_s), 0.05),
@@ -68,6 +74,9 @@ def connect(
 
 def _own_user() -> str:
     """Name the user that this program runs as; "" where the system knows no name."""
+    named = os.environ.get("MQK_USER", "")
+    if named:
+        return a.as_text("MQK_USER", named, USER_LENGTH_MAX)
     try:
         return getpass.getuser()[:USER_LENGTH_MAX]
     except (OSError, KeyError, ImportError):

@@ -74,7 +74,8 @@ class Reason(IntEnum):
     INCONSISTENT_UNIT = 60
     SELECTOR_SYNTAX_ERROR = 61
     SELECTION_TOO_LONG = 62
-    MISSING_REPLY_TO = 63
+    NOT_AUTHORIZED = 63
+    MISSING_REPLY_TO = 64
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

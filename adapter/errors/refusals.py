@@ -38,6 +38,7 @@ from adapter.errors import (
     MissingReplyTo,
     NoMessageLocked,
     NoMessageUnderCursor,
+    NotAuthorized,
     NotOpen,
     NotOpenForBrowse,
     NotOpenForInput,
@@ -88,6 +89,9 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.QUEUE_FULL: Case(
         QueueFull, "queue {name} is full", "get messages from it, or raise its max_depth"
+    ),
+    Reason.NOT_AUTHORIZED: Case(
+        NotAuthorized, "user {name} is not let in", "check user and password, or ask for rights"
     ),
     Reason.QUEUE_PARKED: Case(
         QueueParked,

@@ -20,7 +20,9 @@ from adapter.core.results import Messages, PutDone, Refused
 from adapter.errors import QueueManagerQuiescing
 from adapter.errors.refusals import REFUSALS
 from adapter.owner.clock import SystemClock
+from adapter.server.admission import Admission
 from adapter.server.connection import ClientConnection
+from adapter.server.credentials import Credentials
 from adapter.server.listener import Listener
 from adapter.wire import frames
 from adapter.wire.session import ServerSession
@@ -263,6 +265,20 @@ def from_a_server_that_quiesces() -> Reason:
     return cases[0]
 
 
+def from_an_admission() -> Reason:
+    """Why a client is not let in whose password cannot be checked against any file."""
+
+    class Nobody(Credentials):
+        def __init__(self) -> None:
+            """There is no file."""
+
+    told: list[Refused | None] = []
+    Admission(Nobody()).ask(None, frames.Hello(version=1, user="ada"), told.append)
+    (refused,) = told
+    assert refused is not None
+    return Reason(refused.reason)
+
+
 ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.MALFORMED_REQUEST: lambda: from_frames(b"\0\0\0\1?"),
     Reason.PROTOCOL_VERSION_ERROR: lambda: from_frames(frames.encode(frames.Hello(version=9))),
@@ -273,6 +289,7 @@ ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.QUEUE_MANAGER_STOPPING: from_a_server_that_stops,
     Reason.CONNECTION_ENDED: from_an_operator,
     Reason.QUEUE_MANAGER_QUIESCING: from_a_server_that_quiesces,
+    Reason.NOT_AUTHORIZED: from_an_admission,
 }
 
 

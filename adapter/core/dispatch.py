@@ -31,14 +31,17 @@ from adapter.core.rules import (
     objects,
     pages,
     parking,
-    put,
+    publish,
     quiesce,
     report,
     restore,
+    retained,
     serving,
     session,
+    subscriptions,
     system,
     tick,
+    topics,
     trigger,
     unit,
     waiting,
@@ -52,7 +55,7 @@ DECIDE: dict[type, Rule] = {
     c.SessionResume: session.decide_session_resume,
     c.Open: handles.decide_open,
     c.Close: handles.decide_close,
-    c.Put: put.decide_put,
+    c.Put: publish.decide_put,
     c.Get: get.decide_get,
     c.Browse: browse.decide_browse,
     c.Begin: unit.decide_begin,
@@ -72,6 +75,11 @@ DECIDE: dict[type, Rule] = {
     c.AlterObject: definitions.decide_alter_object,
     c.DeleteObject: definitions.decide_delete_object,
     c.InquireObjects: definitions.decide_inquire_objects,
+    c.OpenTopic: topics.decide_open_topic,
+    c.Subscribe: subscriptions.decide_subscribe,
+    c.CloseSubscription: subscriptions.decide_close_subscription,
+    c.SubscriptionRequest: subscriptions.decide_subscription_request,
+    c.ClearRetained: retained.decide_clear_retained,
 }
 
 APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
@@ -115,6 +123,8 @@ ALWAYS_DURABLE = (
     c.DefineObject,
     c.AlterObject,
     c.DeleteObject,
+    c.SubscriptionRequest,
+    c.ClearRetained,
 )
 
 

@@ -17,6 +17,7 @@ from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Message, Stored
 from adapter.core.model.queue import Queue
+from adapter.core.model.topics import RETAINED_QUEUE
 from adapter.core.model.turns import Turns
 from adapter.core.reasons import Reason
 from adapter.core.records import MessagesDiscarded, Record, Taken
@@ -133,7 +134,7 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
     messages, size = qm.window
     count = 0
     for queue in qm.queues.values():
-        if not queue.stored or queue.name in but:
+        if not queue.stored or queue.name in but or queue.name == RETAINED_QUEUE:
             continue
         if len(queue.stored) <= messages and queue.weight <= size:
             continue

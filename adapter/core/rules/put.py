@@ -53,7 +53,7 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     warning, is_cut = 0, False
     for message in command.messages:
         is_cut = check(queue, message) or is_cut
-        warning = _default(handle, message) or warning
+        warning = default(handle, message) or warning
     in_order = command.options or handle.put_group is not None
     if in_order:
         warning = groups.number(qm, command, handle) or warning
@@ -77,7 +77,7 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     return decision
 
 
-def _default(handle: Handle, message: Message) -> int:
+def default(handle: Handle, message: Message) -> int:
     """Fill in the priority and persistence that are left to the name under which it was opened.
 
     Returns the reason of a warning, or 0.

@@ -15,14 +15,14 @@ from adapter.client.greeting import Greeting
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.queue import OpenFor, Queue
 from adapter.client.replies import REPLY, Replies, check_wanted
-from adapter.client.requests import Pending
+from adapter.client.requests import Pending, open_request
+from adapter.client.subscription import Subscription, publish_requests, subscription_of
 from adapter.client.tcp import parse_addresses
 from adapter.client.unit import AnyUnit, NoUnit, Unit, joined, perform
 from adapter.client.verbs import (
     close_handles,
     close_request,
     get_request,
-    open_request,
     put_request,
     wanted_ids,
 )
@@ -133,6 +133,48 @@ class Connection(Administration):
             after=opening,
         )
         return PutResult(done.message_ids[0], done.put_time_ms)
+
+    def publish(
+        self,
+        topic: str,
+        body: bytes | str | Message,
+        *,
+        retain: bool = False,
+        unit: AnyUnit | NoUnit | None = None,
+        **fields: Unpack[PutFields],
+    ) -> PutResult:
+        """Publish a message on a topic, as "fruit/apple": each subscription gets a copy (MQPUT).
+
+        retain: it is kept for the topic, in place of the one before; whoever subscribes later gets
+        it at once. Raises InvalidTopic, PutInhibited, PublicationFailed, RetainedQueueError, ...
+        """
+        message = outgoing(body, fields, self._application)
+        inside = joined(self._channel, unit)
+        opening, put, closing = publish_requests(
+            self._channel, a.as_name(topic, "topic"), message, inside, a.as_flag("retain", retain)
+        )
+        done = perform(self._channel, inside, [opening, put, closing], put, PutDone, after=opening)
+        return PutResult(done.message_ids[0], done.put_time_ms)
+
+    def subscribe(
+        self,
+        topic: str,
+        *,
+        name: str | None = None,
+        durable: bool = False,
+        destination: str | None = None,
+        retained: bool = True,
+    ) -> Subscription:
+        """Subscribe to a topic, in which + stands for one level and # for any number of them.
+
+        What is published from now on is got from what this returns, as from a queue; and first,
+        unless retained is False, what is retained for its topics. durable: publications are kept
+        while nobody has it open; it is resumed if there is one of this name, else made.
+        destination: a queue that they go to; None: one made for it.
+        Raises InvalidTopic, SubscriptionInUse, SubscribeInhibited, QueueNotFound, ...
+        """
+        wanted = subscription_of(topic, name, durable, destination, retained)
+        return Subscription(self._channel, wanted, self._application, self._replies)
 
     def reply(
         self,

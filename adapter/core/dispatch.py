@@ -33,6 +33,7 @@ from adapter.core.rules import (
     parking,
     publish,
     quiesce,
+    report,
     restore,
     retained,
     serving,
@@ -432,12 +433,17 @@ def _short(text: str) -> str:
 
 def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
     _apply_each(qm, executed, records)
-    while qm.trigger_work:
-        _apply_each(qm, executed, trigger.decide(qm, qm.trigger_work.popleft()))
+    while qm.trigger_work or qm.reports_due:
+        if qm.trigger_work:
+            _apply_each(qm, executed, trigger.decide(qm, qm.trigger_work.popleft()))
+        else:
+            _apply_each(qm, executed, report.decide(qm, qm.reports_due.popleft()))
 
 
 def _apply_each(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
     for record in records:
+        if type(record) is r.MessagesDiscarded:
+            report.expired(qm, record)
         APPLY[type(record)](qm, record)
         qm.tally.count(record)
     executed.records += records

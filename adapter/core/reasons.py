@@ -88,6 +88,7 @@ class Reason(IntEnum):
     RETAINED_QUEUE_ERROR = 74
     RETAINED_NOT_DELIVERED = 75
     NO_RETAINED_MESSAGE = 76
+    MISSING_REPLY_TO = 77
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -6,7 +6,7 @@
     │   ├── InvalidName  InvalidAttribute  InvalidOption  InvalidTimeout
     │   └── InvalidPriority  InvalidPersistence  InvalidExpiry  InvalidIdentifier
     │       InvalidMessageType  InvalidProperty  InvalidMessageFlags  InvalidOffset
-    │       EmptySegment  PriorityTooHigh  InvalidSelector  SelectionTooLong
+    │       EmptySegment  PriorityTooHigh  InvalidSelector  SelectionTooLong  MissingReplyTo
     │       InvalidTopic  InvalidSubscriptionName
     ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked  QueueDamaged
     ├── QueueDeleted  ObjectNotFound  ObjectExists  WrongObjectType  PersistentNotAllowed
@@ -176,6 +176,12 @@ class SelectionTooLong(InvalidValue):
     """A selection string is longer than there may be."""
 
     reason, reason_name = 2519, "MQRC_SELECTION_STRING_ERROR"
+
+
+class MissingReplyTo(InvalidValue):
+    """A request, or a message that asks for reports, names no queue to reply to."""
+
+    reason, reason_name = 2027, "MQRC_MISSING_REPLY_TO_Q"
 
 
 class QueueNotFound(Error):

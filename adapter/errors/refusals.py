@@ -38,6 +38,7 @@ from adapter.errors import (
     LimitReached,
     MessageTooLong,
     MessageTruncated,
+    MissingReplyTo,
     NoMessageLocked,
     NoMessageUnderCursor,
     NoRetainedMessage,
@@ -321,6 +322,11 @@ REFUSALS: dict[Reason, Case] = {
         SelectionTooLong,
         "the selection string for queue {name} is too long",
         "select by less, or by another property",
+    ),
+    Reason.MISSING_REPLY_TO: Case(
+        MissingReplyTo,
+        "a message for queue {name} asks for an answer and names no queue for it",
+        "give it reply_to",
     ),
     Reason.TOPIC_STRING_ERROR: Case(
         InvalidTopic,

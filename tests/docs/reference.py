@@ -125,6 +125,7 @@ def sdk() -> str:
     for kind in (
         adapter.Connection,
         adapter.Queue,
+        adapter.Subscription,
         adapter.Unit,
         adapter.Message,
         adapter.PutResult,

@@ -16,6 +16,7 @@ from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import Place, Stored
 from adapter.core.model.queue import Queue
+from adapter.core.model.report import ReportDue
 from adapter.core.model.session import Session
 from adapter.core.model.tally import Tally
 from adapter.core.model.topics import Topics
@@ -115,6 +116,8 @@ class QueueManager:
         self.topics = Topics()
         self.initiates: dict[str, dict[str, Queue]] = {}
         """By name of an initiation queue, the queues that name it."""
+        self.reports_due: deque[ReportDue] = deque()
+        """Of expired messages, for as long as a decision takes."""
         self.trigger_work: deque[TriggerEvent | Trigger] = deque()
         """What the decision being applied has caused, until it is seen to."""
         self.temporaries = 0

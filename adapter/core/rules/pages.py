@@ -22,7 +22,7 @@ from adapter.core.model.turns import Turns
 from adapter.core.reasons import Reason
 from adapter.core.records import MessagesDiscarded, Record, Taken
 from adapter.core.results import Refused
-from adapter.core.rules import waiting
+from adapter.core.rules import report, waiting
 from adapter.core.rules.decision import Decision
 
 LOOK_AGAIN_MS = 1_000
@@ -172,6 +172,7 @@ def load(
         if 0 < message.expires_at_ms <= now_ms:
             lane.forget_end(paged.seq, bucket_of(message.expires_at_ms))
             queue.discard_paged(paged.stored(lane_number))
+            report.noted(qm, message)
             place = Taken(queue.name, lane_number, paged.seq, 0, message.priority)
             expired.append(place)
             continue

@@ -14,6 +14,7 @@ from adapter.core import commands as c
 from adapter.core.model.details import IN_GROUP, SEGMENT, Details
 from adapter.core.model.manager import Limits, ParkedQueue
 from adapter.core.model.message import Message
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Messages, PutDone, Refused, Subscribed
 from adapter.errors import QueueManagerQuiescing
@@ -198,6 +199,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.MESSAGE_FLAGS_ERROR: (as_it_is, detailed(flags=32)),
     Reason.OFFSET_ERROR: (as_it_is, detailed(offset=-1)),
     Reason.SEGMENT_EMPTY: (as_it_is, detailed(flags=SEGMENT)),
+    Reason.MISSING_REPLY_TO: (as_it_is, put(report=CONFIRM_ON_ARRIVAL)),
     Reason.SELECTOR_SYNTAX_ERROR: (as_it_is, c.Open(2, "Q", c.INPUT, selection="a =")),
     Reason.SELECTION_TOO_LONG: (as_it_is, c.Open(2, "Q", c.INPUT, selection="a" * 10_241)),
     Reason.NO_MESSAGE_UNDER_CURSOR: (as_it_is, c.Get(1, options=c.UNDER_CURSOR)),

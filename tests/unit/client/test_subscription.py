@@ -84,6 +84,7 @@ def test_what_is_retained_comes_first_and_again_on_request(qm: adapter.Connectio
     assert got(one) == b"x"
     assert got(qm.subscribe("a")) == b"x"
     assert got(qm.subscribe("a", retained=False)) is None
+    assert (qm.clear_retained("+"), qm.clear_retained("+")) == (1, 0)
 
 
 @pytest.mark.parametrize("durable", [False, True])

@@ -73,9 +73,10 @@ class Queue:
         """Put a message (MQPUT): durable when it returns, or part of a unit.
 
         A field that is not given keeps the Message's own value; None means a new id, or the
-        queue's default. logical_order: it belongs to the group that this queue object is putting,
-        or begins one; the queue manager numbers it (MQPMO_LOGICAL_ORDER), and last_in_group ends
-        the group. A lost connection ends the group too: put the rest by group_id and group_seq.
+        queue's default. user and application say who has put it, instead of this program.
+        logical_order: it belongs to the group that this queue object is putting, or begins one; the
+        queue manager numbers it (MQPMO_LOGICAL_ORDER), and last_in_group ends the group. A lost
+        connection ends the group too: put the rest by group_id and group_seq.
         Raises QueueFull, PutInhibited, MessageTooLong, BackedOut, ...
         """
         message = outgoing(body, fields, self._application)

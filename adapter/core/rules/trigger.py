@@ -13,6 +13,7 @@ from typing import Any
 from adapter.core.attributes.objects import ProcessAttributes
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.model import dead_letter, trigger_message
+from adapter.core.model.details import Details
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import NO_ID, Message
 from adapter.core.model.queue import Queue
@@ -151,6 +152,7 @@ def _hold(
         persistence=0,
         format=trigger_message.FORMAT,
         application=qm.name,
+        details=Details(appl_type=APPL_TYPE_QMGR),
     )
     trigger = Trigger(queue, initiation.name, message, event.now_ms)
     if event.unit is None:

@@ -84,6 +84,8 @@ def test_a_trigger_message_is_put_as_the_manual_says(site: Site) -> None:
     assert (message.persistence, message.priority, message.format) == (0, 3, "MQTRIG")
     assert message.put_time_ms == site.core.now_ms
     assert message.application == "QM1"
+    assert message.details is not None
+    assert message.details.appl_type == 7  # MQAT_QMGR
     assert len(message.message_id) == 24
     assert message.message_id != bytes(24)
     assert (message.correlation_id, message.group_id) == (bytes(24), bytes(24))

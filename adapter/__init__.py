@@ -18,6 +18,7 @@ from adapter import errors
 from adapter.client.connection import Connection, connect
 from adapter.client.message import DeadLetter, Message, PutResult
 from adapter.client.queue import Queue
+from adapter.client.subscription import Subscription
 from adapter.client.unit import NO_UNIT, Unit
 from adapter.errors import Error
 
@@ -34,6 +35,7 @@ __all__ = [
     "Message",
     "PutResult",
     "Queue",
+    "Subscription",
     "Unit",
     "__version__",
     "connect",

@@ -131,6 +131,12 @@ SETTINGS: Mapping[str, Setting] = {
             meaning="HOST:PORT where programs connect; loopback only. Port 0: any free one.",
         ),
         Setting(
+            key="credentials_file", kind=_text(), default="",
+            meaning="File of users and hashes of their passwords, written by `mqk user`; empty: no "
+            "password is checked. Who must give one: CHCKCLNT of the queue manager's CONNAUTH.",
+            example='"/etc/mqk/users"',
+        ),
+        Setting(
             key="http_port", kind=_number(0, PORT_MAX), default=9414,
             meaning="Port for /metrics, /live and /ready on 127.0.0.1; 0: none. If nobody has "
             "chosen a port and the default is taken, there is none, and the log says so.",

@@ -14,6 +14,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import uvloop
@@ -29,6 +30,7 @@ from adapter.mqi.mqsc import execute
 from adapter.owner.clock import Clock, ManualClock, SystemClock
 from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
 from adapter.server import kafka_wiring
+from adapter.server.credentials import Credentials
 from adapter.server.server import Movers, NoMovers, Server
 from adapter.topics import DAY_MS
 
@@ -51,8 +53,10 @@ class TestQueueManager:
         limits: Limits,
         storage: Callable[[], Storage | None] = lambda: None,
         attributes: dict[str, Any] | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
         self.name = name
+        self._credentials = credentials
         self._attributes = attributes
         self._clock = clock
         self._make_ledger = ledger
@@ -138,6 +142,7 @@ class TestQueueManager:
             self._limits,
             storage,
             settings=self._attributes,
+            credentials=self._credentials,
         )
         self._address = await server.start(*self._address)
         return server
@@ -188,13 +193,14 @@ def queue_manager(
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.model.manager.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
-    the configuration, and attributes of the queue manager (trigger_interval_ms, ...). Raises
-    adapter.errors.StartError if the ledger cannot be had.
+    the configuration, credentials_file, and attributes of the queue manager (trigger_interval_ms,
+    ...). Raises adapter.errors.StartError if the ledger cannot be had.
     """
     logs.quieten()
     if "max_uncommitted_messages" in settings:
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
     attributes = {name: settings.pop(name) for name in OF_QUEUE_MANAGER & settings.keys()}
+    users = settings.pop("credentials_file", "")
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
     retention_ms = settings.pop("consumed_retention_ms", DAY_MS)
     ledger, movers, storage = (
@@ -210,6 +216,7 @@ def queue_manager(
         Limits(**settings),
         storage,
         attributes,
+        Credentials(Path(users)) if users else None,
     )
     try:
         manager.start()

@@ -70,8 +70,8 @@ MAY_USE_KAFKA_MODULES = frozenset(
 PURE_LIBRARIES = frozenset(
     {
         *("__future__", "abc", "array", "bisect", "collections", "contextlib", "enum", "fnmatch"),
-        *("functools", "heapq", "itertools", "math", "msgspec", "operator", "re", "string"),
-        *("struct", "types", "typing", "zlib"),
+        *("functools", "hashlib", "heapq", "itertools", "math", "msgspec", "operator", "re"),
+        *("string", "struct", "types", "typing", "zlib"),
     }
 )
 PURE_ROOMS = frozenset({"core", "wire"})

@@ -110,7 +110,7 @@ def as_data(record: r.Record) -> dict[str, Any]:
     """A record as plain data; bodies are left out, their length is told."""
     found: dict[str, Any] = {"record": type(record).__name__}
     for name in record.__struct_fields__:
-        if name not in ("logged", "taken"):
+        if name not in ("logged", "taken", "made"):
             found[name] = _plain(getattr(record, name))
     return found
 

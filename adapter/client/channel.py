@@ -25,7 +25,7 @@ from adapter.client.outstanding import Enlisted, Outstanding
 from adapter.client.requests import Handle, Operations, Pending
 from adapter.client.tcp import Link, LinkLost
 from adapter.core.reasons import Reason
-from adapter.core.results import Done, Opened, Refused
+from adapter.core.results import Done, Opened, Refused, Subscribed
 from adapter.errors import ConnectionClosed, Error, LimitReached, UnexpectedAnswer
 from adapter.errors.refusals import refusal
 from adapter.wire.frames import (
@@ -564,7 +564,7 @@ class Channel:
 
 def note_queue(request: Pending) -> None:
     """Note which queue an open has led to."""
-    if isinstance(request.answer, Opened) and request.handle is not None:
+    if isinstance(request.answer, Opened | Subscribed) and request.handle is not None:
         request.handle.leads_to = request.answer.queue
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
@@ -14,14 +15,14 @@ from adapter.client.greeting import Greeting
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.queue import OpenFor, Queue
 from adapter.client.replies import REPLY, Replies, check_wanted
-from adapter.client.requests import Pending
+from adapter.client.requests import Pending, open_request
+from adapter.client.subscription import Subscription, publish_requests, subscription_of
 from adapter.client.tcp import parse_addresses
 from adapter.client.unit import AnyUnit, NoUnit, Unit, joined, perform
 from adapter.client.verbs import (
     close_handles,
     close_request,
     get_request,
-    open_request,
     put_request,
     wanted_ids,
 )
@@ -32,6 +33,7 @@ from adapter.errors import ConnectionClosed, InvalidIdentifier, InvalidType
 
 Outcome = Literal["committed", "backed out", "in flight", "unknown"]
 APPLICATION_LENGTH_MAX = 64
+PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
 USER_LENGTH_MAX = 64
 
 
@@ -40,6 +42,7 @@ def connect(
     *,
     queue_manager: str | None = None,
     user: str | None = None,
+    password: str | None = None,
     application: str | None = None,
     connect_timeout_s: float = 5.0,
     reconnect_timeout_s: float = 60.0,
@@ -48,16 +51,19 @@ def connect(
 
     address: HOST:PORT or HOST(PORT), or a comma list of them, of which the first that answers is
     taken. queue_manager: the name it must have. application: named in the messages that are put.
-    user: who an operator sees as connected; None: the user that this program runs as.
+    user: who an operator sees as connected; None: MQK_USER of the environment, or the user that
+    this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
-    Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion.
+    Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
+    given = os.environ.get("MQK_PASSWORD", "") if password is None else password
     greeting = Greeting(
         parse_addresses(address),
         a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
         a.as_text("application", application, APPLICATION_LENGTH_MAX),
         _own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
+        a.as_text("password", given, PASSWORD_LENGTH_MAX),
     )
     patience = Patience(
         connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_timeout_s), 0.05),
@@ -68,6 +74,9 @@ def connect(
 
 def _own_user() -> str:
     """Name the user that this program runs as; "" where the system knows no name."""
+    named = os.environ.get("MQK_USER", "")
+    if named:
+        return a.as_text("MQK_USER", named, USER_LENGTH_MAX)
     try:
         return getpass.getuser()[:USER_LENGTH_MAX]
     except (OSError, KeyError, ImportError):
@@ -124,6 +133,48 @@ class Connection(Administration):
             after=opening,
         )
         return PutResult(done.message_ids[0], done.put_time_ms)
+
+    def publish(
+        self,
+        topic: str,
+        body: bytes | str | Message,
+        *,
+        retain: bool = False,
+        unit: AnyUnit | NoUnit | None = None,
+        **fields: Unpack[PutFields],
+    ) -> PutResult:
+        """Publish a message on a topic, as "fruit/apple": each subscription gets a copy (MQPUT).
+
+        retain: it is kept for the topic, in place of the one before; whoever subscribes later gets
+        it at once. Raises InvalidTopic, PutInhibited, PublicationFailed, RetainedQueueError, ...
+        """
+        message = outgoing(body, fields, self._application)
+        inside = joined(self._channel, unit)
+        opening, put, closing = publish_requests(
+            self._channel, a.as_name(topic, "topic"), message, inside, a.as_flag("retain", retain)
+        )
+        done = perform(self._channel, inside, [opening, put, closing], put, PutDone, after=opening)
+        return PutResult(done.message_ids[0], done.put_time_ms)
+
+    def subscribe(
+        self,
+        topic: str,
+        *,
+        name: str | None = None,
+        durable: bool = False,
+        destination: str | None = None,
+        retained: bool = True,
+    ) -> Subscription:
+        """Subscribe to a topic, in which + stands for one level and # for any number of them.
+
+        What is published from now on is got from what this returns, as from a queue; and first,
+        unless retained is False, what is retained for its topics. durable: publications are kept
+        while nobody has it open; it is resumed if there is one of this name, else made.
+        destination: a queue that they go to; None: one made for it.
+        Raises InvalidTopic, SubscriptionInUse, SubscribeInhibited, QueueNotFound, ...
+        """
+        wanted = subscription_of(topic, name, durable, destination, retained)
+        return Subscription(self._channel, wanted, self._application, self._replies)
 
     def reply(
         self,

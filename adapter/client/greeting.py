@@ -45,12 +45,18 @@ class Greeting:
     """Opens TCP connections to one queue manager. Its name is fixed by the first welcome."""
 
     def __init__(
-        self, addresses: Sequence[Address], queue_manager: str, application: str, user: str = ""
+        self,
+        addresses: Sequence[Address],
+        queue_manager: str,
+        application: str,
+        user: str = "",
+        password: str = "",
     ) -> None:
         self.queue_manager = queue_manager
         self._addresses = list(addresses)
         self._application = application
         self._user = user
+        self._password = password
         self._connecting: socket.socket | None = None
 
     def open_any(self, timeout_s: float) -> Link:
@@ -102,6 +108,7 @@ class Greeting:
             queue_manager=self.queue_manager,
             application=self._application,
             user=self._user,
+            password=self._password,
         )
         link.look_up_every(LOOK_UP_S)
         try:

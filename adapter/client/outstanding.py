@@ -248,7 +248,7 @@ class Outstanding:
         for request in self.pending.values():
             if request.handle is not None:
                 wanted.setdefault(request.handle.number, request.handle)
-            if isinstance(request.command, c.Open):
+            if isinstance(request.command, c.Open | c.OpenTopic | c.Subscribe):
                 opening.add(request.command.handle)
             elif isinstance(request.command, c.Close):
                 closing.add(request.command.handle)
@@ -257,9 +257,9 @@ class Outstanding:
                 self._close_afterwards(handle)
         return self.number(
             [
-                Pending(c.Open(h.number, h.queue, h.modes, selection=h.selection), handle=h)
-                for number, h in sorted(wanted.items())
-                if number not in opening
+                rq.open_request(handle)
+                for number, handle in sorted(wanted.items())
+                if number not in opening and not handle.opened_with
             ]
         )
 

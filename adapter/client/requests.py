@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from adapter.core.commands import Command
+from adapter.core.commands import Command, Open, OpenTopic, Subscribe
 from adapter.core.results import Refused, Result
 from adapter.errors import Error, InvalidValue, MessageTooLong
 from adapter.wire.frames import FRAME_BYTES_MAX, LENGTH_BYTES, Figures, ServerCommand
@@ -36,7 +36,8 @@ class Handle(Struct, eq=False):
 
     refused: why it could not be opened again on a new connection. leads_to: the local queue, if
     queue is another name for it, or the model that it was made from.
-    selection: what gets and browses under it are given.
+    selection: what gets and browses under it are given. opening: what opens it, if it is none of a
+    queue. opened_with: the number of the handle whose opening opens this one too, or 0.
     """
 
     number: int
@@ -46,6 +47,8 @@ class Handle(Struct, eq=False):
     refused: Refused | None = None
     leads_to: str = ""
     selection: str = ""
+    opening: OpenTopic | Subscribe | None = None
+    opened_with: int = 0
 
 
 class StartOver(Struct):
@@ -83,6 +86,12 @@ class Pending(Struct, eq=False):
         self.answer = answer
         if self.wake is not None:
             self.wake.put(None)
+
+
+def open_request(handle: Handle) -> Pending:
+    """Make the request that opens a handle."""
+    queue = Open(handle.number, handle.queue, handle.modes, selection=handle.selection)
+    return Pending(handle.opening or queue, handle=handle)
 
 
 _encoder = msgspec.msgpack.Encoder()

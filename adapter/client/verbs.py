@@ -7,16 +7,10 @@ import time
 from adapter.client import arguments as a
 from adapter.client import requests as rq
 from adapter.client.channel import Channel
-from adapter.client.requests import Handle, Pending
+from adapter.client.requests import Handle, Pending, open_request
 from adapter.client.unit import AnyUnit
 from adapter.core import commands as c
 from adapter.core.model.message import Message
-
-
-def open_request(handle: Handle) -> Pending:
-    """Make the request that opens a handle."""
-    command = c.Open(handle.number, handle.queue, handle.modes, selection=handle.selection)
-    return Pending(command, handle=handle)
 
 
 def close_request(handle: Handle) -> Pending:

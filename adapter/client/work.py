@@ -15,9 +15,9 @@ from typing import Protocol
 from adapter.client import admin
 from adapter.client.channel import Channel
 from adapter.client.message import Message, incoming, outgoing
-from adapter.client.requests import Handle
+from adapter.client.requests import Handle, open_request
 from adapter.client.unit import AnyUnit, State
-from adapter.client.verbs import close_request, get_request, open_request, put_request
+from adapter.client.verbs import close_request, get_request, put_request
 from adapter.core import commands as c
 from adapter.core.results import Messages, PutDone
 from adapter.errors import (

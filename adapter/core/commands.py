@@ -52,6 +52,18 @@ UNLOCK = 64
 MATCH_GROUP_SEQ = 128
 MATCH_OFFSET = 256
 BOUNDED = 512  # what is longer than length_max stays on the queue
+RETAIN = 1024  # MQPMO_RETAIN
+WARN_NO_SUBSCRIBERS = 2048  # MQPMO_WARN_IF_NO_SUBS_MATCHED
+
+# What a subscription is to be, to be added up (MQSO_*; our own numbers).
+CREATE = 1
+RESUME = 2
+ALTER = 4
+DURABLE = 8
+MANAGED = 16
+ON_REQUEST = 32  # MQSO_PUBLICATIONS_ON_REQUEST
+NEW_ONLY = 64  # MQSO_NEW_PUBLICATIONS_ONLY
+SET_CORRELATION = 128  # MQSO_SET_CORREL_ID
 
 
 class SessionOpen(Struct, array_like=True, tag=1):
@@ -284,6 +296,62 @@ class InquireObjects(Struct, array_like=True, tag=24):
     system: bool = False
 
 
+class OpenTopic(Struct, array_like=True, tag=25):
+    """Open a topic under a handle number that the client chooses; puts by it are publications.
+
+    Its topic string is that of the topic object, a '/' and the one given, or one of them alone. A
+    put may have the options RETAIN and WARN_NO_SUBSCRIBERS.
+    """
+
+    handle: int
+    topic_string: str = ""
+    topic_object: str = ""
+
+
+class Subscribe(Struct, array_like=True, tag=26):
+    """Make a subscription, or go on with a durable one, under a handle (MQSUB).
+
+    options: CREATE, RESUME, ALTER or several, and what it is to be. topic_string: may have
+    wildcards; see OpenTopic. name: of a durable one. destination: a queue, unless it is MANAGED.
+    queue_handle: if not 0, the destination is opened by it, for input. correlation_id: of the
+    copies, if options say so; empty: each publication's own.
+    """
+
+    handle: int
+    topic_string: str = ""
+    topic_object: str = ""
+    name: str = ""
+    options: int = CREATE
+    destination: str = ""
+    queue_handle: int = 0
+    user_data: str = ""
+    correlation_id: bytes = b""
+
+
+class CloseSubscription(Struct, array_like=True, tag=27):
+    """Close a subscription's handle (MQCLOSE). remove: a durable one is deleted (MQCO_REMOVE_SUB);
+    any other always is. What is on a managed queue goes with it.
+    """
+
+    handle: int
+    remove: bool = False
+
+
+class SubscriptionRequest(Struct, array_like=True, tag=28):
+    """Ask for the retained publications of a subscription, again (MQSUBRQ). Durable.
+
+    The answer's count says how many have been put to its queue.
+    """
+
+    handle: int
+
+
+class ClearRetained(Struct, array_like=True, tag=29):
+    """Discard what is retained for a topic (CLEAR TOPICSTR). Durable. It may have wildcards."""
+
+    topic_string: str
+
+
 Command = (
     SessionOpen
     | SessionResume
@@ -309,6 +377,11 @@ Command = (
     | AlterObject
     | DeleteObject
     | InquireObjects
+    | OpenTopic
+    | Subscribe
+    | CloseSubscription
+    | SubscriptionRequest
+    | ClearRetained
 )
 
 

@@ -31,13 +31,17 @@ from adapter.core.rules import (
     objects,
     pages,
     parking,
-    put,
+    publish,
     quiesce,
+    report,
     restore,
+    retained,
     serving,
     session,
+    subscriptions,
     system,
     tick,
+    topics,
     trigger,
     unit,
     waiting,
@@ -51,7 +55,7 @@ DECIDE: dict[type, Rule] = {
     c.SessionResume: session.decide_session_resume,
     c.Open: handles.decide_open,
     c.Close: handles.decide_close,
-    c.Put: put.decide_put,
+    c.Put: publish.decide_put,
     c.Get: get.decide_get,
     c.Browse: browse.decide_browse,
     c.Begin: unit.decide_begin,
@@ -71,6 +75,11 @@ DECIDE: dict[type, Rule] = {
     c.AlterObject: definitions.decide_alter_object,
     c.DeleteObject: definitions.decide_delete_object,
     c.InquireObjects: definitions.decide_inquire_objects,
+    c.OpenTopic: topics.decide_open_topic,
+    c.Subscribe: subscriptions.decide_subscribe,
+    c.CloseSubscription: subscriptions.decide_close_subscription,
+    c.SubscriptionRequest: subscriptions.decide_subscription_request,
+    c.ClearRetained: retained.decide_clear_retained,
 }
 
 APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
@@ -114,6 +123,8 @@ ALWAYS_DURABLE = (
     c.DefineObject,
     c.AlterObject,
     c.DeleteObject,
+    c.SubscriptionRequest,
+    c.ClearRetained,
 )
 
 
@@ -422,12 +433,17 @@ def _short(text: str) -> str:
 
 def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
     _apply_each(qm, executed, records)
-    while qm.trigger_work:
-        _apply_each(qm, executed, trigger.decide(qm, qm.trigger_work.popleft()))
+    while qm.trigger_work or qm.reports_due:
+        if qm.trigger_work:
+            _apply_each(qm, executed, trigger.decide(qm, qm.trigger_work.popleft()))
+        else:
+            _apply_each(qm, executed, report.decide(qm, qm.reports_due.popleft()))
 
 
 def _apply_each(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
     for record in records:
+        if type(record) is r.MessagesDiscarded:
+            report.expired(qm, record)
         APPLY[type(record)](qm, record)
         qm.tally.count(record)
     executed.records += records

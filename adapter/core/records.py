@@ -292,6 +292,8 @@ class ObjectDefined(Struct):
     name: str
     attributes: dict[str, Any]
     logged: bool = True
+    made: Any = None
+    """Of a subscription that has a handle already: a core.model.topics.Subscription."""
 
 
 class ObjectAltered(Struct):

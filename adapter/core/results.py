@@ -202,6 +202,25 @@ class Opened(Struct, array_like=True, tag=11, gc=False):
     is_made: bool = False
 
 
+class Subscribed(Struct, array_like=True, tag=12, gc=False):
+    """The subscription as it is. topic: its whole topic string; queue: where publications go.
+
+    options: core.commands.DURABLE, MANAGED and ON_REQUEST, as far as they hold. ident: of 24 bytes.
+    correlation_id: of the copies; empty: each publication's own. retained: how many publications
+    have been put there that were retained before. warning: see PutDone.
+    """
+
+    name: str
+    topic: str
+    queue: str
+    options: int
+    ident: bytes
+    correlation_id: bytes
+    user_data: str
+    retained: int = 0
+    warning: int = 0
+
+
 Result = (
     Done
     | Refused
@@ -214,4 +233,5 @@ Result = (
     | Connections
     | Objects
     | Opened
+    | Subscribed
 )

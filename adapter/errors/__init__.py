@@ -6,7 +6,8 @@
     │   ├── InvalidName  InvalidAttribute  InvalidOption  InvalidTimeout
     │   └── InvalidPriority  InvalidPersistence  InvalidExpiry  InvalidIdentifier
     │       InvalidMessageType  InvalidProperty  InvalidMessageFlags  InvalidOffset
-    │       EmptySegment  PriorityTooHigh  InvalidSelector  SelectionTooLong
+    │       EmptySegment  PriorityTooHigh  InvalidSelector  SelectionTooLong  MissingReplyTo
+    │       InvalidTopic  InvalidSubscriptionName
     ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked  QueueDamaged
     ├── QueueDeleted  ObjectNotFound  ObjectExists  WrongObjectType  PersistentNotAllowed
     ├── UnknownAliasBase  AliasBaseTypeError  UnknownRemoteQueueManager  DynamicNameError
@@ -16,6 +17,10 @@
     ├── NoMessageUnderCursor  NoMessageLocked  MessageTruncated
     ├── GroupError                   a group or a segmented message could not go on
     │   └── IncompleteGroup  IncompleteMessage  InconsistentPersistence  InconsistentUnit
+    ├── PublishError                 publishing or subscribing could not be done
+    │   ├── PublicationFailed  NoSubscribers  RetainedQueueError  RetainedNotDelivered
+    │   │   NoRetainedMessage  SubscribeInhibited  DurabilityNotAllowed  TopicNotAlterable
+    │   └── SubscriptionNotFound  SubscriptionInUse  SubscriptionExists
     ├── UnitError                    a unit of work could not go on
     │   ├── UnitTooLarge  UnitInProgress  UnitEnded
     │   ├── BackedOut                the unit is gone, nothing of it took effect
@@ -171,6 +176,12 @@ class SelectionTooLong(InvalidValue):
     """A selection string is longer than there may be."""
 
     reason, reason_name = 2519, "MQRC_SELECTION_STRING_ERROR"
+
+
+class MissingReplyTo(InvalidValue):
+    """A request, or a message that asks for reports, names no queue to reply to."""
+
+    reason, reason_name = 2027, "MQRC_MISSING_REPLY_TO_Q"
 
 
 class QueueNotFound(Error):
@@ -379,6 +390,90 @@ class InconsistentUnit(GroupError):
     """A message of a group is in a unit of work and the others are not, or the other way."""
 
     reason, reason_name = 2245, "MQRC_INCONSISTENT_UOW"
+
+
+class PublishError(Error):
+    """Publishing or subscribing could not be done, or not as it was asked for."""
+
+
+class InvalidTopic(InvalidValue):
+    """The topic string is none that there can be."""
+
+    reason, reason_name = 2425, "MQRC_TOPIC_STRING_ERROR"
+
+
+class TopicNotAlterable(PublishError):
+    """A subscription's topic cannot be another one."""
+
+    reason, reason_name = 2510, "MQRC_TOPIC_NOT_ALTERABLE"
+
+
+class PublicationFailed(PublishError):
+    """A durable subscription could not be given its copy, so nobody was given one."""
+
+    reason, reason_name = 2502, "MQRC_PUBLICATION_FAILURE"
+
+
+class NoSubscribers(PublishError):
+    """A warning: no subscription means the topic."""
+
+    reason, reason_name = 2550, "MQRC_NO_SUBS_MATCHED"
+
+
+class SubscriptionNotFound(PublishError):
+    """There is no subscription of that name."""
+
+    reason, reason_name = 2428, "MQRC_NO_SUBSCRIPTION"
+
+
+class SubscriptionInUse(PublishError):
+    """A program has the subscription open."""
+
+    reason, reason_name = 2429, "MQRC_SUBSCRIPTION_IN_USE"
+
+
+class SubscriptionExists(PublishError):
+    """There is a subscription of that name."""
+
+    reason, reason_name = 2432, "MQRC_SUB_ALREADY_EXISTS"
+
+
+class InvalidSubscriptionName(InvalidValue):
+    """The name is none that a subscription can have."""
+
+    reason, reason_name = 2440, "MQRC_SUB_NAME_ERROR"
+
+
+class SubscribeInhibited(PublishError):
+    """The topic takes no subscriptions."""
+
+    reason, reason_name = 2503, "MQRC_SUB_INHIBITED"
+
+
+class DurabilityNotAllowed(PublishError):
+    """The topic takes no durable subscriptions."""
+
+    reason, reason_name = 2436, "MQRC_DURABILITY_NOT_ALLOWED"
+
+
+class RetainedQueueError(PublishError):
+    """The publication could not be retained, and was not made."""
+
+    reason, reason_name = 2525, "MQRC_RETAINED_MSG_Q_ERROR"
+
+
+class RetainedNotDelivered(PublishError):
+    """The subscription's queue could not take what is retained for it; a warning if it was just
+    made.
+    """
+
+    reason, reason_name = 2526, "MQRC_RETAINED_NOT_DELIVERED"
+
+
+class NoRetainedMessage(PublishError):
+    """Nothing is retained for the subscription's topics."""
+
+    reason, reason_name = 2437, "MQRC_NO_RETAINED_MSG"
 
 
 class UnitError(Error):

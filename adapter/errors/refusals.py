@@ -10,6 +10,7 @@ from adapter.errors import (
     BackedOut,
     ConnectionBroken,
     ConnectionNotFound,
+    DurabilityNotAllowed,
     DynamicNameError,
     EmptySegment,
     Error,
@@ -31,12 +32,18 @@ from adapter.errors import (
     InvalidPriority,
     InvalidProperty,
     InvalidSelector,
+    InvalidSubscriptionName,
     InvalidTimeout,
+    InvalidTopic,
     LimitReached,
     MessageTooLong,
     MessageTruncated,
+    MissingReplyTo,
     NoMessageLocked,
     NoMessageUnderCursor,
+    NoRetainedMessage,
+    NoSubscribers,
+    NotAuthorized,
     NotOpen,
     NotOpenForBrowse,
     NotOpenForInput,
@@ -47,6 +54,7 @@ from adapter.errors import (
     ObjectNotFound,
     PersistentNotAllowed,
     PriorityTooHigh,
+    PublicationFailed,
     PutInhibited,
     QueueDamaged,
     QueueDeleted,
@@ -59,7 +67,14 @@ from adapter.errors import (
     QueueNotEmpty,
     QueueNotFound,
     QueueParked,
+    RetainedNotDelivered,
+    RetainedQueueError,
     SelectionTooLong,
+    SubscribeInhibited,
+    SubscriptionExists,
+    SubscriptionInUse,
+    SubscriptionNotFound,
+    TopicNotAlterable,
     UnexpectedAnswer,
     UnitTooLarge,
     UnknownAliasBase,
@@ -87,6 +102,9 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.QUEUE_FULL: Case(
         QueueFull, "queue {name} is full", "get messages from it, or raise its max_depth"
+    ),
+    Reason.NOT_AUTHORIZED: Case(
+        NotAuthorized, "user {name} is not let in", "check user and password, or ask for rights"
     ),
     Reason.QUEUE_PARKED: Case(
         QueueParked,
@@ -304,6 +322,76 @@ REFUSALS: dict[Reason, Case] = {
         SelectionTooLong,
         "the selection string for queue {name} is too long",
         "select by less, or by another property",
+    ),
+    Reason.MISSING_REPLY_TO: Case(
+        MissingReplyTo,
+        "a message for queue {name} asks for an answer and names no queue for it",
+        "give it reply_to",
+    ),
+    Reason.TOPIC_STRING_ERROR: Case(
+        InvalidTopic,
+        "{name} is no topic string",
+        "give 1 to 10,240 characters, in at most 256 levels",
+    ),
+    Reason.TOPIC_NOT_ALTERABLE: Case(
+        TopicNotAlterable,
+        "the topic of subscription {name} stays",
+        "close and remove the subscription, and make a new one",
+    ),
+    Reason.PUBLICATION_FAILED: Case(
+        PublicationFailed,
+        "the publication on topic {name} could not be given to all",
+        "see to the queue that is named, and publish again",
+    ),
+    Reason.NO_SUBSCRIBERS: Case(
+        NoSubscribers,
+        "no subscription means topic {name}",
+        "nothing need be done if that is no surprise",
+    ),
+    Reason.SUBSCRIPTION_NOT_FOUND: Case(
+        SubscriptionNotFound,
+        "there is no subscription {name}",
+        "check the name, or make the subscription",
+    ),
+    Reason.SUBSCRIPTION_IN_USE: Case(
+        SubscriptionInUse,
+        "subscription {name} is in use",
+        "close it there first",
+    ),
+    Reason.SUBSCRIPTION_EXISTS: Case(
+        SubscriptionExists,
+        "there is a subscription {name} already",
+        "resume it, or choose another name",
+    ),
+    Reason.SUBSCRIPTION_NAME_ERROR: Case(
+        InvalidSubscriptionName,
+        "{name} is no name of a subscription",
+        "give 1 to 10,240 characters",
+    ),
+    Reason.SUBSCRIBE_INHIBITED: Case(
+        SubscribeInhibited,
+        "topic {name} takes no subscriptions",
+        "alter the topic object: its subscribe is DISABLED",
+    ),
+    Reason.DURABILITY_NOT_ALLOWED: Case(
+        DurabilityNotAllowed,
+        "topic {name} takes no durable subscriptions",
+        "make it not durable, or alter the topic object",
+    ),
+    Reason.RETAINED_QUEUE_ERROR: Case(
+        RetainedQueueError,
+        "the queue of retained publications cannot take it",
+        "see to SYSTEM.RETAINED.PUB.QUEUE, or retain less",
+    ),
+    Reason.RETAINED_NOT_DELIVERED: Case(
+        RetainedNotDelivered,
+        "what is retained could not be put to the subscription's queue",
+        "see to the queue, and request it again",
+    ),
+    Reason.NO_RETAINED_MESSAGE: Case(
+        NoRetainedMessage,
+        "nothing is retained for topic {name}",
+        "publish with retain, or wait for publications",
     ),
 }
 """Every reason of core has exactly one row here."""

@@ -125,6 +125,11 @@ def _restored_weight(record: r.Record) -> int:
         return 256 + sum(16 + 4 * len(name) for name in record.incarnations)
     if isinstance(record, r.ConsumedRestored):
         return 256 + sum(32 + 4 * len(one.name) + 10 * len(one.seqs) for one in record.queues)
+    if isinstance(record, (r.ObjectDefined, r.ObjectAltered)):
+        texts = [value for value in record.attributes.values() if isinstance(value, str)]
+        return 16 * 1024 + 4 * (len(record.name) + sum(map(len, texts)))
+    if isinstance(record, r.ObjectDeleted):
+        return 256 + 4 * len(record.name)
     return 16 * 1024
 
 

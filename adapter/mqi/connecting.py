@@ -37,13 +37,16 @@ def connect(
     *,
     cno: dict[str, Any] | None = None,
     cd: dict[str, Any] | None = None,
-    user: str = "",
+    credentials: tuple[str, str] = ("", ""),
 ) -> Session:
     """Connect under a number. Raises Failure."""
     asked = 0 if cno is None else cno["Options"]
     application = _application(cno)
-    who = user or _own_user()
-    greeting = Greeting(_addresses(cd, environment), _queue_manager(name), application, who)
+    who = credentials[0] or _own_user()
+    password = credentials[1] or environment.get("MQK_PASSWORD", "")
+    greeting = Greeting(
+        _addresses(cd, environment), _queue_manager(name), application, who, password
+    )
     reconnects = not asked & mq.MQCNO_RECONNECT_DISABLED
     patience = Patience() if reconnects else Patience(reconnect_timeout_s=0.0)
     try:
@@ -74,12 +77,16 @@ def check_options(cno: dict[str, Any]) -> None:
         raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
 
-def user_of(csp: bytes | None) -> str:
-    """Return the user that an MQCSP names, or ""."""
+def credentials_of(csp: bytes | None) -> tuple[str, str]:
+    """Return the user and the password that an MQCSP names, "" for none."""
     if csp is None:
-        return ""
+        return "", ""
     fields = structs.MQCSP.read(csp)
-    return pointers.text(fields["CSPUserIdPtr"], fields["CSPUserIdLength"])[:USER_LENGTH_MAX]
+    if fields["AuthenticationType"] not in (mq.MQCSP_AUTH_NONE, mq.MQCSP_AUTH_USER_ID_AND_PWD):
+        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+    user = pointers.text(fields["CSPUserIdPtr"], fields["CSPUserIdLength"])
+    password = pointers.text(fields["CSPPasswordPtr"], fields["CSPPasswordLength"])
+    return user[:USER_LENGTH_MAX], password
 
 
 def _queue_manager(name: str) -> str:

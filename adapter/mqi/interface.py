@@ -49,7 +49,7 @@ class Interface:
         sco: bytes | None = None,
         *,
         options: int = 0,
-        user: str = "",
+        credentials: tuple[str, str] = ("", ""),
         layouts: tuple[structs.Layout, structs.Layout] = (structs.MQCD, structs.MQSCO),
     ) -> tuple[int, int, int]:
         """MQCONN, MQCONNX: the connection handle, and the codes."""
@@ -62,9 +62,11 @@ class Interface:
                 given = connecting.plain_cno(options)
             if given is not None:
                 connecting.check_options(given)
-            who = user or connecting.user_of(csp)
+            who = credentials if credentials[0] else connecting.credentials_of(csp)
             number = next(self._numbers)
-            session = connecting.connect(number, name, os.environ, cno=given, cd=channel, user=who)
+            session = connecting.connect(
+                number, name, os.environ, cno=given, cd=channel, credentials=who
+            )
         except Failure as failure:
             return mq.MQHC_UNUSABLE_HCONN, failure.code, failure.reason
         self._sessions[number] = session

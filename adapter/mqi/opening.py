@@ -59,11 +59,10 @@ def open_object(session: Session, od: bytes, options: int) -> tuple[int, bytes]:
 
 
 def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
-    if pointers.charv(fields, "SelectionString"):
-        raise Failure(mq.MQRC_SELECTION_NOT_AVAILABLE)
     name = unpadded(fields["ObjectName"])
     modes = sum(mode for option, mode in MODES.items() if options & option)
     handle = session.channel.new_handle(name, modes)
+    handle.selection = pointers.charv(fields, "SelectionString")
     request = open_request(handle)
     if isinstance(request.command, c.Open):
         request.command.dynamic_name = unpadded(fields["DynamicQName"])
@@ -76,7 +75,7 @@ def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
     fields["ResolvedQName"] = padded(found.queue, 48)
     fields["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
     fields["ResolvedType"] = mq.MQOT_Q
-    return session.add("queue", name, options, handle)
+    return session.add("queue", name, options, handle, found.queue)
 
 
 def _opened(session: Session, handle: Handle, request: Pending) -> Opened:

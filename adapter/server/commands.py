@@ -34,7 +34,9 @@ class Served(Protocol):
 class CommandService:
     """Starts the command server once, and ends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, password: str = "") -> None:
+        """password: by which the queue manager knows its own client."""
+        self._password = password
         self._served: Served | None = None
         self._starting: asyncio.Future[None] | None = None
         self._ended = False
@@ -49,7 +51,7 @@ class CommandService:
         # A client in the server's process: what does without it does not load it.
         from adapter.mqi.pcf.command_server import CommandServer  # noqa: PLC0415
 
-        self._served = CommandServer(address)
+        self._served = CommandServer(address, self._password)
         self._served.start()
 
     async def stop(self) -> None:

@@ -90,6 +90,7 @@ class ClientConnection(asyncio.Protocol):
         self._farewell: Refused | None = None
         self._unanswered = 0
         self._scheduled = False
+        self._is_in = False
         self._write_full = False
         self._paused = False
         self._held_back = False
@@ -131,6 +132,11 @@ class ClientConnection(asyncio.Protocol):
         self._waiting.extend(received.operations)
         if not self._scheduled:
             self._execute()
+
+    def let_in(self) -> None:
+        """Execute what it asks, from now on."""
+        self._is_in = True
+        self.go_on()
 
     def answer(self, *answers: frames.Answer | frames.AnyAnswer) -> None:
         """Send replies, as soon as the client takes them."""
@@ -209,6 +215,7 @@ class ClientConnection(asyncio.Protocol):
     def _may_execute(self) -> bool:
         return bool(
             self._waiting
+            and self._is_in
             and not self._outbox
             and not self._write_full
             and self._unanswered < UNANSWERED_MAX

@@ -22,6 +22,7 @@ from adapter.core.reasons import Reason
 from adapter.core.results import Done, Refused
 from adapter.owner.clock import Clock
 from adapter.owner.owner import Owner
+from adapter.server.admission import Admission
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connection import ClientConnection
 from adapter.server.crowd import Crowd
@@ -77,8 +78,12 @@ class Listener:
         clock: Clock,
         on_stop: Callable[[bool], None],
         on_commands: Callable[[], None] = lambda: None,
+        admission: Admission | None = None,
     ) -> None:
-        """on_commands: called when somebody opens the command queue to put to it."""
+        """on_commands: called when somebody opens the command queue to put to it. admission: who is
+        let in; everybody, if nothing is said.
+        """
+        self._admission = admission or Admission()
         self.queue_manager = queue_manager
         self._clock = clock
         self._on_stop = on_stop
@@ -131,6 +136,7 @@ class Listener:
     def _stop_listening(self) -> None:
         if self._server is not None:
             self._server.close()
+            self._admission.close()
         if self._look is not None:
             self._look.cancel()
 
@@ -174,7 +180,19 @@ class Listener:
             self._owner.loop.disconnect(client.number)
 
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
-        """Answer a client's first frame."""
+        """Answer a client's first frame, when it is known that it may come in."""
+
+        def decided(refused: Refused | None) -> None:
+            if refused is not None:
+                client.goodbye(refused)
+            else:
+                self._let_in(client, hello)
+
+        owner = self._owner
+        qm = owner.loop.qm if owner is not None and owner.running else None
+        self._admission.ask(qm, hello, decided)
+
+    def _let_in(self, client: ClientConnection, hello: frames.Hello) -> None:
         client.write(
             frames.encode(
                 frames.Welcome(
@@ -189,6 +207,7 @@ class Listener:
             party = Party(hello.application, hello.user, client.address, now_ms)
             self._owner.loop.introduce(client.number, party)
         log.debug("client connected", connection=client.number, application=hello.application)
+        client.let_in()
 
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
         """A client has seen these outcomes."""

@@ -11,6 +11,7 @@ import gc
 import signal
 import sys
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any, TextIO
 
 import msgspec
@@ -28,6 +29,7 @@ from adapter.owner.owner import HEARTBEAT_S, QUIESCE_S
 from adapter.owner.presence import OwnedElsewhereError
 from adapter.owner.replay import LedgerUnreadableError
 from adapter.server import kafka_wiring
+from adapter.server.credentials import Credentials
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
 from adapter.server.listener import NotLoopbackError
 from adapter.server.server import Server
@@ -68,6 +70,7 @@ class ServerSettings(Struct, kw_only=True):
     quiesce_ms: int = round(QUIESCE_S * 1000)
     heartbeat_ms: int = round(HEARTBEAT_S * 1000)
     take_over: bool = False
+    credentials_file: str = ""
 
 
 FLAGS = ("depth_trigger_disables", "every_triggers_on_backout")
@@ -111,6 +114,7 @@ def settings_of(config: Config) -> ServerSettings:
             session_expiry_ms=config["session_expiry_ms"],
         ),
         attributes=_attributes(config),
+        credentials_file=config["credentials_file"],
     )
 
 
@@ -129,6 +133,11 @@ def run(settings: ServerSettings, out: TextIO = sys.stdout) -> None:
         runner.run(_serve(settings, out))
 
 
+def _credentials(settings: ServerSettings) -> Credentials | None:
+    path = settings.credentials_file
+    return Credentials(Path(path)) if path else None
+
+
 async def _serve(settings: ServerSettings, out: TextIO) -> None:
     loop = asyncio.get_running_loop()
     name = settings.queue_manager
@@ -141,7 +150,13 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             parts = wired.ledger(), SystemClock(), movers
             storage = wired.storage(movers)
             server = Server(
-                name, *parts, settings.limits, storage, heartbeat_s, settings.attributes
+                name,
+                *parts,
+                settings.limits,
+                storage,
+                heartbeat_s,
+                settings.attributes,
+                _credentials(settings),
             )
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)

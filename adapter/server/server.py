@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -19,7 +20,9 @@ from adapter.owner.clock import Clock
 from adapter.owner.lifecycle import State
 from adapter.owner.owner import HEARTBEAT_S, Owner
 from adapter.owner.storage import Copied, Storage
+from adapter.server.admission import Admission
 from adapter.server.commands import COMMAND_QUEUE, CommandService
+from adapter.server.credentials import Credentials
 from adapter.server.listener import Listener
 
 STREAM = "stream"
@@ -124,16 +127,21 @@ class Server:
         storage: Storage | None = None,
         heartbeat_s: float = HEARTBEAT_S,
         settings: Mapping[str, Any] | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
+        """credentials: of the users that are let in; without them everybody is."""
+        own = secrets.token_hex()
         self.name = name
         self.stopping = asyncio.Event()
         self._movers = movers
         self._mover_failures = 0
         self._immediate = False
         self._watch: asyncio.Task[None] | None = None
-        self._commands = CommandService()
+        self._commands = CommandService(own)
         self._address = ("", 0)
-        self.listener = Listener(name, clock, self.tell_to_stop, self._need_commands)
+        self.listener = Listener(
+            name, clock, self.tell_to_stop, self._need_commands, Admission(credentials, own)
+        )
         self.owner = Owner(
             name, ledger, clock, self.listener, limits, storage, heartbeat_s, settings
         )

@@ -50,7 +50,10 @@ def MQCONNX(
         None,
         sco,
         options=options,
-        user=name_of(user_password.get("user", "")),
+        credentials=(
+            name_of(user_password.get("user", "")),
+            name_of(user_password.get("password", "")),
+        ),
         layouts=(structs.MQCD_11, structs.MQSCO_5),
     )
 

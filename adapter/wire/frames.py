@@ -54,6 +54,7 @@ class Hello(Struct, array_like=True, tag=1, kw_only=True):
     application: Text = ""
     user: Text = ""
     oldest: int = 0
+    password: Text = ""
 
 
 class Welcome(Struct, array_like=True, tag=2, kw_only=True):

@@ -13,9 +13,11 @@ import pytest
 from confluent_kafka import Producer
 from msgspec import Struct
 
+import adapter
 from adapter.format import entries, names
 from adapter.ledger.envelope import ENTRY, encode
 from adapter.localkafka import LocalKafka, free_port
+from adapter.mqi.pcf import structures as pcf
 
 TIMEOUT_S = 100.0
 HOST = "127.0.0.1"
@@ -95,6 +97,32 @@ def test_a_day_with_queues(mqk: Shell) -> None:
     assert "[MQRC_GET_INHIBITED]" in refused.err
     assert mqk("queue", "purge", "ORDERS").out == "1 message purged from ORDERS\n"
     assert mqk("queue", "delete", "ORDERS").status == 0
+
+
+def test_mqsc_and_pcf(mqk: Shell) -> None:
+    script = (
+        "* definitions\nDEF QL(MADE.BY.MQSC) +\n  MAXDEPTH(7)\nDEF QA(ALSO) TARGET(MADE.BY.MQSC)\n"
+    )
+    said = mqk("mqsc", stdin=script)
+    assert (said.status, said.out.count("AMQ8006I")) == (0, 2), said.out
+    assert mqk("mqsc", "-c", "DEL QL(NONE)").status == 1
+    asked: list[pcf.Parameter] = [pcf.String(2016, "MADE.*"), pcf.Integers(1002, (15,))]
+    header = pcf.Header(type=pcf.COMMAND, command=13)
+    with adapter.connect(mqk.address) as qm:
+        qm.define_queue("REPLIES")
+        request = qm.put(
+            "SYSTEM.ADMIN.COMMAND.QUEUE",
+            pcf.encode(header, asked),
+            format="MQADMIN",
+            reply_to="REPLIES",
+        )
+        reply = qm.get("REPLIES", timeout=TIMEOUT_S, correlation_id=request.message_id)
+    assert reply is not None
+    assert pcf.decode(reply.body).parameters == [
+        pcf.String(2016, "MADE.BY.MQSC"),
+        pcf.Integer(20, 1),
+        pcf.Integer(15, 7),
+    ]
 
 
 def test_status_tells_the_figures(mqk: Shell) -> None:

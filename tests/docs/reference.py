@@ -20,6 +20,7 @@ from adapter.mqi import TriggerMessage, values
 from adapter.mqi.kinds import DEFINED, Kind
 from adapter.mqi.trigger_monitor import TriggerMonitor
 from adapter.testing import TestQueueManager
+from tests.docs import mqi_coverage
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 WIDTH = 100
@@ -28,7 +29,12 @@ MADE = "<!-- Written by `python -m tests.docs.reference` from the code: change i
 
 def pages() -> dict[str, str]:
     """Each page of docs/reference, by its file name."""
-    return {"attributes.md": attributes(), "cli.md": cli(), "sdk.md": sdk()}
+    return {
+        "attributes.md": attributes(),
+        "cli.md": cli(),
+        "mqi-coverage.md": mqi_coverage.page(MADE),
+        "sdk.md": sdk(),
+    }
 
 
 HEADING = ("| name | keyword | number | values | default | meaning |", "|---|---|---|---|---|---|")
@@ -119,6 +125,7 @@ def sdk() -> str:
     for kind in (
         adapter.Connection,
         adapter.Queue,
+        adapter.Subscription,
         adapter.Unit,
         adapter.Message,
         adapter.PutResult,

@@ -112,6 +112,33 @@ def test_a_header_that_a_program_puts_stays_as_it_is(qmgr: ibmmq.QueueManager) -
     assert headers[0]["mine"].strip() == b"<mine><a>1</a></mine>"
 
 
+def test_messages_are_selected_by_their_properties(qmgr: ibmmq.QueueManager) -> None:
+    put_with(qmgr, colour="red").close()
+    put_with(qmgr, colour="blue").close()
+    selected = ibmmq.OD(ObjectName="ORDERS")
+    selected.set_vs("SelectionString", "colour = 'blue'")
+    queue = ibmmq.Queue(qmgr, selected, CMQC.MQOO_INPUT_SHARED)
+    assert selected.get_vs("SelectionString") == b"colour = 'blue'"
+    found = ibmmq.MessageHandle(qmgr)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE, MsgHandle=found.msg_handle)
+    assert queue.get(None, ibmmq.MD(), gmo) == b"body"
+    assert found.properties.get("colour") == "blue"
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get(None, ibmmq.MD(), gmo)
+    assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
+
+
+def test_a_selection_that_is_none(qmgr: ibmmq.QueueManager) -> None:
+    selected = ibmmq.OD(ObjectName="ORDERS")
+    selected.set_vs("SelectionString", "colour = = 'blue'")
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        ibmmq.Queue(qmgr, selected, CMQC.MQOO_INPUT_SHARED)
+    assert reason_of(refused) in (
+        CMQC.MQRC_SELECTOR_SYNTAX_ERROR,
+        CMQC.MQRC_SELECTION_STRING_ERROR,
+    )
+
+
 @pytest.mark.parametrize("name", ["", "Root.MQMD.Priority", "two words", "ends."])
 def test_names_that_are_none(qmgr: ibmmq.QueueManager, name: str) -> None:
     handle = ibmmq.MessageHandle(qmgr)

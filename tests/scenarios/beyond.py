@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adapter.core import commands as c
+from adapter.core.model import report
 from adapter.core.model.details import (
     IN_GROUP,
     LAST_IN_GROUP,
@@ -24,6 +25,20 @@ FLAGS = {
     "may_be_cut": SEGMENTATION_ALLOWED,
 }
 PUT_WORDS = ("np", "hard", "logical", *FLAGS)
+REPORTS = {
+    "coa": report.CONFIRM_ON_ARRIVAL,
+    "cod": report.CONFIRM_ON_DELIVERY,
+    "cod_data": 3 * report.CONFIRM_ON_DELIVERY,
+    "cod_all": 7 * report.CONFIRM_ON_DELIVERY,
+    "expiry": report.EXPIRATION,
+    "expiry_all": 7 * report.EXPIRATION,
+    "pass_id": report.PASS_MESSAGE_ID,
+    "pass_correl": report.PASS_CORRELATION_ID,
+    "pass_expiry": report.PASS_DISCARD_AND_EXPIRY,
+    "discard": report.DISCARD,
+    "pan": report.POSITIVE_ACTION,
+    "nan": report.NEGATIVE_ACTION,
+}
 OPTIONS = {
     "logical": c.LOGICAL_ORDER,
     "all": c.ALL_MESSAGES,
@@ -35,6 +50,11 @@ OPTIONS = {
 }
 
 
+def report_of(text: str) -> int:
+    """Read report=coa+cod+all as MQMD.Report."""
+    return sum(REPORTS[word] for word in text.split("+") if word)
+
+
 def options_of(call: Call) -> tuple[int, int, int]:
     """Read what a get or browse asks for beyond ids: options, number in a group, offset."""
     options = sum(OPTIONS.get(word, 0) for word in call.words[1:])
@@ -44,8 +64,10 @@ def options_of(call: Call) -> tuple[int, int, int]:
 
 
 def group_parts(message: Message) -> list[str]:
-    """Print where a message is in its group, and a segment in its message."""
+    """Print what a report is about, where a message is in its group, a segment in its message."""
     parts = []
+    if message.message_type == report.REPORT:
+        parts.append(f"report {message.feedback}")
     if is_in_group(message):
         parts.append(f"{message.group_seq}{'L' * message.last_in_group} of its group")
     if is_segment(message):

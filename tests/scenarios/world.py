@@ -35,7 +35,7 @@ from adapter.core.results import (
     Statuses,
     UnitOutcome,
 )
-from tests.scenarios.beyond import FLAGS, PUT_WORDS, group_parts, options_of, warning
+from tests.scenarios.beyond import FLAGS, PUT_WORDS, group_parts, options_of, report_of, warning
 from tests.scenarios.drivers import Answered, Driver
 from tests.scenarios.language import Call, TranscriptError, call_of
 
@@ -316,6 +316,8 @@ class World:
             group_id=self._id(options.pop("group", "")),
             expiry_ms=duration_ms(expiry) if expiry else -1,
             details=Details(flags=flags) if flags else None,
+            report=report_of(options.pop("report", "")),
+            reply_to=options.pop("reply_to", ""),
         )
         messages = [msgspec.structs.replace(message, body=body) for body in bodies]
         logical = c.LOGICAL_ORDER if "logical" in call.words[2:] else 0

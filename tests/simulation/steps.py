@@ -251,8 +251,10 @@ class Steps:
 
     def _needs_a_page(self, queue: Queue, waiter: Waiter) -> bool:
         """Whether nobody can say before a page comes if a waiting get is served."""
+        connection = self.owner.qm.connections[waiter.request.connection]
+        handle = connection.handles[waiter.command.handle]
         try:
-            for stored in candidates(queue, waiter.command) if queue.paged_count else ():
+            for stored in candidates(handle, waiter.command) if queue.paged_count else ():
                 if not 0 < stored.message.expires_at_ms <= self.now_ms:
                     break
         except PageNeeded:

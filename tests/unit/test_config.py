@@ -10,7 +10,8 @@ from adapter import config
 from adapter.config import SETTINGS, Config, ConfigError, load, missing
 
 FLAG = {
-    "queue_manager": "FLAG", "listen": "127.0.0.1:1", "http_port": "1", "log_level": "error",
+    "queue_manager": "FLAG", "credentials_file": "flag",
+    "listen": "127.0.0.1:1", "http_port": "1", "log_level": "error",
     "log_format": "json", "max_uncommitted_messages": "1", "max_handles": "1", "max_queues": "1",
     "max_sessions": "1", "session_expiry_ms": "1001", "mover_interval_ms": "1",
     "quiesce_ms": "1", "heartbeat_ms": "101",
@@ -21,7 +22,8 @@ FLAG = {
     "kafka.consumed_retention_ms": "1",
 }  # fmt: skip
 VARIABLE = {
-    "queue_manager": "ENV", "listen": "127.0.0.1:2", "http_port": "2", "log_level": "warning",
+    "queue_manager": "ENV", "credentials_file": "env",
+    "listen": "127.0.0.1:2", "http_port": "2", "log_level": "warning",
     "log_format": "text", "max_uncommitted_messages": "2", "max_handles": "2", "max_queues": "2",
     "max_sessions": "2", "session_expiry_ms": "1002", "mover_interval_ms": "2",
     "quiesce_ms": "2", "heartbeat_ms": "102",
@@ -32,7 +34,8 @@ VARIABLE = {
     "kafka.consumed_retention_ms": "2",
 }  # fmt: skip
 IN_FILE: dict[str, Any] = {
-    "queue_manager": "FILE", "listen": "127.0.0.1:3", "http_port": 3, "log_level": "debug",
+    "queue_manager": "FILE", "credentials_file": "file",
+    "listen": "127.0.0.1:3", "http_port": 3, "log_level": "debug",
     "log_format": "json", "max_uncommitted_messages": 3, "max_handles": 3, "max_queues": 3,
     "max_sessions": 3, "session_expiry_ms": 1003, "mover_interval_ms": 3,
     "quiesce_ms": 3, "heartbeat_ms": 103,

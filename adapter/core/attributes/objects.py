@@ -22,6 +22,9 @@ from adapter.core.attributes.table import (
 )
 
 NAMES_MAX = 256
+TOPIC_STRING_LENGTH_MAX = 10_240  # MQ_TOPIC_STR_LENGTH
+USER_DATA_LENGTH_MAX = 10_240  # MQ_USER_DATA_LENGTH
+SUBSCRIPTION = "subscription"
 APPLICATION_TYPES = {
     "UNKNOWN": -1,
     "CICS": 1,
@@ -129,33 +132,88 @@ class NamelistAttributes(Struct, kw_only=True):
 
 
 class TopicAttributes(Struct, kw_only=True):
-    """A place in the tree of topics, with defaults for what is published there."""
+    """A place in the tree of topics, with what holds there and below.
+
+    What is left to the parent is as the nearest topic object above has it that says something.
+    """
 
     description: Annotated[
         str, Attribute("DESCR", 2093, "free text", length=DESCRIPTION_LENGTH_MAX)
     ] = ""
-    topic_string: Annotated[str, Attribute("TOPICSTR", 2094, "the place", length=10_240)] = ""
+    topic_string: Annotated[
+        str, Attribute("TOPICSTR", 2094, "the place", length=TOPIC_STRING_LENGTH_MAX)
+    ] = ""
     def_priority: Annotated[
-        int, Attribute("DEFPRTY", 6, "priority of a publication that names none", low=0, high=9)
-    ] = 0
+        int,
+        Attribute(
+            "DEFPRTY",
+            6,
+            "priority of a publication that names none; -2: the parent's",
+            low=-2,
+            high=9,
+        ),
+    ] = -2
     def_persistence: Annotated[
-        bool,
+        Literal["ASPARENT", "NO", "YES"],
         Attribute(
-            "DEFPSIST", 185, "persistence of a publication that names none", words=("NO", "YES")
+            "DEFPSIST", 185, "persistence of a publication that names none", numbers=(-1, 0, 1)
         ),
-    ] = True
-    inhibit_publish: Annotated[
+    ] = "ASPARENT"
+    publish: Annotated[
+        Literal["ASPARENT", "ENABLED", "DISABLED"],
+        Attribute("PUB", 181, "whether publications are taken", numbers=(0, 2, 1)),
+    ] = "ASPARENT"
+    subscribe: Annotated[
+        Literal["ASPARENT", "ENABLED", "DISABLED"],
+        Attribute("SUB", 182, "whether subscriptions may be made", numbers=(0, 2, 1)),
+    ] = "ASPARENT"
+    durable: Annotated[
+        Literal["ASPARENT", "YES", "NO"],
+        Attribute("DURSUB", 175, "whether they may be durable", numbers=(0, 1, 2)),
+    ] = "ASPARENT"
+
+
+class SubscriptionAttributes(Struct, kw_only=True):
+    """A durable subscription: which publications go to which queue."""
+
+    topic_string: Annotated[
+        str,
+        Attribute(
+            "TOPICSTR",
+            2094,
+            "the topics, with + for one level and # for any number of levels; below TOPICOBJ's, if "
+            "that is given",
+            length=TOPIC_STRING_LENGTH_MAX,
+        ),
+    ] = ""
+    topic_object: Annotated[
+        str, Attribute("TOPICOBJ", 2092, "the topic object above it", length=NAME_LENGTH_MAX)
+    ] = ""
+    destination_class: Annotated[
+        Literal["PROVIDED", "MANAGED"],
+        Attribute("DESTCLAS", 1273, "whose queue it is", numbers=(2, 1)),
+    ] = "PROVIDED"
+    destination: Annotated[
+        str, Attribute("DEST", 3154, "the queue that they go to", length=NAME_LENGTH_MAX)
+    ] = ""
+    correlation_id: Annotated[
+        str,
+        Attribute(
+            "DESTCORL", 7015, "correlation id of the copies, in hex; none: as published", length=48
+        ),
+    ] = ""
+    user_data: Annotated[
+        str, Attribute("USERDATA", 3159, "for the program", length=USER_DATA_LENGTH_MAX)
+    ] = ""
+    on_request: Annotated[
         bool,
         Attribute(
-            "PUB", 181, "publications are refused", words=("ENABLED", "DISABLED"), numbers=(2, 1)
+            "REQONLY", 1280, "only retained publications, when asked for", words=("NO", "YES")
         ),
     ] = False
-    inhibit_subscribe: Annotated[
-        bool,
-        Attribute(
-            "SUB", 182, "subscriptions are refused", words=("ENABLED", "DISABLED"), numbers=(2, 1)
-        ),
-    ] = False
+    ident: Annotated[
+        str, Attribute("SUBID", 7016, "what tells it from all others, in hex", fixed=True)
+    ] = ""
 
 
 class ChannelAttributes(Struct, kw_only=True):
@@ -284,6 +342,7 @@ TYPES: dict[str, type[Struct]] = {
     "process": ProcessAttributes,
     "namelist": NamelistAttributes,
     "topic": TopicAttributes,
+    SUBSCRIPTION: SubscriptionAttributes,
     "channel": ChannelAttributes,
     "authinfo": AuthInfoAttributes,
     QUEUE_MANAGER: QueueManagerAttributes,

@@ -9,6 +9,7 @@ from adapter.core.model.groups import Progress
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.selector import Fits
+from adapter.core.model.topics import Subscription
 from adapter.core.model.turns import Turns
 from adapter.core.model.unit import Unit
 from adapter.core.model.views import START
@@ -22,7 +23,9 @@ class Handle:
     locked: the message that a browse has locked, if any. put_group, get_group, browse_group: where
     the handle is in a group or a segmented message, if it is in one. browse_head: where the group
     began that a browse in logical order has come to: the next one begins behind it. selection: what
-    it was opened with, and fits what that says of a message.
+    it was opened with, and fits what that says of a message. topic: the handle is of a topic, or of
+    a subscription to it; then its queue is none that there is, and only says what a publication is
+    checked against.
     """
 
     __slots__ = (
@@ -39,6 +42,8 @@ class Handle:
         "put_group",
         "queue",
         "selection",
+        "subscription",
+        "topic",
     )
 
     def __init__(
@@ -62,6 +67,8 @@ class Handle:
         self.browse_head = START
         self.selection = ""
         self.fits: Fits | None = None
+        self.topic: str | None = None
+        self.subscription: Subscription | None = None
 
 
 class Party(Struct, frozen=True):

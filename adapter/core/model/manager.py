@@ -16,8 +16,10 @@ from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import Place, Stored
 from adapter.core.model.queue import Queue
+from adapter.core.model.report import ReportDue
 from adapter.core.model.session import Session
 from adapter.core.model.tally import Tally
+from adapter.core.model.topics import Topics
 from adapter.core.model.trigger_event import Trigger, TriggerEvent
 from adapter.core.model.waiter import Waiter
 from adapter.core.records import ConsumedRestored, Taken
@@ -54,6 +56,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Each has a topic of its own: bounds partitions on Kafka."""
     objects: int = 10_000
     """Other than local queues: a few hundred bytes each, and a record in every snapshot."""
+    retained_bytes: int = 64 * 1024 * 1024
+    """Bodies of retained publications: they stay in memory, and a subscription may ask for all."""
     sessions: int = 100_000
     """About 1 KB each; the longest detached is forgotten first."""
     parked_bytes: int = 256 * 1024 * 1024
@@ -109,8 +113,11 @@ class QueueManager:
         self.queues: dict[str, Queue] = {}
         self.objects: dict[tuple[str, str], Struct] = {}
         """All that is no local queue, by kind and name: its attributes."""
+        self.topics = Topics()
         self.initiates: dict[str, dict[str, Queue]] = {}
         """By name of an initiation queue, the queues that name it."""
+        self.reports_due: deque[ReportDue] = deque()
+        """Of expired messages, for as long as a decision takes."""
         self.trigger_work: deque[TriggerEvent | Trigger] = deque()
         """What the decision being applied has caused, until it is seen to."""
         self.temporaries = 0

@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 
-from adapter.core.commands import Browse, Close, Command, Open, Request
+from adapter.core.commands import (
+    Browse,
+    Close,
+    CloseSubscription,
+    Command,
+    Open,
+    OpenTopic,
+    Request,
+    Subscribe,
+)
 
 Key = tuple[str, bytes | int]
 
@@ -74,7 +83,7 @@ def _uses(command: Command) -> tuple[list[Key], list[Key]]:
     unit, handle = getattr(command, "unit", b""), getattr(command, "handle", 0)
     if unit:
         alone.append(("unit", unit))
-    if isinstance(command, (Open, Close)):
+    if isinstance(command, (Open, Close, OpenTopic, Subscribe, CloseSubscription)):
         return [*alone, ("handle", handle)], []
     if isinstance(command, Browse):
         alone.append(("cursor", handle))

@@ -19,6 +19,7 @@ DEFAULT_OBJECTS = {
     "process": "SYSTEM.DEFAULT.PROCESS",
     "namelist": "SYSTEM.DEFAULT.NAMELIST",
     "channel": "SYSTEM.DEF.SVRCONN",
+    "topic": "SYSTEM.DEFAULT.TOPIC",
 }
 ITS_OWN = "description"
 """Describes the default object, and no other."""

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 import msgspec
 
-from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, TYPES, WITH_QUEUE_NAMES
+from adapter.core.attributes.objects import (
+    KINDS,
+    QUEUE_MANAGER,
+    SUBSCRIPTION,
+    TYPES,
+    WITH_QUEUE_NAMES,
+)
 from adapter.core.commands import (
     AlterObject,
     DefineObject,
@@ -19,7 +25,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import ObjectAltered, ObjectDefined, ObjectDeleted
 from adapter.core.results import ObjectDescription, Objects
-from adapter.core.rules import defaults, naming
+from adapter.core.rules import defaults, naming, subscriptions, topics
 from adapter.core.rules.decision import Decision, done
 
 LOCAL_QUEUE = "queue"
@@ -31,6 +37,8 @@ def decide_define_object(qm: QueueManager, request: Request, command: DefineObje
     """DEFINE QALIAS, QREMOTE, QMODEL, PROCESS, ...; with replace an existing one is altered."""
     kind, name = command.kind, command.name
     _check_kind(kind, name, DEFINED)
+    if kind == SUBSCRIPTION:
+        return subscriptions.decide_define(qm, request, command)
     if (kind, name) in qm.objects and command.replace:
         altering = AlterObject(kind, name, command.attributes)
         return decide_alter_object(qm, request, altering)
@@ -41,6 +49,8 @@ def decide_define_object(qm: QueueManager, request: Request, command: DefineObje
     if len(qm.objects) >= qm.limits.objects:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
     naming.check_attributes(KINDS[kind], f"{kind}", name, command.attributes)
+    if kind == topics.TOPIC:
+        topics.check_place(qm, name, command.attributes)
     attributes = defaults.with_defaults(qm, kind, command.attributes)
     return done(qm, request, [ObjectDefined(kind, name, attributes)])
 
@@ -51,6 +61,10 @@ def decide_alter_object(qm: QueueManager, request: Request, command: AlterObject
     _check_kind(kind, name, (*DEFINED, QUEUE_MANAGER))
     _check_there(qm, kind, name)
     naming.check_attributes(KINDS[kind], f"{kind}", name, command.attributes)
+    if kind == topics.TOPIC:
+        topics.check_place(qm, name, command.attributes)
+    elif kind == SUBSCRIPTION:
+        subscriptions.check_alteration(qm, name, command.attributes)
     return done(qm, request, [ObjectAltered(kind, name, command.attributes)])
 
 
@@ -58,6 +72,8 @@ def decide_delete_object(qm: QueueManager, request: Request, command: DeleteObje
     """DELETE QALIAS, ...: what is open by it stays open."""
     _check_kind(command.kind, command.name, DEFINED)
     _check_there(qm, command.kind, command.name)
+    if command.kind == SUBSCRIPTION:
+        return subscriptions.decide_delete(qm, request, command)
     return done(qm, request, [ObjectDeleted(command.kind, command.name)])
 
 
@@ -81,6 +97,8 @@ def _check_kind(kind: str, name: str, kinds: tuple[str, ...]) -> None:
 
 def _check_there(qm: QueueManager, kind: str, name: str) -> None:
     there = name == qm.name if kind == QUEUE_MANAGER else (kind, name) in qm.objects
+    if not there and kind == SUBSCRIPTION:
+        raise Refusal(Reason.SUBSCRIPTION_NOT_FOUND, name)
     if not there:
         raise Refusal(Reason.OBJECT_NOT_FOUND, name, kind)
 
@@ -92,15 +110,20 @@ def _attributes(qm: QueueManager, kind: str, name: str) -> msgspec.Struct:
 def apply_object_defined(qm: QueueManager, record: ObjectDefined) -> None:
     """Make the object."""
     qm.objects[record.kind, record.name] = TYPES[record.kind](**record.attributes)
+    topics.note_defined(qm, record)
 
 
 def apply_object_altered(qm: QueueManager, record: ObjectAltered) -> None:
     """Change the attributes."""
     attributes = _attributes(qm, record.kind, record.name)
+    if record.kind == topics.TOPIC:
+        topics.note_gone(qm, record.kind, record.name)
     for name, value in record.attributes.items():
         setattr(attributes, name, value)
+    topics.note_altered(qm, record.kind, record.name)
 
 
 def apply_object_deleted(qm: QueueManager, record: ObjectDeleted) -> None:
     """Forget the object."""
+    topics.note_gone(qm, record.kind, record.name)
     del qm.objects[record.kind, record.name]

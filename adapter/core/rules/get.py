@@ -23,12 +23,13 @@ from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import NO_ID, Delivered, Place, Stored, delivered, weight
 from adapter.core.model.queue import Queue
+from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.model.unit import Unit
 from adapter.core.model.waiter import Waiter
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import Record
 from adapter.core.results import Messages
-from adapter.core.rules import cursor, fitting, groups, pages, waiting
+from adapter.core.rules import cursor, fitting, groups, pages, report, waiting
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -38,6 +39,7 @@ from adapter.core.rules.decision import (
     session_of,
 )
 from adapter.core.rules.unit import (
+    Puts,
     commit_records,
     delivery_records,
     discard_records,
@@ -127,12 +129,20 @@ def give(
         ident = own_unit(request, session_of(qm, request).ident)
         outcome = outcome_of(qm, request)
         pairs = [(queue, stored) for stored in found]
-        taken = commit_records(ident, [], pairs, "get", outcome)
+        puts: Puts = []
+        if last.report & CONFIRM_ON_DELIVERY:
+            sent = report.due(qm, [last], CONFIRM_ON_DELIVERY, request.now_ms, None)
+            puts, records = sent.puts, records + sent.records
+        taken = commit_records(ident, puts, pairs, "get", outcome)
         return Decision(records + taken, warning=warning)
     for stored in found:
         unit.lock(queue, stored)
         qm.held_bytes += len(stored.message.body)
     counted = delivery_records(unit, queue, found)
+    if last.report or len(found) > 1:
+        asking = [last] if command.options else [one.message for one in found]
+        sent = report.due(qm, asking, CONFIRM_ON_DELIVERY, request.now_ms, unit)
+        counted += sent.records
     after = qm.entry_n if counted else max(stored.entry_n for stored in found)
     result = Messages(show(command, found))
     return Decision(records + counted, result, after, warning=warning)

@@ -21,7 +21,17 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import QueueDeleted, Record
 from adapter.core.results import Done, Messages, Opened
-from adapter.core.rules import cursor, fitting, groups, pages, resolve, trigger, unit, waiting
+from adapter.core.rules import (
+    cursor,
+    fitting,
+    groups,
+    managed,
+    pages,
+    resolve,
+    trigger,
+    unit,
+    waiting,
+)
 from adapter.core.rules.decision import Decision, connection_of
 
 MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET
@@ -33,24 +43,35 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     connection = connection_of(qm, request)
     if not command.modes or command.modes & ~MODES:
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, f"modes {command.modes}")
-    if command.handle in connection.handles or not 0 < command.handle <= HANDLE_MAX:
-        raise Refusal(Reason.HANDLE_IN_USE, command.queue, f"handle {command.handle}")
-    if len(connection.handles) >= qm.limits.handles_per_connection:
-        most = qm.limits.handles_per_connection
-        text = f"a connection has at most {most} handles"
-        raise Refusal(Reason.LIMIT_REACHED, command.queue, text)
+    check_numbers(qm, connection, command.queue, command.handle)
     found = resolve.find(qm, command)
     queue = found.queue
-    modes = _input_modes(queue, command.modes)
-    handle = Handle(command.handle, queue, modes, found.alias, found.is_made)
+    handle = Handle(command.handle, queue, command.modes, found.alias, found.is_made)
     if command.selection:
         fitting.select_by(handle, command.selection)
-    _count(queue, modes, 1)
-    if modes & INPUT:
-        trigger.opened(qm, queue, request.now_ms)
-    connection.handles[command.handle] = handle
+    opened(qm, connection, handle, request.now_ms)
     result = Done() if queue.name == command.queue else Opened(queue.name, found.is_made)
     return Decision(found.records, result, qm.entry_n)
+
+
+def check_numbers(qm: QueueManager, connection: Connection, name: str, *numbers: int) -> None:
+    """Refuse handle numbers that are in use, or more handles than a connection may have."""
+    for number in numbers:
+        if number in connection.handles or not 0 < number <= HANDLE_MAX:
+            raise Refusal(Reason.HANDLE_IN_USE, name, f"handle {number}")
+    most = qm.limits.handles_per_connection
+    if len(connection.handles) + len(numbers) > most:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"a connection has at most {most} handles")
+
+
+def opened(qm: QueueManager, connection: Connection, handle: Handle, now_ms: int) -> None:
+    """Open a queue by a handle, or refuse for the sake of others who have it open."""
+    queue = handle.queue
+    handle.modes = _input_modes(queue, handle.modes)
+    _count(queue, handle.modes, 1)
+    if handle.modes & INPUT:
+        trigger.opened(qm, queue, now_ms)
+    connection.handles[handle.number] = handle
 
 
 def _input_modes(queue: Queue, modes: int) -> int:
@@ -127,13 +148,11 @@ def _close(
     _count(queue, handle.modes, -1)
     if handle.modes & INPUT:
         trigger.closed(qm, queue, now_ms)
+    if handle.subscription is not None:
+        return managed.closed(qm, connection, handle.subscription, replies)
     if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
         return []
-    replies += waiting.refused(qm, queue, Reason.QUEUE_DELETED)
-    for other in qm.connections.values():
-        for one in other.units.values():
-            qm.held_bytes -= one.forget(queue)
-    return [QueueDeleted(queue.name, logged=False)]
+    return [managed.removal(qm, queue, replies)]
 
 
 def end_connection(qm: QueueManager, connection: Connection, now_ms: int) -> Decision:

@@ -17,11 +17,12 @@ from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Message, Stored
 from adapter.core.model.queue import Queue
+from adapter.core.model.topics import RETAINED_QUEUE
 from adapter.core.model.turns import Turns
 from adapter.core.reasons import Reason
 from adapter.core.records import MessagesDiscarded, Record, Taken
 from adapter.core.results import Refused
-from adapter.core.rules import waiting
+from adapter.core.rules import report, waiting
 from adapter.core.rules.decision import Decision
 
 LOOK_AGAIN_MS = 1_000
@@ -133,7 +134,7 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
     messages, size = qm.window
     count = 0
     for queue in qm.queues.values():
-        if not queue.stored or queue.name in but:
+        if not queue.stored or queue.name in but or queue.name == RETAINED_QUEUE:
             continue
         if len(queue.stored) <= messages and queue.weight <= size:
             continue
@@ -171,6 +172,7 @@ def load(
         if 0 < message.expires_at_ms <= now_ms:
             lane.forget_end(paged.seq, bucket_of(message.expires_at_ms))
             queue.discard_paged(paged.stored(lane_number))
+            report.noted(qm, message)
             place = Taken(queue.name, lane_number, paged.seq, 0, message.priority)
             expired.append(place)
             continue

@@ -17,12 +17,13 @@ from adapter.core.model.message import (
     weight,
 )
 from adapter.core.model.queue import Queue
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
 from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import EventRaised
+from adapter.core.records import EventRaised, Record
 from adapter.core.results import Refused, put_done
-from adapter.core.rules import details, groups, parking, trigger
+from adapter.core.rules import details, groups, parking, report, trigger
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
-from adapter.core.rules.unit import commit_records, unit_with_room
+from adapter.core.rules.unit import Puts, commit_records, unit_with_room
 
 PRIORITY_ASKED_MAX = 2**31 - 1
 """What is higher than any is put at the highest there is, with a warning."""
@@ -52,7 +53,7 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     warning, is_cut = 0, False
     for message in command.messages:
         is_cut = check(queue, message) or is_cut
-        warning = _default(handle, message) or warning
+        warning = default(handle, message) or warning
     in_order = command.options or handle.put_group is not None
     if in_order:
         warning = groups.number(qm, command, handle) or warning
@@ -76,7 +77,7 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     return decision
 
 
-def _default(handle: Handle, message: Message) -> int:
+def default(handle: Handle, message: Message) -> int:
     """Fill in the priority and persistence that are left to the name under which it was opened.
 
     Returns the reason of a warning, or 0.
@@ -139,6 +140,8 @@ def _check_rest(queue: Queue, message: Message) -> None:
     for name in ("report", "feedback", "encoding", "ccsid"):
         if not -(2**31) <= getattr(message, name) < 2**31:
             raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"{name} is not a 32-bit number")
+    if message.report or kind == REQUEST:
+        report.check(queue, message)
     if message.properties:
         _check_properties(queue, message.properties)
     if message.details is not None:
@@ -197,9 +200,12 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: Queue) -> 
             assert unit is not None
             unit.hold_put(queue, piece, weight(piece))
             qm.held_bytes += len(piece.body)
+    sent = report.due(qm, messages, CONFIRM_ON_ARRIVAL, request.now_ms, unit)
     if unit is None:
-        return Decision(commit_records(ident, puts, [], "put", outcome_of(qm, request)))
-    return Decision([], put_done([message.message_id for message in messages], messages[-1]))
+        outcome = outcome_of(qm, request)
+        return Decision(sent.records + commit_records(ident, puts + sent.puts, [], "put", outcome))
+    ids = [message.message_id for message in messages]
+    return Decision(sent.records, put_done(ids, messages[-1]))
 
 
 def _head_weight(message: Message) -> int:
@@ -218,14 +224,20 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: Queue)
     weights = [weight(message) for message in command.messages]
     unit = unit_with_room(qm, request, command.unit, len(weights), sum(weights))
     triggers = queue.attributes.trigger_control
+    asks = 0
     for message, size in zip(command.messages, weights, strict=True):
         resolve(qm, queue, message, request.now_ms)
+        asks |= message.report
         if triggers:
             trigger.arrived(qm, queue, message.priority, request.now_ms, unit)
         unit.hold_put(queue, message, size)
         qm.held_bytes += len(message.body)
     ids = [message.message_id for message in command.messages]
-    return Decision([], put_done(ids, command.messages[-1]))
+    records: list[Record] = []
+    if asks:
+        sent = report.due(qm, command.messages, CONFIRM_ON_ARRIVAL, request.now_ms, unit)
+        records = sent.records
+    return Decision(records, put_done(ids, command.messages[-1]))
 
 
 def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:
@@ -236,7 +248,12 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -
     if queue.attributes.trigger_control:
         trigger.arrived(qm, queue, message.priority, request.now_ms)
     outcome = outcome_of(qm, request)
-    return Decision(commit_records(ident, [(queue, message)], [], "put", outcome))
+    puts: Puts = [(queue, message)]
+    records: list[Record] = []
+    if message.report & CONFIRM_ON_ARRIVAL:
+        sent = report.due(qm, [message], CONFIRM_ON_ARRIVAL, request.now_ms, None)
+        puts, records = puts + sent.puts, sent.records
+    return Decision(records + commit_records(ident, puts, [], "put", outcome))
 
 
 def _full(qm: QueueManager, queue: Queue, request: Request) -> Decision:

@@ -11,6 +11,7 @@ from adapter.core.commands import (
     AlterQueue,
     Begin,
     Browse,
+    ClearRetained,
     DefineObject,
     DefineQueue,
     DeleteObject,
@@ -20,6 +21,8 @@ from adapter.core.commands import (
     Put,
     Request,
     SetAttributes,
+    Subscribe,
+    SubscriptionRequest,
 )
 from adapter.core.model.connection import Connection
 from adapter.core.model.manager import QueueManager, Reply
@@ -39,6 +42,9 @@ NEW_WORK = (
     DefineObject,
     AlterObject,
     DeleteObject,
+    Subscribe,
+    SubscriptionRequest,
+    ClearRetained,
 )
 
 

@@ -46,7 +46,7 @@ def find(qm: QueueManager, command: Open) -> Found:
     if isinstance(attributes, AliasAttributes):
         return Found(_base(qm, name, attributes), attributes)
     if isinstance(attributes, ModelAttributes):
-        return _make(qm, attributes, command.dynamic_name or DYNAMIC_NAME)
+        return make(qm, attributes, command.dynamic_name or DYNAMIC_NAME)
     assert isinstance(attributes, RemoteAttributes), kind
     text = f"it is queue {attributes.remote_name} of queue manager "
     raise Refusal(
@@ -69,7 +69,7 @@ def _base(qm: QueueManager, name: str, alias: AliasAttributes) -> Queue:
     raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
 
 
-def _make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
+def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
     """Make a dynamic queue of a model."""
     name = _name(qm, wanted)
     if len(qm.queues) >= qm.limits.queues:

@@ -10,6 +10,12 @@ from typing import Any
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.topics import (
+    BASE_TOPIC,
+    DURABLE_MODEL,
+    NON_DURABLE_MODEL,
+    RETAINED_QUEUE,
+)
 from adapter.core.records import ObjectAltered, ObjectDefined, QueueDefined, Record
 from adapter.core.rules import naming
 
@@ -25,11 +31,30 @@ QUEUES: dict[str, dict[str, Any]] = {
         "def_persistence": False,
     },
     "SYSTEM.DEFAULT.LOCAL.QUEUE": {"description": "local queues are defined like this"},
+    RETAINED_QUEUE: {
+        "description": "retained publications",
+        "msg_delivery_sequence": "FIFO",
+        "max_depth": 10_000,
+    },
 }
 OBJECTS: dict[tuple[str, str], dict[str, Any]] = {
     ("alias", "SYSTEM.DEFAULT.ALIAS.QUEUE"): {},
     ("remote", "SYSTEM.DEFAULT.REMOTE.QUEUE"): {},
     ("model", "SYSTEM.DEFAULT.MODEL.QUEUE"): {"description": "temporary dynamic queues"},
+    ("model", DURABLE_MODEL): {
+        "description": "queues of managed durable subscriptions",
+        "definition_type": "PERMDYN",
+    },
+    ("model", NON_DURABLE_MODEL): {"description": "queues of managed subscriptions"},
+    ("topic", BASE_TOPIC): {
+        "description": "the root of the tree of topics",
+        "def_priority": 0,
+        "def_persistence": "YES",
+        "publish": "ENABLED",
+        "subscribe": "ENABLED",
+        "durable": "YES",
+    },
+    ("topic", "SYSTEM.DEFAULT.TOPIC"): {},
     ("process", "SYSTEM.DEFAULT.PROCESS"): {},
     ("namelist", "SYSTEM.DEFAULT.NAMELIST"): {},
     ("channel", "SYSTEM.DEF.SVRCONN"): {},

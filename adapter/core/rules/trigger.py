@@ -89,9 +89,15 @@ def altered(qm: QueueManager, queue: Queue, attributes: dict[str, Any], now_ms: 
 
 
 def decide(qm: QueueManager, work: TriggerEvent | Trigger) -> list[Record]:
-    """Say what follows from something that was noted; that itself may note more."""
+    """Say what follows from something that was noted; that itself may note more.
+
+    A queue manager that is coming to its end has nobody started any more: trigger messages would go
+    with it, and the monitor's first open after the start makes them.
+    """
     if isinstance(work, Trigger):
         return _put(qm, work)
+    if qm.quiescing:
+        return []
     return [record for queue in _concerned(qm, work) for record in _judge(qm, work, queue)]
 
 
@@ -170,7 +176,7 @@ def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
     message.message_id = qm.new_message_id()
     message.put_time_ms = trigger.queue.triggered_ms = trigger.now_ms
     initiation = qm.queues.get(trigger.initiation)
-    reason = _obstacle(initiation, message)
+    reason = obstacle(initiation, message)
     if reason is None and initiation is not None:
         trigger.queue.loss_reported = False
         initiation.full_reported = False
@@ -178,7 +184,7 @@ def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
     return _bury(qm, trigger, reason or UNKNOWN_OBJECT_NAME)
 
 
-def _obstacle(queue: Queue | None, message: Message) -> int | None:
+def obstacle(queue: Queue | None, message: Message) -> int | None:
     """Say why a queue cannot take a message, as an MQRC number; None if it can."""
     if queue is None:
         return UNKNOWN_OBJECT_NAME
@@ -202,7 +208,7 @@ def _bury(qm: QueueManager, trigger: Trigger, reason: int) -> list[Record]:
     buried = trigger.message
     buried.body = _header(qm, trigger, reason) + buried.body
     buried.format = dead_letter.FORMAT
-    if dead is None or dead is trigger.queue or _obstacle(dead, buried) is not None:
+    if dead is None or dead is trigger.queue or obstacle(dead, buried) is not None:
         return _lost(trigger, reason, name)
     if dead.attributes.trigger_control:
         arrived(qm, dead, buried.priority, trigger.now_ms)

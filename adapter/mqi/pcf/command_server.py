@@ -102,8 +102,10 @@ def _refused(command: int, problem: PcfError, order: Order) -> list[bytes]:
 class CommandServer:
     """Serves the command queue of the queue manager at an address, until it is stopped."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, password: str = "") -> None:
+        """password: by which the queue manager knows that the client is its own."""
         self._address = address
+        self._password = password
         self._thread = threading.Thread(target=self._run, name="mqk-commands", daemon=True)
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -147,7 +149,7 @@ class CommandServer:
             self._stopping.wait(RETRY_S)
 
     def _serve(self) -> None:
-        with adapter.connect(self._address, application=APPLICATION) as qm:
+        with adapter.connect(self._address, application=APPLICATION, password=self._password) as qm:
             with self._lock:
                 if self._stopping.is_set():
                     return

@@ -14,17 +14,21 @@ from adapter.core import commands as c
 from adapter.core.model.details import IN_GROUP, SEGMENT, Details
 from adapter.core.model.manager import Limits, ParkedQueue
 from adapter.core.model.message import Message
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Messages, PutDone, Refused
+from adapter.core.results import Messages, PutDone, Refused, Subscribed
 from adapter.errors import QueueManagerQuiescing
 from adapter.errors.refusals import REFUSALS
 from adapter.owner.clock import SystemClock
+from adapter.server.admission import Admission
 from adapter.server.connection import ClientConnection
+from adapter.server.credentials import Credentials
 from adapter.server.listener import Listener
 from adapter.wire import frames
 from adapter.wire.session import ServerSession
 from tests.support.core import Client, client_on
 
+SUB = "subscription"
 FIRST_UNIT = (1).to_bytes(16, "big") + (1).to_bytes(8, "big")  # of the first client of a Core
 NOT_YET = {
     Reason.NOT_OPEN_FOR_INQUIRE: "attributes are asked for by name, not through a handle",
@@ -32,6 +36,8 @@ NOT_YET = {
 WARNINGS: dict[Reason, c.Command] = {
     Reason.PRIORITY_TOO_HIGH: c.Put(1, [Message(priority=10)]),
     Reason.MESSAGE_TRUNCATED: c.Get(1, options=c.BOUNDED),
+    Reason.NO_SUBSCRIBERS: c.Put(2, [Message()], options=c.WARN_NO_SUBSCRIBERS),
+    Reason.RETAINED_NOT_DELIVERED: c.Subscribe(3, "retained", destination="SMALL"),
 }
 
 
@@ -133,6 +139,18 @@ def with_deleted(client: Client) -> Client:
     return client
 
 
+def with_topics(client: Client) -> Client:
+    """A client that publishes by handle 2, and subscribes by handle 3 to a queue without room."""
+    limits = msgspec.structs.replace(client.core.qm.limits, handles_per_connection=9)
+    client.core.qm.limits = limits
+    for name, topic in (("NO", {"subscribe": "DISABLED"}), ("SOFT", {"durable": "NO"})):
+        client.do(c.DefineObject("topic", name, {"topic_string": name.lower(), **topic}))
+    client.do(c.OpenTopic(2, "a"))
+    client.do(c.AlterQueue("Q", {"inhibit_put": True}))
+    client.do(c.Subscribe(3, "a", "", "S", c.CREATE | c.DURABLE, "Q"))
+    return client
+
+
 def to(name: str, dynamic_name: str = "") -> c.Open:
     return c.Open(5, name, c.OUTPUT, dynamic_name)
 
@@ -181,6 +199,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.MESSAGE_FLAGS_ERROR: (as_it_is, detailed(flags=32)),
     Reason.OFFSET_ERROR: (as_it_is, detailed(offset=-1)),
     Reason.SEGMENT_EMPTY: (as_it_is, detailed(flags=SEGMENT)),
+    Reason.MISSING_REPLY_TO: (as_it_is, put(report=CONFIRM_ON_ARRIVAL)),
     Reason.SELECTOR_SYNTAX_ERROR: (as_it_is, c.Open(2, "Q", c.INPUT, selection="a =")),
     Reason.SELECTION_TOO_LONG: (as_it_is, c.Open(2, "Q", c.INPUT, selection="a" * 10_241)),
     Reason.NO_MESSAGE_UNDER_CURSOR: (as_it_is, c.Get(1, options=c.UNDER_CURSOR)),
@@ -190,6 +209,23 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.INCONSISTENT_PERSISTENCE: (within(IN_GROUP), in_order(persistence=0)),
     Reason.INCONSISTENT_UNIT: (within(IN_GROUP), in_order(unit=FIRST_UNIT)),
     Reason.CONNECTION_NOT_FOUND: (as_it_is, c.EndConnection(77)),
+    Reason.TOPIC_STRING_ERROR: (with_topics, c.OpenTopic(9, "")),
+    Reason.TOPIC_NOT_ALTERABLE: (with_topics, c.AlterObject(SUB, "S", {"topic_string": "b"})),
+    Reason.PUBLICATION_FAILED: (with_topics, c.Put(2, [Message(persistence=1)])),
+    Reason.SUBSCRIPTION_NOT_FOUND: (with_topics, c.Subscribe(9, name="T", options=c.RESUME)),
+    Reason.SUBSCRIPTION_IN_USE: (with_topics, c.Subscribe(9, name="S", options=c.RESUME)),
+    Reason.SUBSCRIPTION_EXISTS: (with_topics, c.Subscribe(9, "a", name="S")),
+    Reason.SUBSCRIPTION_NAME_ERROR: (with_topics, c.Subscribe(9, options=c.DURABLE | c.CREATE)),
+    Reason.SUBSCRIBE_INHIBITED: (with_topics, c.Subscribe(9, "no")),
+    Reason.DURABILITY_NOT_ALLOWED: (
+        with_topics,
+        c.Subscribe(9, "soft", name="T", options=c.DURABLE | c.CREATE),
+    ),
+    Reason.RETAINED_QUEUE_ERROR: (
+        with_topics,
+        c.Put(2, [Message(persistence=0)], options=c.RETAIN),
+    ),
+    Reason.NO_RETAINED_MESSAGE: (with_topics, c.SubscriptionRequest(3)),
 }
 
 
@@ -261,6 +297,20 @@ def from_a_server_that_quiesces() -> Reason:
     return cases[0]
 
 
+def from_an_admission() -> Reason:
+    """Why a client is not let in whose password cannot be checked against any file."""
+
+    class Nobody(Credentials):
+        def __init__(self) -> None:
+            """There is no file."""
+
+    told: list[Refused | None] = []
+    Admission(Nobody()).ask(None, frames.Hello(version=1, user="ada"), told.append)
+    (refused,) = told
+    assert refused is not None
+    return Reason(refused.reason)
+
+
 ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.MALFORMED_REQUEST: lambda: from_frames(b"\0\0\0\1?"),
     Reason.PROTOCOL_VERSION_ERROR: lambda: from_frames(frames.encode(frames.Hello(version=9))),
@@ -271,6 +321,7 @@ ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.QUEUE_MANAGER_STOPPING: from_a_server_that_stops,
     Reason.CONNECTION_ENDED: from_an_operator,
     Reason.QUEUE_MANAGER_QUIESCING: from_a_server_that_quiesces,
+    Reason.NOT_AUTHORIZED: from_an_admission,
 }
 
 
@@ -292,8 +343,13 @@ def test_core_gives(reason: Reason) -> None:
 def test_core_warns(reason: Reason) -> None:
     client = client_on()
     client.put("a")
+    client.define("SMALL", max_depth=0)
+    client.define("SYSTEM.RETAINED.PUB.QUEUE")
+    client.do(c.OpenTopic(2, "retained"))
+    if reason is Reason.RETAINED_NOT_DELIVERED:
+        client.do(c.Put(2, [Message()], options=c.RETAIN))
     answer = client.do(WARNINGS[reason])
-    assert isinstance(answer, (PutDone, Messages))
+    assert isinstance(answer, (PutDone, Messages, Subscribed))
     assert answer.warning == reason
 
 

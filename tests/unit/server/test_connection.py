@@ -90,6 +90,7 @@ class FakeHouse:
         client.write(
             frames.encode(frames.Welcome(version=1, queue_manager="QM1", connection=client.number))
         )
+        client.let_in()
 
     def seen(self, _client: ClientConnection, numbers: list[int]) -> None:
         self.seen_numbers += numbers

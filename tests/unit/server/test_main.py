@@ -44,6 +44,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
         "depth_trigger_disables": "yes",
         "every_triggers_on_backout": "no",
         "dead_letter_queue": "DLQ",
+        "credentials_file": "users",
     }
     made = settings_of(load(flags, {}, None, {"-X": {"security.protocol": "SSL"}}))
     wanted = {key: int(value) for key, value in numbers.items()}
@@ -77,5 +78,6 @@ def test_every_setting_gets_where_it_is_used() -> None:
             "depth_trigger_disables": True,
             "every_triggers_on_backout": False,
         },
+        credentials_file="users",
     )
     assert not wanted

@@ -69,9 +69,9 @@ def test_values_at_and_over_the_bounds(kind: str, row: Row) -> None:
 
 
 @pytest.mark.parametrize(("kind", "row"), ROWS, ids=name_of)
-@pytest.mark.parametrize("value", [None, 1.5, b"x", [], {}, object])
-def test_no_row_takes_other_types(kind: str, row: Row, value: object) -> None:
-    assert row.name in str(problem(kind, row.name, value))
+def test_no_row_takes_other_types(kind: str, row: Row) -> None:
+    for value in (None, 1.5, b"x", [], {}, object):
+        assert row.name in str(problem(kind, row.name, value))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from adapter.core import commands as c
-from adapter.core.attributes.objects import KINDS
+from adapter.core.attributes.objects import KINDS, SUBSCRIPTION
 from adapter.core.model.manager import Limits
 from adapter.core.reasons import Reason
 from adapter.core.results import Done, Objects
@@ -18,7 +18,7 @@ def asked(client: Client, kind: str, pattern: str = "*") -> dict[str, dict[str, 
     return {one.name: one.attributes for one in answer.objects}
 
 
-@pytest.mark.parametrize("kind", DEFINED)
+@pytest.mark.parametrize("kind", [kind for kind in DEFINED if kind != SUBSCRIPTION])
 def test_an_object_is_defined_altered_and_deleted(kind: str) -> None:
     client = client_on()
     assert client.do(c.DefineObject(kind, "A.NAME", {"description": "first"})) == Done()

@@ -1,0 +1,138 @@
+"""Publishing and subscribing as a program does it: a subscription is a queue to get from.
+
+Its two handles, of the subscription and of its queue, are opened by one request, and again by that
+when the connection was lost. What was published in between is only there if it is durable. This
+module does not know which publications a subscription gets.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from adapter.client import admin
+from adapter.client import arguments as a
+from adapter.client import requests as rq
+from adapter.client.channel import Channel
+from adapter.client.queue import Queue
+from adapter.client.replies import Replies
+from adapter.client.requests import Handle, Pending, open_request
+from adapter.client.unit import AnyUnit
+from adapter.client.verbs import close_handles, close_request, put_request
+from adapter.core import commands as c
+from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.core.model.message import Message
+from adapter.core.results import Subscribed
+from adapter.errors import InvalidSubscriptionName, NoRetainedMessage, NotOpen
+
+
+def publish_requests(
+    channel: Channel, topic: str, message: Message, unit: AnyUnit | None, retain: bool
+) -> tuple[Pending, Pending, Pending]:
+    """Make the requests that open a topic, put to it, and close it."""
+    handle = channel.new_handle(topic, c.OUTPUT)
+    handle.opening = c.OpenTopic(handle.number, topic)
+    put = put_request(handle, [message], unit)
+    assert isinstance(put.command, c.Put)
+    put.command.options = c.RETAIN if retain else 0
+    return open_request(handle), put, close_request(handle)
+
+
+def subscription_of(
+    topic: str, name: str | None, durable: bool, destination: str | None, retained: bool
+) -> c.Subscribe:
+    """Check what a program asks for, and make the command of it; its handles are missing."""
+    options = c.CREATE | c.MANAGED * (destination is None)
+    options |= c.NEW_ONLY * (not a.as_flag("retained", retained))
+    if a.as_flag("durable", durable):
+        options |= c.DURABLE | c.RESUME
+        if not name:
+            raise InvalidSubscriptionName("a durable subscription has a name: give name=")
+    return c.Subscribe(
+        0,
+        a.as_name(topic, "topic"),
+        name=a.as_text("name", name),
+        options=options,
+        destination=a.as_text("destination", destination, NAME_LENGTH_MAX),
+    )
+
+
+class Subscription(Queue):
+    """A subscription of a connection, and the queue that publications are got from.
+
+    name is the queue's; after a lost connection it may be another one. subscription is the
+    subscription's own, or "". Each publication says its topic as property MQTopicString.
+    """
+
+    def __init__(
+        self, channel: Channel, wanted: c.Subscribe, application: str, replies: Replies
+    ) -> None:
+        super().__init__(channel, "subscription", None, application, replies)
+        self.topic = wanted.topic_string
+        self.subscription = wanted.name
+        self.is_durable = bool(wanted.options & c.DURABLE)
+        self._mine = channel.new_handle(wanted.topic_string, 0)
+        self._input_handle = channel.new_handle("", c.INPUT)
+        self._input_handle.opened_with = self._mine.number
+        self._mine.opening = msgspec.structs.replace(
+            wanted, handle=self._mine.number, queue_handle=self._input_handle.number
+        )
+        self._handle(c.INPUT)
+
+    def _handle(self, modes: int) -> Handle:
+        """Return an open handle of its queue; the one that gets are by comes with it."""
+        if modes != c.INPUT:
+            return super()._handle(modes)
+        if not self._mine.is_open:
+            with self._lock:
+                self._check_open()
+                if not self._mine.is_open:
+                    self._subscribe()
+        self.name = self._mine.leads_to
+        return self._input_handle
+
+    def _subscribe(self) -> None:
+        request = open_request(self._mine)
+        for handle in (self._mine, self._input_handle):
+            self._channel.keep_handle(handle)  # first: see verbs.open_handle
+        try:
+            self._channel.ask([request])
+            self._mine.leads_to = self._channel.result(request, Subscribed).queue
+        except BaseException:
+            for handle in (self._mine, self._input_handle):
+                self._channel.drop_handle(handle)
+            raise
+
+    def request_retained(self) -> int:
+        """Have what is retained for its topics put to it again (MQSUBRQ); how many that is."""
+        self._handle(c.INPUT)
+        command = c.SubscriptionRequest(self._mine.number)
+        try:
+            return admin.durable(self._channel, command, self._mine)
+        except NoRetainedMessage:
+            return 0
+
+    def close(self, remove: bool = False) -> None:
+        """Close it; a get that waits ends with None. remove: for good, also if it is durable.
+
+        Any other is gone with its close, and with it what is on a queue that was made for it.
+        """
+        is_removed = a.as_flag("remove", remove) and self.is_durable
+        was_open = not self._closing.is_set()
+        super().close()
+        if not was_open or self._channel.is_closed:
+            if is_removed:
+                text = f"subscription {self.subscription!r} is closed: open it again to remove it"
+                raise NotOpen(text, self.subscription)
+            return
+        close_handles(self._channel, [self._input_handle])
+        self._channel.drop_handle(self._mine)
+        command = c.CloseSubscription(self._mine.number, remove=is_removed)
+        if is_removed:
+            request = Pending(command, handle=self._mine)
+            self._channel.ask([request])
+            self._channel.check_opened(request)
+        elif self._channel.is_connected:
+            self._channel.ask([Pending(command, rq.FORGOTTEN, handle=self._mine)])
+
+    def __repr__(self) -> str:
+        return f"<Subscription {self.subscription!r} to {self.topic!r}>"

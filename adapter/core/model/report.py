@@ -1,0 +1,87 @@
+"""Reports: which of them a message asks for (MQMD.Report), and what they look like.
+
+It knows messages and no queue: where a report goes, and whose unit it belongs to, is said in
+core.rules.report.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from adapter.core.model.details import Details
+from adapter.core.model.message import EXPIRY_UNLIMITED, NO_ID, Message
+
+# MQMD.Report, as MQ numbers it. A kind's two bits above its own ask for 100 bytes, or for all.
+EXCEPTION = 0x0100_0000
+EXPIRATION = 0x0020_0000
+CONFIRM_ON_ARRIVAL = 0x0100
+CONFIRM_ON_DELIVERY = 0x0800
+POSITIVE_ACTION = 0x0001
+NEGATIVE_ACTION = 0x0002
+PASS_MESSAGE_ID = 0x0080
+PASS_CORRELATION_ID = 0x0040
+DISCARD = 0x0800_0000
+PASS_DISCARD_AND_EXPIRY = 0x4000
+ASKS = (
+    EXCEPTION
+    | EXPIRATION
+    | CONFIRM_ON_ARRIVAL
+    | CONFIRM_ON_DELIVERY
+    | POSITIVE_ACTION
+    | NEGATIVE_ACTION
+)
+"""What needs a queue to reply to."""
+
+FEEDBACK = {EXPIRATION: 258, CONFIRM_ON_ARRIVAL: 259, CONFIRM_ON_DELIVERY: 260}
+REQUEST, REPORT = 1, 4  # MQMT_REQUEST, MQMT_REPORT
+DATA_LENGTH = 100
+APPL_TYPE_QMGR = 7  # MQAT_QMGR
+
+
+class ReportDue(Struct):
+    """An expired message whose program wants to know."""
+
+    message: Message
+
+
+def made(
+    queue_manager: str, message: Message, kind: int, message_id: bytes, now_ms: int
+) -> Message:
+    """Make the report of a kind about a message. message_id: a new one, if that is asked for.
+
+    With PASS_DISCARD_AND_EXPIRY it lives as long as the message had left.
+    """
+    body = _data(message, kind)
+    passes = bool(message.report & PASS_DISCARD_AND_EXPIRY)
+    expiry_ms = EXPIRY_UNLIMITED
+    if passes and message.expires_at_ms > now_ms:
+        expiry_ms = message.expires_at_ms - now_ms
+    return Message(
+        body=body,
+        message_id=message.message_id if message.report & PASS_MESSAGE_ID else message_id,
+        correlation_id=message.correlation_id
+        if message.report & PASS_CORRELATION_ID
+        else message.message_id,
+        group_id=NO_ID,
+        priority=message.priority,
+        persistence=message.persistence,
+        expiry_ms=expiry_ms,
+        format=message.format if body else "",
+        message_type=REPORT,
+        report=message.report & DISCARD if passes else 0,
+        feedback=FEEDBACK[kind],
+        encoding=message.encoding,
+        ccsid=message.ccsid,
+        reply_to_queue_manager=queue_manager,
+        user=message.user,
+        application=queue_manager,
+        put_time_ms=now_ms,
+        expires_at_ms=now_ms + expiry_ms if expiry_ms > 0 else 0,
+        details=Details(appl_type=APPL_TYPE_QMGR, original_length=len(message.body)),
+    )
+
+
+def _data(message: Message, kind: int) -> bytes:
+    if message.report & kind * 4:
+        return message.body
+    return message.body[:DATA_LENGTH] if message.report & kind * 2 else b""

@@ -1,0 +1,288 @@
+"""Publishing: a put to a topic becomes puts of copies to the queues of its subscriptions.
+
+They are put in the same unit, or together as one; so nothing is new behind this. A queue that
+cannot take its copy has it put on the dead-letter queue; else the publication fails for all if it
+is persistent and the subscription durable (PMSGDLV(ALLDUR)), and for that subscription alone if not
+(NPMSGDLV(ALLAVAIL)). This module does not know how subscriptions come to be.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+from msgspec import Struct
+
+from adapter.core.attributes.objects import AliasAttributes
+from adapter.core.commands import OUTPUT, RETAIN, WARN_NO_SUBSCRIBERS, Put, Request
+from adapter.core.model import dead_letter
+from adapter.core.model.connection import Handle
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import Message, weight
+from adapter.core.model.queue import Queue
+from adapter.core.model.topics import Subscription
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import EventRaised, Record
+from adapter.core.results import PutDone
+from adapter.core.rules import parking, put, retained, topics, trigger
+from adapter.core.rules.decision import (
+    Decision,
+    connection_of,
+    handle_of,
+    outcome_of,
+    own_unit,
+    session_of,
+)
+from adapter.core.rules.unit import Puts, commit_records, unit_with_room
+
+OPTIONS = RETAIN | WARN_NO_SUBSCRIBERS
+UNKNOWN_OBJECT_NAME = 2085  # MQRC_UNKNOWN_OBJECT_NAME
+PUT_INHIBITED = 2051  # MQRC_PUT_INHIBITED
+Q_FULL = 2053  # MQRC_Q_FULL
+MSG_TOO_BIG_FOR_Q = 2030  # MQRC_MSG_TOO_BIG_FOR_Q
+STORAGE_MEDIUM_FULL = 2192  # MQRC_STORAGE_MEDIUM_FULL
+APPL_TYPE_QMGR = 7  # MQAT_QMGR
+
+
+class Copies(Struct):
+    """What publications become. matched: how many subscriptions they were for. planned: how many of
+    them by queue. lost: how many no queue could take. events: what is to be told of full queues.
+    """
+
+    puts: Puts = []
+    matched: int = 0
+    planned: Counter[str] = msgspec.field(default_factory=Counter)
+    lost: int = 0
+    events: list[Record] = []
+
+
+def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
+    """MQPUT, by a handle of a queue or of a topic."""
+    handle = connection_of(qm, request).handles.get(command.handle)
+    if handle is None or handle.topic is None:
+        return put.decide_put(qm, request, command)
+    return _decide_publish(qm, request, command, handle.topic)
+
+
+def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str) -> Decision:
+    """MQPUT by a handle of a topic: the ids of the publications are the answer."""
+    handle = handle_of(qm, request, command.handle, OUTPUT, Reason.NOT_OPEN_FOR_OUTPUT)
+    warning = _check(qm, command, handle, topic)
+    copies = Copies()
+    records: list[Record] = []
+    for message in command.messages:
+        put.resolve(qm, handle.queue, message, request.now_ms)
+        for subscription in qm.topics.matcher.matching(topic):
+            if not subscription.on_request:
+                deliver(qm, copies, subscription, topic, message, request.now_ms)
+    if command.options & RETAIN:
+        last = command.messages[-1]
+        records = _retain(qm, copies, topic, last, in_unit=bool(command.unit))
+    ids = [message.message_id for message in command.messages]
+    result = PutDone(ids, request.now_ms)
+    puts = _put_in_unit if command.unit else _put_alone
+    records = copies.events + records + puts(qm, request, command, copies.puts)
+    if command.options & WARN_NO_SUBSCRIBERS and not copies.matched:
+        warning = Reason.NO_SUBSCRIBERS
+    return Decision(records, result, qm.entry_n, warning=warning)
+
+
+def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> int:
+    """Refuse what cannot be published, and fill in what is left to the topic.
+
+    Returns the reason of a warning, or 0.
+    """
+    count = len(command.messages)
+    if not 1 <= count <= (put.MESSAGES_PER_PUT_MAX if command.unit else 1):
+        raise Refusal(Reason.OPTIONS_ERROR, topic, "outside a unit a put has one message")
+    if command.options & ~OPTIONS:
+        raise Refusal(Reason.OPTIONS_ERROR, topic, f"options {command.options}")
+    standing = topics.standing(qm, topic)
+    if standing.publish != "ENABLED":
+        raise Refusal(Reason.PUT_INHIBITED, topic)
+    handle.queue.attributes.def_priority = standing.def_priority
+    handle.queue.attributes.def_persistence = standing.def_persistence == "YES"
+    warning = 0
+    for message in command.messages:
+        if put.check(handle.queue, message):
+            raise Refusal(Reason.MESSAGE_TOO_LONG, topic, f"{len(message.body)} bytes")
+        warning = put.default(handle, message) or warning
+    return warning
+
+
+def deliver(
+    qm: QueueManager,
+    copies: Copies,
+    subscription: Subscription,
+    topic: str,
+    message: Message,
+    now_ms: int,
+) -> None:
+    """Add a subscription's copy of a publication, or refuse the publication."""
+    copies.matched += 1
+    queue = destination_queue(qm, subscription.destination)
+    copy = _copy(subscription, topic, message, queue)
+    reason = _obstacle(qm, copies, queue, copy)
+    if reason == 0 and queue is not None:
+        _add(copies, queue, copy)
+        return
+    if queue is not None and reason == Q_FULL and not queue.full_reported:
+        details = {"max_depth": str(queue.attributes.max_depth)}
+        copies.events.append(EventRaised("queue_full", queue.name, now_ms, details))
+    dead = qm.queues.get(qm.attributes.dead_letter_queue)
+    buried = _buried(qm, subscription, copy, reason, now_ms)
+    if dead is not None and dead is not queue and not _obstacle(qm, copies, dead, buried):
+        _add(copies, dead, buried)
+    elif message.persistence and subscription.is_durable:
+        text = (
+            f"subscription {subscription.name!a}: queue {subscription.destination}, MQRC {reason}"
+        )
+        raise Refusal(Reason.PUBLICATION_FAILED, topic, text)
+    else:
+        copies.lost += 1
+
+
+def destination_queue(qm: QueueManager, name: str) -> Queue | None:
+    """Return the queue of a subscription, by its own name or an alias, if it is there."""
+    alias = qm.objects.get(("alias", name))
+    return qm.queues.get(alias.target if isinstance(alias, AliasAttributes) else name)
+
+
+def _copy(subscription: Subscription, topic: str, message: Message, queue: Queue | None) -> Message:
+    """Make a subscription's copy. A temporary queue takes none that are persistent."""
+    properties = {**(message.properties or {}), retained.TOPIC_PROPERTY: topic}
+    if subscription.user_data:
+        properties["MQSubUserData"] = subscription.user_data
+    details = message.details
+    return msgspec.structs.replace(
+        message,
+        properties=properties,
+        correlation_id=subscription.correlation_id or message.correlation_id,
+        persistence=0 if queue is not None and queue.is_temporary else message.persistence,
+        details=None if details is None else msgspec.structs.replace(details),
+    )
+
+
+def _obstacle(qm: QueueManager, copies: Copies, queue: Queue | None, copy: Message) -> int:
+    """Say why a queue cannot take one copy more, as an MQRC number; 0 if it can."""
+    if queue is None:
+        return UNKNOWN_OBJECT_NAME
+    attributes = queue.attributes
+    if attributes.inhibit_put:
+        return PUT_INHIBITED
+    if len(copy.body) > attributes.max_message_length:
+        return MSG_TOO_BIG_FOR_Q
+    if queue.depth + copies.planned[queue.name] >= attributes.max_depth:
+        return Q_FULL
+    try:
+        parking.check_put(qm, queue, [copy])
+    except Refusal:
+        return STORAGE_MEDIUM_FULL
+    return 0
+
+
+def _add(copies: Copies, queue: Queue, copy: Message) -> None:
+    copies.puts.append((queue, copy))
+    copies.planned[queue.name] += 1
+
+
+def _buried(
+    qm: QueueManager, subscription: Subscription, copy: Message, reason: int, now_ms: int
+) -> Message:
+    """Put a dead-letter header before a copy."""
+    put_date, put_time = dead_letter.stamps(now_ms)
+    header = dead_letter.DeadLetter(
+        reason=reason,
+        destination=subscription.destination,
+        destination_queue_manager=qm.name,
+        encoding=copy.encoding,
+        ccsid=copy.ccsid,
+        format=copy.format,
+        application_type=APPL_TYPE_QMGR,
+        application=qm.name,
+        put_date=put_date,
+        put_time=put_time,
+    )
+    body = dead_letter.to_dlh(header) + copy.body
+    return msgspec.structs.replace(copy, body=body, format=dead_letter.FORMAT)
+
+
+def _retain(
+    qm: QueueManager, copies: Copies, topic: str, message: Message, *, in_unit: bool
+) -> list[Record]:
+    """Keep a publication for its topic in place of those before; says that those go.
+
+    In a unit the last one before stays until there is another: the unit may be backed out.
+    """
+    queue = retained.queue_for(qm, len(message.body))
+    before = retained.kept(queue, topic)
+    gone = before[:-1] if in_unit else before
+    retained.check_room(queue, copies.planned[queue.name] + 1, len(gone))
+    _add(copies, queue, retained.copy_to_keep(message, topic))
+    return retained.replacing(gone, queue)
+
+
+def _put_in_unit(qm: QueueManager, request: Request, command: Put, puts: Puts) -> list[Record]:
+    sizes = [weight(message) for _, message in puts]
+    unit = unit_with_room(qm, request, command.unit, len(puts), sum(sizes))
+    for (queue, message), size in zip(puts, sizes, strict=True):
+        queue.full_reported = False
+        if queue.attributes.trigger_control:
+            trigger.arrived(qm, queue, message.priority, request.now_ms, unit)
+        unit.hold_put(queue, message, size)
+        qm.held_bytes += len(message.body)
+    return []
+
+
+def _put_alone(qm: QueueManager, request: Request, command: Put, puts: Puts) -> list[Record]:
+    """Put all copies together. Where there is none, there is nothing to be told of twice."""
+    check_size(qm, puts)
+    ident = own_unit(request, session_of(qm, request).ident)
+    arrived(qm, puts, request.now_ms)
+    return commit_records(ident, puts, [], "put", outcome_of(qm, request)) if puts else []
+
+
+def check_size(qm: QueueManager, puts: Puts) -> None:
+    """Refuse more copies than a unit may have: they are put as one."""
+    if len(puts) > qm.limits.unit_messages:
+        text = f"{len(puts)} copies, {qm.limits.unit_messages} at most"
+        raise Refusal(Reason.UNIT_TOO_LARGE, detail=text)
+    size = sum(weight(message) for _, message in puts)
+    if size > qm.limits.unit_bytes:
+        text = f"{size} bytes of copies, {qm.limits.unit_bytes} at most"
+        raise Refusal(Reason.UNIT_TOO_LARGE, detail=text)
+
+
+def arrived(qm: QueueManager, puts: Puts, now_ms: int) -> None:
+    """Note what is about to be put outside any unit of a program."""
+    for queue, message in puts:
+        queue.full_reported = False
+        if queue.attributes.trigger_control:
+            trigger.arrived(qm, queue, message.priority, now_ms)
+
+
+def retained_copies(
+    qm: QueueManager, subscription: Subscription, now_ms: int, queue: Queue | None = None
+) -> Copies:
+    """Say what a subscription gets of what is retained. queue: one that is only being made.
+
+    Raises PageNeeded until all of it is in memory.
+    """
+    copies = Copies()
+    target = queue or destination_queue(qm, subscription.destination)
+    for topic, message in retained.last_of_each(qm, subscription.topic):
+        copy = _copy(subscription, topic, retained.as_published(message, now_ms), target)
+        if target is None or _obstacle(qm, copies, target, copy):
+            copies.lost += 1
+        else:
+            _add(copies, target, copy)
+    check_size(qm, copies.puts)
+    return copies
+
+
+def put_retained(qm: QueueManager, copies: Copies, now_ms: int) -> list[Record]:
+    """Say that these copies are put."""
+    arrived(qm, copies.puts, now_ms)
+    if not copies.puts:
+        return []
+    return commit_records(qm.new_message_id(), copies.puts, [], "commit", None)

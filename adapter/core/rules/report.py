@@ -1,0 +1,145 @@
+"""Reports: where they go, and whose unit they belong to.
+
+Confirmation of arrival is in the putter's unit, confirmation of delivery in the getter's, a report
+of an expiry in none. A report that its queue does not take goes to the dead-letter queue; without
+one, or if its program said DISCARD, it is lost, and an event says so. What a put or get does
+succeeds, whatever becomes of the report. Reports of exceptions are for messages that come from
+other queue managers: a put that fails here has its answer. This module does not know what a report
+looks like.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from adapter.core.attributes.objects import AliasAttributes
+from adapter.core.model import dead_letter
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import Message, weight
+from adapter.core.model.queue import Queue
+from adapter.core.model.report import (
+    APPL_TYPE_QMGR,
+    ASKS,
+    DISCARD,
+    EXPIRATION,
+    REQUEST,
+    ReportDue,
+    made,
+)
+from adapter.core.model.unit import Unit
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import EventRaised, MessagesDiscarded, Record
+from adapter.core.rules import trigger
+from adapter.core.rules.unit import commit_records
+
+LOST = "report_lost"
+PERSISTENT_NOT_ALLOWED = 2048  # MQRC_PERSISTENT_NOT_ALLOWED
+UNKNOWN_REMOTE_Q_MGR = 2087  # MQRC_UNKNOWN_REMOTE_Q_MGR
+
+
+class Sent(Struct):
+    """What becomes of reports: puts to be made with what caused them, and what is to be said."""
+
+    puts: list[tuple[Queue, Message]] = []
+    records: list[Record] = []
+
+
+def check(queue: Queue, message: Message) -> None:
+    """Refuse to ask for an answer that has nowhere to go (MQRC_MISSING_REPLY_TO_Q)."""
+    if not message.reply_to and (message.report & ASKS or message.message_type == REQUEST):
+        raise Refusal(Reason.MISSING_REPLY_TO, queue.name)
+
+
+def due(
+    qm: QueueManager, messages: list[Message], kind: int, now_ms: int, unit: Unit | None
+) -> Sent:
+    """Make the reports that messages ask for: held by a unit, or to be put with what caused them.
+
+    A unit may hold one for each of its puts and gets beyond the messages that it may have.
+    """
+    sent = Sent()
+    for message in messages:
+        if message.report & kind:
+            _send(qm, message, kind, now_ms, unit, sent)
+    if unit is not None:
+        for queue, report in sent.puts:
+            unit.hold_put(queue, report, weight(report))
+            qm.held_bytes += len(report.body)
+        sent.puts = []
+    return sent
+
+
+def expired(qm: QueueManager, record: MessagesDiscarded) -> None:
+    """Note the reports that messages in memory ask for, which are about to be discarded."""
+    for taken in record.places if record.cause == "expired" else ():
+        stored = qm.queues[taken.queue].stored.get((-taken.lane, taken.seq, taken.n))
+        if stored is not None:
+            noted(qm, stored.message)
+
+
+def noted(qm: QueueManager, message: Message) -> None:
+    """Note the report that an expired message asks for, if it does."""
+    if message.report & EXPIRATION:
+        qm.reports_due.append(ReportDue(message))
+
+
+def decide(qm: QueueManager, work: ReportDue) -> list[Record]:
+    """Report an expiry, in no unit; its time is when the message expired."""
+    message = work.message
+    sent = due(qm, [message], EXPIRATION, message.expires_at_ms, None)
+    if not sent.puts:
+        return sent.records
+    return sent.records + commit_records(qm.new_message_id(), sent.puts, [], "put", None)
+
+
+def _send(
+    qm: QueueManager, message: Message, kind: int, now_ms: int, unit: Unit | None, sent: Sent
+) -> None:
+    report = made(qm.name, message, kind, qm.new_message_id(), now_ms)
+    queue, reason = _destination(qm, message, report)
+    if reason is not None:
+        queue = None if message.report & DISCARD else _dead_letters(qm, report, message, reason)
+    if queue is None:
+        details = {"reply_to": message.reply_to, "reason": str(reason)}
+        sent.records.append(EventRaised(LOST, message.reply_to, now_ms, details))
+        return
+    if queue.attributes.trigger_control:
+        trigger.arrived(qm, queue, report.priority, now_ms, unit)
+    sent.puts.append((queue, report))
+
+
+def _destination(
+    qm: QueueManager, message: Message, report: Message
+) -> tuple[Queue | None, int | None]:
+    """Find the queue to reply to, and say why it cannot take the report, as an MQRC number."""
+    if message.reply_to_queue_manager not in ("", qm.name):
+        return None, UNKNOWN_REMOTE_Q_MGR
+    name = message.reply_to
+    alias = qm.objects.get(("alias", name))
+    queue = qm.queues.get(alias.target if isinstance(alias, AliasAttributes) else name)
+    return queue, _obstacle(queue, report)
+
+
+def _obstacle(queue: Queue | None, report: Message) -> int | None:
+    if queue is not None and queue.is_temporary and report.persistence:
+        return PERSISTENT_NOT_ALLOWED
+    return trigger.obstacle(queue, report)
+
+
+def _dead_letters(qm: QueueManager, report: Message, message: Message, reason: int) -> Queue | None:
+    """Prepare a report for the dead-letter queue; None if that does not take it either."""
+    dead = qm.queues.get(qm.attributes.dead_letter_queue)
+    put_date, put_time = dead_letter.stamps(report.put_time_ms)
+    header = dead_letter.DeadLetter(
+        reason=reason,
+        destination=message.reply_to,
+        destination_queue_manager=message.reply_to_queue_manager or qm.name,
+        format=report.format,
+        application_type=APPL_TYPE_QMGR,
+        application=qm.name,
+        put_date=put_date,
+        put_time=put_time,
+    )
+    report.body = dead_letter.to_dlh(header) + report.body
+    report.format = dead_letter.FORMAT
+    return dead if _obstacle(dead, report) is None else None

@@ -1,0 +1,119 @@
+"""Retained publications: the last one of each topic that was put with RETAIN.
+
+They are messages on a queue, as on MQ, so that they are stored, copied, expired and restored like
+any other. They stay in memory, within bounds; after a restart they are read in when first needed.
+The correlation id is made of the topic string, for a topic to be found by it. Of several of one
+topic the last one counts: units may have put them at the same time; the next one removes the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from adapter.core.commands import ClearRetained, Request
+from adapter.core.model.lane import PageNeeded
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import ID_LENGTH, NO_ID, Message, Stored
+from adapter.core.model.queue import Queue
+from adapter.core.model.topics import RETAINED_QUEUE, has_wildcards, means
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import Record
+from adapter.core.rules.decision import Decision, done
+from adapter.core.rules.unit import discard_records, taken_from
+
+TOPIC_PROPERTY = "MQTopicString"
+CORRELATION_PROPERTY = "MQKCorrelId"
+"""The correlation id that the program gave."""
+
+
+def queue_in_memory(qm: QueueManager) -> Queue | None:
+    """Return the queue, with all that is on it in memory; raises PageNeeded until it is."""
+    queue = qm.queues.get(RETAINED_QUEUE)
+    if queue is not None:
+        for lane in queue.lanes:
+            seq = lane.paged.at_or_after(0)
+            if seq is not None:
+                raise PageNeeded(queue.name, lane.number, seq)
+    return queue
+
+
+def queue_for(qm: QueueManager, size: int) -> Queue:
+    """Return the queue if it can take one more, of so many bytes (MQRC_RETAINED_MSG_Q_ERROR)."""
+    queue = queue_in_memory(qm)
+    if queue is None or queue.attributes.inhibit_put:
+        raise Refusal(Reason.RETAINED_QUEUE_ERROR, RETAINED_QUEUE, "it is inhibited, or not there")
+    most = qm.limits.retained_bytes
+    if queue.weight + size > most:
+        text = f"{queue.weight} bytes are retained, of {most}"
+        raise Refusal(Reason.RETAINED_QUEUE_ERROR, RETAINED_QUEUE, text)
+    if size > queue.attributes.max_message_length:
+        text = f"max_message_length is {queue.attributes.max_message_length}"
+        raise Refusal(Reason.RETAINED_QUEUE_ERROR, RETAINED_QUEUE, text)
+    return queue
+
+
+def check_room(queue: Queue, coming: int, replaced: int) -> None:
+    """Refuse to keep more than the queue takes. replaced: how many go."""
+    limit = queue.attributes.max_depth
+    if queue.depth - replaced + coming > limit:
+        raise Refusal(Reason.RETAINED_QUEUE_ERROR, RETAINED_QUEUE, f"max_depth is {limit}")
+
+
+def copy_to_keep(message: Message, topic: str) -> Message:
+    """Make what is put on the queue of a publication."""
+    properties = {**(message.properties or {}), TOPIC_PROPERTY: topic}
+    if message.correlation_id not in (b"", NO_ID):
+        properties[CORRELATION_PROPERTY] = message.correlation_id
+    return msgspec.structs.replace(message, correlation_id=_key(topic), properties=properties)
+
+
+def kept(queue: Queue, topic: str) -> list[Stored]:
+    """Return what is there of a topic, the last one last."""
+    return list(queue.with_id("correlation_id", _key(topic)))
+
+
+def last_of_each(qm: QueueManager, pattern: str) -> list[tuple[str, Message]]:
+    """Return the retained publications that a topic string means, each with its topic."""
+    queue = queue_in_memory(qm)
+    if queue is None:
+        return []
+    last: dict[str, Message] = {}
+    found = queue.loaded() if has_wildcards(pattern) else kept(queue, pattern)
+    for stored in found:
+        last[_topic_of(stored)] = stored.message
+    return [(topic, message) for topic, message in last.items() if means(pattern, topic)]
+
+
+def as_published(message: Message, now_ms: int) -> Message:
+    """Make the publication again of what was kept of it; it expires when that does."""
+    properties = dict(message.properties or {})
+    correlation_id = properties.pop(CORRELATION_PROPERTY, NO_ID)
+    properties["MQIsRetained"] = True
+    again = msgspec.structs.replace(message, correlation_id=correlation_id, properties=properties)
+    if again.expires_at_ms:
+        again.expiry_ms = max(again.expires_at_ms - now_ms, 1)
+    return again
+
+
+def replacing(stored: list[Stored], queue: Queue) -> list[Record]:
+    """Say that others take the place of these."""
+    return discard_records([taken_from(queue, one) for one in stored], "purged")
+
+
+def decide_clear_retained(qm: QueueManager, request: Request, command: ClearRetained) -> Decision:
+    """CLEAR TOPICSTR: the answer says how many were discarded."""
+    queue = queue_in_memory(qm)
+    found = [] if queue is None else list(queue.loaded())
+    fitting = [one for one in found if means(command.topic_string, _topic_of(one))]
+    records = replacing(fitting, queue) if queue is not None else []
+    return done(qm, request, records, len(fitting))
+
+
+def _topic_of(stored: Stored) -> str:
+    return str((stored.message.properties or {}).get(TOPIC_PROPERTY, ""))
+
+
+def _key(topic: str) -> bytes:
+    return hashlib.sha256(topic.encode()).digest()[:ID_LENGTH]

@@ -1,0 +1,346 @@
+"""Subscriptions: made by programs (MQSUB) and administrators, resumed, altered, closed, deleted.
+
+A durable one is an object like others, and lives on without its program; any other is soft, and
+gone with its handle. This module does not know what a publication becomes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from adapter.core import commands as c
+from adapter.core.attributes.objects import (
+    KINDS,
+    SUBSCRIPTION,
+    USER_DATA_LENGTH_MAX,
+    SubscriptionAttributes,
+)
+from adapter.core.commands import Close, CloseSubscription, DefineObject, DeleteObject
+from adapter.core.model.connection import Connection, Handle
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.message import ID_LENGTH, NO_ID
+from adapter.core.model.queue import Queue
+from adapter.core.model.topics import Subscription
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import ObjectAltered, ObjectDefined, ObjectDeleted, Record
+from adapter.core.results import Subscribed
+from adapter.core.rules import handles, managed, naming, publish, retained, topics
+from adapter.core.rules.decision import Decision, connection_of, done
+
+WAYS = c.CREATE | c.RESUME | c.ALTER
+OPTIONS = WAYS | c.DURABLE | c.MANAGED | c.ON_REQUEST | c.NEW_ONLY | c.SET_CORRELATION
+QUEUE_MODES = c.INPUT | c.BROWSE | c.INQUIRE
+NAME_LENGTH_MAX = 10_240  # MQ_SUB_NAME_LENGTH
+A_SUBSCRIPTION = "a subscription"
+
+
+def decide_subscribe(qm: QueueManager, request: c.Request, command: c.Subscribe) -> Decision:
+    """MQSUB: the subscription there is of this name, or a new one, as the options say."""
+    connection = connection_of(qm, request)
+    numbers = [command.handle, *([command.queue_handle] if command.queue_handle else [])]
+    handles.check_numbers(qm, connection, command.name, *numbers)
+    _check(command)
+    known = qm.topics.named.get(command.name) if command.name else None
+    if known is None and not command.options & c.CREATE:
+        raise Refusal(Reason.SUBSCRIPTION_NOT_FOUND, command.name)
+    if known is None:
+        return _create(qm, request, connection, command)
+    if not command.options & (c.RESUME | c.ALTER):
+        raise Refusal(Reason.SUBSCRIPTION_EXISTS, command.name)
+    return _resume(qm, request, connection, command, known)
+
+
+def _check(command: c.Subscribe) -> None:
+    """Refuse options and fields that no subscription can have."""
+    options, name = command.options, command.name
+    if options & ~OPTIONS or not options & WAYS:
+        raise Refusal(Reason.OPTIONS_ERROR, name, f"options {options}")
+    if options & c.MANAGED and command.destination:
+        raise Refusal(Reason.OPTIONS_ERROR, name, "a managed subscription has a queue of its own")
+    if options & c.DURABLE or not options & c.CREATE:
+        check_name(name)
+    if len(command.user_data) > USER_DATA_LENGTH_MAX:
+        text = f"user_data has more than {USER_DATA_LENGTH_MAX} characters"
+        raise Refusal(Reason.OPTIONS_ERROR, name, text)
+    if len(command.correlation_id) not in (0, ID_LENGTH):
+        raise Refusal(Reason.IDENTIFIER_ERROR, name, "correlation_id is not 24 bytes")
+
+
+def check_name(name: str) -> None:
+    """Refuse what is no name of a subscription (MQRC_SUB_NAME_ERROR); any characters are taken."""
+    if not name or len(name) > NAME_LENGTH_MAX or "\0" in name:
+        text = f"a name has 1 to {NAME_LENGTH_MAX} characters, and no zeros"
+        raise Refusal(Reason.SUBSCRIPTION_NAME_ERROR, name, text)
+
+
+def _create(
+    qm: QueueManager, request: c.Request, connection: Connection, command: c.Subscribe
+) -> Decision:
+    """Make a subscription; what is retained for it goes to its queue at once."""
+    options = command.options
+    is_durable = bool(options & c.DURABLE)
+    topic = topics.full_string(qm, command.topic_object, command.topic_string)
+    _check_allowed(qm, topic, command.name, is_durable=is_durable)
+    ident = qm.new_message_id()
+    made = Subscription(
+        ident=ident,
+        name=command.name,
+        topic=topic,
+        destination=command.destination,
+        is_managed=bool(options & c.MANAGED),
+        is_durable=is_durable,
+        correlation_id=_correlation_id(command, ident),
+        user_data=command.user_data,
+        on_request=bool(options & c.ON_REQUEST),
+    )
+    gives = not options & (c.ON_REQUEST | c.NEW_ONLY)
+    if gives:
+        retained.queue_in_memory(qm)  # before anything is done: it may have to be waited for
+    queue, records = _queue_for(qm, made)
+    copies = publish.Copies()
+    if gives:
+        copies = publish.retained_copies(qm, made, request.now_ms, queue)
+    _open(qm, connection, command, made, queue, request.now_ms)
+    if is_durable:
+        attributes = _attributes_of(made, command.topic_object)
+        records.append(ObjectDefined(SUBSCRIPTION, made.name, attributes, made=made))
+    else:
+        qm.topics.add(made)
+    records += publish.put_retained(qm, copies, request.now_ms)
+    result = _told(made, queue, len(copies.puts))
+    result.warning = Reason.RETAINED_NOT_DELIVERED if copies.lost else 0
+    return Decision(records, result, qm.entry_n)
+
+
+def _correlation_id(command: c.Subscribe, ident: bytes) -> bytes:
+    """Return the correlation id of the copies; empty: each publication's own."""
+    if not command.options & c.SET_CORRELATION:
+        return ident
+    return b"" if command.correlation_id == NO_ID else command.correlation_id
+
+
+def _check_allowed(qm: QueueManager, topic: str, name: str, *, is_durable: bool) -> None:
+    """Refuse what the topic does not allow, or what there is no room for."""
+    standing = topics.standing(qm, topic)
+    if standing.subscribe != "ENABLED":
+        raise Refusal(Reason.SUBSCRIBE_INHIBITED, topic)
+    if is_durable and standing.durable != "YES":
+        raise Refusal(Reason.DURABILITY_NOT_ALLOWED, topic)
+    if is_durable and len(qm.objects) >= qm.limits.objects:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
+
+
+def _queue_for(qm: QueueManager, made: Subscription) -> tuple[Queue, list[Record]]:
+    """Return the queue of a new subscription, made for it or found."""
+    if made.is_managed:
+        found = managed.make(qm, made.is_durable)
+        made.destination = found.queue.name
+        return found.queue, list(found.records)
+    return _queue_of(qm, made.destination), []
+
+
+def _queue_of(qm: QueueManager, destination: str) -> Queue:
+    queue = publish.destination_queue(qm, destination)
+    if queue is None:
+        raise Refusal(Reason.QUEUE_NOT_FOUND, destination)
+    return queue
+
+
+def _open(
+    qm: QueueManager,
+    connection: Connection,
+    command: c.Subscribe,
+    subscription: Subscription,
+    queue: Queue,
+    now_ms: int,
+) -> None:
+    """Open the handle of a subscription, and the one of its queue if that is asked for."""
+    if command.queue_handle:
+        handle = Handle(command.queue_handle, queue, QUEUE_MODES)
+        handles.opened(qm, connection, handle, now_ms)
+    handle = topics.handle_for(subscription.topic, command.handle, 0)
+    handle.subscription = subscription
+    subscription.connection = connection.number
+    connection.handles[command.handle] = handle
+
+
+def _attributes_of(made: Subscription, topic_object: str) -> dict[str, Any]:
+    attributes = SubscriptionAttributes(
+        topic_string=made.topic,
+        topic_object=topic_object,
+        destination_class="MANAGED" if made.is_managed else "PROVIDED",
+        destination=made.destination,
+        correlation_id=made.correlation_id.hex(),
+        user_data=made.user_data,
+        on_request=made.on_request,
+        ident=made.ident.hex(),
+    )
+    return msgspec.structs.asdict(attributes)
+
+
+def _told(subscription: Subscription, queue: Queue, count: int) -> Subscribed:
+    options = c.DURABLE if subscription.is_durable else 0
+    options |= c.MANAGED if subscription.is_managed else 0
+    options |= c.ON_REQUEST if subscription.on_request else 0
+    return Subscribed(
+        subscription.name,
+        subscription.topic,
+        queue.name,
+        options,
+        subscription.ident,
+        subscription.correlation_id,
+        subscription.user_data,
+        count,
+    )
+
+
+def _resume(
+    qm: QueueManager,
+    request: c.Request,
+    connection: Connection,
+    command: c.Subscribe,
+    known: Subscription,
+) -> Decision:
+    """Go on with a subscription; with ALTER, as it is to be from now on. Its topic stays."""
+    if known.connection:
+        raise Refusal(Reason.SUBSCRIPTION_IN_USE, known.name, "a program has it open")
+    if command.topic_string or command.topic_object:
+        topic = topics.full_string(qm, command.topic_object, command.topic_string)
+        if topic != known.topic:
+            raise Refusal(Reason.TOPIC_NOT_ALTERABLE, known.name, f"its topic is {known.topic!a}")
+    altered = _alteration(qm, command, known) if command.options & c.ALTER else {}
+    queue = _queue_of(qm, altered.get("destination", known.destination))
+    _open(qm, connection, command, known, queue, request.now_ms)
+    told = _told(known, queue, 0)
+    told.user_data = altered.get("user_data", told.user_data)
+    told.correlation_id = bytes.fromhex(altered.get("correlation_id", told.correlation_id.hex()))
+    records: list[Record] = [ObjectAltered(SUBSCRIPTION, known.name, altered)] if altered else []
+    return Decision(records, told, qm.entry_n)
+
+
+def _alteration(qm: QueueManager, command: c.Subscribe, known: Subscription) -> dict[str, Any]:
+    """Say which attributes MQSO_ALTER gives, and to what."""
+    altered: dict[str, Any] = {}
+    if command.user_data != known.user_data:
+        altered["user_data"] = command.user_data
+    if command.options & c.SET_CORRELATION:
+        altered["correlation_id"] = _correlation_id(command, b"").hex()
+    if command.destination and not known.is_managed:
+        altered["destination"] = command.destination
+    return altered
+
+
+def decide_close_subscription(
+    qm: QueueManager, request: c.Request, command: CloseSubscription
+) -> Decision:
+    """MQCLOSE of a subscription; a durable one stays, unless it is to be removed."""
+    subscription = _of_handle(qm, request, command.handle)
+    decision = handles.decide_close(qm, request, Close(command.handle))
+    if command.remove and subscription.is_durable:
+        decision.records += _removal(qm, subscription, decision.replies)
+        decision.after = qm.entry_n
+    return decision
+
+
+def _of_handle(qm: QueueManager, request: c.Request, number: int) -> Subscription:
+    handle = connection_of(qm, request).handles.get(number)
+    if handle is None or handle.subscription is None:
+        raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not of a subscription")
+    return handle.subscription
+
+
+def _removal(qm: QueueManager, subscription: Subscription, replies: list[Reply]) -> list[Record]:
+    """Say that a durable subscription goes, with its queue if that is managed."""
+    records: list[Record] = [ObjectDeleted(SUBSCRIPTION, subscription.name)]
+    queue = qm.queues.get(subscription.destination) if subscription.is_managed else None
+    return [*records, managed.removal(qm, queue, replies)] if queue is not None else records
+
+
+def decide_subscription_request(
+    qm: QueueManager, request: c.Request, command: c.SubscriptionRequest
+) -> Decision:
+    """MQSUBRQ: what is retained for its topics is put to its queue; how many is the answer."""
+    subscription = _of_handle(qm, request, command.handle)
+    copies = publish.retained_copies(qm, subscription, request.now_ms)
+    if not copies.puts:
+        reason = Reason.RETAINED_NOT_DELIVERED if copies.lost else Reason.NO_RETAINED_MESSAGE
+        raise Refusal(reason, subscription.topic)
+    records = publish.put_retained(qm, copies, request.now_ms)
+    return done(qm, request, records, len(copies.puts))
+
+
+def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -> Decision:
+    """DEFINE SUB: a durable subscription that a program may resume; with replace, ALTER SUB."""
+    name, given = command.name, command.attributes
+    check_name(name)
+    naming.check_attributes(KINDS[SUBSCRIPTION], A_SUBSCRIPTION, name, given)
+    if name in qm.topics.named and not command.replace:
+        raise Refusal(Reason.SUBSCRIPTION_EXISTS, name)
+    if name in qm.topics.named:
+        _check_durable(qm, name)
+        check_alteration(qm, name, given)
+        return done(qm, request, [ObjectAltered(SUBSCRIPTION, name, given)])
+    wanted = SubscriptionAttributes(**given)
+    wanted.topic_string = topics.full_string(qm, wanted.topic_object, wanted.topic_string)
+    _check_allowed(qm, wanted.topic_string, name, is_durable=True)
+    _check_values(name, given)
+    if wanted.destination_class == "MANAGED" and wanted.destination:
+        raise Refusal(Reason.OPTIONS_ERROR, name, "a managed subscription has a queue of its own")
+    wanted.ident = qm.new_message_id().hex()
+    records: list[Record] = []
+    if wanted.destination_class == "MANAGED":
+        found = managed.make(qm, is_durable=True)
+        wanted.destination = found.queue.name
+        records += found.records
+    else:
+        _queue_of(qm, wanted.destination)
+    records.append(ObjectDefined(SUBSCRIPTION, name, msgspec.structs.asdict(wanted)))
+    return done(qm, request, records)
+
+
+def _check_durable(qm: QueueManager, name: str) -> None:
+    """Refuse what only a durable subscription takes."""
+    if not qm.topics.named[name].is_durable:
+        raise Refusal(Reason.SUBSCRIPTION_IN_USE, name, "it is not durable, and of a program")
+
+
+def _check_values(name: str, attributes: dict[str, Any]) -> None:
+    text = attributes.get("correlation_id", "")
+    if text:
+        try:
+            fine = len(bytes.fromhex(text)) == ID_LENGTH
+        except ValueError:
+            fine = False
+        if not fine:
+            raise Refusal(Reason.ATTRIBUTE_ERROR, name, "correlation_id is 48 hex digits, or none")
+
+
+def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    """Refuse ALTER SUB of what cannot be altered: the topic, and whose queue it is."""
+    known = qm.objects[SUBSCRIPTION, name]
+    assert isinstance(known, SubscriptionAttributes)
+    for field in ("topic_string", "topic_object"):
+        if attributes.get(field, getattr(known, field)) != getattr(known, field):
+            raise Refusal(Reason.TOPIC_NOT_ALTERABLE, name, f"its topic is {known.topic_string!a}")
+    _check_values(name, attributes)
+    is_other = attributes.get("destination_class", known.destination_class)
+    if is_other != known.destination_class:
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, "destination_class cannot be altered")
+    destination = attributes.get("destination", known.destination)
+    if destination != known.destination:
+        if known.destination_class == "MANAGED":
+            raise Refusal(Reason.ATTRIBUTE_ERROR, name, "its queue is managed")
+        _queue_of(qm, destination)
+
+
+def decide_delete(qm: QueueManager, request: c.Request, command: DeleteObject) -> Decision:
+    """DELETE SUB: not while a program has it open."""
+    subscription = qm.topics.named[command.name]
+    if subscription.connection:
+        text = "a program has it open"
+        raise Refusal(Reason.SUBSCRIPTION_IN_USE, command.name, text)
+    replies: list[Reply] = []
+    records = _removal(qm, subscription, replies)
+    return done(qm, request, records, 0, replies)

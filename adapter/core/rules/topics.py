@@ -1,0 +1,183 @@
+"""The tree of topics: whole topic strings, what topic objects say of a place, opening a topic.
+
+This module does not know what a publication becomes, nor what a subscription is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.core.attributes.objects import (
+    SUBSCRIPTION,
+    TOPIC_STRING_LENGTH_MAX,
+    SubscriptionAttributes,
+    TopicAttributes,
+)
+from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX, QueueAttributes
+from adapter.core.commands import OUTPUT, OpenTopic, Request
+from adapter.core.model.connection import Handle
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import Queue
+from adapter.core.model.topics import BASE_TOPIC, SEPARATOR, Subscription, levels
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import ObjectDefined
+from adapter.core.results import Done
+from adapter.core.rules import handles
+from adapter.core.rules.decision import Decision, connection_of
+
+TOPIC = "topic"
+LEVELS_MAX = 256
+"""Each is a node of the tree; and a topic of a thousand levels is a mistake."""
+AS_PARENT = "ASPARENT"
+PRIORITY_AS_PARENT = -2
+STANDS = ("publish", "subscribe", "durable", "def_persistence")
+
+
+class Standing(Struct):
+    """What holds at a topic string, by the topic objects at and above it."""
+
+    def_priority: int = 0
+    def_persistence: str = "YES"
+    publish: str = "ENABLED"
+    subscribe: str = "ENABLED"
+    durable: str = "YES"
+
+
+def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) -> Decision:
+    """MQOPEN of a topic for output. Whether publications are taken is seen at each put."""
+    connection = connection_of(qm, request)
+    handles.check_numbers(qm, connection, command.topic_string, command.handle)
+    topic = full_string(qm, command.topic_object, command.topic_string)
+    connection.handles[command.handle] = handle_for(topic, command.handle, OUTPUT)
+    return Decision([], Done(), qm.entry_n)
+
+
+def handle_for(topic: str, number: int, modes: int) -> Handle:
+    """Make a handle of a topic, or of a subscription to it.
+
+    Its queue is one that nobody else sees: what a publication is checked against.
+    """
+    attributes = QueueAttributes(max_message_length=MESSAGE_LENGTH_MAX)
+    handle = Handle(number, Queue(topic, 0, attributes), modes)
+    handle.topic = topic
+    return handle
+
+
+def full_string(qm: QueueManager, topic_object: str, topic_string: str) -> str:
+    """Return a whole topic string: an object's, a '/' and what is given, or one of them alone."""
+    above = ""
+    if topic_object:
+        attributes = qm.objects.get((TOPIC, topic_object))
+        if attributes is None:
+            raise Refusal(Reason.OBJECT_NOT_FOUND, topic_object, TOPIC)
+        assert isinstance(attributes, TopicAttributes)
+        above = attributes.topic_string
+    topic = SEPARATOR.join(part for part in (above, topic_string) if part)
+    check_string(topic)
+    return topic
+
+
+def check_string(topic: str) -> None:
+    """Refuse what is no topic string (MQRC_TOPIC_STRING_ERROR)."""
+    if not topic:
+        raise Refusal(Reason.TOPIC_STRING_ERROR, "", "a topic string has at least one character")
+    if len(topic) > TOPIC_STRING_LENGTH_MAX or "\0" in topic:
+        text = f"it has at most {TOPIC_STRING_LENGTH_MAX} characters, and no zeros"
+        raise Refusal(Reason.TOPIC_STRING_ERROR, topic, text)
+    if len(levels(topic)) > LEVELS_MAX:
+        raise Refusal(Reason.TOPIC_STRING_ERROR, topic, f"it has more than {LEVELS_MAX} levels")
+
+
+def standing(qm: QueueManager, topic: str) -> Standing:
+    """Say what holds at a topic string: of each attribute what the nearest object says of it."""
+    found = Standing()
+    open_names = {*STANDS, "def_priority"}
+    for name in _objects_above(qm, topic):
+        attributes = qm.objects[TOPIC, name]
+        for one in sorted(open_names):
+            value: Any = getattr(attributes, one)
+            if value not in (AS_PARENT, PRIORITY_AS_PARENT):
+                setattr(found, one, value)
+                open_names.remove(one)
+    return found
+
+
+def _objects_above(qm: QueueManager, topic: str) -> list[str]:
+    """Return the names of the topic objects at and above a topic string, the nearest first."""
+    objects = qm.topics.objects
+    found = []
+    while True:
+        if topic in objects:
+            found.append(objects[topic])
+        if not topic:
+            return found
+        topic = topic.rpartition(SEPARATOR)[0]
+
+
+def check_place(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    """Refuse a topic object at a place that another one has."""
+    place = attributes.get("topic_string")
+    if not place:
+        return
+    check_string(place)
+    other = qm.topics.objects.get(place, name)
+    if other != name:
+        raise Refusal(Reason.OBJECT_EXISTS, name, f"topic object {other} is at {place!a}")
+
+
+def _place(qm: QueueManager, name: str) -> str | None:
+    """Return the place of a topic object in the tree; None: it is a pattern for others only."""
+    attributes = qm.objects[TOPIC, name]
+    assert isinstance(attributes, TopicAttributes)
+    return attributes.topic_string if attributes.topic_string or name == BASE_TOPIC else None
+
+
+def note_defined(qm: QueueManager, record: ObjectDefined) -> None:
+    """Let a new topic object, or a durable subscription, be found."""
+    if record.kind == TOPIC:
+        place = _place(qm, record.name)
+        if place is not None:
+            qm.topics.objects[place] = record.name
+    elif record.kind == SUBSCRIPTION:
+        qm.topics.add(record.made or _subscription(qm, record.name))
+
+
+def note_gone(qm: QueueManager, kind: str, name: str) -> None:
+    """Let one that is about to go, or to be altered, be found no more."""
+    if kind == TOPIC:
+        place = _place(qm, name)
+        if place is not None:
+            qm.topics.objects.pop(place, None)
+    elif kind == SUBSCRIPTION:
+        qm.topics.remove(qm.topics.named[name])
+
+
+def note_altered(qm: QueueManager, kind: str, name: str) -> None:
+    """Let one that has been altered be found; what is open by it stays so."""
+    if kind == TOPIC:
+        place = _place(qm, name)
+        if place is not None:
+            qm.topics.objects[place] = name
+    elif kind == SUBSCRIPTION:
+        altered, known = _subscription(qm, name), qm.topics.named[name]
+        for field in ("destination", "correlation_id", "user_data", "on_request"):
+            setattr(known, field, getattr(altered, field))
+
+
+def _subscription(qm: QueueManager, name: str) -> Subscription:
+    """Make what a durable subscription's attributes say."""
+    attributes = qm.objects[SUBSCRIPTION, name]
+    assert isinstance(attributes, SubscriptionAttributes)
+    return Subscription(
+        ident=bytes.fromhex(attributes.ident),
+        name=name,
+        topic=attributes.topic_string,
+        destination=attributes.destination,
+        is_managed=attributes.destination_class == "MANAGED",
+        is_durable=True,
+        correlation_id=bytes.fromhex(attributes.correlation_id),
+        user_data=attributes.user_data,
+        on_request=attributes.on_request,
+    )

@@ -1,0 +1,104 @@
+"""docs/reference/mqi-coverage.md, from the tables of adapter.mqi. See tests.docs.reference."""
+
+import importlib
+import inspect
+from types import ModuleType
+
+from adapter.mqi import conversion, inquiring, options, structs
+from adapter.mqi.options import Option
+
+INTRODUCTION = """# What of the MQI is there
+
+This is what programs find that use IBM's package `ibmmq`, or `pymqi`, over mqk: see [From IBM
+MQ](../from-ibm-mq.md). What stands in none of these tables is refused, never passed over: an option
+that is unknown gives MQRC_OPTIONS_ERROR (2046), one that is not to be had the code beside it.
+"""
+TABLES = (
+    ("MQCONNX", options.CONNECT),
+    ("MQOPEN", options.OPEN),
+    ("MQCLOSE", options.CLOSE),
+    ("MQPUT, MQPUT1", options.PUT),
+    ("MQGET", options.GET),
+    ("MQGET: what is matched", options.MATCH),
+)
+REFUSED = "refused with 2298 (MQRC_FUNCTION_NOT_SUPPORTED): publish and subscribe"
+NOTES = {
+    "MQBEGIN": "warns with 2121: there are no other resource managers",
+    "MQSUB": REFUSED,
+    "MQSUBRQ": REFUSED,
+    "MQLOGCF": "there is nothing to trace",
+    "MQSTAT": "asynchronous puts; other types are refused with 2430",
+    "MQSETMP": "without options",
+    "MQCRTMH": "",
+    "mqaiExecute": "pymqi has it and does not call it",
+}
+
+
+def page(made: str) -> str:
+    """The whole page."""
+    parts = [made, INTRODUCTION, *functions(), *tables(), *attributes(), *others()]
+    return "\n".join(parts)
+
+
+def functions() -> list[str]:
+    """The functions of the two extension modules."""
+    ours = {name: importlib.import_module(name) for name in ("ibmmqc", "pymqe")}
+    names = sorted({name for module in ours.values() for name in _verbs(module)})
+    rows = [
+        f"| {name} | {_mark(ours['ibmmqc'], name)} | {_mark(ours['pymqe'], name)} "
+        f"| {NOTES.get(name, '')} |"
+        for name in names
+    ]
+    return ["## Functions\n", "| | ibmmq | pymqi | |\n|---|---|---|---|", *rows, ""]
+
+
+def _verbs(module: ModuleType) -> list[str]:
+    found = inspect.getmembers(module, inspect.isfunction)
+    return [name for name, function in found if function.__module__ == module.__name__]
+
+
+def _mark(module: ModuleType, name: str) -> str:
+    return "yes" if name in _verbs(module) else "-"
+
+
+def tables() -> list[str]:
+    """The options of each verb."""
+    parts = []
+    for verb, table in TABLES:
+        parts += [f"## Options of {verb}\n", "| option | | |\n|---|---|---|"]
+        parts += [f"| {option.name} | {_taken(option)} | {option.note} |" for option in table.table]
+        parts.append("")
+    return parts
+
+
+def _taken(option: Option) -> str:
+    return f"refused: {option.refused}" if option.refused else "taken"
+
+
+def attributes() -> list[str]:
+    """What MQINQ and MQSET know."""
+    numbers = ", ".join(map(str, sorted(inquiring.STATUS)))
+    said = (
+        "MQINQ answers for every attribute that [attributes](attributes.md) has for that type of "
+        f"object, and for the object's name; of local queues also {numbers} (depth, opens for "
+        "input and output). Others give 2068, a warning. MQSET changes:\n"
+    )
+    parts = ["## MQINQ and MQSET\n", said, "| number | attribute |\n|---|---|"]
+    for number, row in sorted(inquiring.BY_NUMBER["queue"].items()):
+        if row.attribute.by_set:
+            parts.append(f"| {number} | {row.attribute.keyword} |")
+    return [*parts, ""]
+
+
+def others() -> list[str]:
+    """Structures and character sets."""
+    layouts = [one for one in vars(structs).values() if isinstance(one, structs.Layout)]
+    sizes = [f"| {one.name} | {one.size} |" for one in sorted(layouts, key=lambda one: one.name)]
+    sets = ", ".join(map(str, sorted(conversion.CODECS)))
+    said = (
+        f"MQGMO_CONVERT converts bodies of format MQSTR between {sets}. Bodies of other formats "
+        "stay as they are, with the warning 2110 if another character set was asked for.\n"
+    )
+    older = "\nMQCD and MQSCO have two sizes: pymqi's are older.\n"
+    heading = "| structure | bytes |\n|---|---|"
+    return ["## Structures\n", heading, *sizes, older, "## Character sets\n", said]

@@ -1,0 +1,137 @@
+"""Programs written against pymqi, installed as `mqk install-pymqi` does it."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from adapter.mqi import pymqi_files
+from adapter.testing import TestQueueManager
+from tests.mqi.conftest import CHANNEL, conname
+
+VERSION = "1.12.13"
+
+
+@pytest.fixture(scope="module")
+def pymqi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    """The package; its own distribution comes from where pip finds it."""
+    folder = tmp_path_factory.mktemp("pymqi")
+    wheel = pymqi_files.make_wheel(pymqi_files.download(folder, VERSION), folder)
+    pymqi_files.install(wheel, folder / "site")
+    sys.path.insert(0, str(folder / "site"))
+    yield importlib.import_module("pymqi")
+    sys.path.remove(str(folder / "site"))
+
+
+@pytest.fixture
+def connected(pymqi: Any, manager: TestQueueManager) -> Iterator[Any]:
+    qmgr = pymqi.connect("QM1", CHANNEL, conname(manager))
+    yield qmgr
+    qmgr.disconnect()
+
+
+def test_put_and_get(pymqi: Any, connected: Any) -> None:
+    queue = pymqi.Queue(connected, "ORDERS")
+    queue.put("one sack of flour")
+    queue.close()
+    queue = pymqi.Queue(connected, "ORDERS")
+    assert queue.get() == b"one sack of flour"
+    pymqi.Queue(connected, "ORDERS").put(b"x" * 10_000)
+    assert len(queue.get()) == 10_000, "two calls"
+    queue.close()
+
+
+def test_user_and_password_may_be_given(pymqi: Any, manager: TestQueueManager) -> None:
+    qmgr = pymqi.connect("QM1", CHANNEL, conname(manager), user="app", password="secret")
+    pymqi.Queue(qmgr, "ORDERS").put("x")
+    with manager.connect() as other:
+        got = other.get("ORDERS")
+        assert got is not None
+        assert got.user == "app"
+    qmgr.disconnect()
+
+
+def test_a_unit_of_work(pymqi: Any, connected: Any) -> None:
+    queue = pymqi.Queue(connected, "ORDERS")
+    queue.put("kept", pymqi.MD(), pymqi.PMO(Options=pymqi.CMQC.MQPMO_SYNCPOINT))
+    connected.backout()
+    with pytest.raises(pymqi.MQMIError) as refused:
+        pymqi.Queue(connected, "ORDERS").get()
+    assert refused.value.reason == pymqi.CMQC.MQRC_NO_MSG_AVAILABLE
+
+
+def test_browse_wait_and_match(pymqi: Any, connected: Any) -> None:
+    cmqc = pymqi.CMQC
+    queue = pymqi.Queue(
+        connected, "ORDERS", cmqc.MQOO_OUTPUT | cmqc.MQOO_INPUT_SHARED | cmqc.MQOO_BROWSE
+    )
+    for number in range(3):
+        queue.put(str(number), pymqi.MD(CorrelId=bytes([number + 1]) * 24))
+    gmo = pymqi.GMO(Options=cmqc.MQGMO_BROWSE_NEXT | cmqc.MQGMO_WAIT, WaitInterval=50)
+    assert [queue.get(None, pymqi.MD(), gmo) for _ in range(3)] == [b"0", b"1", b"2"]
+    wanted = pymqi.GMO(MatchOptions=cmqc.MQMO_MATCH_CORREL_ID, Version=cmqc.MQGMO_VERSION_2)
+    assert queue.get(None, pymqi.MD(CorrelId=b"\2" * 24), wanted) == b"1"
+
+
+def test_inquire_and_set(pymqi: Any, connected: Any) -> None:
+    cmqc = pymqi.CMQC
+    assert connected.inquire(cmqc.MQCA_Q_MGR_NAME).strip() == b"QM1"
+    queue = pymqi.Queue(connected, "ORDERS", cmqc.MQOO_INQUIRE | cmqc.MQOO_SET)
+    assert queue.inquire(cmqc.MQIA_CURRENT_Q_DEPTH) == 0
+    assert queue.inquire(cmqc.MQCA_Q_NAME).strip() == b"ORDERS"
+    queue.set(cmqc.MQIA_INHIBIT_PUT, cmqc.MQQA_PUT_INHIBITED)
+    assert queue.inquire(cmqc.MQIA_INHIBIT_PUT) == cmqc.MQQA_PUT_INHIBITED
+    queue.set(cmqc.MQCA_TRIGGER_DATA, b"data")
+    assert queue.inquire(cmqc.MQCA_TRIGGER_DATA).strip() == b"data"
+
+
+def test_properties(pymqi: Any, connected: Any) -> None:
+    cmqc = pymqi.CMQC
+    handle = pymqi.MessageHandle(connected)
+    handle.properties.set(b"colour", "blue")
+    handle.properties.set(b"count", 5, cmqc.MQTYPE_INT32, 4)
+    pmo = pymqi.PMO(Version=cmqc.MQPMO_VERSION_3, OriginalMsgHandle=handle.msg_handle)
+    queue = pymqi.Queue(connected, "ORDERS", cmqc.MQOO_OUTPUT | cmqc.MQOO_INPUT_SHARED)
+    queue.put(b"body", pymqi.MD(), pmo)
+    found = pymqi.MessageHandle(connected)
+    gmo = pymqi.GMO(
+        Version=cmqc.MQGMO_VERSION_4,
+        Options=cmqc.MQGMO_PROPERTIES_IN_HANDLE,
+        MsgHandle=found.msg_handle,
+    )
+    assert queue.get(None, pymqi.MD(), gmo) == b"body"
+    assert found.properties.get(b"colour") == "blue"
+    assert found.properties.get(b"count") == 5
+
+
+def test_a_request_is_answered(pymqi: Any, connected: Any, manager: TestQueueManager) -> None:
+    cmqc = pymqi.CMQC
+    with manager.connect() as administrator:
+        administrator.define_object("model", "REPLY.MODEL")
+    dynamic = pymqi.OD(ObjectName=b"REPLY.MODEL", DynamicQName=b"REPLY.*")
+    replies = pymqi.Queue(connected, dynamic, cmqc.MQOO_INPUT_EXCLUSIVE)
+    md = pymqi.MD(MsgType=cmqc.MQMT_REQUEST, ReplyToQ=dynamic.ObjectName.strip())
+    pymqi.Queue(connected, "ORDERS").put("what?", md)
+    asked = pymqi.MD()
+    body = pymqi.Queue(connected, "ORDERS").get(None, asked)
+    answer = pymqi.MD(CorrelId=asked.MsgId, MsgType=cmqc.MQMT_REPLY)
+    connected.put1(asked.ReplyToQ.strip().decode(), body.upper(), answer)
+    assert replies.get(None, pymqi.MD(CorrelId=md.MsgId)) == b"WHAT?"
+
+
+def test_structures_of_a_wrong_size(pymqi: Any, connected: Any) -> None:
+    pymqe = importlib.import_module("pymqe")
+    with pytest.raises(pymqe.error, match="MQMD wrong size"):
+        pymqe.MQPUT(connected.get_handle(), 1, b"", b"", b"")
+    with pytest.raises(pymqe.error, match="not a long"):
+        pymqe.MQSET(connected.get_handle(), 1, 9, b"1")
+
+
+def test_what_is_installed_says_so(pymqi: Any) -> None:
+    assert Path(pymqi.__file__).parent.name == "pymqi"
+    assert pymqi.__mqbuild__ == "client"
+    assert "8.0.0" in pymqi.__mqlevels__

@@ -1,0 +1,227 @@
+"""Publishing: who gets a copy, what the copy says, and what happens to one that has no room."""
+
+import pytest
+
+from adapter.core import commands as c
+from adapter.core.model import dead_letter
+from adapter.core.model.manager import Limits
+from adapter.core.model.message import NO_ID, Message
+from adapter.core.reasons import Reason
+from adapter.core.results import PutDone, UnitOutcome
+from tests.support.core import Client, Core
+from tests.support.topics import (
+    DURABLE,
+    MANAGED,
+    PUBLISHER,
+    core_with_topics,
+    publish,
+    subscribe,
+)
+
+
+@pytest.fixture
+def core() -> Core:
+    return core_with_topics()
+
+
+@pytest.fixture
+def client(core: Core) -> Client:
+    return core.connect()
+
+
+def test_each_subscription_that_means_the_topic_gets_a_copy(client: Client, core: Core) -> None:
+    bob = core.connect()
+    for handle, topic in ((10, "fruit/+"), (20, "fruit/#"), (30, "fruit/apple"), (40, "fish/#")):
+        subscribe(bob, topic, handle=handle)
+    publish(client, "fruit/apple", "red")
+    assert [bob.get(handle=handle) for handle in (11, 21, 31, 41)] == [
+        ["red"],
+        ["red"],
+        ["red"],
+        [],
+    ]
+
+
+def test_a_copy_says_its_topic_and_has_the_correlation_id_of_its_subscription(
+    client: Client,
+) -> None:
+    told = subscribe(client, "a/+", user_data="for me")
+    done = publish(client, "a/b", "x", properties={"colour": "red"}, correlation_id=b"c" * 24)
+    (got,) = client.take(handle=11)
+    assert got.message.properties == {
+        "colour": "red",
+        "MQTopicString": "a/b",
+        "MQSubUserData": "for me",
+    }
+    assert got.message.correlation_id == told.correlation_id == told.ident
+    assert [got.message.message_id] == done.message_ids
+
+
+@pytest.mark.parametrize(
+    ("asked", "there"), [(b"s" * 24, b"s" * 24), (NO_ID, b"p" * 24), (b"", b"p" * 24)]
+)
+def test_a_subscription_may_have_another_correlation_id_or_the_publishers(
+    client: Client, asked: bytes, there: bytes
+) -> None:
+    subscribe(client, "a", MANAGED | c.SET_CORRELATION, correlation_id=asked)
+    publish(client, "a", "x", correlation_id=b"p" * 24)
+    (got,) = client.take(handle=11)
+    assert got.message.correlation_id == there
+
+
+def test_copies_have_the_priority_and_persistence_of_the_topic_unless_told_otherwise(
+    client: Client,
+) -> None:
+    given = {"topic_string": "a", "def_priority": 3, "def_persistence": "NO"}
+    client.do(c.DefineObject("topic", "A", given))
+    subscribe(client, "a/b", DURABLE, name="S")
+    publish(client, "a/b", "left to the topic")
+    publish(client, "a/b", "its own", priority=9, persistence=1)
+    found = client.take(handle=11) + client.take(handle=11)
+    assert [(one.message.priority, one.message.persistence) for one in found] == [(9, 1), (3, 0)]
+
+
+def test_a_temporary_queue_gets_copies_that_are_not_persistent(client: Client) -> None:
+    subscribe(client, "a")
+    publish(client, "a", "x", persistence=1)
+    assert [one.message.persistence for one in client.take(handle=11)] == [0]
+
+
+def test_publications_of_a_unit_come_with_its_commit(client: Client, core: Core) -> None:
+    bob = core.connect()
+    subscribe(bob, "#")
+    unit = client.begin()
+    publish(client, "a", "1", "2", unit=unit)
+    assert bob.get(handle=11) == []
+    client.do(c.Commit(unit))
+    assert bob.get(handle=11, limit=1) + bob.get(handle=11) == ["1", "2"]
+    unit = client.begin()
+    publish(client, "a", "3", unit=unit)
+    client.do(c.Backout(unit))
+    assert bob.get(handle=11) == []
+
+
+def test_each_copy_counts_in_a_unit() -> None:
+    client = core_with_topics(Limits(unit_messages=3)).connect()
+    subscribe(client, "#", handle=10)
+    subscribe(client, "a", handle=20)
+    client.do(c.OpenTopic(PUBLISHER, "a"))
+    unit = client.begin()
+    assert client.refused(c.Put(PUBLISHER, [Message(), Message()], unit)) == Reason.UNIT_TOO_LARGE
+    assert isinstance(client.do(c.Put(PUBLISHER, [Message()], unit)), PutDone)
+
+
+def test_outside_a_unit_there_are_as_many_copies_as_a_unit_may_have() -> None:
+    client = core_with_topics(Limits(unit_messages=2)).connect()
+    for handle in (10, 20, 30):
+        subscribe(client, "#", handle=handle)
+    client.do(c.OpenTopic(PUBLISHER, "a"))
+    assert client.refused(c.Put(PUBLISHER, [Message()])) == Reason.UNIT_TOO_LARGE
+
+
+def test_what_was_published_can_be_asked_again(client: Client, core: Core) -> None:
+    """One unit of its own, with one outcome, however many copies there are."""
+    subscribe(client, "a", DURABLE, name="ONE", handle=10)
+    subscribe(client, "a", DURABLE, name="TWO", handle=20)
+    done = publish(client, "a", "x")
+    number = client.issued
+    unit = client.session + (number | 1 << 63).to_bytes(8, "big")
+    core.crash()
+    bob = core.connect()
+    bob.resume(client.session, [number], number)
+    assert bob.do(c.AskOutcome(unit)) == UnitOutcome("committed")
+    again = bob.do(c.Put(PUBLISHER, [Message(body=b"x")]), number)
+    assert isinstance(again, PutDone)
+    assert again.message_ids == done.message_ids
+
+
+def test_nobody_needs_to_listen(client: Client) -> None:
+    assert publish(client, "a", "x").warning == 0
+    done = publish(client, "a", "x", options=c.WARN_NO_SUBSCRIBERS)
+    assert done.warning == Reason.NO_SUBSCRIBERS
+    subscribe(client, "a")
+    assert publish(client, "a", "x", options=c.WARN_NO_SUBSCRIBERS).warning == 0
+
+
+def with_full_queue(client: Client, *, durable: bool) -> None:
+    """Two subscriptions; the queue of the first one is full."""
+    client.define("FULL", max_depth=0)
+    options = c.CREATE | (c.DURABLE if durable else 0)
+    command = c.Subscribe(20, "a", "", "S", options, "FULL")
+    client.do(command)
+    subscribe(client, "a", DURABLE, name="OTHER")
+
+
+@pytest.mark.parametrize(("durable", "persistence"), [(False, 1), (True, 0)])
+def test_a_full_queue_keeps_nobody_else_from_a_copy(
+    client: Client, durable: bool, persistence: int
+) -> None:
+    with_full_queue(client, durable=durable)
+    publish(client, "a", "x", persistence=persistence)
+    assert client.get(handle=11) == ["x"]
+
+
+def test_all_or_none_of_the_durable_subscriptions_get_a_persistent_publication(
+    client: Client,
+) -> None:
+    with_full_queue(client, durable=True)
+    client.do(c.OpenTopic(PUBLISHER, "a"))
+    refused = c.Put(PUBLISHER, [Message(persistence=1)])
+    assert client.refused(refused) == Reason.PUBLICATION_FAILED
+    assert client.get(handle=11) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (c.AlterQueue("FULL", {}), 2053),
+        (c.AlterQueue("FULL", {"inhibit_put": True}), 2051),
+        (c.AlterQueue("FULL", {"max_message_length": 0}), 2030),
+        (c.DeleteQueue("FULL"), 2085),
+    ],
+)
+def test_a_copy_without_room_goes_to_the_dead_letter_queue(
+    client: Client, core: Core, change: c.Command, reason: int
+) -> None:
+    core.configure(dead_letter_queue="SYSTEM.DEAD.LETTER.QUEUE")
+    with_full_queue(client, durable=True)
+    client.do(change)
+    publish(client, "a", "x", persistence=1)
+    assert client.get(handle=11) == ["x"]
+    client.open("SYSTEM.DEAD.LETTER.QUEUE", c.INPUT, handle=40)
+    (buried,) = client.take(handle=40)
+    header = dead_letter.from_dlh(buried.message.body)
+    assert header is not None
+    assert (header.reason, header.destination) == (reason, "FULL")
+    assert buried.message.body.endswith(b"x")
+
+
+def test_an_inhibited_topic_takes_no_publications_below_it_either(client: Client) -> None:
+    closed = {"topic_string": "a", "publish": "DISABLED"}
+    client.do(c.DefineObject("topic", "A", closed))
+    client.do(c.DefineObject("topic", "C", {"topic_string": "a/b/c", "publish": "ENABLED"}))
+    client.do(c.OpenTopic(PUBLISHER, "a/b"))
+    assert client.refused(c.Put(PUBLISHER, [Message()])) == Reason.PUT_INHIBITED
+    publish_below = c.OpenTopic(PUBLISHER + 1, "c/d", "C")
+    client.do(publish_below)
+    assert isinstance(client.do(c.Put(PUBLISHER + 1, [Message()])), PutDone)
+    client.do(c.AlterObject("topic", "A", {"publish": "ASPARENT"}))
+    assert isinstance(client.do(c.Put(PUBLISHER, [Message()])), PutDone)
+
+
+def test_a_topics_handle_is_for_publications_only(client: Client) -> None:
+    client.do(c.OpenTopic(1, "a"))
+    assert client.refused(c.Get(1)) == Reason.NOT_OPEN_FOR_INPUT
+    assert client.refused(c.SetAttributes(1, {})) == Reason.NOT_OPEN_FOR_SET
+    assert client.refused(c.Put(1, [Message()], options=c.LOGICAL_ORDER)) == Reason.OPTIONS_ERROR
+    assert client.refused(c.Put(1, [Message(), Message()])) == Reason.OPTIONS_ERROR
+    assert client.refused(c.Put(1, [Message(priority=-2)])) == Reason.PRIORITY_ERROR
+
+
+def test_a_full_queue_is_told_of_once(client: Client, core: Core) -> None:
+    with_full_queue(client, durable=False)
+    publish(client, "a", "x")
+    assert core.queue("FULL").full_reported
+    entries = len(core.entries)
+    publish(client, "a", "y", persistence=0)
+    assert len(core.entries) == entries

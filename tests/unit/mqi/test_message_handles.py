@@ -1,0 +1,118 @@
+"""Message handles: what they hold, and what is no property."""
+
+from typing import Any
+
+import pytest
+
+from adapter.mqi import constants as mq
+from adapter.mqi.message_handles import HANDLES_MAX, MessageHandles, converted
+from adapter.mqi.reasons import Failure
+
+
+def reason(call: Any, *arguments: Any) -> int:
+    with pytest.raises(Failure) as refused:
+        call(*arguments)
+    return refused.value.reason
+
+
+def test_the_folder_usr_need_not_be_said() -> None:
+    handles = MessageHandles()
+    number = handles.create(1)
+    handles.set(number, "usr.a", mq.MQTYPE_STRING, "1")
+    handles.set(number, "jms.b", mq.MQTYPE_STRING, "2")
+    assert handles.properties_to_put(number, 0) == {"a": "1", "jms.b": "2"}
+    assert handles.find(number, "a", 0)[0] == "a"
+    assert handles.find(number, "usr.a", 0)[0] == "a"
+    assert handles.find(number, "jms.%", 0)[0] == "jms.b"
+    assert handles.find(number, "usr.%", 0)[0] == "a"
+
+
+def test_new_properties_come_over_those_of_the_original() -> None:
+    handles = MessageHandles()
+    original, new = handles.create(1), handles.create(1)
+    handles.set(original, "a", mq.MQTYPE_STRING, "old")
+    handles.set(original, "b", mq.MQTYPE_STRING, "old")
+    handles.set(new, "b", mq.MQTYPE_STRING, "new")
+    assert handles.properties_to_put(original, new) == {"a": "old", "b": "new"}
+    assert handles.properties_to_put(handles.create(1), 0) is None
+
+
+def test_a_get_replaces_what_a_handle_holds() -> None:
+    handles = MessageHandles()
+    number = handles.create(1)
+    handles.set(number, "a", mq.MQTYPE_STRING, "old")
+    handles.get(number).take({"b": 2})
+    assert reason(handles.find, number, "a", 0) == mq.MQRC_PROPERTY_NOT_AVAILABLE
+    assert handles.find(number, "b", 0)[1].type == mq.MQTYPE_INT32
+
+
+def test_the_cursor() -> None:
+    handles = MessageHandles()
+    number = handles.create(1)
+    for name in "abc":
+        handles.set(number, name, mq.MQTYPE_STRING, name)
+    assert handles.find(number, "%", 0)[0] == "a"
+    assert handles.find(number, "%", mq.MQIMPO_INQ_NEXT)[0] == "b"
+    assert handles.find(number, "", mq.MQIMPO_INQ_PROP_UNDER_CURSOR)[0] == "b"
+    handles.unset(number, "", under_cursor=True)
+    under = mq.MQIMPO_INQ_PROP_UNDER_CURSOR
+    assert reason(handles.find, number, "", under) == mq.MQRC_PROPERTY_NOT_AVAILABLE
+
+
+def test_handles_belong_to_their_connection() -> None:
+    handles = MessageHandles()
+    number = handles.create(1)
+    assert reason(handles.delete, 2, number) == mq.MQRC_HMSG_ERROR
+    loose = handles.create(mq.MQHC_UNASSOCIATED_HCONN)
+    handles.forget(1)
+    assert reason(handles.get, number) == mq.MQRC_HMSG_ERROR
+    handles.delete(2, loose)
+
+
+def test_there_is_a_most() -> None:
+    handles = MessageHandles()
+    for _ in range(HANDLES_MAX):
+        handles.create(1)
+    assert reason(handles.create, 1) == mq.MQRC_HMSG_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "refused"),
+    [
+        (mq.MQTYPE_INT8, 300, mq.MQRC_PROP_NUMBER_FORMAT_ERROR),
+        (mq.MQTYPE_INT32, "5", mq.MQRC_PROP_NUMBER_FORMAT_ERROR),
+        (77, 1, mq.MQRC_PROPERTY_TYPE_ERROR),
+    ],
+)
+def test_values_that_are_none_of_their_type(kind: int, value: Any, refused: int) -> None:
+    handles = MessageHandles()
+    assert reason(handles.set, handles.create(1), "a", kind, value) == refused
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "found"),
+    [
+        (12, mq.MQTYPE_STRING, "12"),
+        (True, mq.MQTYPE_STRING, "TRUE"),
+        ("12", mq.MQTYPE_INT32, 12),
+        ("0.5", mq.MQTYPE_FLOAT64, 0.5),
+        (1, mq.MQTYPE_BOOLEAN, True),
+        (None, mq.MQTYPE_STRING, ""),
+    ],
+)
+def test_values_as_another_type(value: Any, kind: int, found: Any) -> None:
+    assert converted(value, kind) == found
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "refused"),
+    [
+        (b"x", mq.MQTYPE_STRING, mq.MQRC_PROP_CONV_NOT_SUPPORTED),
+        ("x", mq.MQTYPE_BYTE_STRING, mq.MQRC_PROP_CONV_NOT_SUPPORTED),
+        ("x", mq.MQTYPE_INT32, mq.MQRC_PROP_NUMBER_FORMAT_ERROR),
+        (300, mq.MQTYPE_INT8, mq.MQRC_PROP_CONV_NOT_SUPPORTED),
+        (1, 77, mq.MQRC_PROPERTY_TYPE_ERROR),
+    ],
+)
+def test_values_that_cannot_be_another_type(value: Any, kind: int, refused: int) -> None:
+    assert reason(converted, value, kind) == refused

@@ -1,0 +1,77 @@
+"""The file of users: what is in it, whose password is right, and what it must look like."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from adapter.errors import StartError
+from adapter.server import credentials
+from adapter.server.credentials import Credentials
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    users = tmp_path / "users"
+    credentials.write(users, {"ada": credentials.hashed("secret"), "bob": credentials.hashed("ä")})
+    return users
+
+
+def test_a_password_is_right_for_its_user_only(path: Path) -> None:
+    known = Credentials(path)
+    assert known.is_right("ada", "secret")
+    assert known.is_right("bob", "ä")
+    for user, password in (("ada", "ä"), ("bob", "secret"), ("ada", ""), ("carl", "secret")):
+        assert not known.is_right(user, password)
+    assert not known.is_right("ada", "x" * (credentials.PASSWORD_BYTES_MAX + 1))
+
+
+def test_the_file_keeps_hashes_and_is_its_owners_alone(path: Path) -> None:
+    assert "secret" not in path.read_text()
+    assert path.stat().st_mode & 0o077 == 0
+    assert list(credentials.read(path)) == ["ada", "bob"]
+
+
+def test_a_change_counts_at_once(path: Path) -> None:
+    known = Credentials(path)
+    users = credentials.read(path)
+    del users["ada"]
+    users["carl"] = credentials.hashed("new")
+    credentials.write(path, users)
+    assert not known.is_right("ada", "secret")
+    assert known.is_right("carl", "new")
+
+
+def test_a_file_that_has_gone_lets_nobody_in(path: Path) -> None:
+    known = Credentials(path)
+    path.unlink()
+    with pytest.raises(StartError, match="cannot be read"):
+        known.is_right("ada", "secret")
+
+
+def test_comments_and_empty_lines_are_left_out(path: Path) -> None:
+    path.write_text("# users\n\n" + path.read_text())
+    assert Credentials(path).is_right("ada", "secret")
+
+
+@pytest.mark.parametrize("line", ["ada", "ada:plain", "a da:$argon2id$x", ":$argon2id$x"])
+def test_a_line_that_is_none_is_named(path: Path, line: str) -> None:
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(StartError, match=r"users, line 3: NAME:HASH was expected"):
+        Credentials(path)
+
+
+def test_no_file_and_one_that_is_too_long(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="cannot be read"):
+        Credentials(tmp_path / "none")
+    long = tmp_path / "long"
+    with long.open("wb") as file:
+        os.truncate(file.fileno(), credentials.FILE_BYTES_MAX + 1)
+    with pytest.raises(StartError, match="it is no file of users"):
+        Credentials(long)
+
+
+def test_a_damaged_hash_is_nobodys(tmp_path: Path) -> None:
+    users = tmp_path / "users"
+    users.write_text("ada:$argon2id$damaged\n")
+    assert not Credentials(users).is_right("ada", "secret")

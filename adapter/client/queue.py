@@ -233,7 +233,9 @@ class Queue:
         return admin.durable(self._channel, c.PurgeQueue(self.name))
 
     def set(self, **attributes: Any) -> None:
-        """Set attributes that a program may set (MQSET): inhibit_get, inhibit_put."""
+        """Set attributes that a program may set (MQSET): inhibit_get, inhibit_put, trigger_control,
+        trigger_type, trigger_depth, trigger_msg_priority, trigger_data.
+        """
         a.as_attributes(self.name, attributes)
         handle = self._handle(c.SET)
         admin.durable(self._channel, c.SetAttributes(handle.number, attributes), handle)

@@ -248,7 +248,7 @@ def _cut(
 
 
 def _tell(gmo: dict[str, Any], opened: Object, delivered: Delivered) -> None:
-    gmo["ResolvedQName"] = padded(opened.name, 48)
+    gmo["ResolvedQName"] = padded(opened.resolved, 48)
     if gmo["Version"] > mq.MQGMO_VERSION_1:
         flags = flags_of(delivered.message)
         gmo["GroupStatus"] = mq.MQGS_NOT_IN_GROUP

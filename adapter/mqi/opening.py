@@ -75,7 +75,7 @@ def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
     fields["ResolvedQName"] = padded(found.queue, 48)
     fields["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
     fields["ResolvedType"] = mq.MQOT_Q
-    return session.add("queue", name, options, handle)
+    return session.add("queue", name, options, handle, found.queue)
 
 
 def _opened(session: Session, handle: Handle, request: Pending) -> Opened:

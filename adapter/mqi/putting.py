@@ -11,7 +11,7 @@ from adapter.core import commands as c
 from adapter.core.model.blank_padded import padded, unpadded
 from adapter.core.model.message import ID_LENGTH, Message
 from adapter.core.reasons import Reason
-from adapter.core.results import PutDone
+from adapter.core.results import Opened, PutDone
 from adapter.mqi import constants as mq
 from adapter.mqi import context, structs
 from adapter.mqi import options as permitted
@@ -35,7 +35,7 @@ def put(
         raise Failure(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
     message = _message(session, handles, fields, options, body)
     context.give(session, message, fields, options, opened)
-    options["ResolvedQName"] = padded(opened.name, 48)
+    options["ResolvedQName"] = padded(opened.resolved, 48)
     options["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
     unit = _unit(session, options["Options"])
     request = put_request(opened.handle, [message], unit)
@@ -71,7 +71,8 @@ def put1(
     opening = open_request(handle)
     requests = [opening, request, close_request(handle)]
     done = session.ask(requests, request, PutDone, unit=unit, after=opening)
-    options["ResolvedQName"] = padded(name, 48)
+    found = opening.answer.queue if isinstance(opening.answer, Opened) else name
+    options["ResolvedQName"] = padded(found, 48)
     options["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
     return _told(fields, options, message, done)
 
@@ -93,6 +94,8 @@ def _message(
 ) -> Message:
     asked = options["Options"]
     message = message_of(fields, body)
+    if message.reply_to and not message.reply_to_queue_manager:
+        message.reply_to_queue_manager = session.channel.queue_manager
     if asked & mq.MQPMO_NEW_MSG_ID:
         message.message_id = b""
     if asked & mq.MQPMO_NEW_CORREL_ID:

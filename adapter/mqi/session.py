@@ -33,8 +33,8 @@ ASYNC_PUTS_MAX = 500
 class Object(Struct, eq=False):
     """An object handle: kind as core names it, the name that it led to, and the open options.
 
-    handle: of a queue. cursor: the place of the message that was browsed last. saved: the
-    message whose context was saved (MQOO_SAVE_ALL_CONTEXT).
+    handle: of a queue; resolved: the local queue that it is. cursor: the place of the message that
+    was browsed last. saved: the message whose context was saved (MQOO_SAVE_ALL_CONTEXT).
     """
 
     number: int
@@ -42,6 +42,7 @@ class Object(Struct, eq=False):
     name: str
     options: int
     handle: Handle | None = None
+    resolved: str = ""
     cursor: tuple[int, int, int] | None = None
     saved: Message | None = None
 
@@ -119,9 +120,16 @@ class Session:
 
     # -- objects
 
-    def add(self, kind: str, name: str, options: int, handle: Handle | None = None) -> Object:
+    def add(
+        self,
+        kind: str,
+        name: str,
+        options: int,
+        handle: Handle | None = None,
+        resolved: str = "",
+    ) -> Object:
         """Give an object a handle."""
-        opened = Object(next(self._numbers), kind, name, options, handle)
+        opened = Object(next(self._numbers), kind, name, options, handle, resolved)
         self.objects[opened.number] = opened
         return opened
 

@@ -227,3 +227,61 @@ def test_what_mqctl_and_mqcb_refuse(consuming: ibmmq.QueueManager) -> None:
     with pytest.raises(ibmmq.MQMIError) as refused:
         queue.cb(operation=CMQC.MQOP_DEREGISTER)
     assert reason_of(refused) == CMQC.MQRC_CALLBACK_NOT_REGISTERED
+
+
+def test_a_consumer_hears_that_nothing_came_in_time(consuming: ibmmq.QueueManager) -> None:
+    heard: Results[Any] = Results()
+
+    def on_message(**said: Any) -> None:
+        heard.put(said["cbc"].Reason)
+
+    queue = ibmmq.Queue(consuming, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=50)
+    queue.cb(md=ibmmq.MD(), gmo=gmo, cbd=ibmmq.CBD(CallbackFunction=on_message))
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    assert heard.get(timeout=WAIT_S) == CMQC.MQRC_NO_MSG_AVAILABLE
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+
+
+def test_a_consumer_that_waits_for_ever_holds_nobody_up(
+    manager: TestQueueManager, consuming: ibmmq.QueueManager
+) -> None:
+    heard: Results[Any] = Results()
+    for name in ("ASIDE", "ORDERS"):
+        queue = ibmmq.Queue(consuming, name, CMQC.MQOO_INPUT_SHARED)
+        gmo = ibmmq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=CMQC.MQWI_UNLIMITED)
+        cbd = ibmmq.CBD(CallbackFunction=lambda **said: heard.put(said["msg"]))
+        queue.cb(md=ibmmq.MD(), gmo=gmo, cbd=cbd)
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    with manager.connect() as other:
+        for name in ("ORDERS", "ASIDE", "ORDERS"):
+            other.put(name, name)
+            assert heard.get(timeout=WAIT_S) == name.encode()
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+
+
+def test_a_body_is_cut_to_the_length_that_was_registered(
+    manager: TestQueueManager, consuming: ibmmq.QueueManager
+) -> None:
+    heard: Results[Any] = Results()
+    options = CMQC.MQGMO_ACCEPT_TRUNCATED_MSG
+    consume(consuming, "ORDERS", options, heard, MaxMsgLength=3)
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    with manager.connect() as other:
+        other.put("ORDERS", "abcdef")
+    said = heard.get(timeout=WAIT_S)
+    assert said["msg"] == b"abc"
+    assert said["cbc"].Reason == CMQC.MQRC_TRUNCATED_MSG_ACCEPTED
+    assert said["cbc"].DataLength == 6
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+
+
+def test_the_program_is_told_of_its_registrations(consuming: ibmmq.QueueManager) -> None:
+    """Calls for the start and the stop come before and after all others."""
+    heard: Results[Any] = Results()
+    options = CMQC.MQCBDO_START_CALL | CMQC.MQCBDO_STOP_CALL
+    consume(consuming, "ORDERS", CMQC.MQGMO_NO_SYNCPOINT, heard, Options=options)
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+    kinds = [heard.get(timeout=WAIT_S)["cbc"].CallType for _ in range(2)]
+    assert kinds == [CMQC.MQCBCT_START_CALL, CMQC.MQCBCT_STOP_CALL]

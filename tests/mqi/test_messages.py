@@ -52,6 +52,7 @@ def test_a_get_tells_what_the_put_said(qmgr: ibmmq.QueueManager) -> None:
         assert found[name] == said[name], name
     assert found.Format == CMQC.MQFMT_STRING
     assert found.ReplyToQ.rstrip() == b"REPLIES"
+    assert found.ReplyToQMgr.rstrip() == b"QM1"
     assert 0 < found.Expiry <= 6000
     assert found.PutApplName.strip()
     assert found.BackoutCount == 0
@@ -134,6 +135,30 @@ def test_browse(qmgr: ibmmq.QueueManager) -> None:
     assert browsed(queue) == [b"0", b"1", b"2"]
     queue.close()
     assert ibmmq.Queue(qmgr, "ORDERS").inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 3
+
+
+def test_a_browse_goes_on_after_a_restart(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_BROWSE)
+    for number in range(4):
+        queue.put(str(number))
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_NEXT)
+    seen = [queue.get(None, ibmmq.MD(), gmo) for _ in range(2)]
+    manager.restart()
+    seen += [queue.get(None, ibmmq.MD(), gmo) for _ in range(2)]
+    assert seen == [b"0", b"1", b"2", b"3"]
+
+
+def test_a_put_outside_a_unit_is_done_once(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INQUIRE)
+    queue.put("0")
+    for number in range(1, 4):
+        manager.drop_next_reply()
+        queue.put(str(number))
+    assert queue.inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 4
 
 
 def test_the_message_under_the_cursor_is_taken(qmgr: ibmmq.QueueManager) -> None:

@@ -50,9 +50,12 @@ def test_an_alias_tells_of_itself(manager: TestQueueManager, qmgr: ibmmq.QueueMa
     assert found[CMQC.MQIA_Q_TYPE] == CMQC.MQQT_ALIAS
     assert found[CMQC.MQCA_BASE_Q_NAME].rstrip() == b"ORDERS"
     assert found[CMQC.MQIA_DEF_PRIORITY] == 7
-    md = ibmmq.MD()
-    alias.put("x", md)
+    md, pmo = ibmmq.MD(), ibmmq.PMO()
+    alias.put("x", md, pmo)
     assert md.Priority == 7
+    assert pmo.ResolvedQName.rstrip() == b"ORDERS"
+    qmgr.put1("SAME", "x", md, pmo)
+    assert pmo.ResolvedQName.rstrip() == b"ORDERS"
     with pytest.raises(ibmmq.MQMIError) as refused:
         alias.inquire(CMQC.MQIA_CURRENT_Q_DEPTH)
     assert reason_of(refused) == CMQC.MQRC_SELECTOR_NOT_FOR_TYPE

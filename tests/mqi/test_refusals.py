@@ -96,6 +96,7 @@ def test_put_options(qmgr: ibmmq.QueueManager, options: int, reason: int) -> Non
         ({"Persistence": 7}, CMQC.MQRC_PERSISTENCE_ERROR),
         ({"Priority": -2}, CMQC.MQRC_PRIORITY_ERROR),
         ({"MsgType": 7}, CMQC.MQRC_MSG_TYPE_ERROR),
+        ({"MsgType": CMQC.MQMT_REQUEST}, CMQC.MQRC_MISSING_REPLY_TO_Q),
         ({"MsgFlags": 1 << 30}, CMQC.MQRC_MSG_FLAGS_ERROR),
     ],
 )

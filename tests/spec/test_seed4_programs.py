@@ -1,19 +1,25 @@
-"""Seed 4 again, from outside: a trigger monitor process that starts programs, through kills."""
+"""Seed 4 again, from outside, on a real Kafka: a trigger monitor process that starts programs."""
 
 import signal
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import adapter
 import adapter.testing
+from adapter.core.model.details import SEGMENTATION_ALLOWED, Details
+from adapter.localkafka import LocalKafka
 from tests.support.monitored_site import MonitoredSite, await_that
 
 
 @pytest.fixture(scope="module")
-def manager() -> Iterator[adapter.testing.TestQueueManager]:
-    with adapter.testing.queue_manager("PROGRAMS") as running:
+def manager(kafka: LocalKafka) -> Iterator[adapter.testing.TestQueueManager]:
+    """One for all of them: what it takes is a start on Kafka, and topics."""
+    name, servers = f"PROGRAMS.{uuid.uuid4().hex[:8].upper()}", kafka.bootstrap_servers
+    with adapter.testing.queue_manager(name, bootstrap_servers=servers) as running:
         yield running
 
 
@@ -189,3 +195,17 @@ def test_s4_62_a_trigger_message_that_a_restart_has_lost_is_made_again(
         at.release()
         await_that(lambda: at.monitors() == 1)
         assert at.started() == ["BUSY", "LOST"]
+
+
+def test_s4_65_s4_66_s4_67_a_program_is_started_once_for_a_message_in_three_segments(
+    at: MonitoredSite,
+) -> None:
+    """S4.65: not before all segments are there. S4.66: each is a message for the depth. S4.67: one
+    MQPUT that segments is one event."""
+    for trigger_type in ("DEPTH", "EVERY", "FIRST"):
+        attributes: dict[str, Any] = {"trigger_depth": 3, "max_message_length": 40}
+        at.define(trigger_type, trigger_type=trigger_type, **attributes)
+        body = adapter.Message(b"x" * 96, details=Details(flags=SEGMENTATION_ALLOWED))
+        at.app.put(at.named(trigger_type), body)
+        assert at.started() == [trigger_type]
+        assert at.app.queue(at.named(trigger_type)).depth() == 3

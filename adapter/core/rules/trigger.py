@@ -89,9 +89,15 @@ def altered(qm: QueueManager, queue: Queue, attributes: dict[str, Any], now_ms: 
 
 
 def decide(qm: QueueManager, work: TriggerEvent | Trigger) -> list[Record]:
-    """Say what follows from something that was noted; that itself may note more."""
+    """Say what follows from something that was noted; that itself may note more.
+
+    A queue manager that is coming to its end has nobody started any more: trigger messages would go
+    with it, and the monitor's first open after the start makes them.
+    """
     if isinstance(work, Trigger):
         return _put(qm, work)
+    if qm.quiescing:
+        return []
     return [record for queue in _concerned(qm, work) for record in _judge(qm, work, queue)]
 
 

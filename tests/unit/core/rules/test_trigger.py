@@ -507,6 +507,27 @@ def test_what_is_lost_for_the_dead_letter_queue_ends_there(site: Site) -> None:
     assert [event.name for event in site.events()] == ["DEAD"]
 
 
+def test_a_queue_manager_that_quiesces_has_nobody_started(site: Site) -> None:
+    """Not by connections that end, so that TriggerControl stays as it is, too. What a unit holds is
+    put when it ends, as what else it has put.
+    """
+    site.qmgr(depth_trigger_disables=True)
+    site.queue("D", trigger_type="DEPTH")
+    site.app.define("Q", **TRIGGERED)
+    server = site.core.connect()
+    server.open("D", c.INPUT)
+    site.app.put("work")
+    site.app.do(c.Open(9, "Q", c.OUTPUT))
+    unit = site.app.begin()
+    site.app.put("work", unit=unit, handle=9)
+    dispatch.begin_quiesce(site.core.qm)
+    server.lose()
+    site.app.put("more", unit=unit, handle=9)
+    site.app.do(c.Commit(unit))
+    assert [stored.message.format for stored in site.core.queue("INITQ").loaded()] == ["MQTRIG"]
+    assert site.core.queue("D").attributes.trigger_control
+
+
 def test_a_refused_put_causes_none(site: Site) -> None:
     site.queue(max_depth=0)
     assert site.app.refused(c.Put(1, [Message(b"work")])) is Reason.QUEUE_FULL

@@ -73,9 +73,10 @@ class Queue:
         """Put a message (MQPUT): durable when it returns, or part of a unit.
 
         A field that is not given keeps the Message's own value; None means a new id, or the
-        queue's default. logical_order: it belongs to the group that this queue object is putting,
-        or begins one; the queue manager numbers it (MQPMO_LOGICAL_ORDER), and last_in_group ends
-        the group. A lost connection ends the group too: put the rest by group_id and group_seq.
+        queue's default. user and application say who has put it, instead of this program.
+        logical_order: it belongs to the group that this queue object is putting, or begins one; the
+        queue manager numbers it (MQPMO_LOGICAL_ORDER), and last_in_group ends the group. A lost
+        connection ends the group too: put the rest by group_id and group_seq.
         Raises QueueFull, PutInhibited, MessageTooLong, BackedOut, ...
         """
         message = outgoing(body, fields, self._application)
@@ -232,7 +233,9 @@ class Queue:
         return admin.durable(self._channel, c.PurgeQueue(self.name))
 
     def set(self, **attributes: Any) -> None:
-        """Set attributes that a program may set (MQSET): inhibit_get, inhibit_put."""
+        """Set attributes that a program may set (MQSET): inhibit_get, inhibit_put, trigger_control,
+        trigger_type, trigger_depth, trigger_msg_priority, trigger_data.
+        """
         a.as_attributes(self.name, attributes)
         handle = self._handle(c.SET)
         admin.durable(self._channel, c.SetAttributes(handle.number, attributes), handle)

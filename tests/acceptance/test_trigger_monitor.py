@@ -64,7 +64,7 @@ def await_that(check: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-@pytest.fixture(params=["memory"])
+@pytest.fixture(params=["memory", "kafka"])
 def manager(
     request: pytest.FixtureRequest, unique_name: Callable[..., str]
 ) -> Iterator[adapter.testing.TestQueueManager]:

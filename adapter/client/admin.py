@@ -164,6 +164,13 @@ class Administration:
         self._channel.ask([request])
         return self._channel.result(request, Objects).objects
 
+    def clear_retained(self, topic: str) -> int:
+        """Discard the publications retained for a topic, + and # stand for levels (CLEAR TOPICSTR).
+
+        Returns for how many topics there was one.
+        """
+        return durable(self._channel, c.ClearRetained(a.as_name(topic, "topic")))
+
     def define_process(
         self,
         name: str,

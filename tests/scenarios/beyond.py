@@ -14,7 +14,7 @@ from adapter.core.model.details import (
 from adapter.core.model.groups import is_in_group, is_segment, segment_status
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason
-from adapter.core.results import Done, Messages, PutDone
+from adapter.core.results import Done, Messages, PutDone, Subscribed
 from tests.scenarios.language import Call
 
 FLAGS = {
@@ -24,7 +24,12 @@ FLAGS = {
     "last_segment": LAST_SEGMENT,
     "may_be_cut": SEGMENTATION_ALLOWED,
 }
-PUT_WORDS = ("np", "hard", "logical", *FLAGS)
+PUT_OPTIONS = {
+    "logical": c.LOGICAL_ORDER,
+    "retain": c.RETAIN,
+    "warn": c.WARN_NO_SUBSCRIBERS,
+}
+PUT_WORDS = ("np", "hard", *PUT_OPTIONS, *FLAGS)
 REPORTS = {
     "coa": report.CONFIRM_ON_ARRIVAL,
     "cod": report.CONFIRM_ON_DELIVERY,
@@ -75,6 +80,6 @@ def group_parts(message: Message) -> list[str]:
     return parts
 
 
-def warning(result: PutDone | Messages | Done) -> str:
+def warning(result: PutDone | Messages | Done | Subscribed) -> str:
     """Say the warning that a result carries, if it does."""
     return f", warning {Reason(result.warning).name}" if result.warning else ""

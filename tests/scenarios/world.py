@@ -33,9 +33,19 @@ from adapter.core.results import (
     Refused,
     Result,
     Statuses,
+    Subscribed,
     UnitOutcome,
 )
-from tests.scenarios.beyond import FLAGS, PUT_WORDS, group_parts, options_of, report_of, warning
+from tests.scenarios import topics
+from tests.scenarios.beyond import (
+    FLAGS,
+    PUT_OPTIONS,
+    PUT_WORDS,
+    group_parts,
+    options_of,
+    report_of,
+    warning,
+)
 from tests.scenarios.drivers import Answered, Driver
 from tests.scenarios.language import Call, TranscriptError, call_of
 
@@ -320,8 +330,8 @@ class World:
             reply_to=options.pop("reply_to", ""),
         )
         messages = [msgspec.structs.replace(message, body=body) for body in bodies]
-        logical = c.LOGICAL_ORDER if "logical" in call.words[2:] else 0
-        return c.Put(self._handle(person, call), messages, unit, logical)
+        asked = sum(PUT_OPTIONS.get(word, 0) for word in call.words[2:])
+        return c.Put(self._handle(person, call), messages, unit, asked)
 
     def _get(self, person: Person, call: Call) -> c.Command:
         options = call.options
@@ -401,6 +411,8 @@ class World:
             return [status_line(each) for each in result.queues] or ["no queue"]
         if isinstance(result, Descriptions):
             return [description_line(each) for each in result.queues] or ["no queue"]
+        if isinstance(result, Subscribed):
+            return [topics.subscribed(result)]
         if isinstance(result, Opened):
             return [f"ok, {result.queue}"]
         if isinstance(result, Objects):
@@ -455,7 +467,8 @@ def shown(message: Message) -> str:
     """Say what the queue manager's own messages say; quote another one's body."""
     header, rest = dead_letter.split(message.format, message.body)
     if header is not None:
-        return f"dead, {header.reason} at {header.destination}, {shown_trigger(rest)}"
+        said = shown_trigger if header.format == trigger_message.FORMAT else shown_body
+        return f"dead, {header.reason} at {header.destination}, {said(rest)}"
     return shown_trigger(rest) if message.format == trigger_message.FORMAT else shown_body(rest)
 
 
@@ -502,7 +515,11 @@ def description_line(queue: QueueDescription) -> str:
 def object_line(each: ObjectDescription) -> str:
     """Print an object and the attributes that are not as defined by default."""
     rows = KINDS[each.kind]
-    given = {name: value for name, value in each.attributes.items() if value != rows[name].default}
+    given = {
+        name: value
+        for name, value in each.attributes.items()
+        if name != "ident" and value != rows[name].default
+    }
     return " ".join([each.name, *(f"{key}={text_of(value)}" for key, value in given.items())])
 
 
@@ -554,6 +571,7 @@ COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {
     "alt": World._alter_object,
     "del": World._delete_object,
     "dis": World._display_objects,
+    **topics.COMMANDS,
 }
 MANAGE: dict[str, Callable[[World, Call], list[str]]] = {
     "advance": World._advance,

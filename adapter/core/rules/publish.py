@@ -131,7 +131,7 @@ def deliver(
         copies.events.append(EventRaised("queue_full", queue.name, now_ms, details))
     dead = qm.queues.get(qm.attributes.dead_letter_queue)
     buried = _buried(qm, subscription, copy, reason, now_ms)
-    if dead is not None and dead is not queue and not _obstacle(qm, copies, dead, buried):
+    if dead is not None and not _obstacle(qm, copies, dead, buried):
         _add(copies, dead, buried)
     elif message.persistence and subscription.is_durable:
         text = (

@@ -103,12 +103,12 @@ def replacing(stored: list[Stored], queue: Queue) -> list[Record]:
 
 
 def decide_clear_retained(qm: QueueManager, request: Request, command: ClearRetained) -> Decision:
-    """CLEAR TOPICSTR: the answer says how many were discarded."""
+    """CLEAR TOPICSTR: the answer says for how many topics there was something."""
     queue = queue_in_memory(qm)
     found = [] if queue is None else list(queue.loaded())
     fitting = [one for one in found if means(command.topic_string, _topic_of(one))]
     records = replacing(fitting, queue) if queue is not None else []
-    return done(qm, request, records, len(fitting))
+    return done(qm, request, records, len({_topic_of(one) for one in fitting}))
 
 
 def _topic_of(stored: Stored) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
+from adapter.core import commands as c
 from tests.support.loopback import Loopback
 
 Connect = Callable[..., adapter.Connection]
@@ -84,6 +85,7 @@ def test_what_is_retained_comes_first_and_again_on_request(qm: adapter.Connectio
     assert got(one) == b"x"
     assert got(qm.subscribe("a")) == b"x"
     assert got(qm.subscribe("a", retained=False)) is None
+    assert (qm.clear_retained("+"), qm.clear_retained("+")) == (1, 0)
 
 
 @pytest.mark.parametrize("durable", [False, True])
@@ -97,6 +99,7 @@ def test_it_goes_on_behind_a_lost_connection(
     qm.publish("a", "x")
     assert got(one, 5) == b"x"
     assert (one.name == before) is durable
+    assert server.count(c.Open) == 0  # its queue is opened with the subscription
     one.close()
 
 

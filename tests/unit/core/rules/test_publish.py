@@ -4,6 +4,7 @@ import pytest
 
 from adapter.core import commands as c
 from adapter.core.model import dead_letter
+from adapter.core.model.details import Details
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import NO_ID, Message
 from adapter.core.reasons import Reason
@@ -225,3 +226,37 @@ def test_a_full_queue_is_told_of_once(client: Client, core: Core) -> None:
     entries = len(core.entries)
     publish(client, "a", "y", persistence=0)
     assert len(core.entries) == entries
+
+
+def test_two_subscriptions_of_one_queue_count_for_its_depth_together(client: Client) -> None:
+    client.define("SMALL", max_depth=1)
+    for handle in (10, 20):
+        client.do(c.Subscribe(handle, "#", destination="SMALL"))
+    publish(client, "a", "x")
+    client.open("SMALL")
+    assert client.get() + client.get() == ["x"]
+
+
+@pytest.mark.parametrize("in_unit", [False, True])
+def test_copies_are_trigger_events(client: Client, *, in_unit: bool) -> None:
+    client.define("INIT")
+    client.do(c.DefineObject("process", "P", {}))
+    given = {"trigger_control": True, "trigger_type": "EVERY"}
+    client.define("T", **given, initiation_queue="INIT", process="P")
+    client.open("INIT", c.INPUT, handle=40)
+    client.do(c.Subscribe(10, "a", destination="T"))
+    unit = client.begin() if in_unit else b""
+    publish(client, "a", "x", unit=unit)
+    if in_unit:
+        assert client.take(handle=40) == []
+        client.do(c.Commit(unit))
+    assert len(client.take(handle=40)) == 1
+
+
+def test_copies_share_nothing_that_a_rule_may_change(client: Client, core: Core) -> None:
+    queues = [subscribe(client, "#", handle=handle).queue for handle in (10, 20)]
+    publish(client, "a", "x", details=Details(origin_data="o"), properties={"n": 1})
+    one, other = (next(iter(core.queue(name).stored.values())).message for name in queues)
+    assert one.details == other.details == Details(origin_data="o")
+    assert one.details is not other.details
+    assert one.properties is not other.properties

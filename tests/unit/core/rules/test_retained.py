@@ -80,6 +80,9 @@ def test_it_expires_like_any_message(client: Client, core: Core) -> None:
     core.advance(4)
     subscribe(client, "a")
     assert client.do(c.SubscriptionRequest(10)) == Done(1)
+    subscribe(client, "a", handle=20)
+    (late,) = client.take(handle=21)
+    assert late.message.expiry_ms == 1_000
     core.advance(2)
     assert client.get(handle=11) == []
     assert client.refused(c.SubscriptionRequest(10)) == Reason.NO_RETAINED_MESSAGE
@@ -183,3 +186,12 @@ def test_a_subscriptions_full_queue_is_told_of(client: Client) -> None:
     told = client.do(c.Subscribe(10, "a", destination="SMALL"))
     assert told.warning == Reason.RETAINED_NOT_DELIVERED  # type: ignore[union-attr]
     assert client.refused(c.SubscriptionRequest(10)) == Reason.RETAINED_NOT_DELIVERED
+
+
+def test_a_new_queue_gives_no_place_that_one_gave_before_a_crash(core: Core) -> None:
+    retain(core.connect(), "a", "x")
+    core.crash()
+    client = core.connect()
+    subscribe(client, "a")
+    (got,) = client.take(handle=11)
+    assert got.n >= client.core.qm.first_n

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, WITH_QUEUE_NAMES
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, SUBSCRIPTION, WITH_QUEUE_NAMES
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, Row, Table, rows_of
 
 CHANNEL_NAME_LENGTH = 20
@@ -170,7 +170,10 @@ class QueueManagerRows(Struct, kw_only=True):
 
 
 class Kind(Struct, frozen=True):
-    """One kind of object. kind: core's name for it; name_*: how its own name is called."""
+    """One kind of object. kind: core's name for it; name_*: how its own name is called.
+
+    name_length: what PCF pads it to, 0 if it has no certain length.
+    """
 
     kind: str
     word: str
@@ -220,7 +223,7 @@ def _kind(kind: str, word: str, noun: str, name_keyword: str, name_number: int) 
         told = QueueFigures
     if kind == QUEUE_MANAGER:
         told = QueueManagerRows
-    length = CHANNEL_NAME_LENGTH if kind == "channel" else NAME_LENGTH_MAX
+    length = {"channel": CHANNEL_NAME_LENGTH, SUBSCRIPTION: 0}.get(kind, NAME_LENGTH_MAX)
     rows = rows_of(told) if told is not None else {}
     return Kind(kind, word, noun, name_keyword, name_number, KINDS[kind], rows, length)
 
@@ -235,6 +238,7 @@ DEFINED = {
         _kind("process", "PROCESS", "process", "PROCESS", 2012),
         _kind("namelist", "NAMELIST", "namelist", "NAMELIST", 2010),
         _kind("topic", "TOPIC", "topic", "TOPIC", 2092),
+        _kind(SUBSCRIPTION, "SUB", "subscription", "SUB", 3152),
         _kind("channel", "CHANNEL", "channel", "CHANNEL", 3501),
         _kind("authinfo", "AUTHINFO", "authentication information", "AUTHINFO", 2045),
         _kind(QUEUE_MANAGER, "QMGR", "queue manager", "QMNAME", 2015),

@@ -11,7 +11,7 @@ from typing import Any
 
 from adapter import Connection
 from adapter.core import commands as c
-from adapter.core.attributes.objects import QUEUE_MANAGER
+from adapter.core.attributes.objects import QUEUE_MANAGER, SUBSCRIPTION
 from adapter.core.results import ConnectionStatus, HandleStatus, QueueStatus
 from adapter.errors import InvalidName, ObjectNotFound
 from adapter.mqi import constants as mq
@@ -46,6 +46,9 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
         return [one for one in connections(qm) if fits(one.name, pattern)]
     if kind.kind == CONNECTION_HANDLES.kind:
         return [one for one in connection_handles(qm) if fits(one.name, pattern)]
+    if kind.kind == SUBSCRIPTION:  # their names have any characters
+        every = qm.objects(kind.kind, "*", system=True)
+        return [Found(kind, one.name, one.attributes) for one in every if fits(one.name, pattern)]
     told = {"queue_type": kind.word} if kind.has_queue_name else {}
     if kind.kind == QUEUE_MANAGER:
         told = {"identifier": qm.name}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapter.client.requests import Handle, Pending
-from adapter.client.verbs import close_request, open_request
+from adapter.client.requests import Handle, Pending, open_request
+from adapter.client.verbs import close_request
 from adapter.core import commands as c
 from adapter.core.model.blank_padded import padded, unpadded
 from adapter.core.reasons import Reason

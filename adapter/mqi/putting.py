@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from adapter.client.requests import open_request
 from adapter.client.unit import Unit
-from adapter.client.verbs import close_request, open_request, put_request
+from adapter.client.verbs import close_request, put_request
 from adapter.core import commands as c
 from adapter.core.model.blank_padded import padded, unpadded
 from adapter.core.model.message import ID_LENGTH, Message

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from adapter.core.attributes.table import Row
+from adapter.core.model.message import NO_ID
 from adapter.mqi.kinds import CONNECTION, Found, Kind
 from adapter.mqi.pcf.structures import (
     Bytes,
@@ -26,6 +27,7 @@ PADDED_MAX = 264
 """Texts of a fixed length come filled up with blanks, as MQ sends them; long ones do not."""
 ALL = 1009  # MQIACF_ALL
 NAME_COUNT = 19  # MQIA_NAME_COUNT
+BYTE_STRINGS = (7015, 7016)  # MQBACF_DESTINATION_CORREL_ID, _SUB_ID: hex digits elsewhere
 
 # MQRCCF_*: what is wrong with a parameter.
 INTEGER_UNKNOWN, STRING_UNKNOWN, LIST_UNKNOWN, BYTES_UNKNOWN, GROUP_UNKNOWN = (
@@ -150,6 +152,8 @@ def _unknown(one: Parameter) -> int:
 def _value(row: Row, one: Parameter) -> Any:
     if isinstance(one, Strings):
         given: Any = list(one.values)
+    elif isinstance(one, Bytes) and row.attribute.number in BYTE_STRINGS:
+        given = "" if one.value == NO_ID else one.value.hex()
     else:
         given = getattr(one, "value", None)
     try:
@@ -200,5 +204,7 @@ def _parameters(row: Row, value: Any) -> list[Parameter]:
         return [Integer(number, shown)]
     if isinstance(shown, list):
         return [Integer(NAME_COUNT, len(shown)), Strings(number, tuple(shown), 48)]
+    if number in BYTE_STRINGS:
+        return [Bytes(number, bytes.fromhex(shown) or NO_ID)]
     length = row.attribute.length or 0
     return [String(number, shown, length if length <= PADDED_MAX else 0)]

@@ -64,9 +64,9 @@ VALUE_ERROR = 3229
 CHANNEL_NOT_FOUND = 4032
 CHANNEL_EXISTS = 4042
 STATUS_NOT_FOUND = 4091
+NO_SUBSCRIPTION = 2428  # MQRC_NO_SUBSCRIPTION
 NOTHING_THERE = {
     42: 3065,  # INQUIRE_CHANNEL_STATUS: MQRCCF_CHL_STATUS_NOT_FOUND
-    176: 2428,  # INQUIRE_SUBSCRIPTION: MQRC_NO_SUBSCRIPTION
 }
 """Inquiries that find nothing, for there is none of it here: by command, with the reason."""
 REASONS = {
@@ -106,6 +106,8 @@ FAMILIES = (
     Family("CHANNEL", 21, 22, 23, 24, 25, 20, 1015, 3512, 3007, 3008),
     Family("AUTHINFO", 79, 80, 81, 82, 83, 84, 1019, 3048, 3009, 3010),
 )
+SUBSCRIPTIONS = Family("SUB", 178, 181, 177, 179, 176, 0, 1287, 0, 3163, 3164)
+"""Nothing lists their names; and their descriptions have none."""
 CHANGE_QMGR, INQUIRE_QMGR, PING_QMGR = 1, 2, 40
 CLEAR_QUEUE, RESET_TOTALS, ESCAPE, INQUIRE_STATUS = 9, 17, 38, 41
 INQUIRE_CONNECTION, STOP_CONNECTION, INQUIRE_QMGR_STATUS = 85, 86, 161
@@ -142,7 +144,7 @@ class Commands:
             INQUIRE_CONNECTION: self._inquire_connection,
             STOP_CONNECTION: self._stop_connection,
         }
-        for family in FAMILIES:
+        for family in (*FAMILIES, SUBSCRIPTIONS):
             self._table |= self._of_family(family)
 
     def execute(self, command: int, parameters: list[Parameter]) -> Replies:
@@ -168,8 +170,11 @@ class Commands:
             family.create: lambda given: self._create(family, given),
             family.delete: lambda given: self._delete(family, given),
             family.inquire: lambda given: self._inquire(family, given),
-            family.inquire_names: lambda given: self._inquire_names(family, given),
-        }
+        } | (
+            {family.inquire_names: lambda given: self._inquire_names(family, given)}
+            if family.inquire_names
+            else {}
+        )
 
     # Objects of every kind.
 
@@ -392,7 +397,7 @@ def _type_number(found: Found) -> int:
 
 
 def _not_found(family: Family, pattern: str) -> PcfError:
-    reason = CHANNEL_NOT_FOUND if family.word == "CHANNEL" else NOT_FOUND
+    reason = {"CHANNEL": CHANNEL_NOT_FOUND, "SUB": NO_SUBSCRIPTION}.get(family.word, NOT_FOUND)
     return PcfError(reason, f"there is no such {family.word.lower()}: {pattern}", None)
 
 

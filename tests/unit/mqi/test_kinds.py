@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.core.attributes.objects import KINDS, SUBSCRIPTION
+from adapter.core.attributes.objects import KINDS
 from adapter.mqi.kinds import (
     CONNECTION,
     CONNECTION_HANDLES,
@@ -19,7 +19,7 @@ EVERY = [*DEFINED.values(), *TOLD]
 
 
 def test_every_kind_of_core_has_a_word() -> None:
-    assert {one.kind for one in DEFINED.values()} == set(KINDS) - {SUBSCRIPTION}
+    assert {one.kind for one in DEFINED.values()} == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", EVERY, ids=lambda one: one.kind)

@@ -1,33 +1,31 @@
-"""Seed 4 again, from outside, on a real Kafka: a trigger monitor process that starts programs."""
+"""Seed 4 again, from outside: a server on Kafka, a trigger monitor, real programs, and kills."""
 
 import signal
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import adapter
-import adapter.testing
-from adapter.core.model.details import SEGMENTATION_ALLOWED, Details
 from adapter.localkafka import LocalKafka
 from tests.support.monitored_site import MonitoredSite, await_that
+from tests.support.server_process import ServerProcess
 
 
 @pytest.fixture(scope="module")
-def manager(kafka: LocalKafka) -> Iterator[adapter.testing.TestQueueManager]:
-    """One for all of them: what it takes is a start on Kafka, and topics."""
-    name, servers = f"PROGRAMS.{uuid.uuid4().hex[:8].upper()}", kafka.bootstrap_servers
-    with adapter.testing.queue_manager(name, bootstrap_servers=servers) as running:
+def server(kafka: LocalKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """One server for all: each test has queues and a monitor of its own."""
+    folder = tmp_path_factory.mktemp("server")
+    with ServerProcess("PROGRAMS", kafka.bootstrap_servers, folder) as running:
+        running.start()
         yield running
 
 
 @pytest.fixture
 def at(
-    manager: adapter.testing.TestQueueManager, tmp_path: Path, unique_name: Callable[..., str]
+    server: ServerProcess, tmp_path: Path, unique_name: Callable[..., str]
 ) -> Iterator[MonitoredSite]:
-    with MonitoredSite(manager.address, tmp_path, unique_name()) as site:
+    with MonitoredSite(server.address, tmp_path, unique_name()) as site:
         yield site
 
 
@@ -70,7 +68,7 @@ def test_s4_27_s4_28_s4_29_s4_30_a_program_is_started_when_the_transaction_compl
 
 
 def test_s4_33_s4_37_a_program_is_started_again_after_the_interval_or_a_restart(
-    at: MonitoredSite, manager: adapter.testing.TestQueueManager
+    at: MonitoredSite, server: ServerProcess
 ) -> None:
     """S4.33: inside TriggerInterval none, after it the next put gives one. S4.37: a restart of the
     queue manager resets the timer. (Opening the monitor fires by 12d, and begins an interval; so
@@ -84,8 +82,8 @@ def test_s4_33_s4_37_a_program_is_started_again_after_the_interval_or_a_restart(
     at.put()
     assert at.started() == []
     at.app.alter_queue(at.named("Q"), process="AWAY")
-    manager.crash()
-    manager.start()
+    server.kill()
+    server.start()
     await_that(lambda: at.monitors() == 1)
     at.app.alter_queue(at.named("Q"), process="NOTE")
     at.put("Q", "Q")
@@ -130,16 +128,16 @@ def test_s4_45_s4_46_a_program_that_does_not_drain_its_queue_is_started_again(
     rolled back before the close, or the application terminates abnormally."""
     at.define(messages=9)
     for end, left in (("commit", 8), ("commit", 7), ("rollback", 7), ("kill", 7), ("kill", 7)):
-        server = adapter.connect(at.address, application="server")
-        queue = server.queue(at.named("Q"), open_for="input")
-        unit = server.unit()
+        program = adapter.connect(at.address, application="program")
+        queue = program.queue(at.named("Q"), open_for="input")
+        unit = program.unit()
         unit.begin()
         assert queue.get(unit=unit) is not None
         if end == "commit":
             unit.commit()
         elif end == "rollback":
             unit.backout()
-        server.disconnect(abrupt=end == "kill")
+        program.disconnect(abrupt=end == "kill")
         await_that(lambda: at.app.queue(at.named("Q")).status().open_input_count == 0)
         assert at.started() == ["Q"]
         assert at.app.queue(at.named("Q")).depth() == left
@@ -176,7 +174,7 @@ def test_s4_58_s4_59_s4_60_s4_61_programs_are_started_when_the_monitor_is(
 
 
 def test_s4_62_a_trigger_message_that_a_restart_has_lost_is_made_again(
-    at: MonitoredSite, manager: adapter.testing.TestQueueManager
+    at: MonitoredSite, server: ServerProcess
 ) -> None:
     """S4.62: trigger messages are not persistent: a restart of the queue manager empties the
     initiation queue, and the monitor's open makes them again. The monitor is busy meanwhile."""
@@ -189,23 +187,9 @@ def test_s4_62_a_trigger_message_that_a_restart_has_lost_is_made_again(
     assert at.app.queue(at.initiation).depth() == 1
     with at.serving("BUSY") as served:
         assert served.get() is not None
-        manager.crash()
-        manager.start()
+        server.kill()
+        server.start()
         assert at.app.queue(at.initiation).depth() == 0
         at.release()
         await_that(lambda: at.monitors() == 1)
         assert at.started() == ["BUSY", "LOST"]
-
-
-def test_s4_65_s4_66_s4_67_a_program_is_started_once_for_a_message_in_three_segments(
-    at: MonitoredSite,
-) -> None:
-    """S4.65: not before all segments are there. S4.66: each is a message for the depth. S4.67: one
-    MQPUT that segments is one event."""
-    for trigger_type in ("DEPTH", "EVERY", "FIRST"):
-        attributes: dict[str, Any] = {"trigger_depth": 3, "max_message_length": 40}
-        at.define(trigger_type, trigger_type=trigger_type, **attributes)
-        body = adapter.Message(b"x" * 96, details=Details(flags=SEGMENTATION_ALLOWED))
-        at.app.put(at.named(trigger_type), body)
-        assert at.started() == [trigger_type]
-        assert at.app.queue(at.named(trigger_type)).depth() == 3

@@ -157,6 +157,7 @@ def test_the_front_door_is_small_and_known() -> None:
         "Message",
         "PutResult",
         "Queue",
+        "Subscription",
         "Unit",
         "__version__",
         "connect",

@@ -70,7 +70,8 @@ def test_values_at_and_over_the_bounds(kind: str, row: Row) -> None:
 
 @pytest.mark.parametrize(("kind", "row"), ROWS, ids=name_of)
 def test_no_row_takes_other_types(kind: str, row: Row) -> None:
-    for value in (None, 1.5, b"x", [], {}, object):
+    others: tuple[object, ...] = (None, 1.5, b"x", [], {}, object)
+    for value in others:
         assert row.name in str(problem(kind, row.name, value))
 
 

@@ -181,6 +181,9 @@ def delete_before(settings: LedgerSettings, offset: int) -> None:
     place = TopicPartition(settings.topic, PARTITION, offset)
     try:
         admin = AdminClient(admin_settings(settings))
+        # Asking who leads a partition before there is any connection can take for ever. By its name
+        # a topic that has been deleted would be created again by asking.
+        admin.list_topics(timeout=settings.read_timeout_s)
         for future in admin.delete_records([place]).values():
             future.result(settings.read_timeout_s)
     except (KafkaException, TimeoutError) as error:

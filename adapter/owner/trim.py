@@ -90,6 +90,9 @@ class KafkaTrimmer:
         }
         wanted = [self._place(lane, end) for lane, (_, end) in found.items()]
         admin = AdminClient(self._connection)
+        # Asking who leads a partition before there is any connection can take for ever. By its name
+        # a topic that has been deleted would be created again by asking.
+        admin.list_topics(timeout=ANSWER_S)
         futures = admin.delete_records(wanted, request_timeout=ANSWER_S, operation_timeout=ANSWER_S)
         for place, future in futures.items():
             lane = lanes[place.topic, place.partition]

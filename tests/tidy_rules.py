@@ -38,7 +38,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "topics errors",
         "wire": "core.commands core.model.message core.model.session core.reasons core.results "
         "core.attributes errors",
-        "client": "wire core.commands core.model.message core.model.details core.model.dead_letter "
+        "registry": "errors ledger topics format.schemas launch",
+        "client": "registry.port registry.rest registry.values wire core.commands "
+        "core.model.message core.model.details core.model.dead_letter "
         "core.reasons core.results core.attributes errors",
         "mqi": "adapter client launch errors core.attributes core.commands core.reasons "
         "core.results core.model.blank_padded core.model.dead_letter core.model.details "
@@ -47,7 +49,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "server": "owner wire core format ledger movers topics errors config launch logs "
         "mqi.pcf.command_server",
         "testing": "adapter client config core errors format ledger localkafka logs mqi.mqsc owner "
-        "server topics wire",
+        "registry server topics wire",
         "localkafka": "launch errors",
         "demo": "adapter client core.commands core.results errors format launch localkafka mqi "
         "server topics wire",

@@ -119,8 +119,6 @@ def _message(
 ) -> Message:
     asked = options["Options"]
     message = message_of(fields, body)
-    if message.reply_to and not message.reply_to_queue_manager:
-        message.reply_to_queue_manager = session.channel.queue_manager
     if asked & mq.MQPMO_SUPPRESS_REPLYTO:
         message.reply_to = message.reply_to_queue_manager = ""
     if asked & mq.MQPMO_NEW_MSG_ID:

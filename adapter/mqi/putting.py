@@ -55,7 +55,7 @@ def put1(
     session: Session, handles: MessageHandles, od: bytes, md: bytes, pmo: bytes, body: bytes
 ) -> Put:
     """MQPUT1: open a queue, put one message, close it: one exchange. Raises Failure."""
-    where = structs.MQOD.read(od)
+    where = structs.MQOD.confirm(structs.MQOD.read(od))
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
     _check(options)
     if options["Options"] & mq.MQPMO_LOGICAL_ORDER:
@@ -79,9 +79,7 @@ def put1(
 
 
 def _check(options: dict[str, Any]) -> None:
-    if options["StrucId"] != b"PMO ":
-        raise Failure(mq.MQRC_PMO_ERROR)
-    permitted.PUT.check(options["Options"])
+    permitted.PUT.check(structs.MQPMO.confirm(options)["Options"])
     if options["RecsPresent"]:
         raise Failure(mq.MQRC_RECS_PRESENT_ERROR)
 

@@ -27,7 +27,7 @@ def next_group(queue: ibmmq.Queue, wait_ms: int) -> list[str]:
         MatchOptions=CMQC.MQMO_NONE,
         WaitInterval=wait_ms,
     )
-    lines = []
+    lines: list[str] = []
     while not lines or gmo.GroupStatus not in LAST:
         md = ibmmq.MD(Version=CMQC.MQMD_VERSION_2)
         lines.append(queue.get(None, md, gmo).decode())

@@ -20,7 +20,8 @@ from adapter.localkafka import LocalKafka
 from tests.support.monitored_site import await_that
 from tests.support.server_process import ServerProcess
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+TOP = Path(__file__).parents[2]
+EXAMPLES = TOP / "examples"
 OLDEST = "2.1.0"  # what came before it has no wheels
 TIMEOUT_S = 60.0
 NOTHING_MORE_S = "0.3"  # until a program takes it that there are no more messages
@@ -84,7 +85,7 @@ def place(request: pytest.FixtureRequest, server: ServerProcess) -> Iterator[Pla
     first = [str(request.getfixturevalue(site))] if site else []
     host, port = server.address.split(":")
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([*first, *filter(None, sys.path)]),
+        "PYTHONPATH": os.pathsep.join([*first, str(TOP), str(TOP / "adapter" / "toplevel")]),
         "MQSERVER": f"DEV.APP.SVRCONN/TCP/{host}({port})",
         "MQK_QMGR": server.address,
     }

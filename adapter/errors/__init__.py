@@ -30,6 +30,9 @@
     │   ├── ConnectionClosed         this program closed it
     │   └── QueueManagerNotAvailable, QueueManagerQuiescing, QueueManagerStopping,
     │       WrongQueueManager, WrongVersion
+    ├── SchemaError                  .code: an Avro schema, or a value of one, is not as it must be
+    │   ├── SchemaNotFound  SchemaIncompatible  InvalidSchema  NotAvro
+    │   └── RegistryNotAvailable     also a ConnectionError
     ├── NoReply                      also a TimeoutError
     ├── StartError                   a queue manager did not start
     ├── LimitReached                 a bound of the queue manager
@@ -43,33 +46,13 @@ reason codes. This room knows core's reasons; it knows neither the wire nor any 
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from adapter.core.reasons import Reason
-
-FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warning
-
-
-class Error(Exception):
-    """Whatever goes wrong. comp: MQCC; reason: MQRC; object_name: what it happened to, or "".
-
-    messages_put: how many messages put_many() had put, durably, when this ended it. refused: why
-    the queue manager refused, if it was that.
-    """
-
-    comp: ClassVar[int] = FAILED
-    reason: ClassVar[int] = 2195
-    reason_name: ClassVar[str] = "MQRC_UNEXPECTED_ERROR"
-
-    def __init__(self, text: str, object_name: str = "") -> None:
-        super().__init__(text, object_name)
-        self.text = text
-        self.object_name = object_name
-        self.messages_put = 0
-        self.refused: Reason | None = None
-
-    def __str__(self) -> str:
-        return f"{self.text} [{self.reason_name}]"
+from adapter.errors.root import Error as Error
+from adapter.errors.schemas import InvalidSchema as InvalidSchema
+from adapter.errors.schemas import NotAvro as NotAvro
+from adapter.errors.schemas import RegistryNotAvailable as RegistryNotAvailable
+from adapter.errors.schemas import SchemaError as SchemaError
+from adapter.errors.schemas import SchemaIncompatible as SchemaIncompatible
+from adapter.errors.schemas import SchemaNotFound as SchemaNotFound
 
 
 class InvalidType(Error, TypeError):

@@ -301,8 +301,8 @@ class InquireObjects(Struct, array_like=True, tag=24):
 class OpenTopic(Struct, array_like=True, tag=25):
     """Open a topic under a handle number that the client chooses; puts by it are publications.
 
-    Its topic string is that of the topic object, a '/' and the one given, or one of them alone. A
-    put may have the options RETAIN and WARN_NO_SUBSCRIBERS.
+    Its topic string is that of the topic object, a '/' and the one given, or one of them alone; by
+    a topic object, Opened says it. A put may have the options RETAIN and WARN_NO_SUBSCRIBERS.
     """
 
     handle: int

@@ -115,8 +115,11 @@ MQSD = Layout(
     + _charv("SelectionString")
     + " SubLevel:i "
     + _charv("ResObjectString"),
+    b"SD  ",
+    1,
+    mq.MQRC_SD_ERROR,
 )
-MQSRO = Layout("MQSRO", "StrucId:4s Version:i Options:i NumPubs:i")
+MQSRO = Layout("MQSRO", "StrucId:4s Version:i Options:i NumPubs:i", b"SRO ", 1, mq.MQRC_SRO_ERROR)
 MQSTS = Layout(
     "MQSTS",
     "StrucId:4s Version:i CompCode:i Reason:i PutSuccessCount:i PutWarningCount:i "

@@ -140,6 +140,19 @@ def test_inquire_and_set(place: Place) -> None:
     assert place.run("set.py", queue, "allowed") == f"puts to {queue} are allowed\n"
 
 
+def test_publish_and_subscribe(place: Place) -> None:
+    topic, name = place.named("prices"), place.named("AUDIT")
+    assert place.run("subscribe.py", f"{topic}/#", "0", name) == "subscribed\n"
+    with place.start("subscribe.py", f"{topic}/+", "2") as subscriber:
+        assert subscriber.stdout is not None
+        assert subscriber.stdout.readline() == "subscribed\n"
+        place.run("publish.py", f"{topic}/fruit", told="apples 3\npears 4\n")
+        printed, _ = subscriber.communicate(timeout=TIMEOUT_S)
+    assert (subscriber.returncode, printed) == (0, "apples 3\npears 4\n")
+    collected = place.run("subscribe.py", f"{topic}/#", NOTHING_MORE_S, name)
+    assert collected == "subscribed\napples 3\npears 4\n"
+
+
 @pytest.mark.parametrize("place", ["oldest ibmmq", "ibmmq"], indirect=True)
 def test_a_function_is_called_for_each_message(place: Place) -> None:
     """pymqi has no callbacks."""

@@ -173,6 +173,11 @@ STRUCTURES: dict[str, tuple[Any, Call]] = {
             p.hconn, p.message_handle(), impo, b"a", ibmmq.PD().pack(), 0, 10
         ),
     ),
+    "MQRC_SD_ERROR": (ibmmq.SD, lambda p, sd: ibmmqc.MQSUB(p.hconn, sd, 0)),
+    "MQRC_SRO_ERROR": (
+        ibmmq.SRO,
+        lambda p, sro: ibmmqc.MQSUBRQ(p.hconn, 1, CMQC.MQSR_ACTION_PUBLICATION, sro),
+    ),
     "MQRC_DMPO_ERROR": (
         ibmmq.DMPO,
         lambda p, dmpo: ibmmqc.MQDLTMP(p.hconn, p.message_handle(), dmpo, b"a"),

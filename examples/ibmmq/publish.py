@@ -8,13 +8,16 @@ import sys
 import ibmmq
 from ibmmq import CMQC
 
+UTF_8 = 1208
+
 
 def main(topic_string: str) -> None:
     qmgr = ibmmq.QueueManager("")  # where MQSERVER says: CHANNEL/TCP/HOST(PORT)
     topic = ibmmq.Topic(qmgr, topic_string=topic_string)
     topic.open(open_opts=CMQC.MQOO_OUTPUT)
     for line in sys.stdin:
-        topic.pub(line.rstrip("\n"), ibmmq.MD(Format=CMQC.MQFMT_STRING))
+        md = ibmmq.MD(Format=CMQC.MQFMT_STRING, CodedCharSetId=UTF_8)
+        topic.pub(line.rstrip("\n").encode(), md)
     topic.close()
     qmgr.disconnect()
 

@@ -8,13 +8,16 @@ import sys
 import pymqi
 from pymqi import CMQC
 
+UTF_8 = 1208
+
 
 def main(topic_string: str) -> None:
     qmgr = pymqi.QueueManager("")  # where MQSERVER says: CHANNEL/TCP/HOST(PORT)
     topic = pymqi.Topic(qmgr, topic_string=topic_string)
     topic.open(open_opts=CMQC.MQOO_OUTPUT)
     for line in sys.stdin:
-        topic.pub(line.rstrip("\n"), pymqi.MD(Format=CMQC.MQFMT_STRING))
+        md = pymqi.MD(Format=CMQC.MQFMT_STRING, CodedCharSetId=UTF_8)
+        topic.pub(line.rstrip("\n").encode(), md)
     topic.close()
     qmgr.disconnect()
 

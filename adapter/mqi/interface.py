@@ -18,12 +18,9 @@ from adapter.mqi import constants as mq
 from adapter.mqi.consuming import Callback, Consumer, Dispatcher
 from adapter.mqi.getting import get
 from adapter.mqi.message_handles import MessageHandles, Value, converted, size_of
-from adapter.mqi.reasons import Failure
+from adapter.mqi.reasons import OK, Codes, Failure, answered
 from adapter.mqi.reentry import Reentry
 from adapter.mqi.session import Session
-
-Codes = tuple[int, int]
-OK: Codes = (mq.MQCC_OK, mq.MQRC_NONE)
 
 
 class Interface:
@@ -73,34 +70,29 @@ class Interface:
         self._dispatchers[number] = Dispatcher(session, self._messages, self._reentry)
         return (number, *OK)
 
-    def disconnect(self, hconn: int) -> Codes:
+    @answered
+    def disconnect(self, hconn: int) -> None:
         """MQDISC: what is open is committed and closed; consumers are stopped."""
         if hconn not in self._sessions:
-            return mq.MQCC_FAILED, mq.MQRC_HCONN_ERROR
+            raise Failure(mq.MQRC_HCONN_ERROR)
         if self._reentry.must_not_wait():
             self._reentry.put_off(hconn, None)
-            return OK
-        return self._disconnect(hconn, by_force=False)
+        else:
+            self._disconnect(hconn, by_force=False)
 
-    def _disconnect(self, hconn: int, by_force: bool) -> Codes:
-        """Disconnect. by_force: from whatever thread."""
+    def _disconnect(self, hconn: int, by_force: bool) -> None:
+        """Disconnect. by_force: from whatever thread. Raises Failure."""
         session = self._sessions[hconn]
         self._dispatchers[hconn].stop()
-        try:
-            session.enter(by_force)
-        except Failure as failure:
-            return failure.code, failure.reason
+        session.enter(by_force)
         try:
             with self._reentry.inside():
                 session.close()
-        except Failure as failure:
-            return failure.code, failure.reason
         finally:
             session.leave()
             self._sessions.pop(hconn, None)
             self._dispatchers.pop(hconn, None)
             self._messages.forget(hconn)
-        return OK
 
     def _do_what_was_put_off(self) -> None:
         for hconn, hobj in self._reentry.take():
@@ -108,7 +100,8 @@ class Interface:
             if session is None:
                 continue
             if hobj is None:
-                self._disconnect(hconn, by_force=True)
+                with suppress(Failure):
+                    self._disconnect(hconn, by_force=True)
             elif hobj in session.objects:
                 session.enter(True)
                 try:
@@ -143,18 +136,15 @@ class Interface:
         except Failure as failure:
             return mq.MQHO_UNUSABLE_HOBJ, od, failure.code, failure.reason
 
-    def close(self, hconn: int, hobj: int, options: int) -> Codes:
+    @answered
+    def close(self, hconn: int, hobj: int, options: int) -> None:
         """MQCLOSE."""
         if hconn in self._sessions and self._reentry.must_not_wait():
             self._reentry.put_off(hconn, hobj)
-            return OK
-        try:
-            with self._call(hconn) as session:
-                opening.close_object(session, hobj, options)
-                self._dispatchers[hconn].forget(hobj)
-        except Failure as failure:
-            return failure.code, failure.reason
-        return OK
+            return
+        with self._call(hconn) as session:
+            opening.close_object(session, hobj, options)
+            self._dispatchers[hconn].forget(hobj)
 
     def inquire(
         self, hconn: int, hobj: int, selectors: list[int], int_count: int, char_length: int
@@ -166,16 +156,13 @@ class Interface:
         except Failure as failure:
             return [], bytes(char_length), failure.code, failure.reason
 
+    @answered
     def set(
         self, hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes
-    ) -> Codes:
+    ) -> None:
         """MQSET."""
-        try:
-            with self._call(hconn) as session:
-                inquiring.set_attributes(session, hobj, selectors, ints, chars)
-        except Failure as failure:
-            return failure.code, failure.reason
-        return OK
+        with self._call(hconn) as session:
+            inquiring.set_attributes(session, hobj, selectors, ints, chars)
 
     # -- messages
 
@@ -214,33 +201,25 @@ class Interface:
 
     # -- units of work
 
-    def begin(self, hconn: int) -> Codes:
+    @answered
+    def begin(self, hconn: int) -> None:
         """MQBEGIN: there are no other resource managers to begin with."""
-        try:
-            with self._call(hconn) as session:
-                if session.unit is not None:
-                    raise Failure(mq.MQRC_UOW_IN_PROGRESS)
-                raise Failure(mq.MQRC_NO_EXTERNAL_PARTICIPANTS, warning=True)
-        except Failure as failure:
-            return failure.code, failure.reason
+        with self._call(hconn) as session:
+            if session.unit is not None:
+                raise Failure(mq.MQRC_UOW_IN_PROGRESS)
+            raise Failure(mq.MQRC_NO_EXTERNAL_PARTICIPANTS, warning=True)
 
-    def commit(self, hconn: int) -> Codes:
+    @answered
+    def commit(self, hconn: int) -> None:
         """MQCMIT."""
-        try:
-            with self._call(hconn) as session:
-                session.commit()
-        except Failure as failure:
-            return failure.code, failure.reason
-        return OK
+        with self._call(hconn) as session:
+            session.commit()
 
-    def backout(self, hconn: int) -> Codes:
+    @answered
+    def backout(self, hconn: int) -> None:
         """MQBACK."""
-        try:
-            with self._call(hconn) as session:
-                session.backout()
-        except Failure as failure:
-            return failure.code, failure.reason
-        return OK
+        with self._call(hconn) as session:
+            session.backout()
 
     def status(self, hconn: int, kind: int, sts: bytes) -> tuple[bytes, int, int]:
         """MQSTAT: what became of asynchronous puts since it was asked."""
@@ -292,16 +271,14 @@ class Interface:
         except Failure as failure:
             return mq.MQHM_UNUSABLE_HMSG, failure.code, failure.reason
 
-    def delete_handle(self, hconn: int, hmsg: int, dmho: bytes) -> Codes:
+    @answered
+    def delete_handle(self, hconn: int, hmsg: int, dmho: bytes) -> None:
         """MQDLTMH."""
         structs.MQDMHO.check(dmho)
-        try:
-            self._check_handle(hconn)
-            self._messages.delete(hconn, hmsg)
-        except Failure as failure:
-            return failure.code, failure.reason
-        return OK
+        self._check_handle(hconn)
+        self._messages.delete(hconn, hmsg)
 
+    @answered
     def set_property(
         self,
         hconn: int,
@@ -312,22 +289,18 @@ class Interface:
         kind: int,
         value: Any,
         length: int,
-    ) -> Codes:
+    ) -> None:
         """MQSETMP. value: as the package has it; length: of a text or bytes, -1 for all of it."""
         fields = structs.MQSMPO.read(smpo)
         structs.MQPD.check(pd)
-        try:
-            self._check_handle(hconn)
-            if fields["Options"]:
-                raise Failure(mq.MQRC_OPTIONS_ERROR)
-            if kind == mq.MQTYPE_STRING and not isinstance(value, str):
-                raise TypeError(f"the value of a text property is a str, not {value!r}")
-            if length >= 0 and isinstance(value, (str, bytes)):
-                value = value[:length]
-            self._messages.set(hmsg, name.decode("utf-8", "replace"), kind, value)
-        except Failure as failure:
-            return failure.code, failure.reason
-        return OK
+        self._check_handle(hconn)
+        if fields["Options"]:
+            raise Failure(mq.MQRC_OPTIONS_ERROR)
+        if kind == mq.MQTYPE_STRING and not isinstance(value, str):
+            raise TypeError(f"the value of a text property is a str, not {value!r}")
+        if length >= 0 and isinstance(value, (str, bytes)):
+            value = value[:length]
+        self._messages.set(hmsg, name.decode("utf-8", "replace"), kind, value)
 
     def inquire_property(
         self, hconn: int, hmsg: int, impo: int, name: bytes, kind: int, room: int
@@ -344,18 +317,16 @@ class Interface:
         except Failure as failure:
             return None, 0, "", failure.code, failure.reason
 
-    def delete_property(self, hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> Codes:
+    @answered
+    def delete_property(self, hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> None:
         """MQDLTMP."""
         under_cursor = bool(structs.MQDMPO.read(dmpo)["Options"] & mq.MQDMPO_DEL_PROP_UNDER_CURSOR)
-        try:
-            self._check_handle(hconn)
-            self._messages.unset(hmsg, name.decode("utf-8", "replace"), under_cursor)
-        except Failure as failure:
-            return failure.code, failure.reason
-        return OK
+        self._check_handle(hconn)
+        self._messages.unset(hmsg, name.decode("utf-8", "replace"), under_cursor)
 
     # -- callbacks
 
+    @answered
     def callback(
         self,
         hconn: int,
@@ -364,45 +335,38 @@ class Interface:
         hobj: int,
         md: bytes,
         gmo: bytes,
-    ) -> Codes:
+    ) -> None:
         """MQCB."""
         described = structs.MQCBD.read(cbd)
         message, options = structs.MQMD.read(md), structs.MQGMO.read(gmo)
-        try:
-            with self._call(hconn) as session:
-                dispatcher = self._dispatchers[hconn]
-                if operation == mq.MQOP_REGISTER:
-                    is_handler = described["CallbackType"] == mq.MQCBT_EVENT_HANDLER
-                    opened = None if is_handler else session.object(hobj)
-                    key = mq.MQHO_NONE if is_handler else hobj
-                    consumer = Consumer(key, opened, described, message, options)
-                    consumer.check()
-                    if self.proxy is None:
-                        raise Failure(mq.MQRC_CALLBACK_ROUTINE_ERROR)
-                    dispatcher.register(consumer, self.proxy)
-                elif operation == mq.MQOP_DEREGISTER:
-                    dispatcher.deregister(hobj)
-                elif operation in (mq.MQOP_SUSPEND, mq.MQOP_RESUME):
-                    dispatcher.suspend(hobj, operation == mq.MQOP_SUSPEND)
-                else:
-                    raise Failure(mq.MQRC_OPERATION_ERROR)
-        except Failure as failure:
-            return failure.code, failure.reason
-        return OK
+        with self._call(hconn) as session:
+            dispatcher = self._dispatchers[hconn]
+            if operation == mq.MQOP_REGISTER:
+                is_handler = described["CallbackType"] == mq.MQCBT_EVENT_HANDLER
+                opened = None if is_handler else session.object(hobj)
+                key = mq.MQHO_NONE if is_handler else hobj
+                consumer = Consumer(key, opened, described, message, options)
+                consumer.check()
+                if self.proxy is None:
+                    raise Failure(mq.MQRC_CALLBACK_ROUTINE_ERROR)
+                dispatcher.register(consumer, self.proxy)
+            elif operation == mq.MQOP_DEREGISTER:
+                dispatcher.deregister(hobj)
+            elif operation in (mq.MQOP_SUSPEND, mq.MQOP_RESUME):
+                dispatcher.suspend(hobj, operation == mq.MQOP_SUSPEND)
+            else:
+                raise Failure(mq.MQRC_OPERATION_ERROR)
 
-    def control(self, hconn: int, operation: int, ctlo: bytes) -> Codes:
+    @answered
+    def control(self, hconn: int, operation: int, ctlo: bytes) -> None:
         """MQCTL."""
         fields = structs.MQCTLO.read(ctlo)
         dispatcher = self._dispatchers.get(hconn)
-        try:
-            if dispatcher is None:
-                raise Failure(mq.MQRC_HCONN_ERROR)
-            if fields["Options"] & ~(mq.MQCTLO_THREAD_AFFINITY | mq.MQCTLO_FAIL_IF_QUIESCING):
-                raise Failure(mq.MQRC_OPTIONS_ERROR)
-            dispatcher.control(operation)
-        except Failure as failure:
-            return failure.code, failure.reason
-        return OK
+        if dispatcher is None:
+            raise Failure(mq.MQRC_HCONN_ERROR)
+        if fields["Options"] & ~(mq.MQCTLO_THREAD_AFFINITY | mq.MQCTLO_FAIL_IF_QUIESCING):
+            raise Failure(mq.MQRC_OPTIONS_ERROR)
+        dispatcher.control(operation)
 
 
 def _within(held: Value, name: str, room: int, impo: int) -> tuple[Any, int, str, int, int]:

@@ -5,10 +5,18 @@ The table is total, because that of adapter.errors is. This module knows no verb
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
+
 from adapter.core.reasons import Reason
 from adapter.errors import Error
 from adapter.errors.refusals import REFUSALS
 from adapter.mqi import constants as mq
+
+Codes = tuple[int, int]
+OK: Codes = (mq.MQCC_OK, mq.MQRC_NONE)
+GivenP = ParamSpec("GivenP")
 
 
 class Failure(Exception):  # noqa: N818 -- it is an answer of the MQI, not an error
@@ -18,6 +26,20 @@ class Failure(Exception):  # noqa: N818 -- it is an answer of the MQI, not an er
         super().__init__(reason)
         self.code = mq.MQCC_WARNING if warning else mq.MQCC_FAILED
         self.reason = reason
+
+
+def answered(verb: Callable[GivenP, None]) -> Callable[GivenP, Codes]:
+    """Make of a verb that returns nothing, and may raise Failure, one that answers with codes."""
+
+    @wraps(verb)
+    def call(*given: GivenP.args, **named: GivenP.kwargs) -> Codes:
+        try:
+            verb(*given, **named)
+        except Failure as failure:
+            return failure.code, failure.reason
+        return OK
+
+    return call
 
 
 DIFFERENT = {

@@ -13,6 +13,7 @@ from typing import Any
 from adapter.mqi import constants as mq
 from adapter.mqi import structs
 from adapter.mqi.arguments import buffer, integers, listed, name_of
+from adapter.mqi.functions import Functions
 from adapter.mqi.interface import Interface
 from adapter.mqi.structs import WrongSize as error  # noqa: N813 -- the name it is known by
 
@@ -55,7 +56,21 @@ __strucversions__ = {
 }
 
 _mqi = Interface()
+_alike = Functions(_mqi)
 globals()["ibmmqc.error"] = error  # under this name the extension module has it
+
+MQDISC = _alike.disconnect
+MQOPEN = _alike.open
+MQCLOSE = _alike.close
+MQPUT = _alike.put
+MQPUT1 = _alike.put1
+MQGET = _alike.get
+MQBEGIN = _alike.begin
+MQCMIT = _alike.commit
+MQBACK = _alike.backout
+MQSUB = _alike.subscribe
+MQCRTMH = _alike.create_handle
+MQSETMP = _alike.set_property
 
 
 def MQLOGCF(opts: int, filename: str = "") -> tuple[int]:
@@ -80,57 +95,6 @@ def MQCONNX(
     if bno is not None:
         structs.MQBNO.check(buffer(bno))
     return _mqi.connect(name_of(buffer(name)), cno, cd, csp, sco)
-
-
-def MQDISC(hconn: int) -> tuple[int, int]:
-    """Disconnect: (code, reason)."""
-    return _mqi.disconnect(hconn)
-
-
-def MQOPEN(hconn: int, od: bytes, options: int) -> tuple[int, bytes, int, int]:
-    """Open an object: (hobj, MQOD, code, reason)."""
-    return _mqi.open(hconn, buffer(od), options)
-
-
-def MQCLOSE(hconn: int, hobj: int, options: int) -> tuple[int, int]:
-    """Close an object: (code, reason)."""
-    return _mqi.close(hconn, hobj, options)
-
-
-def MQPUT(
-    hconn: int, hobj: int, md: bytes, pmo: bytes, body: bytes
-) -> tuple[bytes, bytes, int, int]:
-    """Put a message: (MQMD, MQPMO, code, reason)."""
-    return _mqi.put(hconn, hobj, buffer(md), buffer(pmo), buffer(body))
-
-
-def MQPUT1(
-    hconn: int, od: bytes, md: bytes, pmo: bytes, body: bytes
-) -> tuple[bytes, bytes, int, int]:
-    """Open, put, close: (MQMD, MQPMO, code, reason)."""
-    return _mqi.put1(hconn, buffer(od), buffer(md), buffer(pmo), buffer(body))
-
-
-def MQGET(
-    hconn: int, hobj: int, md: bytes, gmo: bytes, room: int
-) -> tuple[bytes, bytes, bytes, int, int, int]:
-    """Get or browse a message: (body, MQMD, MQGMO, length, code, reason)."""
-    return _mqi.get(hconn, hobj, buffer(md), buffer(gmo), room)
-
-
-def MQBEGIN(hconn: int) -> tuple[int, int]:
-    """Begin a unit of work with other resource managers: (code, reason)."""
-    return _mqi.begin(hconn)
-
-
-def MQCMIT(hconn: int) -> tuple[int, int]:
-    """Commit: (code, reason)."""
-    return _mqi.commit(hconn)
-
-
-def MQBACK(hconn: int) -> tuple[int, int]:
-    """Back out: (code, reason)."""
-    return _mqi.backout(hconn)
 
 
 def MQINQ(
@@ -167,11 +131,6 @@ def MQSET(
     )
 
 
-def MQSUB(hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
-    """Subscribe: (MQSD, hobj, hsub, code, reason)."""
-    return _mqi.subscribe(hconn, buffer(sd), hobj)
-
-
 def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytes) -> tuple[bytes, int, int]:
     """Ask for retained publications: (MQSRO, code, reason)."""
     return _mqi.request_publications(hconn, buffer(sro))
@@ -201,23 +160,9 @@ def MQCTL(hconn: int, operation: int, ctlo: bytes) -> tuple[int, int]:
     return _mqi.control(hconn, operation, buffer(ctlo))
 
 
-def MQCRTMH(hconn: int, cmho: bytes) -> tuple[int, int, int]:
-    """Create a message handle: (hmsg, code, reason)."""
-    return _mqi.create_handle(hconn, buffer(cmho))
-
-
 def MQDLTMH(hconn: int, hmsg: int, dmho: bytes) -> tuple[int, int]:
     """Delete a message handle: (code, reason)."""
     return _mqi.delete_handle(hconn, hmsg, buffer(dmho))
-
-
-def MQSETMP(
-    hconn: int, hmsg: int, smpo: bytes, name: bytes, pd: bytes, kind: int, value: Any, length: int
-) -> tuple[int, int]:
-    """Set a property: (code, reason)."""
-    return _mqi.set_property(
-        hconn, hmsg, buffer(smpo), buffer(name), buffer(pd), kind, value, length
-    )
 
 
 def MQINQMP(

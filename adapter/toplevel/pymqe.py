@@ -13,6 +13,7 @@ from typing import Any
 from adapter.mqi import constants as mq
 from adapter.mqi import structs
 from adapter.mqi.arguments import buffer, name_of
+from adapter.mqi.functions import Functions
 from adapter.mqi.interface import Interface
 from adapter.mqi.structs import WrongSize as error  # noqa: N813 -- the name it is known by
 
@@ -27,7 +28,21 @@ TEXT_LENGTH_MAX = 256
 """No attribute is longer; the extension module has a buffer of this size."""
 
 _mqi = Interface()
+_alike = Functions(_mqi)
 globals()["pymqe.error"] = error  # under this name the extension module has it
+
+MQDISC = _alike.disconnect
+MQOPEN = _alike.open
+MQCLOSE = _alike.close
+MQPUT = _alike.put
+MQPUT1 = _alike.put1
+MQGET = _alike.get
+MQBEGIN = _alike.begin
+MQCMIT = _alike.commit
+MQBACK = _alike.backout
+MQSUB = _alike.subscribe
+MQCRTMH = _alike.create_handle
+MQSETMP = _alike.set_property
 
 
 def MQCONN(name: bytes | str) -> tuple[int, int, int]:
@@ -58,57 +73,6 @@ def MQCONNX(
     )
 
 
-def MQDISC(hconn: int) -> tuple[int, int]:
-    """Disconnect: (code, reason)."""
-    return _mqi.disconnect(hconn)
-
-
-def MQOPEN(hconn: int, od: bytes, options: int) -> tuple[int, bytes, int, int]:
-    """Open an object: (hobj, MQOD, code, reason)."""
-    return _mqi.open(hconn, buffer(od), options)
-
-
-def MQCLOSE(hconn: int, hobj: int, options: int) -> tuple[int, int]:
-    """Close an object: (code, reason)."""
-    return _mqi.close(hconn, hobj, options)
-
-
-def MQPUT(
-    hconn: int, hobj: int, md: bytes, pmo: bytes, body: bytes
-) -> tuple[bytes, bytes, int, int]:
-    """Put a message: (MQMD, MQPMO, code, reason)."""
-    return _mqi.put(hconn, hobj, buffer(md), buffer(pmo), buffer(body))
-
-
-def MQPUT1(
-    hconn: int, od: bytes, md: bytes, pmo: bytes, body: bytes
-) -> tuple[bytes, bytes, int, int]:
-    """Open, put, close: (MQMD, MQPMO, code, reason)."""
-    return _mqi.put1(hconn, buffer(od), buffer(md), buffer(pmo), buffer(body))
-
-
-def MQGET(
-    hconn: int, hobj: int, md: bytes, gmo: bytes, room: int
-) -> tuple[bytes, bytes, bytes, int, int, int]:
-    """Get or browse a message: (body, MQMD, MQGMO, length, code, reason)."""
-    return _mqi.get(hconn, hobj, buffer(md), buffer(gmo), room)
-
-
-def MQBEGIN(hconn: int) -> tuple[int, int]:
-    """Begin a unit of work with other resource managers: (code, reason)."""
-    return _mqi.begin(hconn)
-
-
-def MQCMIT(hconn: int) -> tuple[int, int]:
-    """Commit: (code, reason)."""
-    return _mqi.commit(hconn)
-
-
-def MQBACK(hconn: int) -> tuple[int, int]:
-    """Back out: (code, reason)."""
-    return _mqi.backout(hconn)
-
-
 def MQINQ(hconn: int, hobj: int, selector: int) -> tuple[int | bytes, int, int]:
     """Inquire about one attribute: (value, code, reason)."""
     ints, chars, code, reason = _mqi.inquire(hconn, hobj, [selector], 1, TEXT_LENGTH_MAX)
@@ -126,25 +90,6 @@ def MQSET(hconn: int, hobj: int, selector: int, value: int | bytes) -> tuple[int
     if not isinstance(value, bytes):
         raise error("Arg is not a byte-string")
     return _mqi.set(hconn, hobj, [selector], [], value)
-
-
-def MQSUB(hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
-    """Subscribe: (MQSD, hobj, hsub, code, reason)."""
-    return _mqi.subscribe(hconn, buffer(sd), hobj)
-
-
-def MQCRTMH(hconn: int, cmho: bytes) -> tuple[int, int, int]:
-    """Create a message handle: (hmsg, code, reason)."""
-    return _mqi.create_handle(hconn, buffer(cmho))
-
-
-def MQSETMP(
-    hconn: int, hmsg: int, smpo: bytes, name: bytes, pd: bytes, kind: int, value: Any, length: int
-) -> tuple[int, int]:
-    """Set a property: (code, reason)."""
-    return _mqi.set_property(
-        hconn, hmsg, buffer(smpo), buffer(name), buffer(pd), kind, value, length
-    )
 
 
 def MQINQMP(

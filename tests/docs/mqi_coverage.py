@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 from types import ModuleType
 
 from adapter.mqi import conversion, inquiring, options, structs
@@ -22,6 +23,7 @@ TABLES = (
     ("MQGET: what is matched", options.MATCH),
 )
 REFUSED = "refused with 2298 (MQRC_FUNCTION_NOT_SUPPORTED): publish and subscribe"
+VERB = re.compile("MQ|mqai")
 NOTES = {
     "MQBEGIN": "warns with 2121: there are no other resource managers",
     "MQSUB": REFUSED,
@@ -53,8 +55,7 @@ def functions() -> list[str]:
 
 
 def _verbs(module: ModuleType) -> list[str]:
-    found = inspect.getmembers(module, inspect.isfunction)
-    return [name for name, function in found if function.__module__ == module.__name__]
+    return [name for name, _ in inspect.getmembers(module, inspect.isroutine) if VERB.match(name)]
 
 
 def _mark(module: ModuleType, name: str) -> str:

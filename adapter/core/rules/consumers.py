@@ -32,7 +32,7 @@ from adapter.core.records import (
     Record,
 )
 from adapter.core.results import BatchDescription, Batches, Consumers, ConsumerState, ConsumerStatus
-from adapter.core.rules import handles, naming, resolve, trigger
+from adapter.core.rules import handles, naming, resolve, trigger, undelivered
 from adapter.core.rules.decision import Decision, connection_of, done, queue_of
 from adapter.core.rules.unit import commit_records
 
@@ -196,7 +196,7 @@ def _set_aside(qm: QueueManager, queue: Queue, poison: list[Stored], now_ms: int
         return []
     records: list[Record] = []
     for one in poison:
-        if trigger.obstacle(target, one.message) is not None:
+        if undelivered.obstacle(qm, target, one.message, len(records)):
             break
         if target.attributes.trigger_control:
             trigger.arrived(qm, target, one.message.priority, now_ms)

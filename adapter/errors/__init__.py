@@ -45,10 +45,6 @@ reason codes. This room knows core's reasons; it knows neither the wire nor any 
 
 from __future__ import annotations
 
-from adapter.errors.root import FAILED as FAILED
-from adapter.errors.root import Error as Error
-from adapter.errors.root import InvalidType as InvalidType
-from adapter.errors.root import InvalidValue as InvalidValue
 from adapter.errors.consuming import BatchNotFound as BatchNotFound
 from adapter.errors.consuming import ClaimLost as ClaimLost
 from adapter.errors.consuming import ConsumerError as ConsumerError
@@ -66,6 +62,10 @@ from adapter.errors.publishing import SubscriptionExists as SubscriptionExists
 from adapter.errors.publishing import SubscriptionInUse as SubscriptionInUse
 from adapter.errors.publishing import SubscriptionNotFound as SubscriptionNotFound
 from adapter.errors.publishing import TopicNotAlterable as TopicNotAlterable
+from adapter.errors.root import FAILED as FAILED
+from adapter.errors.root import Error as Error
+from adapter.errors.root import InvalidType as InvalidType
+from adapter.errors.root import InvalidValue as InvalidValue
 
 
 class InvalidOption(InvalidValue):

@@ -19,6 +19,7 @@ from adapter.client.connection import Connection, connect
 from adapter.client.consumer import Consumer
 from adapter.client.message import DeadLetter, Message, PutResult
 from adapter.client.queue import Queue
+from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription
 from adapter.client.unit import NO_UNIT, Unit
 from adapter.errors import Error
@@ -37,6 +38,7 @@ __all__ = [
     "Message",
     "PutResult",
     "Queue",
+    "Schemas",
     "Subscription",
     "Unit",
     "__version__",

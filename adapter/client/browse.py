@@ -7,7 +7,7 @@ from functools import partial
 
 from adapter.client import requests as rq
 from adapter.client.channel import Channel
-from adapter.client.message import Message, got
+from adapter.client.message import Message, got, readable
 from adapter.client.requests import Pending, StartOver
 from adapter.client.unit import AnyUnit, NoUnit
 from adapter.client.verbs import close_handles, open_handle
@@ -57,6 +57,7 @@ def browsed(
                     last = place
                     place = (delivered.lane, delivered.seq, delivered.n)
                     this = partial(remover, place, delivered.message.message_id)
-                    yield BrowsedMessage(remover=this, **got(delivered))
+                    shown = BrowsedMessage(remover=this, **got(delivered))
+                    yield readable(shown, channel.schemas)
     finally:
         close_handles(channel, [handle])

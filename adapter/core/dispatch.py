@@ -55,7 +55,7 @@ Rule = Callable[[QueueManager, c.Request, Any], Decision]
 DECIDE: dict[type, Rule] = {
     c.SessionOpen: session.decide_session_open,
     c.SessionResume: session.decide_session_resume,
-    c.Open: handles.decide_open,
+    c.Open: topics.decide_open,
     c.Close: handles.decide_close,
     c.Put: publish.decide_put,
     c.Get: get.decide_get,

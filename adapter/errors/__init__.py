@@ -32,6 +32,9 @@
     │   ├── ConnectionClosed         this program closed it
     │   └── QueueManagerNotAvailable, QueueManagerQuiescing, QueueManagerStopping,
     │       WrongQueueManager, WrongVersion
+    ├── SchemaError                  .code: an Avro schema, or a value of one, is not as it must be
+    │   ├── SchemaNotFound  SchemaIncompatible  InvalidSchema  NotAvro
+    │   └── RegistryNotAvailable     also a ConnectionError
     ├── NoReply                      also a TimeoutError
     ├── StartError                   a queue manager did not start
     ├── LimitReached                 a bound of the queue manager
@@ -62,10 +65,25 @@ from adapter.errors.publishing import SubscriptionExists as SubscriptionExists
 from adapter.errors.publishing import SubscriptionInUse as SubscriptionInUse
 from adapter.errors.publishing import SubscriptionNotFound as SubscriptionNotFound
 from adapter.errors.publishing import TopicNotAlterable as TopicNotAlterable
-from adapter.errors.root import FAILED as FAILED
 from adapter.errors.root import Error as Error
-from adapter.errors.root import InvalidType as InvalidType
-from adapter.errors.root import InvalidValue as InvalidValue
+from adapter.errors.schemas import InvalidSchema as InvalidSchema
+from adapter.errors.schemas import NotAvro as NotAvro
+from adapter.errors.schemas import RegistryNotAvailable as RegistryNotAvailable
+from adapter.errors.schemas import SchemaError as SchemaError
+from adapter.errors.schemas import SchemaIncompatible as SchemaIncompatible
+from adapter.errors.schemas import SchemaNotFound as SchemaNotFound
+
+
+class InvalidType(Error, TypeError):
+    """An argument is of a type that is not taken here."""
+
+    reason, reason_name = 2046, "MQRC_OPTIONS_ERROR"
+
+
+class InvalidValue(Error, ValueError):
+    """An argument has a value that no queue manager could take."""
+
+    reason, reason_name = 2046, "MQRC_OPTIONS_ERROR"
 
 
 class InvalidOption(InvalidValue):

@@ -1,6 +1,7 @@
-"""The root of the error tree, and the two that are also errors of Python's own."""
+"""The root of the error tree: what every error has.
 
-# ruff: noqa: N818 -- these are published names
+Everybody imports it from adapter.errors, which draws the tree.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +32,3 @@ class Error(Exception):
 
     def __str__(self) -> str:
         return f"{self.text} [{self.reason_name}]"
-
-
-class InvalidType(Error, TypeError):
-    """An argument is of a type that is not taken here."""
-
-    reason, reason_name = 2046, "MQRC_OPTIONS_ERROR"
-
-
-class InvalidValue(Error, ValueError):
-    """An argument has a value that no queue manager could take."""
-
-    reason, reason_name = 2046, "MQRC_OPTIONS_ERROR"

@@ -26,8 +26,6 @@ def message_of(md: dict[str, Any], body: bytes) -> Message:
     """Make the message that a put's MQMD describes, but for its context. Raises Failure."""
     if md["StrucId"] != b"MD  ":
         raise Failure(mq.MQRC_MD_ERROR)
-    if md["MsgType"] == mq.MQMT_REQUEST and not unpadded(md["ReplyToQ"]):
-        raise Failure(mq.MQRC_MISSING_REPLY_TO_Q)
     message = Message(
         body,
         message_id=_identifier(md["MsgId"]),

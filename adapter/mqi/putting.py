@@ -95,8 +95,6 @@ def _message(
 ) -> Message:
     asked = options["Options"]
     message = message_of(fields, body)
-    if message.reply_to and not message.reply_to_queue_manager:
-        message.reply_to_queue_manager = session.channel.queue_manager
     if asked & mq.MQPMO_NEW_MSG_ID:
         message.message_id = b""
     if asked & mq.MQPMO_NEW_CORREL_ID:

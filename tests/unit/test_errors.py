@@ -93,6 +93,7 @@ NUMBERS = {
     "MQRC_RETAINED_MSG_Q_ERROR": 2525,
     "MQRC_RETAINED_NOT_DELIVERED": 2526,
     "MQRC_NO_SUBS_MATCHED": 2550,
+    "MQRC_FORMAT_ERROR": 2110,
     "MQRCCF_CONNECTION_ID_ERROR": 3174,
     "MQRCCF_ATTR_VALUE_ERROR": 4005,
 }
@@ -158,6 +159,7 @@ def test_the_front_door_is_small_and_known() -> None:
         "Message",
         "PutResult",
         "Queue",
+        "Schemas",
         "Subscription",
         "Unit",
         "__version__",

@@ -194,6 +194,12 @@ class SubscriptionAttributes(Struct, kw_only=True):
             "REQONLY", 1280, "only retained publications, when asked for", words=("NO", "YES")
         ),
     ] = False
+    sub_level: Annotated[
+        int,
+        Attribute(
+            "SUBLEVEL", 1307, "the level; there is one, for none intercepts others", low=1, high=1
+        ),
+    ] = 1
     ident: Annotated[
         str, Attribute("SUBID", 7016, "what tells it from all others, in hex", fixed=True)
     ] = ""

@@ -90,7 +90,7 @@ def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> int:
     if command.options & ~OPTIONS:
         raise Refusal(Reason.OPTIONS_ERROR, topic, f"options {command.options}")
     standing = topics.standing(qm, topic)
-    if standing.publish != "ENABLED":
+    if standing.publish != "ENABLED" or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, topic)
     handle.queue.attributes.def_priority = standing.def_priority
     handle.queue.attributes.def_persistence = standing.def_persistence == "YES"

@@ -29,7 +29,9 @@ STORAGE_MEDIUM_FULL = 2192  # MQRC_STORAGE_MEDIUM_FULL
 def destination(qm: QueueManager, name: str) -> Queue | None:
     """Return the local queue of a name, its own or an alias, if it is there."""
     alias = qm.objects.get(("alias", name))
-    return qm.queues.get(alias.target if isinstance(alias, AliasAttributes) else name)
+    if not isinstance(alias, AliasAttributes):
+        return qm.queues.get(name)
+    return qm.queues.get(alias.target) if alias.target_type == "QUEUE" else None
 
 
 def obstacle(qm: QueueManager, queue: Queue | None, message: Message, planned: int = 0) -> int:

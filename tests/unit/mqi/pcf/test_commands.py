@@ -334,3 +334,13 @@ def test_the_life_of_a_subscription(ask: Ask, qm: adapter.Connection) -> None:
     ok(ask(179, name))
     assert reason(ask(179, name)) == 2428
     assert reason(ask(176, name)) == 2428
+
+
+def test_what_is_retained_is_cleared_by_topic(ask: Ask, qm: adapter.Connection) -> None:
+    qm.publish("pcf/a", "x", retain=True)
+    topic, kind = String(2094, "pcf/+"), Integer(1305, 1)
+    assert reason(ask(c.CLEAR_TOPIC, topic, Integer(1305, 2))) == c.VALUE_ERROR
+    assert reason(ask(c.CLEAR_TOPIC, topic, kind, Integer(1306, 2))) == c.VALUE_ERROR
+    assert reason(ask(c.CLEAR_TOPIC, topic)) == 3019  # MQRCCF_PARM_COUNT_TOO_SMALL
+    ok(ask(c.CLEAR_TOPIC, topic, kind, Integer(1306, 1)))
+    assert qm.clear_retained("pcf/+") == 0

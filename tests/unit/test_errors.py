@@ -154,6 +154,7 @@ def test_the_front_door_is_small_and_known() -> None:
     assert adapter.__all__ == [
         "NO_UNIT",
         "Connection",
+        "Consumer",
         "DeadLetter",
         "Error",
         "Message",

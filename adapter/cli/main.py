@@ -32,6 +32,7 @@ COMMANDS = {
     "connection": "adapter.cli.connections:connection",
     "trigger-monitor": "adapter.cli.trigger_monitor:trigger_monitor",
     "dlq-handler": "adapter.cli.dlq_handler:dlq_handler",
+    "registry": "adapter.cli.registry:registry",
     "user": "adapter.cli.users:user",
     "install-pymqi": "adapter.cli.install_pymqi:install_pymqi",
     "ledger": "adapter.cli.ledger:ledger",

@@ -329,6 +329,8 @@ def pass_time(qm: QueueManager, now_ms: int) -> Executed:
     _apply(qm, executed, tick.expired_sessions(qm, now_ms))
     _apply(qm, executed, consumers.lost_claims(qm, now_ms))
     tick.expired_pages(qm, now_ms)
+    tick.expired_marks(qm, now_ms)
+    _serve(qm, executed, now_ms)
     executed.replies += waiting.timed_out(qm, now_ms)
     _serve(qm, executed, now_ms)
     return executed

@@ -195,7 +195,7 @@ class Objects(Struct, array_like=True, tag=10):
 class Opened(Struct, array_like=True, tag=11, gc=False):
     """Opened under another name than was given: queue is the local one that it led to.
 
-    is_made: it was made from a model, whose name was given.
+    Of a topic it is the whole topic string. is_made: from a model, whose name was given.
     """
 
     queue: str

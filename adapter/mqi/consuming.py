@@ -86,7 +86,7 @@ class Consumer(Struct, eq=False):
             raise Failure(mq.MQRC_MAX_MSG_LENGTH_ERROR)
         if self.opened is not None:
             permitted.GET.check(self.gmo["Options"])
-            if self.opened.handle is None:
+            if self.opened.kind != "queue":
                 raise Failure(mq.MQRC_HOBJ_ERROR)
 
 

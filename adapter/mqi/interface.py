@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from adapter.mqi import connecting, inquiring, opening, putting, structs
+from adapter.mqi import connecting, inquiring, opening, pointers, putting, structs, subscribing
 from adapter.mqi import constants as mq
 from adapter.mqi.consuming import Callback, Consumer, Dispatcher
 from adapter.mqi.getting import get
 from adapter.mqi.message_handles import MessageHandles, Value, converted, size_of
-from adapter.mqi.reasons import OK, Codes, Failure, answered
+from adapter.mqi.reasons import OK, Failure, answered
 from adapter.mqi.reentry import Reentry
 from adapter.mqi.session import Session
 
@@ -106,7 +106,7 @@ class Interface:
                 session.enter(True)
                 try:
                     with self._reentry.inside(), suppress(Failure):
-                        opening.close_object(session, hobj, mq.MQCO_NONE)
+                        subscribing.close(session, hobj, mq.MQCO_NONE)
                 finally:
                     session.leave()
 
@@ -143,7 +143,7 @@ class Interface:
             self._reentry.put_off(hconn, hobj)
             return
         with self._call(hconn) as session:
-            opening.close_object(session, hobj, options)
+            subscribing.close(session, hobj, options)
             self._dispatchers[hconn].forget(hobj)
 
     def inquire(
@@ -231,7 +231,10 @@ class Interface:
                 if fields["StrucId"] != b"STAT":
                     raise Failure(mq.MQRC_STS_ERROR)
                 session.settle()
-                fields |= session.take_tally()
+                told, topic = session.take_tally()
+                fields |= told
+                if fields["Version"] >= mq.MQSTS_VERSION_2:
+                    pointers.fill(fields, "ObjectString", topic)
         except Failure as failure:
             return sts, failure.code, failure.reason
         return (structs.MQSTS.write(fields), *OK)
@@ -239,22 +242,24 @@ class Interface:
     # -- publish and subscribe
 
     def subscribe(self, hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
-        """MQSUB: not to be had."""
+        """MQSUB: MQSD as it is afterwards, the handles of queue and subscription, the codes."""
         structs.MQSD.check(sd)
-        code, reason = self._unsupported(hconn)
-        return sd, hobj, mq.MQHO_UNUSABLE_HOBJ, code, reason
-
-    def request_publications(self, hconn: int, sro: bytes) -> tuple[bytes, int, int]:
-        """MQSUBRQ: not to be had."""
-        structs.MQSRO.check(sro)
-        return (sro, *self._unsupported(hconn))
-
-    def _unsupported(self, hconn: int) -> Codes:
         try:
-            with self._call(hconn):
-                raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+            with self._call(hconn) as session:
+                return subscribing.subscribe(session, sd, hobj)
         except Failure as failure:
-            return failure.code, failure.reason
+            return sd, hobj, mq.MQHO_UNUSABLE_HOBJ, failure.code, failure.reason
+
+    def request_publications(
+        self, hconn: int, hsub: int, action: int, sro: bytes
+    ) -> tuple[bytes, int, int]:
+        """MQSUBRQ: MQSRO as it is afterwards, the codes."""
+        structs.MQSRO.check(sro)
+        try:
+            with self._call(hconn) as session:
+                return (subscribing.request_publications(session, hsub, action, sro), *OK)
+        except Failure as failure:
+            return sro, failure.code, failure.reason
 
     # -- message handles
 

@@ -133,7 +133,7 @@ def MQSET(
 
 def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytes) -> tuple[bytes, int, int]:
     """Ask for retained publications: (MQSRO, code, reason)."""
-    return _mqi.request_publications(hconn, buffer(sro))
+    return _mqi.request_publications(hconn, hsub, action, buffer(sro))
 
 
 def MQSTAT(hconn: int, kind: int, sts: bytes) -> tuple[bytes, int, int]:

@@ -150,6 +150,8 @@ class QueueManager:
         """Queue, lane and seq of a message that has just proved not to be on its topic."""
         self.paged_ends: list[tuple[int, str, int, int]] = []
         """When paged-out messages of a lane will have expired: time, queue, incarnation, lane."""
+        self.mark_ends: list[tuple[int, str, int]] = []
+        """When the oldest marks of a queue's browsers are over: time, queue, incarnation."""
         self.absent: dict[tuple[bytes, int], Absent] = {}
         """Outcomes whose message was not in memory at replay: by session and number."""
         self.noted: list[ConsumedRestored] = []
@@ -244,7 +246,13 @@ class QueueManager:
 
     def next_tick_ms(self) -> int | None:
         """Say when the next Tick has something to do, or None."""
-        heaps = (self.expiries, self.deadlines, self.paged_ends, self.claims_due)
+        heaps = (
+            self.expiries,
+            self.deadlines,
+            self.paged_ends,
+            self.claims_due,
+            self.mark_ends,
+        )
         due = [heap[0][0] for heap in heaps if heap]
         return min(due) if due else None
 

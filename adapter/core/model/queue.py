@@ -14,6 +14,7 @@ from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.commands import Request
 from adapter.core.model.claims import Batch, Consumer, Span
 from adapter.core.model.lane import Lane, PageNeeded
+from adapter.core.model.marks import Marks
 from adapter.core.model.message import PRIORITY_MAX, Message, Place, Stored
 from adapter.core.model.paged_index import PagedIndex
 from adapter.core.model.places import Places
@@ -48,6 +49,9 @@ class Queue:
         self.open_input = 0
         self.open_output = 0
         self.open_handles = 0
+        self.cooperating = 0
+        """Handles whose browses share their marks."""
+        self.marks: Marks | None = None
         self.exclusive = False
         self.full_reported = False
         self.triggered_ms: int | None = None
@@ -146,6 +150,8 @@ class Queue:
 
         KeyError or ValueError if there is none at that place.
         """
+        if self.marks is not None:
+            self.marks.forget(place)
         stored = self.stored.pop(place, None)
         if stored is None:
             if place[2]:
@@ -365,6 +371,7 @@ class Queue:
             self.available_count -= lane.forget_paged([seq for seq in left if seq in lane.paged])
         self._count_again(places)
         self._watches.clear()
+        self.marks = None
 
     def _count_again(self, places: dict[Place, int]) -> None:
         """Count what is available by priority, from what is left after a clearing."""

@@ -24,7 +24,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.model.topics import BASE_TOPIC, SEPARATOR, Subscription, levels
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import ObjectDefined
-from adapter.core.results import Done
+from adapter.core.results import Done, Opened
 from adapter.core.rules import handles
 from adapter.core.rules.decision import Decision, connection_of
 
@@ -52,7 +52,8 @@ def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) ->
     handles.check_numbers(qm, connection, command.topic_string, command.handle)
     topic = full_string(qm, command.topic_object, command.topic_string)
     connection.handles[command.handle] = handle_for(topic, command.handle, OUTPUT)
-    return Decision([], Done(), qm.entry_n)
+    opened = Opened(topic) if command.topic_object else Done()
+    return Decision([], opened, qm.entry_n)
 
 
 def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:

@@ -13,6 +13,7 @@ from adapter.format import entries
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, Envelope, decode
 from adapter.ledger.signs import probe
 from adapter.ledger.validity import Verdict
+from tests.support.each import each
 
 OWNER = bytes(range(16))
 UNIT = bytes(23) + b"\x05"
@@ -118,7 +119,7 @@ RECORDS: list[tuple[r.Record, str]] = [
 NAMES = [f"{number}-{type(record).__name__}" for number, (record, _) in enumerate(RECORDS)]
 
 
-@pytest.mark.parametrize(("record", "words"), RECORDS, ids=NAMES)
+@each(RECORDS)
 def test_every_record_is_explained(record: r.Record, words: str) -> None:
     assert in_words(record) == words
 

@@ -78,6 +78,7 @@ NUMBERS = {
     "MQRC_SELECTOR_SYNTAX_ERROR": 2459,
     "MQRC_SELECTION_STRING_ERROR": 2519,
     "MQRC_MISSING_REPLY_TO_Q": 2027,
+    "MQRC_OBJECT_CHANGED": 2041,
     "MQRC_TOPIC_STRING_ERROR": 2425,
     "MQRC_NO_SUBSCRIPTION": 2428,
     "MQRC_SUBSCRIPTION_IN_USE": 2429,
@@ -152,6 +153,7 @@ def test_the_front_door_is_small_and_known() -> None:
     assert adapter.__all__ == [
         "NO_UNIT",
         "Connection",
+        "Consumer",
         "DeadLetter",
         "Error",
         "Message",

@@ -271,8 +271,9 @@ def excepting(client: Client, core: Core) -> None:
 
 def test_an_exception_is_reported_with_its_reason(client: Client, core: Core) -> None:
     excepting(client, core)
-    asked = {"report": 3 * report.EXCEPTION, "reply_to": "REPLIES", "persistence": 1}
-    done = publish(client, "a", "x" * 200, priority=4, **asked)
+    asked = 3 * report.EXCEPTION
+    body = "x" * 200
+    done = publish(client, "a", body, priority=4, persistence=1, report=asked, reply_to="REPLIES")
     (told,) = (one.message for one in client.take(handle=2))
     assert (told.message_type, told.feedback, told.body) == (report.REPORT, 2053, b"x" * 100)
     assert told.correlation_id == done.message_ids[0]
@@ -281,8 +282,8 @@ def test_an_exception_is_reported_with_its_reason(client: Client, core: Core) ->
 
 def test_a_report_that_cannot_be_sent_is_an_event(client: Client, core: Core) -> None:
     excepting(client, core)
-    lost = {"report": report.EXCEPTION | report.DISCARD, "reply_to": "NO.SUCH", "persistence": 1}
-    publish(client, "a", "x", **lost)
+    asked = report.EXCEPTION | report.DISCARD
+    publish(client, "a", "x", persistence=1, report=asked, reply_to="NO.SUCH")
     (event,) = [one for one in events_of(core) if one.kind == "report_lost"]
     assert event.details == {"reply_to": "NO.SUCH", "reason": "2085"}
 

@@ -69,10 +69,11 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     if not command.modes & OUTPUT or command.modes & ~(OUTPUT | INQUIRE):
         text = f"it stands for topic {alias.target}, which is opened for output"
         raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
-    handle = handle_for(full_string(qm, alias.target, ""), command.handle, command.modes)
+    topic = full_string(qm, alias.target, "")
+    handle = handle_for(topic, command.handle, command.modes)
     handle.alias = alias
     connection.handles[command.handle] = handle
-    return Decision([], Done(), qm.entry_n)
+    return Decision([], Opened(topic, is_topic=True), qm.entry_n)
 
 
 def handle_for(topic: str, number: int, modes: int) -> Handle:

@@ -89,6 +89,8 @@ class Reason(IntEnum):
     RETAINED_NOT_DELIVERED = 75
     NO_RETAINED_MESSAGE = 76
     MISSING_REPLY_TO = 77
+    DURABILITY_NOT_ALTERABLE = 78
+    DESTINATION_CLASS_NOT_ALTERABLE = 79
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -20,6 +20,7 @@
     ├── PublishError                 publishing or subscribing could not be done
     │   ├── PublicationFailed  NoSubscribers  RetainedQueueError  RetainedNotDelivered
     │   │   NoRetainedMessage  SubscribeInhibited  DurabilityNotAllowed  TopicNotAlterable
+    │   │   DurabilityNotAlterable  DestinationClassNotAlterable
     │   └── SubscriptionNotFound  SubscriptionInUse  SubscriptionExists
     ├── UnitError                    a unit of work could not go on
     │   ├── UnitTooLarge  UnitInProgress  UnitEnded
@@ -389,6 +390,18 @@ class TopicNotAlterable(PublishError):
     """A subscription's topic cannot be another one."""
 
     reason, reason_name = 2510, "MQRC_TOPIC_NOT_ALTERABLE"
+
+
+class DurabilityNotAlterable(PublishError):
+    """A subscription is durable or not for as long as it is there."""
+
+    reason, reason_name = 2509, "MQRC_DURABILITY_NOT_ALTERABLE"
+
+
+class DestinationClassNotAlterable(PublishError):
+    """Whether a subscription's queue is managed or provided stays."""
+
+    reason, reason_name = 2533, "MQRC_DEST_CLASS_NOT_ALTERABLE"
 
 
 class PublicationFailed(PublishError):

@@ -188,6 +188,13 @@ def test_a_subscription_is_altered(qmgr: ibmmq.QueueManager) -> None:
     with pytest.raises(ibmmq.MQMIError) as refused:
         subscribed(qmgr, described(alter, "STOCK", "invoices/#"))
     assert reason_of(refused) == CMQC.MQRC_TOPIC_NOT_ALTERABLE
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        subscribed(qmgr, described(alter & ~CMQC.MQSO_DURABLE, "STOCK", "orders/#"))
+    assert reason_of(refused) == CMQC.MQRC_DURABILITY_NOT_ALTERABLE
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        subscribed(qmgr, described(alter & ~CMQC.MQSO_MANAGED, "STOCK", "orders/#"), queue)
+    assert reason_of(refused) == CMQC.MQRC_DEST_CLASS_NOT_ALTERABLE
 
 
 def test_a_queue_of_the_programs_own(qmgr: ibmmq.QueueManager) -> None:

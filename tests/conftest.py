@@ -1,5 +1,6 @@
 """What every test may use: one Kafka for the whole run, unique names, and strict outcomes."""
 
+import gc
 import itertools
 import re
 from collections.abc import Callable, Iterator
@@ -34,6 +35,12 @@ def layer_rank(path: Path) -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: layer_rank(item.path))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: there is no garbage to be looked for in it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

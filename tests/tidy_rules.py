@@ -378,16 +378,15 @@ def mirrors(sources: Iterable[Source]) -> list[str]:
 
 def leftovers(path: str, text: str) -> list[str]:
     """Marks of unfinished work, paths of one machine, hosts of registries."""
-    problems = []
-    for number, line in enumerate(text.splitlines(), 1):
+    return [
+        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]!r} is {what}"
         for what, pattern in (
             ("a mark of unfinished work", MARKS),
             ("a path of one machine", MACHINE_PATHS),
             ("a registry's host", REGISTRY_HOSTS),
-        ):
-            if match := pattern.search(line):
-                problems.append(f"{path}:{number}: {match[0]!r} is {what}")
-    return problems
+        )
+        for match in pattern.finditer(text)
+    ]
 
 
 def broken_links(path: Path, text: str) -> list[str]:

@@ -53,6 +53,11 @@ OPTIONS = {
     "lock": c.LOCK,
     "unlock": c.UNLOCK,
     "if_persistent": c.IF_PERSISTENT,
+    "mark": c.MARK_HANDLE,
+    "mark_co_op": c.MARK_CO_OP,
+    "unmarked": c.UNMARKED,
+    "unmark": c.UNMARK_HANDLE,
+    "unmark_co_op": c.UNMARK_CO_OP,
 }
 
 

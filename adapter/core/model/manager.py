@@ -12,6 +12,7 @@ from collections import deque
 from msgspec import Struct
 
 from adapter.core.attributes.objects import QueueManagerAttributes
+from adapter.core.model.claims import Consumer
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import Place, Stored
@@ -149,12 +150,18 @@ class QueueManager:
         """Queue, lane and seq of a message that has just proved not to be on its topic."""
         self.paged_ends: list[tuple[int, str, int, int]] = []
         """When paged-out messages of a lane will have expired: time, queue, incarnation, lane."""
+        self.mark_ends: list[tuple[int, str, int]] = []
+        """When the oldest marks of a queue's browsers are over: time, queue, incarnation."""
         self.absent: dict[tuple[bytes, int], Absent] = {}
         """Outcomes whose message was not in memory at replay: by session and number."""
         self.noted: list[ConsumedRestored] = []
         """What the snapshot that was restored says of consumed messages; the owner's business."""
         self.expiries: list[tuple[int, str, int, Place]] = []
         self.deadlines: list[tuple[int, int, Waiter]] = []
+        self.claims_due: list[tuple[int, str, int, str]] = []
+        """When consumers lose what they were given: time, queue, incarnation, consumer."""
+        self.moved_n = -1
+        """Entries up to it are copied for good, but for queues that are parked."""
         self._sweep_expiries_at = self._sweep_deadlines_at = _SWEEP_AT
         self._id_prefix = b"MQK " + owner_id[:12]
         self._ids = 0
@@ -221,6 +228,12 @@ class QueueManager:
         self._order += 1
         heapq.heappush(self.deadlines, (time_ms, self._order, waiter))
 
+    def add_absence(self, queue: Queue, consumer: Consumer, now_ms: int) -> None:
+        """Note that nobody has a consumer open; it is looked at when its time is over."""
+        consumer.away_since_ms = now_ms
+        due = (now_ms + consumer.timeout_ms, queue.name, queue.incarnation, consumer.name)
+        heapq.heappush(self.claims_due, due)
+
     def pop_deadline(self) -> Waiter:
         """Remove and return the waiter whose deadline comes first."""
         return heapq.heappop(self.deadlines)[2]
@@ -228,15 +241,23 @@ class QueueManager:
     def pop_expiry(self) -> tuple[Queue, Place] | None:
         """Remove the next expiry; return its queue and place if that queue still exists."""
         _, name, incarnation, place = heapq.heappop(self.expiries)
-        queue = self._that_queue(name, incarnation)
+        queue = self.that_queue(name, incarnation)
         return (queue, place) if queue else None
 
     def next_tick_ms(self) -> int | None:
         """Say when the next Tick has something to do, or None."""
-        due = [heap[0][0] for heap in (self.expiries, self.deadlines, self.paged_ends) if heap]
+        heaps = (
+            self.expiries,
+            self.deadlines,
+            self.paged_ends,
+            self.claims_due,
+            self.mark_ends,
+        )
+        due = [heap[0][0] for heap in heaps if heap]
         return min(due) if due else None
 
-    def _that_queue(self, name: str, incarnation: int) -> Queue | None:
+    def that_queue(self, name: str, incarnation: int) -> Queue | None:
+        """Return a queue, unless it is another one of its name by now."""
         queue = self.queues.get(name)
         return queue if queue and queue.incarnation == incarnation else None
 
@@ -244,7 +265,7 @@ class QueueManager:
         """Forget the messages that are gone, so that a long life costs nothing after the get."""
         kept = []
         for expiry in self.expiries:
-            queue = self._that_queue(expiry[1], expiry[2])
+            queue = self.that_queue(expiry[1], expiry[2])
             if queue and expiry[3] in queue.stored:
                 kept.append(expiry)
         heapq.heapify(kept)

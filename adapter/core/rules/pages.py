@@ -11,7 +11,7 @@ import heapq
 
 from msgspec import Struct
 
-from adapter.core.commands import COMPLETE, Request
+from adapter.core.commands import COMPLETE, ClaimBatch, Request
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
@@ -153,10 +153,13 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
 
 
 def _joins(queue: Queue) -> bool:
-    """Whether somebody waits for all segments of a message, which must be in memory together."""
-    return any(getattr(one.command, "options", 0) & COMPLETE for one in queue.parked) or any(
-        waiter.command.options & COMPLETE for waiter in queue.waiters
-    )
+    """Whether somebody waits for many messages, which must be in memory together: for all segments
+    of one, or for a batch.
+    """
+    return any(
+        isinstance(one.command, ClaimBatch) or getattr(one.command, "options", 0) & COMPLETE
+        for one in queue.parked
+    ) or any(waiter.command.options & COMPLETE for waiter in queue.waiters)
 
 
 def load(

@@ -7,7 +7,7 @@ import heapq
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Place
 from adapter.core.records import Record
-from adapter.core.rules import get, pages, session
+from adapter.core.rules import get, marks, pages, session
 
 EXPIRIES_PER_TICK = 1000  # so that one tick stays short; the rest is due at once
 SESSIONS_EVERY_MS = 60_000
@@ -35,6 +35,11 @@ def expired_pages(qm: QueueManager, now_ms: int) -> None:
     """Ask for the pages of messages that have expired out of memory: they are discarded there."""
     while qm.paged_ends and qm.paged_ends[0][0] <= now_ms:
         pages.look_for_expired(qm, *heapq.heappop(qm.paged_ends)[1:], now_ms)
+
+
+def expired_marks(qm: QueueManager, now_ms: int) -> None:
+    """Let what has been marked for long enough be browsed again."""
+    marks.tick(qm, now_ms)
 
 
 def expired_sessions(qm: QueueManager, now_ms: int) -> list[Record]:

@@ -101,11 +101,8 @@ def get_unpacked(
 
 def _checked(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
     """Return the options of a get and what it matches, as far as its version has any."""
-    if gmo["StrucId"] != b"GMO ":
-        raise Failure(mq.MQRC_GMO_ERROR)
-    if md["StrucId"] != b"MD  ":
-        raise Failure(mq.MQRC_MD_ERROR)
-    asked: int = gmo["Options"]
+    structs.MQMD.confirm(md)
+    asked: int = structs.MQGMO.confirm(gmo)["Options"]
     permitted.GET.check(asked)
     match = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
     if gmo["Version"] > mq.MQGMO_VERSION_1:

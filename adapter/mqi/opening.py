@@ -37,9 +37,7 @@ ONLY_INQUIRED = {
 
 def open_object(session: Session, od: bytes, options: int) -> tuple[int, bytes]:
     """MQOPEN: return the object handle, and the MQOD with the names that were found."""
-    fields = structs.MQOD.read(od)
-    if fields["StrucId"] != b"OD  ":
-        raise Failure(mq.MQRC_OD_ERROR)
+    fields = structs.MQOD.confirm(structs.MQOD.read(od))
     permitted.OPEN.check(options)
     if not options & ACCESS:
         raise Failure(mq.MQRC_OPTIONS_ERROR)

@@ -41,12 +41,12 @@ class Options:
         """Failure if an option is none, is not taken here, or excludes another."""
         if options & ~self._known:
             raise Failure(mq.MQRC_OPTIONS_ERROR)
-        if options & self._refused_bits:
-            raise Failure(next(o.refused for o in self._refused if options & o.bits))
         for group in self._exclusive:
             chosen = options & group
             if chosen & (chosen - 1):
                 raise Failure(mq.MQRC_OPTIONS_ERROR)
+        if options & self._refused_bits:
+            raise Failure(next(o.refused for o in self._refused if options & o.bits))
 
 
 NO_ACCESS_CONTROL = "taken; there is no access control yet, so that it changes nothing"

@@ -301,8 +301,8 @@ def _state(consumer: Consumer) -> ConsumerState:
 def lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
     """Take from consumers that have been away too long what they were given."""
     records: list[Record] = []
-    while qm.claims_due and qm.claims_due[0][0] <= now_ms:
-        _, name, incarnation, consumer_name = heapq.heappop(qm.claims_due)
+    while qm.due.claims and qm.due.claims[0][0] <= now_ms:
+        _, name, incarnation, consumer_name = heapq.heappop(qm.due.claims)
         queue = qm.that_queue(name, incarnation)
         consumer = queue.consumers.get(consumer_name) if queue else None
         if queue is None or consumer is None or consumer_name in queue.consuming:
@@ -444,7 +444,7 @@ def apply_batch_returned(qm: QueueManager, record: BatchReturned) -> None:
     batch = consumer.batches[record.batch]
     for span in queue.give_back(batch, record.raised):
         due = (span.expires_by_ms, queue.name, queue.incarnation, span.lane)
-        heapq.heappush(qm.paged_ends, due)
+        heapq.heappush(qm.due.paged_ends, due)
     consumer.batches[record.batch] = Batch([], [])
     consumer.size_max = record.size_max
     qm.wake(queue)

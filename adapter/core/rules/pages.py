@@ -123,7 +123,7 @@ def look_for_expired(
     if seq is not None:
         qm.want_page(PageNeeded(name, lane_number, seq))
         again_ms = now_ms + LOOK_AGAIN_MS
-        heapq.heappush(qm.paged_ends, (again_ms, name, incarnation, lane_number))
+        heapq.heappush(qm.due.paged_ends, (again_ms, name, incarnation, lane_number))
 
 
 def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
@@ -148,7 +148,7 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
             for lane, before in zip(queue.lanes, ends_before, strict=True):
                 for end in lane.ends.keys() - before:
                     due = (end, queue.name, queue.incarnation, lane.number)
-                    heapq.heappush(qm.paged_ends, due)
+                    heapq.heappush(qm.due.paged_ends, due)
     return count
 
 

@@ -177,7 +177,7 @@ def _queue(queue: Queue) -> QueueRestored:
 def _ends(qm: QueueManager) -> Ends:
     """Say when messages in memory will have expired, in buckets, by queue and lane."""
     found: Ends = {}
-    for time_ms, name, incarnation, place in qm.expiries:
+    for time_ms, name, incarnation, place in qm.due.expiries:
         queue = qm.queues.get(name)
         if queue and queue.incarnation == incarnation and not place[2] and place in queue.stored:
             ends = found.setdefault((name, -place[0]), {})
@@ -302,7 +302,7 @@ def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:
     for at in range(0, len(record.ends), 3):
         end, first, last = record.ends[at : at + 3]
         if lane.add_end(first, last, end):
-            heapq.heappush(qm.paged_ends, (end, queue.name, queue.incarnation, lane.number))
+            heapq.heappush(qm.due.paged_ends, (end, queue.name, queue.incarnation, lane.number))
 
 
 def apply_message_restored(qm: QueueManager, record: MessageRestored) -> None:

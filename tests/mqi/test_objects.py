@@ -144,20 +144,3 @@ def test_who_may_share(qmgr: ibmmq.QueueManager) -> None:
     assert reason_of(refused) == CMQC.MQRC_OBJECT_IN_USE
     first.close()
     ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED).close()
-
-
-def test_an_alias_of_a_topic_publishes(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
-    with manager.connect() as administrator:
-        administrator.define_object("topic", "FRUIT", topic_string="fruit")
-        administrator.define_object("alias", "TO.FRUIT", target="FRUIT", target_type="TOPIC")
-        with administrator.subscribe("fruit") as subscription:
-            od = ibmmq.OD(ObjectName="TO.FRUIT", Version=CMQC.MQOD_VERSION_4)
-            queue = ibmmq.Queue(qmgr, od, CMQC.MQOO_OUTPUT)
-            assert od["ResolvedType"] == CMQC.MQOT_TOPIC
-            queue.put("apple")
-            published = subscription.get()
-    assert published is not None
-    assert published.body == b"apple"
-    with pytest.raises(ibmmq.MQMIError) as refused:
-        ibmmq.Queue(qmgr, "TO.FRUIT", CMQC.MQOO_INPUT_SHARED)
-    assert reason_of(refused) == CMQC.MQRC_ALIAS_BASE_Q_TYPE_ERROR

@@ -52,7 +52,7 @@ def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) ->
     handles.check_numbers(qm, connection, command.topic_string, command.handle)
     topic = full_string(qm, command.topic_object, command.topic_string)
     connection.handles[command.handle] = handle_for(topic, command.handle, OUTPUT)
-    opened = Opened(topic) if command.topic_object else Done()
+    opened = Opened(topic, is_topic=True) if command.topic_object else Done()
     return Decision([], opened, qm.entry_n)
 
 

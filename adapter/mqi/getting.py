@@ -38,6 +38,7 @@ REFINEMENTS = {
     mq.MQGMO_COMPLETE_MSG: c.COMPLETE,
     mq.MQGMO_LOCK: c.LOCK,
 }
+IN_UNIT = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 UNLOCKING = mq.MQGMO_UNLOCK | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_FAIL_IF_QUIESCING
 HARMLESS = (Reason.MESSAGE_TRUNCATED,)
 """Warnings of core that the length of the buffer tells already."""
@@ -138,7 +139,9 @@ def _take(
     if not asked & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
         command.options |= c.BOUNDED
         command.length_max = room
-    unit = session.begun() if asked & mq.MQGMO_SYNCPOINT else None
+    if asked & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
+        command.options |= c.IF_PERSISTENT
+    unit = session.begun() if asked & IN_UNIT else None
     return ask(session, opened, command, unit)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapter.localkafka import LocalKafka, free_port
+from adapter.mqi import pymqi_files
 from tests.strict_outcomes import StrictOutcomes, add_option
 
 # Cheap layers first, so that a broken rule shows before a broker is started.
@@ -17,6 +18,7 @@ LAYERS = (
     *("contract", "integration", "acceptance", "soak"),
 )
 TESTS = Path(__file__).parent
+PYMQI_VERSION = "1.12.13"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,6 +54,15 @@ def kafka() -> Iterator[LocalKafka]:
     """
     with LocalKafka(proxies={1: free_port()}) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def pymqi_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with pymqi in it, as `mqk install-pymqi` installs it from its own distribution."""
+    folder = tmp_path_factory.mktemp("pymqi")
+    wheel = pymqi_files.make_wheel(pymqi_files.download(folder, PYMQI_VERSION), folder)
+    pymqi_files.install(wheel, folder / "site")
+    return folder / "site"
 
 
 @pytest.fixture(scope="session")

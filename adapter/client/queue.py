@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, get_args
 
 from adapter.client import admin
 from adapter.client import arguments as a
-from adapter.client.browse import BrowsedMessage, browsed
+from adapter.client.browse import BrowsedMessage, browsed, shared
 from adapter.client.channel import Channel
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
@@ -235,13 +235,17 @@ class Queue:
         message_id: bytes | None = None,
         correlation_id: bytes | None = None,
         group_id: bytes | None = None,
+        cooperate: bool = False,
     ) -> Iterator[BrowsedMessage]:
         """Iterate over the messages that are there, in the order of delivery, removing nothing.
 
-        Messages that units hold are left out. A message has .remove(unit=None).
+        Messages that units hold are left out. A message has .remove(unit=None). cooperate: each is
+        shown to one of the programs that browse so (MQOO_CO_OP), and to another only when the queue
+        manager's mark_interval_ms is over, by .unmark(), or when all of them have ended.
         """
         self._check_open()
-        return browsed(
+        iterate = shared if a.as_flag("cooperate", cooperate) else browsed
+        return iterate(
             self._channel,
             self.name,
             wanted_ids(message_id, correlation_id, group_id),

@@ -38,6 +38,7 @@ REFINEMENTS = {
     mq.MQGMO_COMPLETE_MSG: c.COMPLETE,
     mq.MQGMO_LOCK: c.LOCK,
 }
+IN_UNIT = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 UNLOCKING = mq.MQGMO_UNLOCK | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_FAIL_IF_QUIESCING
 HARMLESS = (Reason.MESSAGE_TRUNCATED,)
 """Warnings of core that the length of the buffer tells already."""
@@ -100,11 +101,8 @@ def get_unpacked(
 
 def _checked(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
     """Return the options of a get and what it matches, as far as its version has any."""
-    if gmo["StrucId"] != b"GMO ":
-        raise Failure(mq.MQRC_GMO_ERROR)
-    if md["StrucId"] != b"MD  ":
-        raise Failure(mq.MQRC_MD_ERROR)
-    asked: int = gmo["Options"]
+    structs.MQMD.confirm(md)
+    asked: int = structs.MQGMO.confirm(gmo)["Options"]
     permitted.GET.check(asked)
     match = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
     if gmo["Version"] > mq.MQGMO_VERSION_1:
@@ -141,7 +139,9 @@ def _take(
     if not asked & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
         command.options |= c.BOUNDED
         command.length_max = room
-    unit = session.begun() if asked & mq.MQGMO_SYNCPOINT else None
+    if asked & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
+        command.options |= c.IF_PERSISTENT
+    unit = session.begun() if asked & IN_UNIT else None
     return ask(session, opened, command, unit)
 
 

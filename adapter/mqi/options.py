@@ -41,12 +41,12 @@ class Options:
         """Failure if an option is none, is not taken here, or excludes another."""
         if options & ~self._known:
             raise Failure(mq.MQRC_OPTIONS_ERROR)
-        if options & self._refused_bits:
-            raise Failure(next(o.refused for o in self._refused if options & o.bits))
         for group in self._exclusive:
             chosen = options & group
             if chosen & (chosen - 1):
                 raise Failure(mq.MQRC_OPTIONS_ERROR)
+        if options & self._refused_bits:
+            raise Failure(next(o.refused for o in self._refused if options & o.bits))
 
 
 NO_ACCESS_CONTROL = "taken; there is no access control yet, so that it changes nothing"
@@ -205,7 +205,7 @@ GET = Options(
         Option("MQGMO_WAIT"),
         Option("MQGMO_SYNCPOINT"),
         Option("MQGMO_NO_SYNCPOINT"),
-        Option("MQGMO_SYNCPOINT_IF_PERSISTENT", UNSUPPORTED),
+        Option("MQGMO_SYNCPOINT_IF_PERSISTENT"),
         Option("MQGMO_BROWSE_FIRST"),
         Option("MQGMO_BROWSE_NEXT"),
         Option("MQGMO_BROWSE_MSG_UNDER_CURSOR"),
@@ -235,6 +235,7 @@ GET = Options(
         SYNCPOINTS,
         BROWSING | mq.MQGMO_MSG_UNDER_CURSOR,
         BROWSING | mq.MQGMO_SYNCPOINT,
+        BROWSING | mq.MQGMO_SYNCPOINT_IF_PERSISTENT,
         mq.MQGMO_PROPERTIES_IN_HANDLE
         | mq.MQGMO_NO_PROPERTIES
         | mq.MQGMO_PROPERTIES_FORCE_MQRFH2

@@ -334,3 +334,16 @@ def test_request_and_echo(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -
     assert replies.get(None, ibmmq.MD(CorrelId=md.MsgId), wait) == b"WHAT?"
     serving.join()
     replies.close()
+
+
+def test_only_what_is_persistent_belongs_to_the_unit(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    for persistence in (CMQC.MQPER_NOT_PERSISTENT, CMQC.MQPER_PERSISTENT):
+        queue.put(str(persistence), ibmmq.MD(Persistence=persistence))
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_SYNCPOINT_IF_PERSISTENT)
+    assert [queue.get(None, ibmmq.MD(), gmo) for _ in range(2)] == [b"0", b"1"]
+    qmgr.backout()
+    md = ibmmq.MD()
+    assert queue.get(None, md, gmo) == b"1"
+    assert md.BackoutCount == 1
+    qmgr.commit()

@@ -35,9 +35,13 @@ TIMEOUT_S = 120
 LIVES = ""
 REFUSALS = "spec/test_refusals.py"
 """It finds most of what transcripts let live, in a second."""
-WITH_KAFKA = ("unit/owner/test_retention.py", "unit/core/rules/test_parking.py")
+WITH_KAFKA = (
+    "unit/owner/test_retention.py",
+    "unit/core/rules/test_parking.py",
+    "unit/core/rules/test_consumers.py",
+)
 """What no program can bring about without one: consumed messages that are still on their topics,
-and topics that cannot be written."""
+topics that cannot be written, and batches of what is on a topic."""
 
 
 class Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):

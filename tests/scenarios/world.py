@@ -56,6 +56,7 @@ MODES = {
     "browse": c.BROWSE,
     "inquire": c.INQUIRE,
     "set": c.SET,
+    "co_op": c.CO_OP,
 }
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
@@ -336,7 +337,6 @@ class World:
     def _get(self, person: Person, call: Call) -> c.Command:
         options = call.options
         wait = options.pop("wait", "")
-        place = [int(part) for part in re.split(r"[/+]", options.pop("place", "")) if part]
         return c.Get(
             self._handle(person, call),
             self._unit(options.pop("unit", "")),
@@ -346,7 +346,7 @@ class World:
             self.ident(options.pop("correl", "")),
             self.ident(options.pop("group", "")),
             "alone" in call.words,
-            (place[0], place[1], sum(place[2:])) if place else None,
+            place_of(options.pop("place", "")),
             *self._options(call),
         )
 
@@ -360,6 +360,8 @@ class World:
             self.ident(options.pop("correl", "")),
             self.ident(options.pop("group", "")),
             *self._options(call),
+            wait_ms=-1 if "wait" in call.words else 0,
+            place=place_of(options.pop("place", "")),
         )
 
     def _options(self, call: Call) -> tuple[int, int, int]:
@@ -541,6 +543,12 @@ def value_of(text: str) -> object:
     if text in ("yes", "no"):
         return text == "yes"
     return int(text) if re.fullmatch(r"-?\d+", text) else text
+
+
+def place_of(text: str) -> tuple[int, int, int] | None:
+    """Read LANE/SEQ+N as a place."""
+    parts = [int(part) for part in re.split(r"[/+]", text) if part]
+    return (parts[0], parts[1], sum(parts[2:])) if parts else None
 
 
 def duration_ms(text: str) -> int:

@@ -281,6 +281,16 @@ class QueueManagerAttributes(Struct, kw_only=True):
             "DEFXMITQ", 2025, "for queue managers without one of their own", length=NAME_LENGTH_MAX
         ),
     ] = ""
+    mark_interval_ms: Annotated[
+        int,
+        Attribute(
+            "MARKINT",
+            68,
+            "milliseconds that what cooperating programs have browsed stays marked; -1: for ever",
+            low=-1,
+            high=999_999_999,
+        ),
+    ] = 5_000
     command_queue: Annotated[
         str,
         Attribute(

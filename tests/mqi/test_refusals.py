@@ -277,6 +277,11 @@ def test_two_hundred_handles_on_one_queue(qmgr: ibmmq.QueueManager) -> None:
     with pytest.raises(ibmmq.MQMIError) as refused:
         queues += [ibmmq.Queue(qmgr, "ORDERS", BOTH) for _ in range(100)]
     assert reason_of(refused) == CMQC.MQRC_HANDLE_NOT_AVAILABLE
+    assert len(queues) == 200, "none of those that were too many is left"
+    queues.pop().close()
+    queues.append(ibmmq.Queue(qmgr, "ORDERS", BOTH))
+    queues[0].put("y")
+    assert queues[-1].get() == b"y"
 
 
 def test_there_is_nothing_else_to_begin_a_unit_with(qmgr: ibmmq.QueueManager) -> None:

@@ -15,7 +15,8 @@ NESTED_MAX = 20  # causes within causes; Spark nests five
 class SparkJobError(Error):
     """A job or a source of messages for Spark could not go on."""
 
-    reason, reason_name = 2195, "MQRC_UNEXPECTED_ERROR"
+    def __str__(self) -> str:
+        return self.text  # what went wrong is rarely a queue manager's, so a code would mislead
 
 
 def explain(problem: BaseException) -> str:

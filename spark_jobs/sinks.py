@@ -172,8 +172,8 @@ def _is_written(progress: adapter.Queue, application_id: str, query: str, batch_
     if told["query"] != query:
         raise SparkJobError(
             f"mqk: application_id {application_id} has written up to batch {told['batch']} of "
-            f"query {told['query']}, and this is query {query or '(none)'}, with another checkpoint: use "
-            "another application_id, or that checkpoint"
+            f"query {told['query']}, and this is query {query or '(none)'}, with another "
+            "checkpoint: use another application_id, or that checkpoint"
         )
     return bool(told["batch"] >= batch_id)
 

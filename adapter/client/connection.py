@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from adapter.client import arguments as a
 from adapter.client.admin import Administration
 from adapter.client.channel import Channel, Patience
+from adapter.client.consumer import Consumer
 from adapter.client.greeting import Greeting
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.queue import OpenFor, Queue
@@ -39,6 +40,7 @@ Outcome = Literal["committed", "backed out", "in flight", "unknown"]
 APPLICATION_LENGTH_MAX = 64
 PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
 USER_LENGTH_MAX = 64
+CONSUMER_TIMEOUT_S = 300.0
 
 
 def connect(
@@ -129,6 +131,17 @@ class Connection(Administration):
         Raises QueueNotFound, QueueInUse, InvalidSelector.
         """
         return Queue(self._channel, name, open_for, self._application, self._replies, selection)
+
+    def consumer(
+        self, queue: str, name: str, *, timeout: float | timedelta = CONSUMER_TIMEOUT_S
+    ) -> Consumer:
+        """Open a queue as its durable consumer of this name, for readers of the queue's topic.
+
+        It is made if it is new; one program at a time has it open. timeout: seconds it may be
+        closed, or its program gone, before what it was given and has not consumed goes back.
+        Raises QueueNotFound, ConsumerInUse, InvalidName.
+        """
+        return Consumer(self._channel, queue, name, timeout)
 
     def put(
         self,

@@ -362,6 +362,69 @@ class ClearRetained(Struct, array_like=True, tag=29):
     topic_string: str
 
 
+class OpenConsumer(Struct, array_like=True, tag=30):
+    """Open a queue as one of its durable consumers, which comes to be by it.
+
+    A name can be open once. Without anybody for timeout_ms a consumer loses what it was given.
+    """
+
+    handle: int
+    queue: str
+    consumer: str
+    timeout_ms: int
+
+
+class ClaimBatch(Struct, array_like=True, tag=31):
+    """Have a consumer be given its next batch: limit messages at most, which its topic has.
+
+    planned: the number of the last batch that its program has taken note of. The answer's last is
+    the number of the batch; if it is as before, there was nothing to give. An empty batch is given
+    if there is nothing while another is unconsumed: a program that ends batch after batch gets to
+    the end of that one.
+    """
+
+    handle: int
+    limit: int
+    planned: int = 0
+
+
+class ReadBatches(Struct, array_like=True, tag=32):
+    """Ask what is in the batches behind one number up to another; those before are consumed.
+
+    claim: as the consumer had it when it was opened.
+    """
+
+    handle: int
+    claim: bytes
+    after: int
+    through: int
+
+
+class ConsumeBatches(Struct, array_like=True, tag=33):
+    """Consume the batches up to this number: their messages are gone for good."""
+
+    handle: int
+    claim: bytes
+    through: int
+
+
+class AskConsumers(Struct, array_like=True, tag=34):
+    """Ask for the consumers of the local queues whose name fits the pattern.
+
+    system: see Inquire.
+    """
+
+    pattern: str
+    system: bool = False
+
+
+class DeleteConsumer(Struct, array_like=True, tag=35):
+    """Forget a consumer that nobody has open; what it was given returns. Durable."""
+
+    queue: str
+    consumer: str
+
+
 Command = (
     SessionOpen
     | SessionResume
@@ -392,6 +455,12 @@ Command = (
     | CloseSubscription
     | SubscriptionRequest
     | ClearRetained
+    | OpenConsumer
+    | ClaimBatch
+    | ReadBatches
+    | ConsumeBatches
+    | AskConsumers
+    | DeleteConsumer
 )
 
 

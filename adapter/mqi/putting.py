@@ -68,7 +68,7 @@ def put1(
     session: Session, handles: MessageHandles, od: bytes, md: bytes, pmo: bytes, body: bytes
 ) -> Put:
     """MQPUT1: open a queue or a topic, put one message, close it: one exchange. Raises Failure."""
-    where = structs.MQOD.read(od)
+    where = structs.MQOD.confirm(structs.MQOD.read(od))
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
     is_topic = where["ObjectType"] == mq.MQOT_TOPIC
     _check(options, is_topic)
@@ -95,9 +95,7 @@ def put1(
 
 
 def _check(options: dict[str, Any], is_topic: bool) -> None:
-    if options["StrucId"] != b"PMO ":
-        raise Failure(mq.MQRC_PMO_ERROR)
-    permitted.PUT.check(options["Options"])
+    permitted.PUT.check(structs.MQPMO.confirm(options)["Options"])
     if options["Options"] & PUBLISHING and not is_topic:
         raise Failure(mq.MQRC_OPTIONS_ERROR)
     if options["RecsPresent"]:

@@ -48,9 +48,7 @@ LEVELS = (0, 1)
 
 def subscribe(session: Session, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
     """MQSUB. Returns MQSD as it is afterwards, hobj, hsub and the codes. Raises Failure."""
-    fields = structs.MQSD.read(sd)
-    if fields["StrucId"] != b"SD  ":
-        raise Failure(mq.MQRC_SD_ERROR)
+    fields = structs.MQSD.confirm(structs.MQSD.read(sd))
     asked: int = fields["Options"]
     permitted.SUBSCRIBE.check(asked)
     if not asked & WAYS:
@@ -158,9 +156,7 @@ def _tell(fields: dict[str, Any], told: Subscribed) -> None:
 
 def request_publications(session: Session, hsub: int, action: int, sro: bytes) -> bytes:
     """MQSUBRQ. Returns MQSRO as it is afterwards. Raises Failure."""
-    fields = structs.MQSRO.read(sro)
-    if fields["StrucId"] != b"SRO ":
-        raise Failure(mq.MQRC_SRO_ERROR)
+    fields = structs.MQSRO.confirm(structs.MQSRO.read(sro))
     permitted.REQUEST.check(fields["Options"])
     if action != mq.MQSR_ACTION_PUBLICATION:
         raise Failure(mq.MQRC_ACTION_ERROR)

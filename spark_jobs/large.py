@@ -50,13 +50,12 @@ def join_chunks(
     index, count = descriptors.chunk_place()
     settings = {"bootstrap.servers": bootstrap_servers, **options}
 
-    @F.udf("binary")  # type: ignore[call-overload, untyped-decorator, unused-ignore]
     def before(topic: str | None, partition: int, offset: int, parts: int) -> bytes | None:
         return None if topic is None else read_range(settings, topic, partition, offset, parts)
 
     last = records.where(index.isNull() | (index == count - 1))
     is_part = count.isNotNull() & (count > 1)
-    head = before(
+    head = F.udf(before, "binary")(  # type: ignore[call-overload, unused-ignore]
         F.when(is_part, F.col("topic")),
         F.when(is_part, F.col("partition")),
         F.when(is_part, F.col("offset") - count + 1),

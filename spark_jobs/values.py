@@ -105,11 +105,10 @@ def _latest(messages: DataFrame, registry_url: str) -> str:
 def _reading(registry_url: str, reader: str):  # type: ignore[no-untyped-def]  # a UDF has no type
     """The function that makes Avro of the reader's schema of a body, or says why it cannot."""
 
-    @F.udf("avro binary, reason string")  # type: ignore[call-overload, untyped-decorator, unused-ignore]
     def read(body: bytes | None) -> tuple[bytes | None, str | None]:
         return reread(registry_url, reader, bytes(body or b""))
 
-    return read
+    return F.udf(read, "avro binary, reason string")  # type: ignore[call-overload, unused-ignore]
 
 
 def reread(registry_url: str, reader: str, body: bytes) -> tuple[bytes | None, str | None]:

@@ -74,4 +74,5 @@ def main(servers: str, manager: str, address: str, folder: Path, places: set[str
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4], Path(sys.argv[4]), set(filter(None, sys.argv[5].split(","))))
+    given, folder, stops = sys.argv[1:4], Path(sys.argv[4]), sys.argv[5]
+    main(given[0], given[1], given[2], folder, set(filter(None, stops.split(","))))

@@ -59,7 +59,7 @@ def test_the_sentence_of_ours_is_found_within_what_is_wrapped_around_it() -> Non
 
 
 def test_another_version_of_spark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session.metadata, "version", lambda _name: "4.1.2")
+    monkeypatch.setattr("importlib.metadata.version", lambda _name: "4.1.2")
     with pytest.raises(SparkJobError, match=r"Spark 4.1.2 is .* `pip install pyspark==4.0.0`"):
         session.spark_session()
 

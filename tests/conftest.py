@@ -43,6 +43,10 @@ def layer_rank(path: Path) -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: layer_rank(item.path))
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            # Spark's bridge to the JVM leaves sockets to the garbage collector.
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 
 
 def pytest_collection_finish() -> None:
@@ -94,6 +98,7 @@ def site(
         f"SPARK{name}", bootstrap_servers=kafka.bootstrap_servers
     ) as manager:
         yield Site(manager, kafka.bootstrap_servers, spark)
+    gc.collect()  # while sockets that Spark left are not complained about
 
 
 @pytest.fixture(scope="session")

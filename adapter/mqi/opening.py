@@ -27,6 +27,7 @@ MODES = {
     mq.MQOO_SET: c.SET,
 }
 ACCESS = sum(MODES)
+WITH_CO_OP = MODES | {mq.MQOO_CO_OP: c.CO_OP}
 ONLY_INQUIRED = {
     mq.MQOT_Q_MGR: "queue_manager",
     mq.MQOT_PROCESS: "process",
@@ -39,7 +40,7 @@ def open_object(session: Session, od: bytes, options: int) -> tuple[int, bytes]:
     """MQOPEN: return the object handle, and the MQOD with the names that were found."""
     fields = structs.MQOD.confirm(structs.MQOD.read(od))
     permitted.OPEN.check(options)
-    if not options & ACCESS:
+    if not options & ACCESS or (options & mq.MQOO_CO_OP and not options & mq.MQOO_BROWSE):
         raise Failure(mq.MQRC_OPTIONS_ERROR)
     if fields["RecsPresent"]:
         raise Failure(mq.MQRC_RECS_PRESENT_ERROR)
@@ -58,7 +59,7 @@ def open_object(session: Session, od: bytes, options: int) -> tuple[int, bytes]:
 
 def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
     name = unpadded(fields["ObjectName"])
-    modes = sum(mode for option, mode in MODES.items() if options & option)
+    modes = sum(mode for option, mode in WITH_CO_OP.items() if options & option)
     handle = session.channel.new_handle(name, modes)
     handle.selection = pointers.charv(fields, "SelectionString", mq.MQRC_SELECTION_STRING_ERROR)
     request = open_request(handle)

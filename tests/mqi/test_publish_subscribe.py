@@ -323,7 +323,7 @@ def test_put_options_of_topics(qmgr: ibmmq.QueueManager) -> None:
         ({"SubExpiry": 0}, CMQC.MQRC_EXPIRY_ERROR),
         ({"PubPriority": 3}, CMQC.MQRC_FUNCTION_NOT_SUPPORTED),
         ({"PubPriority": -4}, CMQC.MQRC_PRIORITY_ERROR),
-        ({"SubLevel": 2}, CMQC.MQRC_FUNCTION_NOT_SUPPORTED),
+        ({"SubLevel": 10}, CMQC.MQRC_SD_ERROR),
         ({"SubNameVSLength": 3}, CMQC.MQRC_SUB_NAME_ERROR),
         ({"SubUserDataVSLength": 3}, CMQC.MQRC_SUB_USER_DATA_ERROR),
         ({"ObjectStringVSLength": 10_241}, CMQC.MQRC_OBJECT_STRING_ERROR),
@@ -494,3 +494,25 @@ def test_a_subscription_is_removed_after_a_lost_connection(
     with pytest.raises(ibmmq.MQMIError) as refused:
         subscribed(qmgr, described(RESUME, "STOCK"))
     assert reason_of(refused) == CMQC.MQRC_NO_SUBSCRIPTION
+
+
+def test_a_program_intercepts_publications(qmgr: ibmmq.QueueManager) -> None:
+    managed = CMQC.MQSO_CREATE | CMQC.MQSO_MANAGED
+    first = subscribed(qmgr, described(managed, topic="price", SubLevel=9))
+    final = subscribed(qmgr, described(managed, topic="price", SubLevel=0))
+    publish(qmgr, "price", "7")
+    assert nothing(final)
+    checked = first.get() + b" checked"
+    od = ibmmq.OD(ObjectType=CMQC.MQOT_TOPIC, Version=CMQC.MQOD_VERSION_4)
+    od.set_vs("ObjectString", "price")
+    pmo = ibmmq.PMO(Version=CMQC.MQPMO_VERSION_3, PubLevel=8)
+    qmgr.put1(od, checked, ibmmq.MD(), pmo)
+    assert final.get() == b"7 checked"
+    assert nothing(first)
+
+
+def test_a_level_is_told_when_a_subscription_is_resumed(qmgr: ibmmq.QueueManager) -> None:
+    subscribed(qmgr, described(DURABLE, "LEVELLED", "price", SubLevel=4)).close()
+    resumed = described(RESUME | CMQC.MQSO_DURABLE, "LEVELLED")
+    subscribed(qmgr, resumed).close()
+    assert resumed.SubLevel == 4

@@ -14,7 +14,7 @@ from adapter.core.model.message import ID_LENGTH, Message
 from adapter.core.reasons import Reason
 from adapter.core.results import Opened, PutDone
 from adapter.mqi import constants as mq
-from adapter.mqi import context, structs
+from adapter.mqi import context, md_extension, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.descriptor import message_of, tell_put
 from adapter.mqi.message_handles import MessageHandles
@@ -119,7 +119,7 @@ def _message(
     body: bytes,
 ) -> Message:
     asked = options["Options"]
-    message = message_of(fields, body)
+    message = message_of(*md_extension.taken_off(fields, body))
     if asked & mq.MQPMO_SUPPRESS_REPLYTO:
         message.reply_to = message.reply_to_queue_manager = ""
     if asked & mq.MQPMO_NEW_MSG_ID:

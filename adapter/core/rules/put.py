@@ -72,6 +72,8 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     if warning:
         decision.warning = warning
     last = command.messages[-1]
+    if is_cut:  # its segments are in a group only if it is
+        last = segments.split(last, queue.attributes.max_message_length)[-1]
     if in_order or last.group_id != NO_ID:
         groups.moved(qm, request, handle, "put_group", last, command.unit)
     return decision

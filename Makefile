@@ -67,7 +67,8 @@ wheel: $(STAMP) ## build the wheel into dist/
 constraints: ## resolve constraints.txt again (UPGRADE=--upgrade for newer versions)
 	test -x $(LOCK_VENV)/bin/python || $(PYTHON) -m venv $(LOCK_VENV)
 	$(LOCK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check pip-tools==7.5.3
-	CUSTOM_COMPILE_COMMAND="make constraints" $(LOCK_VENV)/bin/pip-compile --quiet --extra dev \
+	CUSTOM_COMPILE_COMMAND="make constraints" $(LOCK_VENV)/bin/pip-compile --quiet \
+	    --extra dev --extra registry \
 	    --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links \
 	    --no-emit-trusted-host --no-emit-options $(UPGRADE) --output-file constraints.txt pyproject.toml
 	@! grep -nE '[a-z]+://' constraints.txt

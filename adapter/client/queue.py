@@ -117,13 +117,16 @@ class Queue:
         logical_order: bool = False,
         all_messages: bool = False,
         unit: AnyUnit | NoUnit | None = None,
+        if_persistent: bool = False,
     ) -> Message | None:
         """Get the first message that fits (MQGET), or None if there is none in time.
 
         timeout: seconds; None waits for ever. The order is priority descending, then commit order.
         logical_order: the next message of the group that this queue object is getting, or a first
         message (MQGMO_LOGICAL_ORDER). all_messages: begin no group that is not whole
-        (MQGMO_ALL_MSGS_AVAILABLE). Outside a unit it is gone for good when this returns.
+        (MQGMO_ALL_MSGS_AVAILABLE). Outside a unit it is gone for good when this returns; so is a
+        message that is not persistent, even in a unit, with if_persistent
+        (MQGMO_SYNCPOINT_IF_PERSISTENT).
         Raises GetInhibited, BackedOut, ...
         """
         wanted = wanted_ids(message_id, correlation_id, group_id)
@@ -132,7 +135,9 @@ class Queue:
         if group_seq is not None:
             command.options |= c.MATCH_GROUP_SEQ
             command.group_seq = a.as_whole("group_seq", group_seq, 1, 999_999_999)
-        return self._get(command, joined(self._channel, unit))
+        inside = joined(self._channel, unit)
+        command.options |= bool(if_persistent and inside) * c.IF_PERSISTENT
+        return self._get(command, inside)
 
     def request(
         self,

@@ -54,6 +54,7 @@ MATCH_OFFSET = 256
 BOUNDED = 512  # what is longer than length_max stays on the queue
 RETAIN = 1024  # MQPMO_RETAIN
 WARN_NO_SUBSCRIBERS = 2048  # MQPMO_WARN_IF_NO_SUBS_MATCHED
+IF_PERSISTENT = 4096  # MQGMO_SYNCPOINT_IF_PERSISTENT
 
 # What a subscription is to be, to be added up (MQSO_*; our own numbers).
 CREATE = 1
@@ -125,7 +126,8 @@ class Get(Struct, array_like=True, tag=6):
     the first. alone: a message that was backed out before comes in a unit of its own. place: the
     message at (lane, seq, n), as browse showed it, and no other; if ids are given, with them.
     options: with any of them, one message. group_seq, offset, length_max (bytes of a body): used
-    if options say so.
+    if options say so. IF_PERSISTENT: a message that is not persistent is not got in the unit, but
+    for good; it is lost if the answer is.
     """
 
     handle: int

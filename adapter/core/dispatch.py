@@ -7,7 +7,7 @@ through the same apply_* functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -28,6 +28,7 @@ from adapter.core.rules import (
     get,
     handles,
     lifetime,
+    naming,
     objects,
     pages,
     parking,
@@ -286,6 +287,11 @@ def snapshot(qm: QueueManager) -> Iterator[r.Record]:
 def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> restore.Unmoved:
     """Return the messages that may be on no topic: the snapshot lacks them. See restore."""
     return restore.unmoved(qm, moved_n, parked)
+
+
+def forget_names(qm: QueueManager, names: Iterable[str]) -> None:
+    """Forget the generated ones among these names, of queues of which nothing is left to do."""
+    naming.forget(qm, names)
 
 
 def outcome_loaded(qm: QueueManager, session: bytes, number: int, read: list[pages.Paged]) -> None:

@@ -165,7 +165,7 @@ class Keeping:
         assert self._cut is not None, "it has just been written"
         self._superfluous = self._cut.after.offset
         self._cut = None
-        self.retention.written()
+        self._loop.forget_names(self.retention.written())
         self.snapshots += 1
 
     async def write_last(self, within_s: float) -> None:

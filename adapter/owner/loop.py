@@ -131,6 +131,10 @@ class OwnerLoop:
         """Let go of messages beyond each lane's window that are on their topics for good."""
         dispatch.evict(self.qm, moved_n, parked)
 
+    def forget_names(self, names: list[str]) -> None:
+        """Forget the names of queues that are gone, and that no program can have given."""
+        dispatch.forget_names(self.qm, names)
+
     def cut(self, moved_n: int, parked: frozenset[str]) -> tuple[int, list[Record], Unmoved]:
         """Describe the state as it will be when entry n is durable; returns n too.
 

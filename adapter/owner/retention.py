@@ -63,6 +63,8 @@ class Retention:
         """As of the last durable note, so far as this term knows; what is not known is noted
         again."""
         self._new: tuple[Marks, list[ConsumedRestored]] | None = None
+        self._over: list[str] = []
+        """The names of queues that were gone by the snapshot, and noted to be."""
         self._due: dict[Lane, int] = {}
         self._parked: frozenset[str] = frozenset()
         self._pause = 0
@@ -73,7 +75,9 @@ class Retention:
     def note(self, records: list[Record], now_ms: int) -> list[Record]:
         """Return what is to be written with these records of a snapshot, which was cut just now."""
         self._new = None
+        self._over = []
         if self._keep_ms < 0:
+            self._over = _over(marks_of(records))
             return []
         if not self._notes or self._notes[-1].time_ms + self._keep_ms // NOTES <= now_ms:
             marks = marks_of(records)
@@ -81,15 +85,21 @@ class Retention:
             ends = range(0, len(queues), QUEUES_PER_RECORD)
             new = [ConsumedRestored(now_ms, queues[at : at + QUEUES_PER_RECORD]) for at in ends]
             self._new = marks, new
+            self._over = _over(marks)
             return [*self._notes, *new]
         return list(self._notes)
 
-    def written(self) -> None:
-        """The snapshot that the last note was for is durable."""
+    def written(self) -> list[str]:
+        """The snapshot that the last note was for is durable.
+
+        Returns the names of queues that are gone and noted: nobody has to tell of them again.
+        """
+        over, self._over = self._over, []
         if self._new is not None:
             self._marks, notes = self._new
             self._notes += notes
             self._new = None
+        return over
 
     def due(self, now_ms: int, parked: frozenset[str]) -> dict[Lane, int]:
         """Return lanes to trim now, and before which message; done() is to be called with them.
@@ -172,6 +182,10 @@ def marks_of(records: Iterable[Record]) -> Marks:
             # A lane with many gaps comes in several records; its first message is in the first.
             marks.first.setdefault((record.queue, living[record.queue], record.lane), first)
     return marks
+
+
+def _over(marks: Marks) -> list[str]:
+    return [name for name, count in marks.ended.items() if count]
 
 
 def _changes(old: Marks, new: Marks) -> Iterator[QueueNoted]:

@@ -50,20 +50,28 @@ class KafkaTrimmer:
         if not lanes:
             return trimmed
         try:
-            with_bounds = self._find(lanes, trimmed)
+            admin = AdminClient(self._connection)
+            # All of them: one that has been deleted would be created again by asking for its name.
+            # And it connects: who leads a partition may be asked for ever before that.
+            there = frozenset(admin.list_topics(timeout=ANSWER_S).topics)
+            with_bounds = self._find(lanes, there, trimmed)
             if with_bounds:
-                self._delete(with_bounds, trimmed)
+                self._delete(admin, with_bounds, trimmed)
         except KafkaException as error:
             why = describe(error)
             trimmed.undone |= {lane: why for lane in lanes if lane not in trimmed.undone}
         return trimmed
 
-    def _find(self, lanes: Mapping[Lane, int], trimmed: Trimmed) -> dict[Lane, tuple[int, int]]:
-        """Find each lane's first offset, and the one before which records are to go."""
+    def _find(
+        self, lanes: Mapping[Lane, int], there: frozenset[str], trimmed: Trimmed
+    ) -> dict[Lane, tuple[int, int]]:
+        """Find each lane's first offset, and the one before which records are to go.
+
+        there: the topics that there are.
+        """
         found: dict[Lane, tuple[int, int]] = {}
         until_s = time.monotonic() + STEP_S
         with Finder(self._connection) as finder:
-            there = finder.topics()
             for lane, seq in lanes.items():
                 place = self._place(lane)
                 if place.topic not in there:
@@ -84,15 +92,13 @@ class KafkaTrimmer:
                     found[lane] = first, end
         return found
 
-    def _delete(self, found: dict[Lane, tuple[int, int]], trimmed: Trimmed) -> None:
+    def _delete(
+        self, admin: AdminClient, found: dict[Lane, tuple[int, int]], trimmed: Trimmed
+    ) -> None:
         lanes = {
             (place.topic, place.partition): lane for lane in found for place in [self._place(lane)]
         }
         wanted = [self._place(lane, end) for lane, (_, end) in found.items()]
-        admin = AdminClient(self._connection)
-        # Asking who leads a partition before there is any connection can take for ever. By its name
-        # a topic that has been deleted would be created again by asking.
-        admin.list_topics(timeout=ANSWER_S)
         futures = admin.delete_records(wanted, request_timeout=ANSWER_S, operation_timeout=ANSWER_S)
         for place, future in futures.items():
             lane = lanes[place.topic, place.partition]
@@ -140,10 +146,6 @@ class Finder:
 
     def __exit__(self, *_problem: object) -> None:
         self._consumer.close()
-
-    def topics(self) -> frozenset[str]:
-        """List all topics."""
-        return frozenset(self._consumer.list_topics(timeout=ANSWER_S).topics)
 
     def before(self, place: TopicPartition, seq: int) -> tuple[int, int]:
         """Return the partition's first offset, and the one behind the last message before seq."""

@@ -52,6 +52,7 @@ OPTIONS = {
     "cursor": c.UNDER_CURSOR,
     "lock": c.LOCK,
     "unlock": c.UNLOCK,
+    "if_persistent": c.IF_PERSISTENT,
 }
 
 

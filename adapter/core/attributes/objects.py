@@ -8,16 +8,17 @@ from msgspec import Struct
 
 from adapter.core.attributes.queue import (
     MESSAGE_LENGTH_MAX,
-    MODEL_ATTRIBUTES,
-    QUEUE_ATTRIBUTES,
     ModelAttributes,
     QueueAttributes,
 )
 from adapter.core.attributes.table import (
-    DESCRIPTION_LENGTH_MAX,
     NAME_LENGTH_MAX,
     Attribute,
+    DefaultPersistence,
+    DefaultPriority,
+    Description,
     Table,
+    description,
     rows_of,
 )
 
@@ -47,9 +48,7 @@ APPLICATION_TYPES = {
 class AliasAttributes(Struct, kw_only=True):
     """An alias: another name for a queue, with inhibitions and defaults of its own."""
 
-    description: Annotated[
-        str, Attribute("DESCR", 2013, "free text", length=DESCRIPTION_LENGTH_MAX)
-    ] = ""
+    description: Description = ""
     target: Annotated[
         str, Attribute("TARGET", 2002, "the queue it stands for", length=NAME_LENGTH_MAX)
     ] = ""
@@ -65,20 +64,14 @@ class AliasAttributes(Struct, kw_only=True):
         bool,
         Attribute("GET", 9, "gets by this name are refused", words=("ENABLED", "DISABLED")),
     ] = False
-    def_priority: Annotated[
-        int, Attribute("DEFPRTY", 6, "priority of a put that names none", low=0, high=9)
-    ] = 0
-    def_persistence: Annotated[
-        bool, Attribute("DEFPSIST", 5, "persistence of a put that names none", words=("NO", "YES"))
-    ] = True
+    def_priority: DefaultPriority = 0
+    def_persistence: DefaultPersistence = True
 
 
 class RemoteAttributes(Struct, kw_only=True):
     """A local name for a queue of another queue manager."""
 
-    description: Annotated[
-        str, Attribute("DESCR", 2013, "free text", length=DESCRIPTION_LENGTH_MAX)
-    ] = ""
+    description: Description = ""
     remote_name: Annotated[
         str, Attribute("RNAME", 2018, "the queue's name there", length=NAME_LENGTH_MAX)
     ] = ""
@@ -91,20 +84,14 @@ class RemoteAttributes(Struct, kw_only=True):
     inhibit_put: Annotated[
         bool, Attribute("PUT", 10, "puts are refused", words=("ENABLED", "DISABLED"))
     ] = False
-    def_priority: Annotated[
-        int, Attribute("DEFPRTY", 6, "priority of a put that names none", low=0, high=9)
-    ] = 0
-    def_persistence: Annotated[
-        bool, Attribute("DEFPSIST", 5, "persistence of a put that names none", words=("NO", "YES"))
-    ] = True
+    def_priority: DefaultPriority = 0
+    def_persistence: DefaultPersistence = True
 
 
 class ProcessAttributes(Struct, kw_only=True):
     """A process: what a trigger monitor is to start."""
 
-    description: Annotated[
-        str, Attribute("DESCR", 2011, "free text", length=DESCRIPTION_LENGTH_MAX)
-    ] = ""
+    description: Annotated[str, description(2011)] = ""
     appl_type: Annotated[
         int,
         Attribute("APPLTYPE", 1, "what kind of program: MQAT_*", low=-1, high=999_999_999),
@@ -117,9 +104,7 @@ class ProcessAttributes(Struct, kw_only=True):
 class NamelistAttributes(Struct, kw_only=True):
     """A list of names, separated by commas."""
 
-    description: Annotated[
-        str, Attribute("DESCR", 2009, "free text", length=DESCRIPTION_LENGTH_MAX)
-    ] = ""
+    description: Annotated[str, description(2009)] = ""
     names: Annotated[
         str,
         Attribute(
@@ -137,9 +122,7 @@ class TopicAttributes(Struct, kw_only=True):
     What is left to the parent is as the nearest topic object above has it that says something.
     """
 
-    description: Annotated[
-        str, Attribute("DESCR", 2093, "free text", length=DESCRIPTION_LENGTH_MAX)
-    ] = ""
+    description: Annotated[str, description(2093)] = ""
     topic_string: Annotated[
         str, Attribute("TOPICSTR", 2094, "the place", length=TOPIC_STRING_LENGTH_MAX)
     ] = ""
@@ -219,9 +202,7 @@ class SubscriptionAttributes(Struct, kw_only=True):
 class ChannelAttributes(Struct, kw_only=True):
     """A name by which clients say how they come; all come through the one listener."""
 
-    description: Annotated[
-        str, Attribute("DESCR", 3502, "free text", length=DESCRIPTION_LENGTH_MAX)
-    ] = ""
+    description: Annotated[str, description(3502)] = ""
     channel_type: Annotated[
         Literal["SVRCONN", "CLNTCONN"],
         Attribute("CHLTYPE", 1511, "which end it describes", numbers=(7, 6)),
@@ -237,9 +218,7 @@ class ChannelAttributes(Struct, kw_only=True):
 class AuthInfoAttributes(Struct, kw_only=True):
     """How users and passwords of clients are checked."""
 
-    description: Annotated[
-        str, Attribute("DESCR", 2046, "free text", length=DESCRIPTION_LENGTH_MAX)
-    ] = ""
+    description: Annotated[str, description(2046)] = ""
     auth_info_type: Annotated[
         Literal["IDPWOS"], Attribute("AUTHTYPE", 66, "what checks them", numbers=(3,))
     ] = "IDPWOS"
@@ -256,9 +235,7 @@ class AuthInfoAttributes(Struct, kw_only=True):
 class QueueManagerAttributes(Struct, kw_only=True):
     """The queue manager's own; all but the fixed ones are altered by ALTER QMGR."""
 
-    description: Annotated[
-        str, Attribute("DESCR", 2014, "free text", length=DESCRIPTION_LENGTH_MAX)
-    ] = ""
+    description: Annotated[str, description(2014)] = ""
     trigger_interval_ms: Annotated[
         int,
         Attribute(
@@ -268,7 +245,6 @@ class QueueManagerAttributes(Struct, kw_only=True):
             "cause one",
             low=0,
             high=999_999_999,
-            by_set=False,
         ),
     ] = 999_999_999
     depth_trigger_disables: Annotated[
@@ -347,13 +323,6 @@ TYPES: dict[str, type[Struct]] = {
     "authinfo": AuthInfoAttributes,
     QUEUE_MANAGER: QueueManagerAttributes,
 }
-KINDS: dict[str, Table] = {
-    kind: QUEUE_ATTRIBUTES
-    if kind == "queue"
-    else MODEL_ATTRIBUTES
-    if kind == "model"
-    else rows_of(attributes)
-    for kind, attributes in TYPES.items()
-}
+KINDS: dict[str, Table] = {kind: rows_of(attributes) for kind, attributes in TYPES.items()}
 WITH_QUEUE_NAMES = ("queue", "alias", "remote", "model")
 """Their names are of one namespace: a program opens what there is of that name."""

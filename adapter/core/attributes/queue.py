@@ -12,9 +12,11 @@ from msgspec import Struct
 
 from adapter.core.attributes.table import (
     DEPTH_MAX,
-    DESCRIPTION_LENGTH_MAX,
     NAME_LENGTH_MAX,
     Attribute,
+    DefaultPersistence,
+    DefaultPriority,
+    Description,
     rows_of,
 )
 
@@ -24,9 +26,7 @@ MESSAGE_LENGTH_MAX = 100 * 1024 * 1024
 class QueueAttributes(Struct, kw_only=True):
     """The attributes of a local queue that an application can define and alter."""
 
-    description: Annotated[
-        str, Attribute("DESCR", 2013, "free text", length=DESCRIPTION_LENGTH_MAX)
-    ] = ""
+    description: Description = ""
     inhibit_put: Annotated[
         bool,
         Attribute(
@@ -49,12 +49,8 @@ class QueueAttributes(Struct, kw_only=True):
             is_trigger_event=True,
         ),
     ] = False
-    def_priority: Annotated[
-        int, Attribute("DEFPRTY", 6, "priority of a put that names none", low=0, high=9)
-    ] = 0
-    def_persistence: Annotated[
-        bool, Attribute("DEFPSIST", 5, "persistence of a put that names none", words=("NO", "YES"))
-    ] = True
+    def_priority: DefaultPriority = 0
+    def_persistence: DefaultPersistence = True
     max_depth: Annotated[
         int, Attribute("MAXDEPTH", 15, "messages the queue holds", low=0, high=DEPTH_MAX)
     ] = DEPTH_MAX
@@ -198,4 +194,3 @@ class ModelAttributes(QueueAttributes, kw_only=True):
 
 
 QUEUE_ATTRIBUTES = rows_of(QueueAttributes)
-MODEL_ATTRIBUTES = rows_of(ModelAttributes)

@@ -7,7 +7,7 @@ keyword, PCF number, bounds and meaning are the Attribute beside it.
 from __future__ import annotations
 
 import typing
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -96,3 +96,18 @@ def _out_of_bounds(row: Row, value: Any) -> str | None:
     if bound.length is not None and len(value) > bound.length:
         return f"{row.name} takes at most {bound.length} characters, not {len(value)}"
     return None
+
+
+def description(number: int) -> Attribute:
+    """Say what a free text about an object is, under the PCF number that its kind has for it."""
+    return Attribute("DESCR", number, "free text", length=DESCRIPTION_LENGTH_MAX)
+
+
+# Rows that several kinds of object have alike.
+Description = Annotated[str, description(2013)]
+DefaultPriority = Annotated[
+    int, Attribute("DEFPRTY", 6, "priority of a put that names none", low=0, high=9)
+]
+DefaultPersistence = Annotated[
+    bool, Attribute("DEFPSIST", 5, "persistence of a put that names none", words=("NO", "YES"))
+]

@@ -122,7 +122,10 @@ class QueueManager:
         """What the decision being applied has caused, until it is seen to."""
         self.temporaries = 0
         """How many temporary dynamic queues there have been."""
+        self.generated = 0
+        """How many names have been made in this term."""
         self.incarnations: dict[str, int] = {}
+        """How many queues of each name there have been, but for names that can be forgotten."""
         self.sessions: dict[bytes, Session] = {}
         self.connections: dict[int, Connection] = {}
         self.attached: dict[bytes, int] = {}
@@ -161,6 +164,14 @@ class QueueManager:
         """Draw a message id: unique as long as owner ids are."""
         self._ids += 1
         return self._id_prefix + self._ids.to_bytes(8, "big")
+
+    def new_name_digits(self) -> str:
+        """Draw what makes a name unique, 16 digits: never drawn before, not by any owner.
+
+        As the n of places: there are far fewer names in a term than numbers before the next one's.
+        """
+        self.generated += 1
+        return f"{self.first_n + self.generated:016X}"
 
     def names_initiation(self, queue: Queue) -> None:
         """Note which initiation queue a queue names."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.model.details import Details
+from adapter.core.model.details import APPL_TYPE_QMGR, Details
 from adapter.core.model.message import EXPIRY_UNLIMITED, NO_ID, Message
 
 # MQMD.Report, as MQ numbers it. A kind's two bits above its own ask for 100 bytes, or for all.
@@ -35,7 +35,6 @@ ASKS = (
 FEEDBACK = {EXPIRATION: 258, CONFIRM_ON_ARRIVAL: 259, CONFIRM_ON_DELIVERY: 260}
 REQUEST, REPORT = 1, 4  # MQMT_REQUEST, MQMT_REPORT
 DATA_LENGTH = 100
-APPL_TYPE_QMGR = 7  # MQAT_QMGR
 
 
 class ReportDue(Struct):

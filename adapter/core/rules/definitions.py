@@ -48,7 +48,7 @@ def decide_define_object(qm: QueueManager, request: Request, command: DefineObje
     naming.check_name(name)
     if len(qm.objects) >= qm.limits.objects:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
-    naming.check_attributes(KINDS[kind], f"{kind}", name, command.attributes)
+    naming.check_attributes(KINDS[kind], kind, name, command.attributes)
     if kind == topics.TOPIC:
         topics.check_place(qm, name, command.attributes)
     attributes = defaults.with_defaults(qm, kind, command.attributes)
@@ -60,7 +60,7 @@ def decide_alter_object(qm: QueueManager, request: Request, command: AlterObject
     kind, name = command.kind, command.name
     _check_kind(kind, name, (*DEFINED, QUEUE_MANAGER))
     _check_there(qm, kind, name)
-    naming.check_attributes(KINDS[kind], f"{kind}", name, command.attributes)
+    naming.check_attributes(KINDS[kind], kind, name, command.attributes)
     if kind == topics.TOPIC:
         topics.check_place(qm, name, command.attributes)
     elif kind == SUBSCRIPTION:

@@ -11,6 +11,7 @@ from adapter.core.commands import (
     BOUNDED,
     BROWSE,
     COMPLETE,
+    IF_PERSISTENT,
     INPUT,
     LOGICAL_ORDER,
     UNDER_CURSOR,
@@ -21,7 +22,7 @@ from adapter.core.commands import (
 from adapter.core.model import segments
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import NO_ID, Delivered, Place, Stored, delivered, weight
+from adapter.core.model.message import NO_ID, Delivered, Message, Place, Stored, delivered, weight
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.model.unit import Unit
@@ -91,8 +92,11 @@ def check_allowed(handle: Handle) -> None:
 
 
 def _check_options(command: Get, handle: Handle) -> None:
-    if command.options & LOGICAL_ORDER:
+    if command.options & LOGICAL_ORDER and not command.options & IF_PERSISTENT:
         groups.check_get(command, handle)
+    if command.options & IF_PERSISTENT and not command.unit:
+        text = "there is no unit to get what is persistent in"
+        raise Refusal(Reason.OPTIONS_ERROR, handle.queue.name, text)
     if command.options & UNDER_CURSOR and not handle.modes & BROWSE:
         raise Refusal(Reason.NOT_OPEN_FOR_BROWSE, handle.queue.name)
 
@@ -119,22 +123,19 @@ def give(
         stays = _settle_options(qm, request, command, handle, found)
         if stays is not None:
             return Decision(records, stays, qm.entry_n)
+        if command.options & IF_PERSISTENT and not any(one.message.persistence for one in found):
+            unit = None
     warning = 0
     if handle.get_group is not None or last.group_id != NO_ID:
         in_order = command.options & LOGICAL_ORDER
         warning = 0 if in_order else groups.unfinished(handle.get_group)
-        groups.moved(qm, request, handle, "get_group", last, command.unit)
+        held = command.unit if unit is not None else b""
+        groups.moved(qm, request, handle, "get_group", last, held)
     pages.look_ahead(qm, queue, -found[-1].place[0])
     if unit is None:
-        ident = own_unit(request, session_of(qm, request).ident)
-        outcome = outcome_of(qm, request)
-        pairs = [(queue, stored) for stored in found]
-        puts: Puts = []
-        if last.report & CONFIRM_ON_DELIVERY:
-            sent = report.due(qm, [last], CONFIRM_ON_DELIVERY, request.now_ms, None)
-            puts, records = sent.puts, records + sent.records
-        taken = commit_records(ident, puts, pairs, "get", outcome)
-        return Decision(records + taken, warning=warning)
+        records += _taken_alone(qm, request, queue, found, last)
+        shown = Messages(show(command, found)) if command.unit else None
+        return Decision(records, shown, qm.entry_n, warning=warning)
     for stored in found:
         unit.lock(queue, stored)
         qm.held_bytes += len(stored.message.body)
@@ -146,6 +147,22 @@ def give(
     after = qm.entry_n if counted else max(stored.entry_n for stored in found)
     result = Messages(show(command, found))
     return Decision(records + counted, result, after, warning=warning)
+
+
+def _taken_alone(
+    qm: QueueManager, request: Request, queue: Queue, found: list[Stored], last: Message
+) -> list[Record]:
+    """Say that messages are taken for good. last: what of them a report is about."""
+    ident = qm.new_message_id()  # of no command that is asked for again
+    if request.number:
+        ident = own_unit(request, session_of(qm, request).ident)
+    puts: Puts = []
+    records: list[Record] = []
+    if last.report & CONFIRM_ON_DELIVERY:
+        sent = report.due(qm, [last], CONFIRM_ON_DELIVERY, request.now_ms, None)
+        puts, records = sent.puts, sent.records
+    pairs = [(queue, stored) for stored in found]
+    return records + commit_records(ident, puts, pairs, "get", outcome_of(qm, request))
 
 
 def show(command: Get | Browse, found: list[Stored]) -> list[Delivered]:

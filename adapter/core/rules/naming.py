@@ -19,12 +19,32 @@ NAME = re.compile(r"[A-Za-z0-9._/%]+")
 PATTERN_LENGTH_MAX = 2 * NAME_LENGTH_MAX
 """Room for [...] and for stars; a pattern of a megabyte would take minutes to understand."""
 SYSTEM = "SYSTEM."
+GENERATED = re.compile(r".*[0-9A-F]{16}")
+"""What a name ends in that the queue manager has made, see QueueManager.new_name_digits."""
 
 
 def check_name(name: str) -> None:
     """Refuse what is no name (MQRC_OBJECT_NAME_ERROR)."""
     if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
         raise Refusal(Reason.NAME_ERROR, name, "a name has 1 to 48 of A-Z a-z 0-9 . _ / %")
+
+
+def incarnation_of(qm: QueueManager, name: str, *, is_generated: bool = False) -> int:
+    """Say which incarnation a new queue of a name is.
+
+    The first one of a name that may have been generated is left to the queue that it was generated
+    for: so nobody has to remember whether there was one.
+    """
+    first = 1 if GENERATED.fullmatch(name) and not is_generated else 0
+    return qm.incarnations.get(name, first)
+
+
+def forget(qm: QueueManager, names: Iterable[str]) -> None:
+    """Forget the generated names among these, of queues that are gone: none is generated again."""
+    for name in names:
+        once = qm.incarnations.get(name) == 1 and name not in qm.queues
+        if once and GENERATED.fullmatch(name):
+            del qm.incarnations[name]
 
 
 def opened_as(qm: QueueManager, name: str) -> str | None:

@@ -62,7 +62,7 @@ def decide_define(qm: QueueManager, request: Request, command: DefineQueue) -> D
     if len(qm.queues) >= qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, command.name, f"{qm.limits.queues} queues at most")
     naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
-    incarnation = qm.incarnations.get(command.name, 0)
+    incarnation = naming.incarnation_of(qm, command.name)
     attributes = defaults.with_defaults(qm, "queue", command.attributes)
     record = QueueDefined(command.name, incarnation, attributes)
     return done(qm, request, [record], 0)

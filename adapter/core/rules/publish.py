@@ -13,9 +13,7 @@ from collections import Counter
 import msgspec
 from msgspec import Struct
 
-from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.commands import OUTPUT, RETAIN, WARN_NO_SUBSCRIBERS, Put, Request
-from adapter.core.model import dead_letter
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Message, weight
@@ -24,7 +22,7 @@ from adapter.core.model.topics import Subscription
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import EventRaised, Record
 from adapter.core.results import PutDone
-from adapter.core.rules import parking, put, retained, topics, trigger
+from adapter.core.rules import put, retained, topics, trigger, undelivered
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -36,12 +34,6 @@ from adapter.core.rules.decision import (
 from adapter.core.rules.unit import Puts, commit_records, unit_with_room
 
 OPTIONS = RETAIN | WARN_NO_SUBSCRIBERS
-UNKNOWN_OBJECT_NAME = 2085  # MQRC_UNKNOWN_OBJECT_NAME
-PUT_INHIBITED = 2051  # MQRC_PUT_INHIBITED
-Q_FULL = 2053  # MQRC_Q_FULL
-MSG_TOO_BIG_FOR_Q = 2030  # MQRC_MSG_TOO_BIG_FOR_Q
-STORAGE_MEDIUM_FULL = 2192  # MQRC_STORAGE_MEDIUM_FULL
-APPL_TYPE_QMGR = 7  # MQAT_QMGR
 
 
 class Copies(Struct):
@@ -120,17 +112,17 @@ def deliver(
 ) -> None:
     """Add a subscription's copy of a publication, or refuse the publication."""
     copies.matched += 1
-    queue = destination_queue(qm, subscription.destination)
+    queue = undelivered.destination(qm, subscription.destination)
     copy = _copy(subscription, topic, message, queue)
     reason = _obstacle(qm, copies, queue, copy)
     if reason == 0 and queue is not None:
         _add(copies, queue, copy)
         return
-    if queue is not None and reason == Q_FULL and not queue.full_reported:
+    if queue is not None and reason == undelivered.Q_FULL and not queue.full_reported:
         details = {"max_depth": str(queue.attributes.max_depth)}
         copies.events.append(EventRaised("queue_full", queue.name, now_ms, details))
-    dead = qm.queues.get(qm.attributes.dead_letter_queue)
-    buried = _buried(qm, subscription, copy, reason, now_ms)
+    dead = undelivered.dead_letter_queue(qm)
+    buried = undelivered.buried(qm, copy, subscription.destination, reason, now_ms)
     if dead is not None and not _obstacle(qm, copies, dead, buried):
         _add(copies, dead, buried)
     elif message.persistence and subscription.is_durable:
@@ -140,12 +132,6 @@ def deliver(
         raise Refusal(Reason.PUBLICATION_FAILED, topic, text)
     else:
         copies.lost += 1
-
-
-def destination_queue(qm: QueueManager, name: str) -> Queue | None:
-    """Return the queue of a subscription, by its own name or an alias, if it is there."""
-    alias = qm.objects.get(("alias", name))
-    return qm.queues.get(alias.target if isinstance(alias, AliasAttributes) else name)
 
 
 def _copy(subscription: Subscription, topic: str, message: Message, queue: Queue | None) -> Message:
@@ -164,47 +150,13 @@ def _copy(subscription: Subscription, topic: str, message: Message, queue: Queue
 
 
 def _obstacle(qm: QueueManager, copies: Copies, queue: Queue | None, copy: Message) -> int:
-    """Say why a queue cannot take one copy more, as an MQRC number; 0 if it can."""
-    if queue is None:
-        return UNKNOWN_OBJECT_NAME
-    attributes = queue.attributes
-    if attributes.inhibit_put:
-        return PUT_INHIBITED
-    if len(copy.body) > attributes.max_message_length:
-        return MSG_TOO_BIG_FOR_Q
-    if queue.depth + copies.planned[queue.name] >= attributes.max_depth:
-        return Q_FULL
-    try:
-        parking.check_put(qm, queue, [copy])
-    except Refusal:
-        return STORAGE_MEDIUM_FULL
-    return 0
+    planned = 0 if queue is None else copies.planned[queue.name]
+    return undelivered.obstacle(qm, queue, copy, planned)
 
 
 def _add(copies: Copies, queue: Queue, copy: Message) -> None:
     copies.puts.append((queue, copy))
     copies.planned[queue.name] += 1
-
-
-def _buried(
-    qm: QueueManager, subscription: Subscription, copy: Message, reason: int, now_ms: int
-) -> Message:
-    """Put a dead-letter header before a copy."""
-    put_date, put_time = dead_letter.stamps(now_ms)
-    header = dead_letter.DeadLetter(
-        reason=reason,
-        destination=subscription.destination,
-        destination_queue_manager=qm.name,
-        encoding=copy.encoding,
-        ccsid=copy.ccsid,
-        format=copy.format,
-        application_type=APPL_TYPE_QMGR,
-        application=qm.name,
-        put_date=put_date,
-        put_time=put_time,
-    )
-    body = dead_letter.to_dlh(header) + copy.body
-    return msgspec.structs.replace(copy, body=body, format=dead_letter.FORMAT)
 
 
 def _retain(
@@ -269,7 +221,7 @@ def retained_copies(
     Raises PageNeeded until all of it is in memory.
     """
     copies = Copies()
-    target = queue or destination_queue(qm, subscription.destination)
+    target = queue or undelivered.destination(qm, subscription.destination)
     for topic, message in retained.last_of_each(qm, subscription.topic):
         copy = _copy(subscription, topic, retained.as_published(message, now_ms), target)
         if target is None or _obstacle(qm, copies, target, copy):

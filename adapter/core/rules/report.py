@@ -12,13 +12,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.attributes.objects import AliasAttributes
-from adapter.core.model import dead_letter
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Message, weight
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import (
-    APPL_TYPE_QMGR,
     ASKS,
     DISCARD,
     EXPIRATION,
@@ -29,11 +26,10 @@ from adapter.core.model.report import (
 from adapter.core.model.unit import Unit
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import EventRaised, MessagesDiscarded, Record
-from adapter.core.rules import trigger
+from adapter.core.rules import trigger, undelivered
 from adapter.core.rules.unit import commit_records
 
 LOST = "report_lost"
-PERSISTENT_NOT_ALLOWED = 2048  # MQRC_PERSISTENT_NOT_ALLOWED
 UNKNOWN_REMOTE_Q_MGR = 2087  # MQRC_UNKNOWN_REMOTE_Q_MGR
 
 
@@ -97,9 +93,11 @@ def _send(
 ) -> None:
     report = made(qm.name, message, kind, qm.new_message_id(), now_ms)
     queue, reason = _destination(qm, message, report)
-    if reason is not None:
-        queue = None if message.report & DISCARD else _dead_letters(qm, report, message, reason)
-    if queue is None:
+    if reason:
+        queue = None if message.report & DISCARD else undelivered.dead_letter_queue(qm)
+        of, manager = message.reply_to, message.reply_to_queue_manager
+        report = undelivered.buried(qm, report, of, reason, now_ms, manager)
+    if queue is None or (reason and undelivered.obstacle(qm, queue, report)):
         details = {"reply_to": message.reply_to, "reason": str(reason)}
         sent.records.append(EventRaised(LOST, message.reply_to, now_ms, details))
         return
@@ -108,38 +106,9 @@ def _send(
     sent.puts.append((queue, report))
 
 
-def _destination(
-    qm: QueueManager, message: Message, report: Message
-) -> tuple[Queue | None, int | None]:
+def _destination(qm: QueueManager, message: Message, report: Message) -> tuple[Queue | None, int]:
     """Find the queue to reply to, and say why it cannot take the report, as an MQRC number."""
     if message.reply_to_queue_manager not in ("", qm.name):
         return None, UNKNOWN_REMOTE_Q_MGR
-    name = message.reply_to
-    alias = qm.objects.get(("alias", name))
-    queue = qm.queues.get(alias.target if isinstance(alias, AliasAttributes) else name)
-    return queue, _obstacle(queue, report)
-
-
-def _obstacle(queue: Queue | None, report: Message) -> int | None:
-    if queue is not None and queue.is_temporary and report.persistence:
-        return PERSISTENT_NOT_ALLOWED
-    return trigger.obstacle(queue, report)
-
-
-def _dead_letters(qm: QueueManager, report: Message, message: Message, reason: int) -> Queue | None:
-    """Prepare a report for the dead-letter queue; None if that does not take it either."""
-    dead = qm.queues.get(qm.attributes.dead_letter_queue)
-    put_date, put_time = dead_letter.stamps(report.put_time_ms)
-    header = dead_letter.DeadLetter(
-        reason=reason,
-        destination=message.reply_to,
-        destination_queue_manager=message.reply_to_queue_manager or qm.name,
-        format=report.format,
-        application_type=APPL_TYPE_QMGR,
-        application=qm.name,
-        put_date=put_date,
-        put_time=put_time,
-    )
-    report.body = dead_letter.to_dlh(header) + report.body
-    report.format = dead_letter.FORMAT
-    return dead if _obstacle(dead, report) is None else None
+    queue = undelivered.destination(qm, message.reply_to)
+    return queue, undelivered.obstacle(qm, queue, report)

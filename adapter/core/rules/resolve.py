@@ -71,13 +71,13 @@ def _base(qm: QueueManager, name: str, alias: AliasAttributes) -> Queue:
 
 def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
     """Make a dynamic queue of a model."""
-    name = _name(qm, wanted)
+    name, is_generated = _name(qm, wanted)
     if len(qm.queues) >= qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
     attributes = msgspec.structs.asdict(model)
     given = {name: value for name, value in attributes.items() if value != DEFAULTS.get(name)}
     is_temporary = model.definition_type == "TEMPDYN"
-    incarnation = qm.incarnations.get(name, 0)
+    incarnation = naming.incarnation_of(qm, name, is_generated=is_generated)
     if is_temporary:
         qm.temporaries += 1
         incarnation = qm.temporaries
@@ -89,26 +89,19 @@ def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
 DEFAULTS = msgspec.structs.asdict(QueueAttributes())
 
 
-def _name(qm: QueueManager, wanted: str) -> str:
-    """Make the name of a dynamic queue: what stands before a last * is kept (MQOD.DynamicQName)."""
+def _name(qm: QueueManager, wanted: str) -> tuple[str, bool]:
+    """Make the name of a dynamic queue: what stands before a last * is kept (MQOD.DynamicQName).
+
+    And say whether it was generated.
+    """
     prefix, star, rest = wanted.partition("*")
     name = wanted
     if star:
-        unique = qm.new_message_id().hex().upper()
-        name = prefix[: NAME_LENGTH_MAX - UNIQUE_DIGITS] + _unique(unique)
+        digits = qm.new_name_digits()
+        name = prefix[: NAME_LENGTH_MAX - len(digits)] + digits
     if rest or not naming.NAME.fullmatch(name) or len(name) > NAME_LENGTH_MAX:
         text = "a name, or the beginning of one and a *"
         raise Refusal(Reason.DYNAMIC_NAME_ERROR, wanted, text)
     if naming.opened_as(qm, name) is not None:
         raise Refusal(Reason.OBJECT_EXISTS, name)
-    return name
-
-
-UNIQUE_DIGITS = 16
-OWNERS = slice(8, 16)
-"""Behind what all ids begin with."""
-
-
-def _unique(digits: str) -> str:
-    """Take of a message id what differs from one owner to the next, and from one id to the next."""
-    return digits[OWNERS] + digits[-UNIQUE_DIGITS // 2 :]
+    return name, bool(star)

@@ -26,7 +26,7 @@ from adapter.core.model.topics import Subscription
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import ObjectAltered, ObjectDefined, ObjectDeleted, Record
 from adapter.core.results import Subscribed
-from adapter.core.rules import handles, managed, naming, publish, retained, topics
+from adapter.core.rules import handles, managed, naming, publish, retained, topics, undelivered
 from adapter.core.rules.decision import Decision, connection_of, done
 
 WAYS = c.CREATE | c.RESUME | c.ALTER
@@ -142,7 +142,7 @@ def _queue_for(qm: QueueManager, made: Subscription) -> tuple[Queue, list[Record
 
 
 def _queue_of(qm: QueueManager, destination: str) -> Queue:
-    queue = publish.destination_queue(qm, destination)
+    queue = undelivered.destination(qm, destination)
     if queue is None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, destination)
     return queue

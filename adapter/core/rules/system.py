@@ -73,7 +73,7 @@ def configured(qm: QueueManager, settings: dict[str, Any]) -> list[Record]:
     }
     records: list[Record] = [ObjectAltered(QUEUE_MANAGER, qm.name, other)] if other else []
     records += [
-        QueueDefined(name, qm.incarnations.get(name, 0), attributes)
+        QueueDefined(name, naming.incarnation_of(qm, name), attributes)
         for name, attributes in QUEUES.items()
         if naming.opened_as(qm, name) is None
     ]

@@ -12,8 +12,8 @@ from typing import Any
 
 from adapter.core.attributes.objects import ProcessAttributes
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
-from adapter.core.model import dead_letter, trigger_message
-from adapter.core.model.details import Details
+from adapter.core.model import trigger_message
+from adapter.core.model.details import APPL_TYPE_QMGR, Details
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import NO_ID, Message
 from adapter.core.model.queue import Queue
@@ -21,6 +21,7 @@ from adapter.core.model.trigger_event import Trigger, TriggerEvent
 from adapter.core.model.trigger_message import TriggerMessage
 from adapter.core.model.unit import Unit
 from adapter.core.records import EventRaised, QueueAltered, Record
+from adapter.core.rules import undelivered
 from adapter.core.rules.trigger_conditions import Situation, way
 from adapter.core.rules.unit import commit_records
 
@@ -30,12 +31,6 @@ EVENT_ATTRIBUTES = frozenset(
 )
 NO_PROCESS = ProcessAttributes(appl_type=trigger_message.APPL_TYPE_UNKNOWN)
 """For a transmission queue, where TriggerData may name a channel (condition 5)."""
-APPL_TYPE_QMGR = 7  # MQAT_QMGR
-
-UNKNOWN_OBJECT_NAME = 2085  # MQRC_UNKNOWN_OBJECT_NAME
-PUT_INHIBITED = 2051  # MQRC_PUT_INHIBITED
-Q_FULL = 2053  # MQRC_Q_FULL
-MSG_TOO_BIG_FOR_Q = 2030  # MQRC_MSG_TOO_BIG_FOR_Q
 
 
 def arrived(
@@ -176,23 +171,12 @@ def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
     message.message_id = qm.new_message_id()
     message.put_time_ms = trigger.queue.triggered_ms = trigger.now_ms
     initiation = qm.queues.get(trigger.initiation)
-    reason = obstacle(initiation, message)
-    if reason is None and initiation is not None:
-        trigger.queue.loss_reported = False
-        initiation.full_reported = False
-        return _stored(initiation, message)
-    return _bury(qm, trigger, reason or UNKNOWN_OBJECT_NAME)
-
-
-def obstacle(queue: Queue | None, message: Message) -> int | None:
-    """Say why a queue cannot take a message, as an MQRC number; None if it can."""
-    if queue is None:
-        return UNKNOWN_OBJECT_NAME
-    if queue.attributes.inhibit_put:
-        return PUT_INHIBITED
-    if len(message.body) > queue.attributes.max_message_length:
-        return MSG_TOO_BIG_FOR_Q
-    return Q_FULL if queue.depth >= queue.attributes.max_depth else None
+    reason = undelivered.obstacle(qm, initiation, message)
+    if initiation is None or reason:
+        return _bury(qm, trigger, reason)
+    trigger.queue.loss_reported = False
+    initiation.full_reported = False
+    return _stored(initiation, message)
 
 
 def _stored(queue: Queue, message: Message) -> list[Record]:
@@ -203,33 +187,15 @@ def _bury(qm: QueueManager, trigger: Trigger, reason: int) -> list[Record]:
     """Put it on the dead-letter queue, under a header. That queue's own is not put there: it would
     cause the next one.
     """
-    name = qm.attributes.dead_letter_queue
-    dead = qm.queues.get(name)
-    buried = trigger.message
-    buried.body = _header(qm, trigger, reason) + buried.body
-    buried.format = dead_letter.FORMAT
-    if dead is None or dead is trigger.queue or obstacle(dead, buried) is not None:
-        return _lost(trigger, reason, name)
+    dead = undelivered.dead_letter_queue(qm)
+    now_ms = trigger.now_ms
+    buried = undelivered.buried(qm, trigger.message, trigger.initiation, reason, now_ms)
+    if dead is None or dead is trigger.queue or undelivered.obstacle(qm, dead, buried):
+        return _lost(trigger, reason, qm.attributes.dead_letter_queue)
     if dead.attributes.trigger_control:
-        arrived(qm, dead, buried.priority, trigger.now_ms)
+        arrived(qm, dead, buried.priority, now_ms)
     dead.full_reported = trigger.queue.loss_reported = False
     return _stored(dead, buried)
-
-
-def _header(qm: QueueManager, trigger: Trigger, reason: int) -> bytes:
-    put_date, put_time = dead_letter.stamps(trigger.now_ms)
-    return dead_letter.to_dlh(
-        dead_letter.DeadLetter(
-            reason=reason,
-            destination=trigger.initiation,
-            destination_queue_manager=qm.name,
-            format=trigger_message.FORMAT,
-            application_type=APPL_TYPE_QMGR,
-            application=qm.name,
-            put_date=put_date,
-            put_time=put_time,
-        )
-    )
 
 
 def _lost(trigger: Trigger, reason: int, dead_letter_queue: str) -> list[Record]:

@@ -451,3 +451,16 @@ def test_a_selection_outlives_a_lost_connection(server: Loopback, qm: adapter.Co
     assert red.get() is None
     red.put("r", properties={"colour": "red"})
     assert red.get() is not None
+
+
+def test_in_a_unit_only_if_it_is_persistent(qm: adapter.Connection, queue: adapter.Queue) -> None:
+    queue.put("soft", persistent=False)
+    queue.put("hard", persistent=True)
+    with qm.unit() as unit:
+        got = [queue.get(if_persistent=True) for _ in range(2)]
+        assert [one.body for one in got if one is not None] == [b"soft", b"hard"]
+        unit.backout()
+    left = queue.get(if_persistent=True)
+    assert left is not None
+    assert left.body == b"hard", "outside a unit it says nothing"
+    assert queue.get() is None

@@ -96,6 +96,19 @@ def put(client: Client, count: int, handle: int = 1) -> list[bytes]:
     return bodies
 
 
+def test_generated_names_of_queues_that_are_gone_are_forgotten_with_a_snapshot() -> None:
+    place = Place()
+    owner, client = place.owner()
+    client.do(c.DefineObject("model", "M", {"definition_type": "PERMDYN"}))
+    for _ in range(5):
+        client.do(c.Open(3, "M", c.INPUT, "GONE.*"))
+        client.do(c.Close(3, c.DELETE))
+    assert len(owner.qm.incarnations) == 2 + 5
+    sweep(owner, 2 + keeping.PATIENCE)
+    assert owner.keeping.snapshots == 1
+    assert list(owner.qm.incarnations) == ["A", "B"]
+
+
 def test_a_snapshot_waits_a_little_for_the_movers_and_then_for_nobody() -> None:
     place = Place()
     owner, client = place.owner()

@@ -1,5 +1,7 @@
 """Retention: what is noted with snapshots, and when it is due."""
 
+import pytest
+
 from adapter.core import commands as c
 from adapter.core import dispatch
 from adapter.core import records as r
@@ -186,3 +188,13 @@ def test_what_became_due_while_it_was_trimmed_is_not_forgotten() -> None:
     assert retention.due(1, NONE) == {("Q", 0, 0): 9}
     retention.done(batch, Trimmed(4))
     assert retention.due(1, NONE) == {("Q", 0, 0): 9}
+
+
+@pytest.mark.parametrize("keep_ms", [DAY_MS, FOREVER])
+def test_names_of_queues_that_are_gone_are_told_once_they_are_noted(keep_ms: int) -> None:
+    retention = Retention(keep_ms, [])
+    retention.note(snapshot(("Q", 0, 5), gone=1), HOUR_MS)
+    assert retention.written() == ["GONE"]
+    assert retention.written() == []
+    again = retention.note(snapshot(("Q", 0, 5), gone=1), HOUR_MS + 1)
+    assert retention.written() == ([] if again else ["GONE"]), "not noted again so soon"

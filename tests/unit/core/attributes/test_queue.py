@@ -1,11 +1,12 @@
 """The rows of a local queue and of a model: what MQ's programs rely on."""
 
-from adapter.core.attributes.queue import MODEL_ATTRIBUTES, QUEUE_ATTRIBUTES
+from adapter.core.attributes.objects import KINDS
+from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 
 
 def test_a_model_has_what_its_queues_have() -> None:
-    assert list(MODEL_ATTRIBUTES) == list(QUEUE_ATTRIBUTES)
-    assert MODEL_ATTRIBUTES["definition_type"].choices == ("PERMDYN", "TEMPDYN")
+    assert list(KINDS["model"]) == list(QUEUE_ATTRIBUTES)
+    assert KINDS["model"]["definition_type"].choices == ("PERMDYN", "TEMPDYN")
     assert QUEUE_ATTRIBUTES["definition_type"].attribute.fixed
 
 

@@ -7,6 +7,7 @@ import pytest
 from adapter.core import commands as c
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import NO_ID, Message
+from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.reasons import Reason
 from adapter.core.records import MessagesDiscarded
 from adapter.core.results import Messages, Refused
@@ -426,3 +427,63 @@ def test_many_expired_messages_are_recorded_in_bounded_records(
     records = entries.decode(client.core.entries[-1])
     sizes = [len(record.places) for record in records if isinstance(record, MessagesDiscarded)]
     assert sizes == [20, 10]
+
+
+def test_in_a_unit_only_if_it_is_persistent() -> None:
+    client = client_on()
+    client.put("soft", persistence=0)
+    client.put("hard", persistence=1)
+    unit = client.begin()
+    gets = [client.get(unit, options=c.IF_PERSISTENT) for _ in range(3)]
+    assert gets == [["soft"], ["hard"], []]
+    client.do(c.Backout(unit))
+    assert client.get() == ["hard"], "the other one is gone for good"
+    assert client.get() == []
+
+
+def test_what_is_got_if_persistent_needs_a_unit_and_has_its_bounds() -> None:
+    client = client_on(limits=Limits(unit_messages=1))
+    assert client.refused(c.Get(1, options=c.IF_PERSISTENT)) is Reason.OPTIONS_ERROR
+    for body, persistence in (("1", 0), ("2", 0), ("3", 1)):
+        client.put(body, persistence=persistence)
+    unit = client.begin()
+    gets = [client.get(unit, options=c.IF_PERSISTENT) for _ in range(3)]
+    assert gets == [["1"], ["2"], ["3"]], "what is not persistent takes no room in the unit"
+
+
+def test_a_wait_in_a_unit_is_served_with_what_is_not_persistent_for_good() -> None:
+    client = client_on()
+    unit = client.begin()
+    waiting = client.send(c.Get(1, unit, -1, options=c.IF_PERSISTENT))
+    client.put("soft", persistence=0)
+    assert bodies(client, waiting) == ["soft"]
+    client.do(c.Backout(unit))
+    assert client.get() == []
+
+
+def test_a_group_in_logical_order_goes_on_whatever_its_persistence() -> None:
+    client = client_on()
+    for persistence in (0, 1):
+        for body, last in (("1", False), ("2", True)):
+            group = b"%d" % persistence * 24
+            client.put(
+                body,
+                persistence=persistence,
+                group_id=group,
+                group_seq=int(body),
+                last_in_group=last,
+            )
+    unit = client.begin()
+    asked = c.IF_PERSISTENT | c.LOGICAL_ORDER
+    assert [client.get(unit, options=asked) for _ in range(4)] == [["1"], ["2"], ["1"], ["2"]]
+    client.do(c.Backout(unit))
+    assert [client.get(options=c.LOGICAL_ORDER) for _ in range(3)] == [["1"], ["2"], []]
+
+
+def test_delivery_of_what_is_got_for_good_is_confirmed_at_once() -> None:
+    client = client_on("Q", "REPLIES")
+    client.put("soft", persistence=0, report=CONFIRM_ON_DELIVERY, reply_to="REPLIES")
+    unit = client.begin()
+    assert client.get(unit, options=c.IF_PERSISTENT) == ["soft"]
+    (report,) = client.take(handle=2)
+    assert report.message.feedback == 260

@@ -20,16 +20,6 @@ from tests.support.topics import (
 )
 
 
-@pytest.fixture
-def core() -> Core:
-    return core_with_topics()
-
-
-@pytest.fixture
-def client(core: Core) -> Client:
-    return core.connect()
-
-
 def test_each_subscription_that_means_the_topic_gets_a_copy(client: Client, core: Core) -> None:
     bob = core.connect()
     for handle, topic in ((10, "fruit/+"), (20, "fruit/#"), (30, "fruit/apple"), (40, "fish/#")):

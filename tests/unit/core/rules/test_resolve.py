@@ -5,6 +5,7 @@ import re
 import pytest
 
 from adapter.core import commands as c
+from adapter.core import dispatch
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason
 from adapter.core.results import Done, Opened, Statuses
@@ -88,6 +89,48 @@ def test_a_model_makes_queues_of_its_attributes_and_unique_names() -> None:
     assert len(made(client, 4, "A" * 48 + "*")) == 48
     assert made(client, 5, "A.WHOLE.NAME") == "A.WHOLE.NAME"
     assert made(client, 6, "").startswith("MQK.")
+
+
+def ended(client: Client) -> str:
+    """Let a permanent dynamic queue come and go; its name."""
+    name = made(client)
+    client.do(c.Close(2, c.PURGE))
+    return name
+
+
+def test_a_generated_name_can_be_forgotten_for_none_is_generated_twice() -> None:
+    client = with_model(definition_type="PERMDYN")
+    qm = client.core.qm
+    gone, living = ended(client), made(client, 3)
+    assert (qm.incarnations[gone], qm.incarnations[living]) == (1, 1)
+    dispatch.forget_names(qm, [gone, living, "NEVER"])
+    assert gone not in qm.incarnations
+    assert qm.incarnations[living] == 1
+    client.core.crash()
+    assert made(client.core.connect()) not in (gone, living)
+
+
+@pytest.mark.parametrize("forgets", [True, False])
+def test_a_program_that_gives_such_a_name_gets_another_incarnation(forgets: bool) -> None:
+    client = with_model(definition_type="PERMDYN")
+    qm = client.core.qm
+    name = ended(client)
+    if forgets:
+        dispatch.forget_names(qm, [name])
+    client.do(c.DefineQueue(name))
+    assert qm.queues[name].incarnation == 1
+    client.do(c.DeleteQueue(name))
+    dispatch.forget_names(qm, [name])
+    made(client, 2, name)
+    assert qm.queues[name].incarnation == 2
+
+
+def test_names_that_programs_gave_are_never_forgotten() -> None:
+    client = client_on("Q")
+    client.do(c.Close(1))
+    client.do(c.DeleteQueue("Q"))
+    dispatch.forget_names(client.core.qm, ["Q"])
+    assert client.core.qm.incarnations["Q"] == 1
 
 
 @pytest.mark.parametrize("name", ["no name*", "A*B", "*A", "A" * 49, " "])

@@ -18,16 +18,6 @@ from tests.support.topics import (
 )
 
 
-@pytest.fixture
-def core() -> Core:
-    return core_with_topics()
-
-
-@pytest.fixture
-def client(core: Core) -> Client:
-    return core.connect()
-
-
 def retain(client: Client, topic: str, body: str, unit: bytes = b"", **fields: object) -> None:
     publish(client, topic, body, unit=unit, options=c.RETAIN, **fields)
 

@@ -20,16 +20,6 @@ from tests.support.topics import (
 RESUMED = c.RESUME | c.DURABLE
 
 
-@pytest.fixture
-def core() -> Core:
-    return core_with_topics()
-
-
-@pytest.fixture
-def client(core: Core) -> Client:
-    return core.connect()
-
-
 def test_a_durable_one_collects_while_its_program_is_away(client: Client, core: Core) -> None:
     told = subscribe(client, "a/#", DURABLE, name="My own: S", user_data="u")
     client.lose()

@@ -6,17 +6,6 @@ from adapter.core import commands as c
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.rules.topics import Standing, full_string, standing
 from tests.support.core import Client, Core
-from tests.support.topics import core_with_topics
-
-
-@pytest.fixture
-def core() -> Core:
-    return core_with_topics()
-
-
-@pytest.fixture
-def client(core: Core) -> Client:
-    return core.connect()
 
 
 @pytest.mark.parametrize(

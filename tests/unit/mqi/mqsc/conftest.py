@@ -1,20 +1,5 @@
-"""A queue manager in this process for the tests of one module, and a connection to it."""
+"""These tests share a queue manager with those of their module."""
 
-from collections.abc import Iterator
+from tests.support.administered import manager, qm
 
-import pytest
-
-import adapter
-import adapter.testing
-
-
-@pytest.fixture(scope="module")
-def manager() -> Iterator[adapter.testing.TestQueueManager]:
-    with adapter.testing.queue_manager("QM1") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def qm(manager: adapter.testing.TestQueueManager) -> Iterator[adapter.Connection]:
-    with manager.connect(application="a test") as connection:
-        yield connection
+__all__ = ["manager", "qm"]

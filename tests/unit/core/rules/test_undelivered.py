@@ -1,0 +1,71 @@
+"""Why a queue takes no message, and what goes to the dead-letter queue in its place."""
+
+from typing import Any
+
+import pytest
+
+from adapter.core import commands as c
+from adapter.core.model import dead_letter
+from adapter.core.model.manager import Limits, ParkedQueue
+from adapter.core.model.message import Message
+from adapter.core.rules import undelivered
+from tests.support.core import START_MS, Client, client_on
+
+DURABLE = Message(body=b"12", priority=0, persistence=1)
+
+
+def obstacle(client: Client, name: str = "Q", planned: int = 0) -> int:
+    qm = client.core.qm
+    return undelivered.obstacle(qm, undelivered.destination(qm, name), DURABLE, planned)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({}, 0),
+        ({"inhibit_put": True}, 2051),
+        ({"max_message_length": 1}, 2030),
+        ({"max_depth": 1}, 2053),
+        ({"inhibit_put": True, "max_message_length": 1, "max_depth": 1}, 2051),
+    ],
+)
+def test_why_a_queue_takes_no_message(attributes: dict[str, Any], reason: int) -> None:
+    client = client_on("Q")
+    client.put("before")
+    client.do(c.AlterQueue("Q", attributes))
+    assert obstacle(client) == reason
+
+
+def test_what_is_planned_counts() -> None:
+    client = client_on("Q", max_depth=2)
+    assert [obstacle(client, planned=planned) for planned in (0, 1, 2)] == [0, 0, 2053]
+
+
+def test_an_alias_leads_to_its_queue_and_a_name_of_nothing_nowhere() -> None:
+    client = client_on("Q")
+    client.do(c.DefineObject("alias", "A", {"target": "Q"}))
+    assert (obstacle(client, "A"), obstacle(client, "NO.SUCH")) == (0, 2085)
+
+
+def test_a_queue_whose_topic_cannot_be_written_takes_no_more_than_may_wait() -> None:
+    client = client_on("Q", limits=Limits(parked_bytes=10))
+    client.core.qm.parked = {"Q": ParkedQueue(0, 10, "no such topic")}
+    assert obstacle(client) == 2192
+
+
+def test_a_header_says_why_it_is_dead_and_what_follows() -> None:
+    qm = client_on("Q").core.qm
+    message = Message(body=b"12", priority=0, persistence=1, format="MQSTR", ccsid=850)
+    buried = undelivered.buried(qm, message, "Q", 2053, START_MS)
+    header, body = dead_letter.split(buried.format, buried.body)
+    assert header is not None
+    assert body == b"12"
+    assert (header.reason, header.destination, header.destination_queue_manager) == (
+        2053,
+        "Q",
+        qm.name,
+    )
+    assert (header.format, header.ccsid) == ("MQSTR", 850)
+    assert (header.put_date, header.put_time) == dead_letter.stamps(START_MS)
+    elsewhere = undelivered.buried(qm, message, "Q", 2087, START_MS, "QM9")
+    assert dead_letter.from_dlh(elsewhere.body).destination_queue_manager == "QM9"

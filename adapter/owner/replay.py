@@ -146,9 +146,14 @@ def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
     """Bring the non-persistent messages of a core that lived on into the one from the ledger.
 
     void: what the old core did that did not happen; its effects on them are undone first. Units
-    that held them are gone, so their backout counts rise. Returns how many messages were brought.
+    that held them are gone, so their backout counts rise; those of what a browse had locked do not.
+    Returns how many messages were brought.
     """
     never_put, got_back = _undone(void)
+    for connection in old.connections.values():
+        for handle in connection.handles.values():
+            if handle.locked is not None:
+                handle.locked.locked = False
     brought = 0
     for target in new.queues.values():
         soft = got_back.get(target.name, [])

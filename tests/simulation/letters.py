@@ -166,6 +166,10 @@ class Queue:
             found.append(following[0])
         return found
 
+    def is_shown_whole(self, first: Letter) -> bool:
+        """Whether a message can be had as one: it is all there, and all persistent or all not."""
+        return len({one.hard for one in self.segments(first)}) == 1
+
     def has_all(self, letter: Letter) -> bool:
         """Whether every segment of its message is there."""
         if not letter.segment:

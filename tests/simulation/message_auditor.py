@@ -269,7 +269,7 @@ class MessageAuditor:
         return letter.is_over(self.now_ms)
 
     def _moves(self, handle: Handle, verb: str, at: At | None, unit: str) -> None:
-        if unit:
+        if unit and at != handle.at[verb]:
             self.units[unit].before.setdefault((handle, verb), handle.at[verb])
         handle.at[verb] = at
 
@@ -352,6 +352,8 @@ class MessageAuditor:
                 found = [one for one in found if queue.has_group(one)]
         if wants.complete or wants.segments:
             found = [one for one in found if one.offset or queue.has_all(one)]
+        if wants.complete:
+            found = [one for one in found if queue.is_shown_whole(one)]
         return found
 
     def _begins(self, handle: Handle, wants: Wants, one: Letter) -> bool:

@@ -36,7 +36,8 @@ DYNAMIC_MAX = 3
 CLIENTS = ("ada", "bob")
 OBSERVER = "eve"
 MODES = c.INPUT | c.OUTPUT | c.BROWSE
-UNITS_MAX = 2
+UNITS_MAX = 1
+"""As on MQ: of several that end in any order nobody says where a handle is in a group then."""
 LOOK_EVERY = 8
 """Operations between two looks at what is on all queues."""
 REPORTS = {
@@ -46,6 +47,8 @@ REPORTS = {
 }
 FEEDBACKS = tuple(report.FEEDBACK.values())
 COLOURS = ("red", "green")
+BY_PROGRAM = "p"
+"""Begins the names of groups whose messages their program numbers, each number once."""
 STEP = 16
 """Segments but the last one have a multiple of this many bytes."""
 
@@ -272,7 +275,8 @@ class MessageWork:
         rng = self.rng
         person, number, handle = self._handle()
         at = handle.at["put"]
-        logical = rng.random() < 0.6
+        numbered = at is not None and at.group.startswith(BY_PROGRAM)
+        logical = not numbered and rng.random() < 0.6
         unit = self._unit(person, at if logical else None)
         letter = self._letter(handle)
         if logical:
@@ -297,7 +301,7 @@ class MessageWork:
         rng = self.rng
         person, number, handle = self._handle()
         if not self._parts:
-            size, group = rng.choice([1, 2, 2, 3]), self._name("p")
+            size, group = rng.choice([1, 2, 2, 3]), self._name(BY_PROGRAM)
             self._groups[ident_of(group)] = group
             for at in range(1, size + 1):
                 self._parts += self._of_group(group, at, at == size)
@@ -364,7 +368,7 @@ class MessageWork:
     def get(self) -> None:
         """Get with some options, in a unit or not; it may wait."""
         rng = self.rng
-        person, number, handle = self._handle()
+        person, number, handle = self._handle(idle=True)
         at = handle.at["get"]
         is_cut = at is not None and at.in_message
         wants = Wants(person, number)
@@ -389,7 +393,7 @@ class MessageWork:
     def browse(self) -> None:
         """Browse on, or from the first; lock, unlock, or look at the cursor again."""
         rng = self.rng
-        person, number, handle = self._handle()
+        person, number, handle = self._handle(idle=True)
         if rng.random() < 0.06:
             answer = self._do(person, c.Browse(number, options=c.UNLOCK))
             expected = self.auditor.unlock(person, number)
@@ -458,9 +462,12 @@ class MessageWork:
         self.people[OBSERVER].do(c.Close(1))
         self.auditor.close(OBSERVER, 1)
 
-    def _handle(self) -> tuple[str, int, Handle]:
+    def _handle(self, *, idle: bool = False) -> tuple[str, int, Handle]:
+        """Choose a handle. idle: nothing waits under it, as a program that waits does nothing."""
         person = self.rng.choice(CLIENTS)
-        mine = {at[1]: one for at, one in self.auditor.handles.items() if at[0] == person}
+        busy = {one.handle for one in self.auditor.waiting if one.client == person and idle}
+        known = self.auditor.handles.items()
+        mine = {at[1]: one for at, one in known if at[0] == person and at[1] not in busy}
         number = self.rng.choice(list(mine))
         return person, number, mine[number]
 

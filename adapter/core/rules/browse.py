@@ -95,14 +95,15 @@ def _select_beside_lock(
     qm: QueueManager, handle: Handle, command: Browse, now_ms: int
 ) -> list[Stored]:
     """Choose while the handle has a lock: it sees that message, and gives it up if it finds any."""
-    locked = cursor.release(qm, handle, now_ms)
-    assert locked is not None, "the caller has looked"
+    locked = cursor.lift(handle)
     try:
         found = _select(handle, command, now_ms)
     except (PageNeeded, Refusal):
         cursor.lock(handle, locked)
         raise
-    if not found:
+    if found:
+        cursor.offer(qm, handle.queue, locked, now_ms)
+    else:
         cursor.lock(handle, locked)
     return found
 

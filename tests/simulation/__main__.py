@@ -11,11 +11,13 @@ import json
 import sys
 from collections import Counter
 
+from tests.simulation.message_work import MessageWork
 from tests.simulation.simulation import Simulation
 from tests.simulation.trigger_work import TriggerWork
 
 OPERATIONS = 1_000
 TRIGGER_OPERATIONS = 150
+MESSAGE_OPERATIONS = 150
 TRACE = "--trace"
 COLLECT_EVERY = 20
 """Seeds between two collections of garbage: a third of the time goes to it otherwise."""
@@ -38,6 +40,14 @@ def of_triggers(seed: int, trace: bool) -> Counter[str]:
     return work.auditor.met
 
 
+def of_messages(seed: int, trace: bool) -> Counter[str]:
+    """Run what is judged by the auditor of groups, reports and dynamic queues; what was met."""
+    work = MessageWork(seed)
+    work.auditor.trace = print if trace else None
+    work.run(MESSAGE_OPERATIONS)
+    return work.auditor.met
+
+
 def of_everything(seed: int, trace: bool) -> Counter[str]:
     """Run the production code under every fault; what was met."""
     simulation = Simulation(seed)
@@ -51,7 +61,7 @@ def main(arguments: list[str]) -> int:
     met: Counter[str] = Counter()
     seeds = seeds_of([one for one in arguments if one != TRACE])
     gc.disable()
-    for run in (of_triggers, of_everything):  # what is soon done comes first
+    for run in (of_triggers, of_messages, of_everything):  # what is soon done comes first
         for count, seed in enumerate(seeds, 1):
             try:
                 met += run(seed, TRACE in arguments)

@@ -16,6 +16,7 @@ from pathlib import Path
 TOP = Path(__file__).parents[2]
 BUGS = Path(__file__).parent / "bugs"
 TIMEOUT_S = 60.0
+RARE = "Found by seeds "
 
 
 class Outdated(Exception):  # noqa: N818 -- it says what the patch is
@@ -42,6 +43,12 @@ def planted(patch: Path, folder: Path) -> None:
             )
         text = text.replace(old, new)
     source.write_text(text)
+
+
+def seeds_of(patch: Path, usual: str) -> str:
+    """Return the seeds that find a bug: the usual ones, or those that its second line names."""
+    second = patch.read_text().split("\n")[1]
+    return second.removeprefix(RARE) if second.startswith(RARE) else usual
 
 
 def read(text: str) -> tuple[str, list[tuple[str, str]]]:

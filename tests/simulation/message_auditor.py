@@ -145,13 +145,11 @@ class MessageAuditor:
             return refused(problem)
         warning = at.left if at and not logical else ""
         if letter.group or at or logical:
-            self._moves(
-                handle, "put", after(letter, in_unit=bool(unit), logical=logical), unit
-            )
+            self._moves(handle, "put", after(letter, in_unit=bool(unit), logical=logical), unit)
         if (letter.segment or letter.grouped) and not letter.group:
             letter.group = self._new_group()
         parts = self._cut(queue, letter)
-        reports = self._reports([letter], ARRIVAL, self.now_ms)
+        reports = self._reports(letter, ARRIVAL)
         self._do_puts([(queue, part) for part in parts] + reports, unit)
         self._serve()
         return "put", warning, parts[0].group, letter.number
@@ -305,7 +303,7 @@ class MessageAuditor:
         else:
             queue.items = [one for one in queue.items if one not in parts]
         whole = _joined(parts)
-        self._do_puts(self._reports([whole], DELIVERY, self.now_ms), unit)
+        self._do_puts(self._reports(whole, DELIVERY), unit)
         warning = ""
         if at or whole.group:
             warning = at.left if at and not wants.logical else ""
@@ -464,30 +462,26 @@ class MessageAuditor:
 
     def _expire(self, queue: Queue, letter: Letter) -> None:
         queue.items.remove(letter)
-        self._do_puts(self._reports([letter], EXPIRY, letter.expires_ms), "")
+        self._do_puts(self._reports(letter, EXPIRY), "")
 
-    def _reports(
-        self, letters: list[Letter], kind: tuple[str, int], _now_ms: int
-    ) -> list[tuple[Queue, Letter]]:
-        """Make the reports of a kind, each with the queue that takes it."""
-        found = []
-        for letter in letters:
-            if kind[0] in letter.report:
-                found += self._report(letter, kind[1])
-        return found
+    def _reports(self, letter: Letter, kind: tuple[str, int]) -> list[tuple[Queue, Letter]]:
+        """Make the report of a kind if it is asked for, with the queue that takes it."""
+        return self._report(letter, kind[1]) if kind[0] in letter.report else []
 
     def _report(self, letter: Letter, feedback: int) -> list[tuple[Queue, Letter]]:
         name = f"{feedback} {letter.name}"
         queue, reason = self.queues.get(letter.reply_to), NO_QUEUE
+        self.met[f"report {feedback}"] += 1
         if queue is not None and queue.kind == "TEMPDYN" and letter.hard:
             queue, reason = None, NOT_PERSISTENT
-        if queue is None:
-            name = f"{reason} {name}"
-            queue = None if letter.discards else self.queues[DEAD]
-        self.met[f"report {feedback}"] += 1
-        self.met["report lost" if queue is None else f"report to {queue.name[:1]}"] += 1
-        if queue is None:
+        if queue is None and letter.discards:
+            self.met["report lost"] += 1
             return []
+        if queue is None:
+            self.met["report is a dead letter"] += 1
+            name = f"{reason} {name}"
+            queue = self.queues[DEAD]
+        self.met["report to a dynamic queue"] += bool(queue.kind)
         return [(queue, Letter(name, priority=letter.priority, hard=letter.hard))]
 
 

@@ -88,14 +88,14 @@ class MessageWork:
         self._open_all()
         self.operations: dict[Callable[[], None], float] = {
             self.put: 40,
-            self.put_part: 9,
+            self.put_part: 14,
             self.get: 42,
             self.browse: 18,
             self.begin: 6,
             self.end: 7,
             self.make: 4,
-            self.reopen: 2,
-            self.close: 5,
+            self.reopen: 6,
+            self.close: 6,
             self.delete: 0.6,
             self.drain: 3,
             self.advance: 4,
@@ -315,7 +315,7 @@ class MessageWork:
         rng = self.rng
         common = {"group": group, "number": number, "grouped": True, "last": last}
         priority = rng.choice([0, 4, 9])
-        if rng.random() < 0.7:
+        if rng.random() < 0.4:
             return [self._named(Letter("", priority=priority, **common), 10)]  # type: ignore[arg-type]
         first, second = (
             Letter("", priority=priority, segment=True, offset=offset, end=bool(offset), **common)  # type: ignore[arg-type]
@@ -374,10 +374,10 @@ class MessageWork:
         wants = Wants(person, number)
         roll = rng.random()
         if roll < 0.7:
-            is_whole = rng.random() < 0.5
-            shape = rng.choice(["", "", "", "segments", "" if is_cut else "complete"])
+            is_whole = rng.random() < 0.4
+            shape = rng.choice(["", "", "segments", "" if is_cut else "complete"])
             wants = wants._replace(logical=rng.random() < 0.8, whole=is_whole)
-            wants = wants._replace(**{shape: True}) if shape else wants
+            wants = wants._replace(complete=shape == "complete", segments=shape == "segments")
         elif roll < 0.78:
             wants = wants._replace(under=True)
         elif roll < 0.84:
@@ -505,7 +505,6 @@ class MessageWork:
         group = self._groups[message.group_id]
         where = group, message.group_seq, message.last_in_group
         return name, message.offset, body.decode(), one.backout_count, *where
-
 
 
 def _warning(reason: int) -> str:

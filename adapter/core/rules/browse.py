@@ -143,5 +143,7 @@ def _move_cursor(handle: Handle, command: Browse, found: list[Stored], inside: b
         handle.cursor = found[-1].place
     elif command.restart:
         handle.cursor = START
+    else:
+        return
     if not inside:
         handle.browse_head = handle.cursor

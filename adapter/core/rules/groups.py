@@ -132,8 +132,8 @@ def _is_whole(found: Groups, stored: Stored, options: int) -> bool:
 def parts(queue: Queue, first: Stored) -> list[Stored]:
     """Return the segments of a message that is whole, from its first one; may raise PageNeeded.
 
-    None at all if their offsets do not fit together, whatever their bytes add up to; nor if some are
-    persistent and others are not: what becomes of those in a crash differs.
+    None at all if their offsets do not fit together, whatever their bytes add up to; nor if some
+    are persistent and others are not: what becomes of those in a crash differs.
     """
     found = [first]
     message = first.message

@@ -11,11 +11,17 @@ PARTS ?=
 CHECKED := tests/test_tidy.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 IN_TWO := --numprocesses=2 --dist=worksteal
 
+# What Python compiles is kept, whatever the environment says, and in one place: half of the time of
+# a short run would be compiling tests.
+export PYTHONDONTWRITEBYTECODE :=
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/bytecode
+
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo docs mutants bench fmt lint types constraints wheel clean
+.PHONY: help setup check test demo docs mutants bench fmt lint types constraints wheel clean \
+    schemas-check
 
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("mqk needs Python 3.11 or later; say which: make PYTHON=python3.12")'
@@ -33,12 +39,15 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
+schemas-check: $(STAMP) ## exit 1 if a schema cannot read what a release has written
+	$(BIN)/mqk registry check schemas/*[a-z].avsc --against schemas/released
+
 # In two processes: whoever is free takes tests from the other.
-check: lint types ## tidy, lint, types, unit and scenario tests; no broker, under a minute
+check: lint types schemas-check ## tidy, lint, types, unit and scenario tests; no broker, under a minute
 	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(CHECKED)
 
 # First what needs no broker; then, in one process with one broker, all the rest.
-test: lint types ## everything, on a real Kafka
+test: lint types schemas-check ## everything, on a real Kafka
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_TWO) $(CHECKED) tests/simulation
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 tests $(addprefix --ignore=,$(CHECKED) tests/simulation)
 
@@ -68,7 +77,7 @@ constraints: ## resolve constraints.txt again (UPGRADE=--upgrade for newer versi
 	test -x $(LOCK_VENV)/bin/python || $(PYTHON) -m venv $(LOCK_VENV)
 	$(LOCK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check pip-tools==7.5.3
 	CUSTOM_COMPILE_COMMAND="make constraints" $(LOCK_VENV)/bin/pip-compile --quiet \
-	    --extra dev --extra registry \
+	    --extra dev --extra registry --extra spark \
 	    --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links \
 	    --no-emit-trusted-host --no-emit-options $(UPGRADE) --output-file constraints.txt pyproject.toml
 	@! grep -nE '[a-z]+://' constraints.txt

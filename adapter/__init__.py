@@ -16,8 +16,10 @@ from importlib.metadata import PackageNotFoundError, version
 
 from adapter import errors
 from adapter.client.connection import Connection, connect
+from adapter.client.consumer import Consumer
 from adapter.client.message import DeadLetter, Message, PutResult
 from adapter.client.queue import Queue
+from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription
 from adapter.client.unit import NO_UNIT, Unit
 from adapter.errors import Error
@@ -30,11 +32,13 @@ except PackageNotFoundError:  # a copy of the sources that was never installed
 __all__ = [
     "NO_UNIT",
     "Connection",
+    "Consumer",
     "DeadLetter",
     "Error",
     "Message",
     "PutResult",
     "Queue",
+    "Schemas",
     "Subscription",
     "Unit",
     "__version__",

@@ -29,6 +29,8 @@ from adapter.ledger.port import Ledger
 from adapter.mqi.mqsc import execute
 from adapter.owner.clock import Clock, ManualClock, SystemClock
 from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
+from adapter.registry import topic
+from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
 from adapter.server.credentials import Credentials
 from adapter.server.server import Movers, NoMovers, Server
@@ -228,6 +230,11 @@ def queue_manager(
 OF_QUEUE_MANAGER = {name for name, row in KINDS[QUEUE_MANAGER].items() if not row.attribute.fixed}
 
 Parts = tuple[Callable[[], Ledger], Movers, Callable[[], Storage | None]]
+
+
+def schema_registry() -> TopicRegistry:
+    """Return a schema registry in memory: for connect(registry=), as a real one is."""
+    return topic.in_memory()
 
 
 def _in_memory(name: str) -> Parts:

@@ -164,6 +164,12 @@ def progress_spec(name: str, movers: int) -> TopicSpec:
     )
 
 
+def schemas_spec(name: str) -> TopicSpec:
+    """A schema registry's: one partition, of each key the last record, stamped by its broker."""
+    compacted = {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}
+    return TopicSpec(name=name, partitions=1, settings={**KEPT, **compacted})
+
+
 class Topics:
     """Creates and checks topics. Every call blocks, at most about settings.timeout_s.
 

@@ -1,5 +1,6 @@
 """What every test may use: one Kafka for the whole run, unique names, and strict outcomes."""
 
+import gc
 import itertools
 import re
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapter.localkafka import LocalKafka, free_port
+from adapter.mqi import pymqi_files
 from tests.strict_outcomes import StrictOutcomes, add_option
 
 # Cheap layers first, so that a broken rule shows before a broker is started.
@@ -16,6 +18,7 @@ LAYERS = (
     *("contract", "integration", "acceptance", "soak"),
 )
 TESTS = Path(__file__).parent
+PYMQI_VERSION = "1.12.13"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,6 +39,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: layer_rank(item.path))
 
 
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: there is no garbage to be looked for in it."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[LocalKafka]:
     """One real broker, started when the first test asks for it and shared by the whole run.
@@ -45,6 +54,15 @@ def kafka() -> Iterator[LocalKafka]:
     """
     with LocalKafka(proxies={1: free_port()}) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def pymqi_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with pymqi in it, as `mqk install-pymqi` installs it from its own distribution."""
+    folder = tmp_path_factory.mktemp("pymqi")
+    wheel = pymqi_files.make_wheel(pymqi_files.download(folder, PYMQI_VERSION), folder)
+    pymqi_files.install(wheel, folder / "site")
+    return folder / "site"
 
 
 @pytest.fixture(scope="session")

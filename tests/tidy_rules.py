@@ -38,26 +38,31 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "topics errors",
         "wire": "core.commands core.model.message core.model.session core.reasons core.results "
         "core.attributes errors",
-        "client": "wire core.commands core.model.message core.model.details core.model.dead_letter "
+        "registry": "errors ledger topics format.schemas launch",
+        "client": "registry.port registry.rest registry.values wire core.commands "
+        "core.model.message core.model.details core.model.dead_letter "
         "core.reasons core.results core.attributes errors",
         "mqi": "adapter client launch errors core.attributes core.commands core.reasons "
         "core.results core.model.blank_padded core.model.dead_letter core.model.details "
         "core.model.message core.model.trigger_message",
-        "toplevel": "mqi",
+        "toplevel": "mqi spark_jobs",
         "server": "owner wire core format ledger movers topics errors config launch logs "
         "mqi.pcf.command_server",
         "testing": "adapter client config core errors format ledger localkafka logs mqi.mqsc owner "
-        "server topics wire",
+        "registry server topics wire",
         "localkafka": "launch errors",
         "demo": "adapter client core.commands core.results errors format launch localkafka mqi "
         "server topics wire",
         "cli": "*",
         "adapter": "client errors",
+        "spark_jobs": "adapter client errors format localkafka.jars registry",
     }.items()
 }
 # adapter/demo/check.py is the demo's independent judge: nothing of ours may vouch for itself.
 STANDS_ALONE = frozenset({"adapter.demo.check", "adapter.demo.checker"})
-MAY_USE_KAFKA = frozenset({"ledger", "movers", "registry", "localkafka", "topics", "kafka", "demo"})
+MAY_USE_KAFKA = frozenset(
+    {"ledger", "movers", "registry", "localkafka", "topics", "kafka", "demo", "spark_jobs"}
+)
 MAY_USE_KAFKA_MODULES = frozenset(
     {
         *("adapter.owner.pages", "adapter.owner.trim", "adapter.owner.inbound"),
@@ -90,6 +95,7 @@ ENTRY_POINTS = frozenset(
         *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe"),
     }
 )
+SPARK = "spark_jobs"
 VAGUE_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "stuff", "base"})
 
 MARKS = re.compile("|".join((r"\bTO" + "DO", r"\bFIX" + "ME", r"\bXX" + r"X\b", r"\bHA" + r"CK\b")))
@@ -132,8 +138,13 @@ class Source(Struct, frozen=True, dict=True):
 
     @property
     def room(self) -> str | None:
-        """The room of a module of adapter: its folder or, beside them, its name."""
+        """The room of a module of adapter: its folder or, beside them, its name.
+
+        spark_jobs lies beside adapter, and is a room like its folders.
+        """
         parts = self.module.split(".")
+        if parts[0] == SPARK:
+            return SPARK
         if parts[0] != "adapter":
             return None
         return parts[1] if len(parts) > 1 else "adapter"
@@ -192,6 +203,8 @@ def layering(source: Source) -> list[str]:
             front_door = "adapter" in allowed and ours.split(".")[0] not in MAY_IMPORT
             if not front_door and not any(_within(ours, one) for one in allowed):
                 problems.append(f"{source.path}:{line}: {room} must not import {name}")
+        elif _within(name, SPARK) and not allowed & {SPARK, "*"}:
+            problems.append(f"{source.path}:{line}: {room} must not import {name}")
     return problems
 
 
@@ -322,7 +335,7 @@ def _named_modules(source: Source) -> Iterator[str]:
     """Modules that a string names, as for `python -m`."""
     for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from re.findall(r"\badapter(?:\.\w+)+", node.value)
+            yield from re.findall(r"\b(?:adapter|spark_jobs)(?:\.\w+)+", node.value)
 
 
 def unused_contracts(sources: Iterable[Source]) -> list[str]:
@@ -365,16 +378,15 @@ def mirrors(sources: Iterable[Source]) -> list[str]:
 
 def leftovers(path: str, text: str) -> list[str]:
     """Marks of unfinished work, paths of one machine, hosts of registries."""
-    problems = []
-    for number, line in enumerate(text.splitlines(), 1):
+    return [
+        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]!r} is {what}"
         for what, pattern in (
             ("a mark of unfinished work", MARKS),
             ("a path of one machine", MACHINE_PATHS),
             ("a registry's host", REGISTRY_HOSTS),
-        ):
-            if match := pattern.search(line):
-                problems.append(f"{path}:{number}: {match[0]!r} is {what}")
-    return problems
+        )
+        for match in pattern.finditer(text)
+    ]
 
 
 def broken_links(path: Path, text: str) -> list[str]:

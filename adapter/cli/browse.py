@@ -25,7 +25,7 @@ def browse(queue: str, limit: int | None, qmgr: str, as_json: bool, **ids: bytes
         adapter.connect(qmgr, application="mqk browse") as qm,
         qm.queue(queue, open_for="browse") as opened,
     ):
-        for message in itertools.islice(opened.browse(**ids), limit):
+        for message in itertools.islice(opened.browse(cooperate=False, **ids), limit):
             if as_json:
                 output.emit(messages.as_json(message))
             else:

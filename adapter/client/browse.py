@@ -7,8 +7,8 @@ from functools import partial
 
 from adapter.client import requests as rq
 from adapter.client.channel import Channel
-from adapter.client.message import Message, got
-from adapter.client.requests import Pending, StartOver
+from adapter.client.message import Message, got, readable
+from adapter.client.requests import Handle, Pending, StartOver
 from adapter.client.unit import AnyUnit, NoUnit
 from adapter.client.verbs import close_handles, open_handle
 from adapter.core import commands as c
@@ -24,10 +24,15 @@ class BrowsedMessage(Message, kw_only=True):
     """A message that is still on its queue, or was when it was browsed."""
 
     remover: Callable[[AnyUnit | NoUnit | None], bool]
+    unmarker: Callable[[], None] = lambda: None
 
     def remove(self, unit: AnyUnit | NoUnit | None = None) -> bool:
         """Get it off the queue, in a unit like any get; False if it is not there any more."""
         return self.remover(unit)
+
+    def unmark(self) -> None:
+        """Let those that cooperate be shown it again, before its mark is over by itself."""
+        self.unmarker()
 
 
 def browsed(
@@ -57,6 +62,45 @@ def browsed(
                     last = place
                     place = (delivered.lane, delivered.seq, delivered.n)
                     this = partial(remover, place, delivered.message.message_id)
-                    yield BrowsedMessage(remover=this, **got(delivered))
+                    shown = BrowsedMessage(remover=this, **got(delivered))
+                    yield readable(shown, channel.schemas)
     finally:
         close_handles(channel, [handle])
+
+
+def shared(
+    channel: Channel,
+    name: str,
+    wanted: tuple[bytes, bytes, bytes],
+    remover: Remove,
+    is_closed: Callable[[], bool],
+    selection: str,
+) -> Iterator[BrowsedMessage]:
+    """Iterate over the messages that no other program that cooperates was shown."""
+    handle = open_handle(channel, name, c.BROWSE | c.CO_OP, selection=selection)
+    try:
+        while not is_closed():
+            options = c.UNMARKED | c.MARK_CO_OP
+            command = c.Browse(handle.number, True, 1, *wanted, options=options)
+            request = Pending(command, rq.FROM_START, handle=handle)
+            channel.ask([request])
+            if isinstance(request.answer, StartOver):
+                continue  # what it had marked may be shown again
+            found = channel.result(request, Messages).messages
+            if not found:
+                return
+            place = (found[0].lane, found[0].seq, found[0].n)
+            this = partial(remover, place, found[0].message.message_id)
+            unmark = partial(_unmark, channel, handle, place)
+            yield BrowsedMessage(remover=this, unmarker=unmark, **got(found[0]))
+    finally:
+        close_handles(channel, [handle])
+
+
+def _unmark(channel: Channel, handle: Handle, place: tuple[int, int, int]) -> None:
+    """Take a mark away; a lost connection has done that already."""
+    command = c.Browse(handle.number, options=c.UNMARK_CO_OP, place=place)
+    request = Pending(command, rq.FROM_START, handle=handle)
+    channel.ask([request])
+    if not isinstance(request.answer, StartOver):
+        channel.result(request, Messages)

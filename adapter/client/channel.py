@@ -23,6 +23,7 @@ from adapter.client import requests as rq
 from adapter.client.greeting import Greeting, NotWelcome, exchange, refusal_among
 from adapter.client.outstanding import Enlisted, Outstanding
 from adapter.client.requests import Handle, Operations, Pending
+from adapter.client.schemas import Schemas
 from adapter.client.tcp import Link, LinkLost
 from adapter.core.reasons import Reason
 from adapter.core.results import Done, Opened, Refused, Subscribed
@@ -70,7 +71,10 @@ class Patience(Struct, frozen=True, kw_only=True):
 class Channel:
     """Requests and answers of one client. Every method may be called from any thread."""
 
-    def __init__(self, greeting: Greeting, patience: Patience) -> None:
+    def __init__(
+        self, greeting: Greeting, patience: Patience, schemas: Schemas | None = None
+    ) -> None:
+        self.schemas = schemas or Schemas(None)
         self._greeting = greeting
         self._patience = patience
         self._lock = threading.Lock()  # numbers are given out and frames sent under it

@@ -6,16 +6,18 @@ import getpass
 import os
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from adapter.client import arguments as a
 from adapter.client.admin import Administration
 from adapter.client.channel import Channel, Patience
+from adapter.client.consumer import Consumer
 from adapter.client.greeting import Greeting
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.queue import OpenFor, Queue
 from adapter.client.replies import REPLY, Replies, check_wanted
 from adapter.client.requests import Pending, open_request
+from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription, publish_requests, subscription_of
 from adapter.client.tcp import parse_addresses
 from adapter.client.unit import AnyUnit, NoUnit, Unit, joined, perform
@@ -31,10 +33,14 @@ from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.results import Messages, PutDone, UnitOutcome
 from adapter.errors import ConnectionClosed, InvalidIdentifier, InvalidType
 
+if TYPE_CHECKING:
+    from adapter.registry.port import SchemaRegistry
+
 Outcome = Literal["committed", "backed out", "in flight", "unknown"]
 APPLICATION_LENGTH_MAX = 64
 PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
 USER_LENGTH_MAX = 64
+CONSUMER_TIMEOUT_S = 300.0
 
 
 def connect(
@@ -44,6 +50,7 @@ def connect(
     user: str | None = None,
     password: str | None = None,
     application: str | None = None,
+    registry: SchemaRegistry | Schemas | str | None = None,
     connect_timeout_s: float = 5.0,
     reconnect_timeout_s: float = 60.0,
 ) -> Connection:
@@ -53,6 +60,8 @@ def connect(
     taken. queue_manager: the name it must have. application: named in the messages that are put.
     user: who an operator sees as connected; None: MQK_USER of the environment, or the user that
     this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
+    registry: the schema registry of put_value() and decode(): its URL, an object that is one, or
+    adapter.Schemas; None: the URL in MQK_REGISTRY. It is asked when a value is put or decoded.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
@@ -69,7 +78,11 @@ def connect(
         connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_timeout_s), 0.05),
         reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_timeout_s),
     )
-    return Connection(Channel(greeting, patience), application or "")
+    named = os.environ.get("MQK_REGISTRY") if registry is None else registry
+    if isinstance(named, Schemas):
+        return Connection(Channel(greeting, patience, named), application or "")
+    schemas = Schemas(named)
+    return Connection(Channel(greeting, patience, schemas), application or "", schemas)
 
 
 def _own_user() -> str:
@@ -86,7 +99,10 @@ def _own_user() -> str:
 class Connection(Administration):
     """A connection to a queue manager, shared by threads. Leaving it as a context closes it."""
 
-    def __init__(self, channel: Channel, application: str) -> None:
+    def __init__(
+        self, channel: Channel, application: str, own_schemas: Schemas | None = None
+    ) -> None:
+        self._own_schemas = own_schemas
         self._channel = channel
         self._application = application
         self._replies = Replies(channel)
@@ -110,6 +126,17 @@ class Connection(Administration):
         Raises QueueNotFound, QueueInUse, InvalidSelector.
         """
         return Queue(self._channel, name, open_for, self._application, self._replies, selection)
+
+    def consumer(
+        self, queue: str, name: str, *, timeout: float | timedelta = CONSUMER_TIMEOUT_S
+    ) -> Consumer:
+        """Open a queue as its durable consumer of this name, for readers of the queue's topic.
+
+        It is made if it is new; one program at a time has it open. timeout: seconds it may be
+        closed, or its program gone, before what it was given and has not consumed goes back.
+        Raises QueueNotFound, ConsumerInUse, InvalidName.
+        """
+        return Consumer(self._channel, queue, name, timeout)
 
     def put(
         self,
@@ -224,7 +251,7 @@ class Connection(Administration):
                 close_handles(self._channel, [handle])
         if not got and self._channel.is_closed:
             raise ConnectionClosed("the connection was closed while the get waited", name)
-        return incoming(got[0]) if got else None
+        return incoming(got[0], self._channel.schemas) if got else None
 
     def unit(self) -> Unit:
         """Return a unit of work, to be used in a with statement, or begun by hand."""
@@ -247,6 +274,8 @@ class Connection(Administration):
     def close(self) -> None:
         """End the connection: open units are backed out, waiting threads get ConnectionClosed."""
         self._channel.close()
+        if self._own_schemas is not None:
+            self._own_schemas.close()
 
     def disconnect(self, abrupt: bool = False) -> None:
         """Like close(). abrupt: without a word, as when a program dies."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from msgspec import Struct, structs
 
 from adapter.client import arguments as a
+from adapter.client.schemas import Schemas
 from adapter.core.model import dead_letter
 from adapter.core.model import message as core
 from adapter.core.model.dead_letter import DeadLetter
@@ -22,6 +23,8 @@ from adapter.errors import InvalidType
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from adapter.registry.values import SchemaName
+
 __all__ = ["DeadLetter", "Message", "PutFields", "PutResult", "got", "incoming", "outgoing"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,7 +34,7 @@ class _Body(Struct):
     body: bytes = b""
 
 
-class Message(_Body, kw_only=True):
+class Message(_Body, kw_only=True, dict=True):
     """What is put and got.
 
     Ids are 24 bytes, 24 zero bytes being none; a put gives a message without message_id a new one.
@@ -97,12 +100,26 @@ class Message(_Body, kw_only=True):
         """Whether it was the last put of its unit."""
         return self.unit_size > 0 and self.unit_index == self.unit_size - 1
 
+    def decode(self, schema: SchemaName | None = None) -> Any:
+        """Return the Avro value that the body is, in the standard frame (Queue.put_value).
+
+        schema: what it is to be read as, if not as it was written: what is new in it takes its
+        default, what is gone is left out. It is named as put_value names one. The registry is that
+        of the connection the message was got from. Raises NotAvro for a body that is no such value,
+        SchemaIncompatible, SchemaNotFound, RegistryNotAvailable; InvalidOption without a registry.
+        """
+        schemas: Schemas = self.__dict__.get("schemas") or Schemas(None)
+        return schemas.decode(self.body, schema=schema)
+
     def __repr__(self) -> str:
         body = self.body if len(self.body) <= 40 else self.body[:37] + b"..."
         return (
             f"<{type(self).__name__} {body!r} {len(self.body)} bytes, priority "
             f"{self.priority}, id {self.message_id.hex()}, backed out {self.backout_count}>"
         )
+
+
+AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 
 def _time(milliseconds: int) -> datetime | None:
@@ -210,9 +227,16 @@ def _with_header(message: core.Message, header: DeadLetter) -> core.Message:
     return message
 
 
-def incoming(delivered: Delivered) -> Message:
-    """Make a public message of what a reply carries."""
-    return Message(**got(delivered))
+def incoming(delivered: Delivered, schemas: Schemas | None = None) -> Message:
+    """Make a public message of what a reply carries. schemas: for its decode()."""
+    return readable(Message(**got(delivered)), schemas)
+
+
+def readable(message: AnyMessage, schemas: Schemas | None) -> AnyMessage:
+    """Let a message know what decodes it; that is no field, and not compared, copied or put."""
+    if schemas is not None:
+        message.__dict__["schemas"] = schemas
+    return message
 
 
 def got(delivered: Delivered) -> dict[str, Any]:

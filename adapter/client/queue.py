@@ -10,11 +10,11 @@ import threading
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, get_args
 
 from adapter.client import admin
 from adapter.client import arguments as a
-from adapter.client.browse import BrowsedMessage, browsed
+from adapter.client.browse import BrowsedMessage, browsed, shared
 from adapter.client.channel import Channel
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
@@ -28,8 +28,14 @@ from adapter.core.model.details import IN_GROUP, Details
 from adapter.core.results import Messages, PutDone, QueueStatus
 from adapter.errors import ConnectionClosed, InvalidOption, NotOpen
 
+if TYPE_CHECKING:
+    from adapter.registry.values import SchemaName
+
 OpenFor = Literal["input", "input_exclusive", "output", "browse"]
 _MODES = {"input": c.INPUT, "input_exclusive": c.EXCLUSIVE, "output": c.OUTPUT, "browse": c.BROWSE}
+
+VALUE = "-value"
+"""Behind a queue's name: the subject of its bodies' schemas, as of a topic's values elsewhere."""
 
 _SELECTIVE = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
 
@@ -88,6 +94,32 @@ class Queue:
             request.command.options = c.LOGICAL_ORDER  # type: ignore[union-attr]
         done = perform(self._channel, inside, [request], request, PutDone)
         return PutResult(done.message_ids[0], done.put_time_ms)
+
+    def put_value(
+        self,
+        value: object,
+        *,
+        schema: SchemaName,
+        subject: str | None = None,
+        register: bool = False,
+        unit: AnyUnit | NoUnit | None = None,
+        **fields: Unpack[PutFields],
+    ) -> PutResult:
+        """Put an Avro value: its body is a zero byte, the schema's id, and Avro binary.
+
+        schema: its subject in the registry (the latest version), (subject, version), its id, its
+        file (a Path, or text that ends with .avsc), or itself (a mapping, or JSON text). A schema
+        from a file or given as itself is looked up in the subject, by default the queue's name
+        with -value; register: and registered there if it is new. The registry is that of
+        adapter.connect(registry=). Raises NotAvro for a value that does not fit, SchemaNotFound,
+        SchemaIncompatible, InvalidSchema, RegistryNotAvailable, and what put() raises: then
+        nothing was put.
+        """
+        named = self.name + VALUE if subject is None else a.as_text("subject", subject)
+        body = self._channel.schemas.encode(
+            value, schema=schema, subject=named, register=a.as_flag("register", register)
+        )
+        return self.put(body, unit=unit, **fields)
 
     def put_many(self, messages: Iterable[bytes | str | Message], *, unit_size: int = 1000) -> int:
         """Put messages in units, the next one on its way while the last becomes durable.
@@ -170,7 +202,7 @@ class Queue:
         got = perform(self._channel, inside, [request], request, Messages).messages
         if not got and self._channel.is_closed:
             raise ConnectionClosed("the connection was closed while the get waited", self.name)
-        return incoming(got[0]) if got else None
+        return incoming(got[0], self._channel.schemas) if got else None
 
     def units(
         self,
@@ -203,13 +235,17 @@ class Queue:
         message_id: bytes | None = None,
         correlation_id: bytes | None = None,
         group_id: bytes | None = None,
+        cooperate: bool = False,
     ) -> Iterator[BrowsedMessage]:
         """Iterate over the messages that are there, in the order of delivery, removing nothing.
 
-        Messages that units hold are left out. A message has .remove(unit=None).
+        Messages that units hold are left out. A message has .remove(unit=None). cooperate: each is
+        shown to one of the programs that browse so (MQOO_CO_OP), and to another only when the queue
+        manager's mark_interval_ms is over, by .unmark(), or when all of them have ended.
         """
         self._check_open()
-        return browsed(
+        iterate = shared if a.as_flag("cooperate", cooperate) else browsed
+        return iterate(
             self._channel,
             self.name,
             wanted_ids(message_id, correlation_id, group_id),

@@ -73,7 +73,7 @@ class Replies:
             get = get_request(mine, c.Get(0, b"", left_ms, 1, b"", request_id), None)
             found = perform(self._channel, None, [get], get, Messages).messages
             if found:
-                return incoming(found[0])
+                return incoming(found[0], self._channel.schemas)
             if mine.leads_to != queue:
                 raise ConnectionBroken(
                     "the connection was lost while a reply was waited for, and the reply with it: "

@@ -131,7 +131,7 @@ def _get(queue: Worked, channel: Channel, handle: Handle, size: int, wait_ms: in
     if not found:
         work.backout()
         return None
-    work.messages = [incoming(delivered) for delivered in found]
+    work.messages = [incoming(delivered, channel.schemas) for delivered in found]
     return work
 
 

@@ -34,6 +34,7 @@ OUTPUT = 4
 BROWSE = 8
 INQUIRE = 16
 SET = 32
+CO_OP = 64  # with BROWSE: one of a set of handles that share marks
 
 # What a close does to a permanent dynamic queue (MQCO_NONE, _DELETE, _DELETE_PURGE).
 KEEP = 0
@@ -55,6 +56,11 @@ BOUNDED = 512  # what is longer than length_max stays on the queue
 RETAIN = 1024  # MQPMO_RETAIN
 WARN_NO_SUBSCRIBERS = 2048  # MQPMO_WARN_IF_NO_SUBS_MATCHED
 IF_PERSISTENT = 4096  # MQGMO_SYNCPOINT_IF_PERSISTENT
+MARK_HANDLE = 8192  # MQGMO_MARK_BROWSE_HANDLE
+MARK_CO_OP = 16_384  # MQGMO_MARK_BROWSE_CO_OP
+UNMARKED = 32_768  # MQGMO_UNMARKED_BROWSE_MSG
+UNMARK_HANDLE = 65_536  # MQGMO_UNMARK_BROWSE_HANDLE
+UNMARK_CO_OP = 131_072  # MQGMO_UNMARK_BROWSE_CO_OP
 
 # What a subscription is to be, to be added up (MQSO_*; our own numbers).
 CREATE = 1
@@ -150,6 +156,7 @@ class Browse(Struct, array_like=True, tag=7):
 
     options: with any of them, one message. UNLOCK shows none. BOUNDED: the cursor stays before a
     message that is longer than length_max. wait_ms: as of a get, for a message behind the cursor.
+    UNMARK_HANDLE and UNMARK_CO_OP: of the message at a place, as of a get; the cursor stays.
     """
 
     handle: int
@@ -163,6 +170,7 @@ class Browse(Struct, array_like=True, tag=7):
     offset: int = 0
     length_max: int = 0
     wait_ms: int = 0
+    place: tuple[int, int, int] | None = None
 
 
 class Begin(Struct, array_like=True, tag=18):
@@ -301,8 +309,8 @@ class InquireObjects(Struct, array_like=True, tag=24):
 class OpenTopic(Struct, array_like=True, tag=25):
     """Open a topic under a handle number that the client chooses; puts by it are publications.
 
-    Its topic string is that of the topic object, a '/' and the one given, or one of them alone. A
-    put may have the options RETAIN and WARN_NO_SUBSCRIBERS.
+    Its topic string is that of the topic object, a '/' and the one given, or one of them alone; by
+    a topic object, Opened says it. A put may have the options RETAIN and WARN_NO_SUBSCRIBERS.
     """
 
     handle: int
@@ -354,6 +362,69 @@ class ClearRetained(Struct, array_like=True, tag=29):
     topic_string: str
 
 
+class OpenConsumer(Struct, array_like=True, tag=30):
+    """Open a queue as one of its durable consumers, which comes to be by it.
+
+    A name can be open once. Without anybody for timeout_ms a consumer loses what it was given.
+    """
+
+    handle: int
+    queue: str
+    consumer: str
+    timeout_ms: int
+
+
+class ClaimBatch(Struct, array_like=True, tag=31):
+    """Have a consumer be given its next batch: limit messages at most, which its topic has.
+
+    planned: the number of the last batch that its program has taken note of. The answer's last is
+    the number of the batch; if it is as before, there was nothing to give. An empty batch is given
+    if there is nothing while another is unconsumed: a program that ends batch after batch gets to
+    the end of that one.
+    """
+
+    handle: int
+    limit: int
+    planned: int = 0
+
+
+class ReadBatches(Struct, array_like=True, tag=32):
+    """Ask what is in the batches behind one number up to another; those before are consumed.
+
+    claim: as the consumer had it when it was opened.
+    """
+
+    handle: int
+    claim: bytes
+    after: int
+    through: int
+
+
+class ConsumeBatches(Struct, array_like=True, tag=33):
+    """Consume the batches up to this number: their messages are gone for good."""
+
+    handle: int
+    claim: bytes
+    through: int
+
+
+class AskConsumers(Struct, array_like=True, tag=34):
+    """Ask for the consumers of the local queues whose name fits the pattern.
+
+    system: see Inquire.
+    """
+
+    pattern: str
+    system: bool = False
+
+
+class DeleteConsumer(Struct, array_like=True, tag=35):
+    """Forget a consumer that nobody has open; what it was given returns. Durable."""
+
+    queue: str
+    consumer: str
+
+
 Command = (
     SessionOpen
     | SessionResume
@@ -384,6 +455,12 @@ Command = (
     | CloseSubscription
     | SubscriptionRequest
     | ClearRetained
+    | OpenConsumer
+    | ClaimBatch
+    | ReadBatches
+    | ConsumeBatches
+    | AskConsumers
+    | DeleteConsumer
 )
 
 

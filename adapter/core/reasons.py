@@ -89,6 +89,10 @@ class Reason(IntEnum):
     RETAINED_NOT_DELIVERED = 75
     NO_RETAINED_MESSAGE = 76
     MISSING_REPLY_TO = 77
+    CONSUMER_NOT_FOUND = 78
+    CONSUMER_IN_USE = 79
+    CLAIM_LOST = 80
+    BATCH_NOT_FOUND = 81
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

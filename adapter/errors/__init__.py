@@ -21,6 +21,8 @@
     │   ├── PublicationFailed  NoSubscribers  RetainedQueueError  RetainedNotDelivered
     │   │   NoRetainedMessage  SubscribeInhibited  DurabilityNotAllowed  TopicNotAlterable
     │   └── SubscriptionNotFound  SubscriptionInUse  SubscriptionExists
+    ├── ConsumerError                a durable consumer of a queue could not go on
+    │   └── ConsumerNotFound  ConsumerInUse  ClaimLost  BatchNotFound
     ├── UnitError                    a unit of work could not go on
     │   ├── UnitTooLarge  UnitInProgress  UnitEnded
     │   ├── BackedOut                the unit is gone, nothing of it took effect
@@ -30,6 +32,9 @@
     │   ├── ConnectionClosed         this program closed it
     │   └── QueueManagerNotAvailable, QueueManagerQuiescing, QueueManagerStopping,
     │       WrongQueueManager, WrongVersion
+    ├── SchemaError                  .code: an Avro schema, or a value of one, is not as it must be
+    │   ├── SchemaNotFound  SchemaIncompatible  InvalidSchema  NotAvro
+    │   └── RegistryNotAvailable     also a ConnectionError
     ├── NoReply                      also a TimeoutError
     ├── StartError                   a queue manager did not start
     ├── LimitReached                 a bound of the queue manager
@@ -43,33 +48,30 @@ reason codes. This room knows core's reasons; it knows neither the wire nor any 
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from adapter.core.reasons import Reason
-
-FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warning
-
-
-class Error(Exception):
-    """Whatever goes wrong. comp: MQCC; reason: MQRC; object_name: what it happened to, or "".
-
-    messages_put: how many messages put_many() had put, durably, when this ended it. refused: why
-    the queue manager refused, if it was that.
-    """
-
-    comp: ClassVar[int] = FAILED
-    reason: ClassVar[int] = 2195
-    reason_name: ClassVar[str] = "MQRC_UNEXPECTED_ERROR"
-
-    def __init__(self, text: str, object_name: str = "") -> None:
-        super().__init__(text, object_name)
-        self.text = text
-        self.object_name = object_name
-        self.messages_put = 0
-        self.refused: Reason | None = None
-
-    def __str__(self) -> str:
-        return f"{self.text} [{self.reason_name}]"
+from adapter.errors.consuming import BatchNotFound as BatchNotFound
+from adapter.errors.consuming import ClaimLost as ClaimLost
+from adapter.errors.consuming import ConsumerError as ConsumerError
+from adapter.errors.consuming import ConsumerInUse as ConsumerInUse
+from adapter.errors.consuming import ConsumerNotFound as ConsumerNotFound
+from adapter.errors.publishing import DurabilityNotAllowed as DurabilityNotAllowed
+from adapter.errors.publishing import NoRetainedMessage as NoRetainedMessage
+from adapter.errors.publishing import NoSubscribers as NoSubscribers
+from adapter.errors.publishing import PublicationFailed as PublicationFailed
+from adapter.errors.publishing import PublishError as PublishError
+from adapter.errors.publishing import RetainedNotDelivered as RetainedNotDelivered
+from adapter.errors.publishing import RetainedQueueError as RetainedQueueError
+from adapter.errors.publishing import SubscribeInhibited as SubscribeInhibited
+from adapter.errors.publishing import SubscriptionExists as SubscriptionExists
+from adapter.errors.publishing import SubscriptionInUse as SubscriptionInUse
+from adapter.errors.publishing import SubscriptionNotFound as SubscriptionNotFound
+from adapter.errors.publishing import TopicNotAlterable as TopicNotAlterable
+from adapter.errors.root import Error as Error
+from adapter.errors.schemas import InvalidSchema as InvalidSchema
+from adapter.errors.schemas import NotAvro as NotAvro
+from adapter.errors.schemas import RegistryNotAvailable as RegistryNotAvailable
+from adapter.errors.schemas import SchemaError as SchemaError
+from adapter.errors.schemas import SchemaIncompatible as SchemaIncompatible
+from adapter.errors.schemas import SchemaNotFound as SchemaNotFound
 
 
 class InvalidType(Error, TypeError):
@@ -392,88 +394,16 @@ class InconsistentUnit(GroupError):
     reason, reason_name = 2245, "MQRC_INCONSISTENT_UOW"
 
 
-class PublishError(Error):
-    """Publishing or subscribing could not be done, or not as it was asked for."""
-
-
 class InvalidTopic(InvalidValue):
     """The topic string is none that there can be."""
 
     reason, reason_name = 2425, "MQRC_TOPIC_STRING_ERROR"
 
 
-class TopicNotAlterable(PublishError):
-    """A subscription's topic cannot be another one."""
-
-    reason, reason_name = 2510, "MQRC_TOPIC_NOT_ALTERABLE"
-
-
-class PublicationFailed(PublishError):
-    """A durable subscription could not be given its copy, so nobody was given one."""
-
-    reason, reason_name = 2502, "MQRC_PUBLICATION_FAILURE"
-
-
-class NoSubscribers(PublishError):
-    """A warning: no subscription means the topic."""
-
-    reason, reason_name = 2550, "MQRC_NO_SUBS_MATCHED"
-
-
-class SubscriptionNotFound(PublishError):
-    """There is no subscription of that name."""
-
-    reason, reason_name = 2428, "MQRC_NO_SUBSCRIPTION"
-
-
-class SubscriptionInUse(PublishError):
-    """A program has the subscription open."""
-
-    reason, reason_name = 2429, "MQRC_SUBSCRIPTION_IN_USE"
-
-
-class SubscriptionExists(PublishError):
-    """There is a subscription of that name."""
-
-    reason, reason_name = 2432, "MQRC_SUB_ALREADY_EXISTS"
-
-
 class InvalidSubscriptionName(InvalidValue):
     """The name is none that a subscription can have."""
 
     reason, reason_name = 2440, "MQRC_SUB_NAME_ERROR"
-
-
-class SubscribeInhibited(PublishError):
-    """The topic takes no subscriptions."""
-
-    reason, reason_name = 2503, "MQRC_SUB_INHIBITED"
-
-
-class DurabilityNotAllowed(PublishError):
-    """The topic takes no durable subscriptions."""
-
-    reason, reason_name = 2436, "MQRC_DURABILITY_NOT_ALLOWED"
-
-
-class RetainedQueueError(PublishError):
-    """The publication could not be retained, and was not made."""
-
-    reason, reason_name = 2525, "MQRC_RETAINED_MSG_Q_ERROR"
-
-
-class RetainedNotDelivered(PublishError):
-    """The subscription's queue could not take what is retained for it; a warning if it was just
-    made.
-    """
-
-    reason, reason_name = 2526, "MQRC_RETAINED_NOT_DELIVERED"
-
-
-class NoRetainedMessage(PublishError):
-    """Nothing is retained for the subscription's topics."""
-
-    reason, reason_name = 2437, "MQRC_NO_RETAINED_MSG"
 
 
 class UnitError(Error):

@@ -8,8 +8,12 @@ from adapter.core.reasons import Reason
 from adapter.errors import (
     AliasBaseTypeError,
     BackedOut,
+    BatchNotFound,
+    ClaimLost,
     ConnectionBroken,
     ConnectionNotFound,
+    ConsumerInUse,
+    ConsumerNotFound,
     DurabilityNotAllowed,
     DynamicNameError,
     EmptySegment,
@@ -327,6 +331,26 @@ REFUSALS: dict[Reason, Case] = {
         MissingReplyTo,
         "a message for queue {name} asks for an answer and names no queue for it",
         "give it reply_to",
+    ),
+    Reason.CONSUMER_NOT_FOUND: Case(
+        ConsumerNotFound,
+        "there is no consumer {name}",
+        "check the name; `mqk consumer list` shows those there are",
+    ),
+    Reason.CONSUMER_IN_USE: Case(
+        ConsumerInUse,
+        "consumer {name} is in use",
+        "end the other program first, or give this one a name of its own to share the queue",
+    ),
+    Reason.CLAIM_LOST: Case(
+        ClaimLost,
+        "consumer {name} was away too long, and what it was given has gone back to the queue",
+        "begin anew, without what the program remembers of its batches; give it a longer timeout",
+    ),
+    Reason.BATCH_NOT_FOUND: Case(
+        BatchNotFound,
+        "consumer {name} has no such batches",
+        "begin anew where the consumer stands, or give the program a consumer of its own",
     ),
     Reason.TOPIC_STRING_ERROR: Case(
         InvalidTopic,

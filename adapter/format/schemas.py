@@ -33,6 +33,16 @@ def schema_text(name: str) -> str:
     return checkout.read_text()
 
 
+def history(name: str) -> list[str]:
+    """Return the texts of a schema's versions, from the first to the one that is written now."""
+    older: list[str] = []
+    while True:
+        try:
+            older.append(schema_text(f"{name}.{len(older) + VERSION}"))
+        except FileNotFoundError:
+            return [*older, schema_text(name)]
+
+
 class Codec:
     """Writes and reads values of one schema, each behind its version byte.
 

@@ -75,9 +75,7 @@ class Consumer(Struct, eq=False):
 
     def check(self) -> None:
         """Failure if what it was registered with is not to be had."""
-        described = self.cbd
-        if described["StrucId"] != b"CBD ":
-            raise Failure(mq.MQRC_CBD_ERROR)
+        described = structs.MQCBD.confirm(self.cbd)
         if described["CallbackType"] not in (mq.MQCBT_MESSAGE_CONSUMER, mq.MQCBT_EVENT_HANDLER):
             raise Failure(mq.MQRC_CALLBACK_TYPE_ERROR)
         if described["Options"] & ~OPTIONS:
@@ -86,7 +84,7 @@ class Consumer(Struct, eq=False):
             raise Failure(mq.MQRC_MAX_MSG_LENGTH_ERROR)
         if self.opened is not None:
             permitted.GET.check(self.gmo["Options"])
-            if self.opened.handle is None:
+            if self.opened.kind != "queue":
                 raise Failure(mq.MQRC_HOBJ_ERROR)
 
 

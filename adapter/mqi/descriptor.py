@@ -13,6 +13,7 @@ from adapter.core.model.details import TOKEN_LENGTH, Details
 from adapter.core.model.message import NO_ID, Delivered, Message
 from adapter.core.results import PutDone
 from adapter.mqi import constants as mq
+from adapter.mqi import structs
 from adapter.mqi.reasons import Failure
 
 TENTH_MS = 100  # MQMD.Expiry counts tenths of a second
@@ -24,10 +25,7 @@ NO_DETAILS = Details(appl_type=mq.MQAT_DEFAULT)
 
 def message_of(md: dict[str, Any], body: bytes) -> Message:
     """Make the message that a put's MQMD describes, but for its context. Raises Failure."""
-    if md["StrucId"] != b"MD  ":
-        raise Failure(mq.MQRC_MD_ERROR)
-    if md["MsgType"] == mq.MQMT_REQUEST and not unpadded(md["ReplyToQ"]):
-        raise Failure(mq.MQRC_MISSING_REPLY_TO_Q)
+    structs.MQMD.confirm(md)
     message = Message(
         body,
         message_id=_identifier(md["MsgId"]),

@@ -7,6 +7,7 @@ one. This module knows no callback.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from adapter.client.unit import Unit
 from adapter.client.verbs import get_request
 from adapter.core import commands as c
 from adapter.core.model.blank_padded import padded
-from adapter.core.model.message import Delivered
+from adapter.core.model.message import Delivered, Property
 from adapter.core.reasons import Reason
 from adapter.core.results import Messages
 from adapter.mqi import constants as mq
@@ -26,7 +27,7 @@ from adapter.mqi.conversion import converted
 from adapter.mqi.descriptor import flags_of, place_of, tell_got, token_of, wanted
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.reasons import REASON_CODES, Failure
-from adapter.mqi.rfh2 import with_properties
+from adapter.mqi.rfh2 import has_more, with_properties
 from adapter.mqi.session import Object, Session
 
 INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
@@ -99,11 +100,8 @@ def get_unpacked(
 
 def _checked(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
     """Return the options of a get and what it matches, as far as its version has any."""
-    if gmo["StrucId"] != b"GMO ":
-        raise Failure(mq.MQRC_GMO_ERROR)
-    if md["StrucId"] != b"MD  ":
-        raise Failure(mq.MQRC_MD_ERROR)
-    asked: int = gmo["Options"]
+    structs.MQMD.confirm(md)
+    asked: int = structs.MQGMO.confirm(gmo)["Options"]
     permitted.GET.check(asked)
     match = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
     if gmo["Version"] > mq.MQGMO_VERSION_1:
@@ -210,7 +208,7 @@ def _browsing(
 
 def _unlock(session: Session, opened: Object, md: dict[str, Any], gmo: dict[str, Any]) -> Got:
     """MQGMO_UNLOCK: nothing is returned."""
-    if opened.handle is None:
+    if opened.handle is None or not opened.options & mq.MQOO_BROWSE:
         raise Failure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
     if gmo["Options"] & ~UNLOCKING:
         raise Failure(mq.MQRC_OPTIONS_ERROR)
@@ -283,6 +281,13 @@ def _body(
         raise Failure(mq.MQRC_HMSG_ERROR)
     if has_handle and not asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2:
         handles.get(gmo["MsgHandle"]).take(message.properties)
-    elif message.properties and not asked & mq.MQGMO_NO_PROPERTIES:
+    elif message.properties and _wants_header(message.properties, asked):
         body = with_properties(md, message.properties, body)
     return body, warning
+
+
+def _wants_header(properties: Mapping[str, Property], asked: int) -> bool:
+    """Whether properties go in front of a body."""
+    if asked & mq.MQGMO_NO_PROPERTIES:
+        return False
+    return bool(asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2) or has_more(properties)

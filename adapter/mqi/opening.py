@@ -9,13 +9,13 @@ from adapter.client.verbs import close_request
 from adapter.core import commands as c
 from adapter.core.model.blank_padded import padded, unpadded
 from adapter.core.reasons import Reason
-from adapter.core.results import Done, Objects, Opened
+from adapter.core.results import Done, Objects, Opened, Subscribed
 from adapter.errors import Error
 from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted
 from adapter.mqi import pointers, structs
 from adapter.mqi.reasons import Failure
-from adapter.mqi.session import Object, Session
+from adapter.mqi.session import TOPIC, Object, Session
 
 MODES = {
     mq.MQOO_INPUT_AS_Q_DEF: c.INPUT,
@@ -37,9 +37,7 @@ ONLY_INQUIRED = {
 
 def open_object(session: Session, od: bytes, options: int) -> tuple[int, bytes]:
     """MQOPEN: return the object handle, and the MQOD with the names that were found."""
-    fields = structs.MQOD.read(od)
-    if fields["StrucId"] != b"OD  ":
-        raise Failure(mq.MQRC_OD_ERROR)
+    fields = structs.MQOD.confirm(structs.MQOD.read(od))
     permitted.OPEN.check(options)
     if not options & ACCESS:
         raise Failure(mq.MQRC_OPTIONS_ERROR)
@@ -52,7 +50,7 @@ def open_object(session: Session, od: bytes, options: int) -> tuple[int, bytes]:
     elif kind in ONLY_INQUIRED:
         opened = _inquired(session, fields, options, ONLY_INQUIRED[kind])
     elif kind == mq.MQOT_TOPIC:
-        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        opened = _topic(session, fields, options)
     else:
         raise Failure(mq.MQRC_OBJECT_TYPE_ERROR)
     return opened.number, structs.MQOD.write(fields)
@@ -62,11 +60,11 @@ def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
     name = unpadded(fields["ObjectName"])
     modes = sum(mode for option, mode in MODES.items() if options & option)
     handle = session.channel.new_handle(name, modes)
-    handle.selection = pointers.charv(fields, "SelectionString")
+    handle.selection = pointers.charv(fields, "SelectionString", mq.MQRC_SELECTION_STRING_ERROR)
     request = open_request(handle)
     if isinstance(request.command, c.Open):
         request.command.dynamic_name = unpadded(fields["DynamicQName"])
-    found = _opened(session, handle, request)
+    found = _opened(session, request, handle)
     if found.is_made:
         name = found.queue
         fields["ObjectName"] = padded(name, 48)
@@ -78,24 +76,57 @@ def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
     return session.add("queue", name, options, handle, found.queue)
 
 
-def _opened(session: Session, handle: Handle, request: Pending) -> Opened:
-    """Open a queue; return the local queue that it is."""
+def topic_handle(session: Session, fields: dict[str, Any]) -> Handle:
+    """Draw a handle for the topic that an MQOD says, by an object, a string or both."""
+    name, text = unpadded(fields["ObjectName"]), ""
+    if fields["Version"] >= mq.MQOD_VERSION_4:
+        text = pointers.charv(fields, "ObjectString")
+        if fields["SelectionStringLength"]:
+            raise Failure(mq.MQRC_SELECTION_STRING_ERROR)
+    handle = session.channel.new_handle(text, c.OUTPUT)
+    handle.opening = c.OpenTopic(handle.number, text, name)
+    return handle
+
+
+def _topic(session: Session, fields: dict[str, Any], options: int) -> Object:
+    """Open a topic: nothing can be done by it but publish."""
+    if options & ACCESS & ~mq.MQOO_OUTPUT:
+        raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    handle = topic_handle(session, fields)
+    topic = _opened(session, open_request(handle), handle).queue
+    if fields["Version"] >= mq.MQOD_VERSION_4:
+        pointers.fill(fields, "ResObjectString", topic)
+        fields["ResolvedType"] = mq.MQOT_TOPIC
+    fields["ResolvedQName"] = padded("", 48)
+    fields["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
+    return session.add(TOPIC, unpadded(fields["ObjectName"]), options, handle, topic)
+
+
+def _opened(session: Session, request: Pending, handle: Handle) -> Opened:
+    """Open a queue or a topic; return the local queue, or the topic string, that it is."""
+    ask_to_open(session, request, handle)
+    if isinstance(request.answer, Opened):
+        return request.answer
+    return Opened(handle.queue)
+
+
+def ask_to_open(session: Session, request: Pending, *handles: Handle) -> None:
+    """Ask for what opens handles, and keep them if it is granted. Raises Failure."""
     channel = session.channel
-    channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
+    for handle in handles:
+        channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
     try:
         channel.ask([request])
-        if isinstance(request.answer, Opened):
-            return request.answer
-        channel.result(request, Done)
-    except Error as error:
-        channel.drop_handle(handle)
+        if not isinstance(request.answer, Opened | Subscribed):
+            channel.result(request, Done)
+    except BaseException as error:
+        for handle in handles:
+            channel.drop_handle(handle)
+        if not isinstance(error, Error):
+            raise
         if error.refused is Reason.LIMIT_REACHED:
             raise Failure(mq.MQRC_HANDLE_NOT_AVAILABLE) from error
         raise session.failure(error) from error
-    except BaseException:
-        channel.drop_handle(handle)
-        raise
-    return Opened(handle.queue)
 
 
 def _inquired(session: Session, fields: dict[str, Any], options: int, kind: str) -> Object:
@@ -112,14 +143,14 @@ def _inquired(session: Session, fields: dict[str, Any], options: int, kind: str)
 
 
 def close_object(session: Session, number: int, options: int) -> None:
-    """MQCLOSE; a dynamic queue may go with it."""
-    permitted.CLOSE.check(options)
+    """MQCLOSE of what MQOPEN opened, or of a managed queue; a dynamic queue may go with it."""
     opened = session.object(number)
     delete = options & (mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE)
-    if opened.handle is None:
-        if delete:
-            raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
-    else:
+    if options & (mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB):
+        raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    if delete and (opened.kind != "queue" or opened.is_managed):
+        raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    if opened.handle is not None:
         request = close_request(opened.handle)
         if isinstance(request.command, c.Close):
             request.command.delete = delete

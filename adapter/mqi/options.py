@@ -41,12 +41,12 @@ class Options:
         """Failure if an option is none, is not taken here, or excludes another."""
         if options & ~self._known:
             raise Failure(mq.MQRC_OPTIONS_ERROR)
-        if options & self._refused_bits:
-            raise Failure(next(o.refused for o in self._refused if options & o.bits))
         for group in self._exclusive:
             chosen = options & group
             if chosen & (chosen - 1):
                 raise Failure(mq.MQRC_OPTIONS_ERROR)
+        if options & self._refused_bits:
+            raise Failure(next(o.refused for o in self._refused if options & o.bits))
 
 
 NO_ACCESS_CONTROL = "taken; there is no access control yet, so that it changes nothing"
@@ -124,12 +124,13 @@ CLOSE = Options(
     (
         Option("MQCO_DELETE"),
         Option("MQCO_DELETE_PURGE"),
-        Option("MQCO_KEEP_SUB", mq.MQRC_OPTION_NOT_VALID_FOR_TYPE),
-        Option("MQCO_REMOVE_SUB", mq.MQRC_OPTION_NOT_VALID_FOR_TYPE),
+        Option("MQCO_KEEP_SUB", note="for durable subscriptions; else 2045"),
+        Option("MQCO_REMOVE_SUB", note="for subscriptions; else 2045"),
         Option("MQCO_QUIESCE", note="nothing is read ahead"),
     ),
-    exclusive=(mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE,),
+    exclusive=(mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE, mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB),
 )
+ONLY_TOPICS = "for topics only; else 2046"
 PUT = Options(
     (
         Option("MQPMO_SYNCPOINT"),
@@ -149,11 +150,11 @@ PUT = Options(
         Option("MQPMO_SYNC_RESPONSE"),
         Option("MQPMO_RESOLVE_LOCAL_Q"),
         Option("MQPMO_MD_FOR_OUTPUT_ONLY", mq.MQRC_OPTIONS_ERROR),
-        Option("MQPMO_RETAIN", mq.MQRC_OPTIONS_ERROR, "for topics only"),
-        Option("MQPMO_WARN_IF_NO_SUBS_MATCHED", mq.MQRC_OPTIONS_ERROR, "for topics only"),
-        Option("MQPMO_SCOPE_QMGR", mq.MQRC_OPTIONS_ERROR, "for topics only"),
-        Option("MQPMO_SUPPRESS_REPLYTO", mq.MQRC_OPTIONS_ERROR, "for topics only"),
-        Option("MQPMO_NOT_OWN_SUBS", mq.MQRC_OPTIONS_ERROR, "for topics only"),
+        Option("MQPMO_RETAIN", note=ONLY_TOPICS),
+        Option("MQPMO_WARN_IF_NO_SUBS_MATCHED", note=ONLY_TOPICS),
+        Option("MQPMO_SCOPE_QMGR", note=ONLY_TOPICS),
+        Option("MQPMO_SUPPRESS_REPLYTO", note=ONLY_TOPICS),
+        Option("MQPMO_NOT_OWN_SUBS", UNSUPPORTED),
     ),
     exclusive=(
         mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT,
@@ -166,6 +167,37 @@ PUT = Options(
         | mq.MQPMO_SET_ALL_CONTEXT,
     ),
 )
+SUBSCRIBE = Options(
+    (
+        Option("MQSO_CREATE"),
+        Option("MQSO_RESUME"),
+        Option("MQSO_ALTER"),
+        Option("MQSO_DURABLE"),
+        Option("MQSO_MANAGED"),
+        Option("MQSO_PUBLICATIONS_ON_REQUEST"),
+        Option("MQSO_NEW_PUBLICATIONS_ONLY"),
+        Option("MQSO_SET_CORREL_ID"),
+        Option("MQSO_WILDCARD_TOPIC"),
+        Option("MQSO_WILDCARD_CHAR", UNSUPPORTED),
+        Option("MQSO_GROUP_SUB", UNSUPPORTED),
+        Option("MQSO_SET_IDENTITY_CONTEXT", UNSUPPORTED),
+        Option("MQSO_ANY_USERID", note=NO_ACCESS_CONTROL),
+        Option("MQSO_FIXED_USERID", note=NO_ACCESS_CONTROL),
+        Option("MQSO_ALTERNATE_USER_AUTHORITY", note=NO_ACCESS_CONTROL),
+        Option("MQSO_SCOPE_QMGR", note="there is one queue manager"),
+        Option("MQSO_FAIL_IF_QUIESCING"),
+        Option("MQSO_NO_MULTICAST"),
+        Option("MQSO_NO_READ_AHEAD"),
+        Option("MQSO_READ_AHEAD", note=HINT),
+    ),
+    exclusive=(
+        mq.MQSO_RESUME | mq.MQSO_ALTER,
+        mq.MQSO_WILDCARD_TOPIC | mq.MQSO_WILDCARD_CHAR,
+        mq.MQSO_ANY_USERID | mq.MQSO_FIXED_USERID,
+        mq.MQSO_READ_AHEAD | mq.MQSO_NO_READ_AHEAD,
+    ),
+)
+REQUEST = Options((Option("MQSRO_FAIL_IF_QUIESCING"),))
 BROWSING = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
 SYNCPOINTS = mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 GET = Options(

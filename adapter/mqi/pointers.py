@@ -15,20 +15,20 @@ TEXT_LENGTH_MAX = 10_240
 """Topic strings and property names have at most so much; selection strings too."""
 
 
-def charv(fields: dict[str, Any], name: str) -> str:
-    """Read the text of an MQCHARV; "" if there is none. Failure(2520...) if it is none."""
+def charv(fields: dict[str, Any], name: str, refused: int = mq.MQRC_OBJECT_STRING_ERROR) -> str:
+    """Read the text of an MQCHARV; "" if there is none. Failure(refused) if it cannot be one."""
     pointer, length = fields[name + "Ptr"], fields[name + "Length"]
-    if not pointer or not length:
+    if not length:
         return ""
-    if fields[name + "Offset"] or length < mq.MQVS_NULL_TERMINATED:
-        raise Failure(mq.MQRC_OBJECT_STRING_ERROR)
+    if not pointer or fields[name + "Offset"] or length < mq.MQVS_NULL_TERMINATED:
+        raise Failure(refused)
     if length == mq.MQVS_NULL_TERMINATED:
         found = ctypes.string_at(pointer)
     else:
         if length > TEXT_LENGTH_MAX:
-            raise Failure(mq.MQRC_OBJECT_STRING_ERROR)
+            raise Failure(refused)
         found = ctypes.string_at(pointer, length)
-    return found.rstrip(b"\0 ").decode("utf-8", "replace")
+    return found.rstrip(b"\0").decode("utf-8", "replace")
 
 
 def text(pointer: int, length: int) -> str:
@@ -38,12 +38,14 @@ def text(pointer: int, length: int) -> str:
     return ctypes.string_at(pointer, length).decode("utf-8", "replace")
 
 
-def fill(fields: dict[str, Any], name: str, value: bytes) -> bool:
-    """Write a text into the buffer that an MQCHARV offers; whether it had room for all of it."""
+def fill(fields: dict[str, Any], name: str, text: str) -> None:
+    """Write a text into the buffer that an MQCHARV offers, as far as there is room.
+
+    Its length is told in any case, so that a program can offer enough the next time.
+    """
+    value = text.encode()
     pointer, room = fields[name + "Ptr"], fields[name + "BufSize"]
-    if not pointer or room <= 0:
-        return not value
-    given = value[:room]
-    ctypes.memmove(pointer, given, len(given))
+    if pointer and room > 0:
+        given = value[:room]
+        ctypes.memmove(pointer, given, len(given))
     fields[name + "Length"] = len(value)
-    return bool(len(value) <= room)

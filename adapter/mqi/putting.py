@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from adapter.client.requests import open_request
+from adapter.client.requests import Pending, open_request
 from adapter.client.unit import Unit
 from adapter.client.verbs import close_request, put_request
 from adapter.core import commands as c
@@ -18,11 +18,24 @@ from adapter.mqi import context, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.descriptor import message_of, tell_put
 from adapter.mqi.message_handles import MessageHandles
+from adapter.mqi.opening import topic_handle
 from adapter.mqi.reasons import REASON_CODES, Failure
-from adapter.mqi.session import Session
+from adapter.mqi.session import TOPIC, Session
 
 Put = tuple[bytes, bytes, int, int]
 """MQMD and MQPMO as they are afterwards, completion code and reason code."""
+REFINEMENTS = {
+    mq.MQPMO_LOGICAL_ORDER: c.LOGICAL_ORDER,
+    mq.MQPMO_RETAIN: c.RETAIN,
+    mq.MQPMO_WARN_IF_NO_SUBS_MATCHED: c.WARN_NO_SUBSCRIBERS,
+}
+PUBLISHING = (
+    mq.MQPMO_RETAIN
+    | mq.MQPMO_WARN_IF_NO_SUBS_MATCHED
+    | mq.MQPMO_SCOPE_QMGR
+    | mq.MQPMO_SUPPRESS_REPLYTO
+)
+"""Put options that mean something for topics only."""
 
 
 def put(
@@ -31,59 +44,68 @@ def put(
     """MQPUT: put a message to an open queue. Raises Failure."""
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
     opened = session.object(number)
-    _check(options)
+    is_topic = opened.kind == TOPIC
+    _check(options, is_topic)
     if not opened.options & mq.MQOO_OUTPUT or opened.handle is None:
         raise Failure(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
     message = _message(session, handles, fields, options, body)
     context.give(session, message, fields, options, opened)
-    options["ResolvedQName"] = padded(opened.resolved, 48)
+    options["ResolvedQName"] = padded("" if is_topic else opened.resolved, 48)
     options["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
     unit = _unit(session, options["Options"])
     request = put_request(opened.handle, [message], unit)
-    if options["Options"] & mq.MQPMO_LOGICAL_ORDER and isinstance(request.command, c.Put):
-        request.command.options = c.LOGICAL_ORDER
+    _refine(request, options["Options"])
     if options["Options"] & mq.MQPMO_ASYNC_RESPONSE:
         message.message_id = message.message_id or new_id(session)
-        session.submit(request, unit, opened.name)
+        session.submit(request, unit, opened)
         tell_put(fields, message, PutDone([message.message_id], 0))
         return structs.MQMD.write(fields), structs.MQPMO.write(options), 0, 0
     done = session.ask([request], request, PutDone, unit=unit)
-    return _told(fields, options, message, done)
+    return _told(fields, options, message, done, is_topic)
 
 
 def put1(
     session: Session, handles: MessageHandles, od: bytes, md: bytes, pmo: bytes, body: bytes
 ) -> Put:
-    """MQPUT1: open a queue, put one message, close it: one exchange. Raises Failure."""
-    where = structs.MQOD.read(od)
+    """MQPUT1: open a queue or a topic, put one message, close it: one exchange. Raises Failure."""
+    where = structs.MQOD.confirm(structs.MQOD.read(od))
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
-    _check(options)
+    is_topic = where["ObjectType"] == mq.MQOT_TOPIC
+    _check(options, is_topic)
     if options["Options"] & mq.MQPMO_LOGICAL_ORDER:
         raise Failure(mq.MQRC_OPTIONS_ERROR)
-    if where["ObjectType"] != mq.MQOT_Q:
+    if where["ObjectType"] != mq.MQOT_Q and not is_topic:
         raise Failure(mq.MQRC_OBJECT_TYPE_ERROR)
     session.check_here(unpadded(where["ObjectQMgrName"]))
     name = unpadded(where["ObjectName"])
     message = _message(session, handles, fields, options, body)
     context.give(session, message, fields, options, None)
-    handle = session.channel.new_handle(name, c.OUTPUT)
+    new = session.channel.new_handle
+    handle = topic_handle(session, where) if is_topic else new(name, c.OUTPUT)
     unit = _unit(session, options["Options"])
     request = put_request(handle, [message], unit)
+    _refine(request, options["Options"])
     opening = open_request(handle)
     requests = [opening, request, close_request(handle)]
     done = session.ask(requests, request, PutDone, unit=unit, after=opening)
     found = opening.answer.queue if isinstance(opening.answer, Opened) else name
-    options["ResolvedQName"] = padded(found, 48)
+    options["ResolvedQName"] = padded("" if is_topic else found, 48)
     options["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
-    return _told(fields, options, message, done)
+    return _told(fields, options, message, done, is_topic)
 
 
-def _check(options: dict[str, Any]) -> None:
-    if options["StrucId"] != b"PMO ":
-        raise Failure(mq.MQRC_PMO_ERROR)
-    permitted.PUT.check(options["Options"])
+def _check(options: dict[str, Any], is_topic: bool) -> None:
+    permitted.PUT.check(structs.MQPMO.confirm(options)["Options"])
+    if options["Options"] & PUBLISHING and not is_topic:
+        raise Failure(mq.MQRC_OPTIONS_ERROR)
     if options["RecsPresent"]:
         raise Failure(mq.MQRC_RECS_PRESENT_ERROR)
+
+
+def _refine(request: Pending, asked: int) -> None:
+    """Say what a put asks for beyond the usual."""
+    assert isinstance(request.command, c.Put)
+    request.command.options = sum(ours for option, ours in REFINEMENTS.items() if asked & option)
 
 
 def _message(
@@ -95,8 +117,8 @@ def _message(
 ) -> Message:
     asked = options["Options"]
     message = message_of(fields, body)
-    if message.reply_to and not message.reply_to_queue_manager:
-        message.reply_to_queue_manager = session.channel.queue_manager
+    if asked & mq.MQPMO_SUPPRESS_REPLYTO:
+        message.reply_to = message.reply_to_queue_manager = ""
     if asked & mq.MQPMO_NEW_MSG_ID:
         message.message_id = b""
     if asked & mq.MQPMO_NEW_CORREL_ID:
@@ -118,7 +140,15 @@ def _unit(session: Session, asked: int) -> Unit | None:
     return session.begun() if asked & mq.MQPMO_SYNCPOINT else None
 
 
-def _told(fields: dict[str, Any], options: dict[str, Any], message: Message, done: PutDone) -> Put:
+def _told(
+    fields: dict[str, Any],
+    options: dict[str, Any],
+    message: Message,
+    done: PutDone,
+    is_topic: bool,
+) -> Put:
+    if is_topic:
+        done.priority = -1  # what is known is how one of the copies was put: that may differ
     tell_put(fields, message, done)
     code, reason = mq.MQCC_OK, mq.MQRC_NONE
     if done.warning:

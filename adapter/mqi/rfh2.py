@@ -18,14 +18,24 @@ FIXED = struct.Struct("<4siiii8sii")
 CCSID_UTF_8 = 1208
 VERSION = 2
 FORMAT = b"MQHRF2  "
-FOLDERS = {"usr": "usr", "jms": "jms", "mcd": "mcd", "mqext": "mqext"}
+OF_PUBLICATIONS = {
+    "MQTopicString": "mqps.Top",
+    "MQSubUserData": "mqps.Sud",
+    "MQIsRetained": "mqps.Ret",
+}
+"""What the queue manager says of a publication, and where in a header."""
+
+
+def has_more(properties: Mapping[str, Property]) -> bool:
+    """Whether there are properties of a program: others alone are not worth a header by default."""
+    return any(name not in OF_PUBLICATIONS for name in properties)
 
 
 def with_properties(md: dict[str, Any], properties: Mapping[str, Property], body: bytes) -> bytes:
     """Return a body behind a header with its properties, and say so in the MQMD."""
     folders: dict[str, list[str]] = {}
     for name, value in properties.items():
-        folder, _, rest = name.rpartition(".")
+        folder, _, rest = OF_PUBLICATIONS.get(name, name).rpartition(".")
         folders.setdefault(folder or "usr", []).append(_element(rest, value))
     parts = [_folder(name, elements) for name, elements in folders.items()]
     data = b"".join(parts)

@@ -16,6 +16,7 @@ from msgspec import Struct
 from adapter.client.channel import Channel
 from adapter.client.requests import Handle, Pending, StartOver
 from adapter.client.unit import Unit, perform
+from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.model.blank_padded import padded
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason
@@ -30,11 +31,16 @@ ASYNC_PUTS_MAX = 500
 """Puts without an answer; the client layer lets 768 commands of a connection go unanswered."""
 
 
+TOPIC = "topic"
+
+
 class Object(Struct, eq=False):
     """An object handle: kind as core names it, the name that it led to, and the open options.
 
-    handle: of a queue; resolved: the local queue that it is. cursor: the place of the message that
+    handle: of a queue, a topic or a subscription. resolved: the local queue that it is; of a topic
+    its whole topic string. cursor: the place of the message that
     was browsed last. saved: the message whose context was saved (MQOO_SAVE_ALL_CONTEXT).
+    is_managed: a queue that was opened by MQSUB.
     """
 
     number: int
@@ -45,17 +51,21 @@ class Object(Struct, eq=False):
     resolved: str = ""
     cursor: tuple[int, int, int] | None = None
     saved: Message | None = None
+    is_managed: bool = False
 
 
 class Tally(Struct):
-    """What became of asynchronous puts since MQSTAT asked: counts, and the first failure."""
+    """What became of asynchronous puts since MQSTAT asked: counts, and the first failure.
+
+    to: what was put to, when that failed.
+    """
 
     succeeded: int = 0
     warned: int = 0
     failed: int = 0
     code: int = mq.MQCC_OK
     reason: int = mq.MQRC_NONE
-    name: str = ""
+    to: Object | None = None
 
 
 class Session:
@@ -84,7 +94,7 @@ class Session:
         self._thread = threading.get_ident()
         self._busy = threading.RLock()
         self._numbers = itertools.count(2)
-        self._unanswered: list[tuple[Pending, str]] = []
+        self._unanswered: list[tuple[Pending, Object]] = []
 
     # -- one call at a time
 
@@ -136,9 +146,16 @@ class Session:
     def object(self, number: int) -> Object:
         """Return an object by its handle. Failure(2019) if there is none."""
         opened = self.objects.get(number)
-        if opened is None:
+        if opened is None or opened.kind == SUBSCRIPTION:
             raise Failure(mq.MQRC_HOBJ_ERROR)
         return opened
+
+    def subscription(self, number: int) -> tuple[Object, Handle]:
+        """Return a subscription by its handle. Failure(2019) if there is none."""
+        opened = self.objects.get(number)
+        if opened is None or opened.kind != SUBSCRIPTION or opened.handle is None:
+            raise Failure(mq.MQRC_HOBJ_ERROR)
+        return opened, opened.handle
 
     def queue(self, number: int, refusal: int) -> tuple[Object, Handle]:
         """Return an open queue. Failure(2019), or refusal if it is an object of another kind."""
@@ -185,7 +202,7 @@ class Session:
             raise failure_of(error) from error
         return self.unit
 
-    def submit(self, request: Pending, unit: Unit | None, name: str) -> None:
+    def submit(self, request: Pending, unit: Unit | None, to: Object) -> None:
         """Send a put and do not wait for its answer: MQSTAT tells what became of it."""
         if len(self._unanswered) >= ASYNC_PUTS_MAX:
             self.settle()
@@ -196,17 +213,17 @@ class Session:
                 unit.submit([request])
         except Error as error:
             raise self.failure(error) from error
-        self._unanswered.append((request, name))
+        self._unanswered.append((request, to))
 
     def settle(self) -> None:
         """Wait for the answers of asynchronous puts, and count them."""
         waiting, self._unanswered = self._unanswered, []
         with suppress(Error):
             self.channel.await_all([request for request, _ in waiting])
-        for request, name in waiting:
-            self._count(request, name)
+        for request, to in waiting:
+            self._count(request, to)
 
-    def _count(self, request: Pending, name: str) -> None:
+    def _count(self, request: Pending, to: Object) -> None:
         tally = self.tally
         try:
             done = self.channel.result(request, PutDone)
@@ -220,7 +237,7 @@ class Session:
             failure = Failure(REASON_CODES[Reason(done.warning)], warning=True)
             tally.warned += 1
         if not tally.reason:
-            tally.code, tally.reason, tally.name = failure.code, failure.reason, name
+            tally.code, tally.reason, tally.to = failure.code, failure.reason, to
 
     def failure(self, error: Error) -> Failure:
         """Say in the MQI's codes what the client layer raised, and note a lost connection."""
@@ -228,21 +245,28 @@ class Session:
             self.is_broken = True
         return failure_of(error)
 
-    def take_tally(self) -> dict[str, Any]:
-        """Return what MQSTAT tells, as fields of an MQSTS, and begin to count anew."""
+    def take_tally(self) -> tuple[dict[str, Any], str]:
+        """Return what MQSTAT tells, as fields of an MQSTS, and begin to count anew.
+
+        And the topic string, if it was a topic that was put to when that failed.
+        """
         tally, self.tally = self.tally, Tally()
-        return {
+        name = tally.to.name if tally.to is not None else ""
+        here = self.channel.queue_manager if tally.to is not None else ""
+        is_topic = tally.to is not None and tally.to.kind == TOPIC
+        fields = {
             "CompCode": tally.code,
             "Reason": tally.reason,
             "PutSuccessCount": tally.succeeded,
             "PutWarningCount": tally.warned,
             "PutFailureCount": tally.failed,
-            "ObjectType": mq.MQOT_Q,
-            "ObjectName": padded(tally.name, 48),
-            "ObjectQMgrName": padded(self.channel.queue_manager if tally.name else "", 48),
-            "ResolvedObjectName": padded(tally.name, 48),
-            "ResolvedQMgrName": padded(self.channel.queue_manager if tally.name else "", 48),
+            "ObjectType": mq.MQOT_TOPIC if is_topic else mq.MQOT_Q,
+            "ObjectName": padded(name, 48),
+            "ObjectQMgrName": padded(here, 48),
+            "ResolvedObjectName": padded(name, 48),
+            "ResolvedQMgrName": padded(here, 48),
         }
+        return fields, tally.to.resolved if is_topic and tally.to is not None else ""
 
     # -- the unit of work
 

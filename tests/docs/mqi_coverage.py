@@ -19,15 +19,15 @@ TABLES = (
     ("MQOPEN", options.OPEN),
     ("MQCLOSE", options.CLOSE),
     ("MQPUT, MQPUT1", options.PUT),
+    ("MQSUB", options.SUBSCRIBE),
+    ("MQSUBRQ", options.REQUEST),
     ("MQGET", options.GET),
     ("MQGET: what is matched", options.MATCH),
 )
-REFUSED = "refused with 2298 (MQRC_FUNCTION_NOT_SUPPORTED): publish and subscribe"
 VERB = re.compile("MQ|mqai")
 NOTES = {
     "MQBEGIN": "warns with 2121: there are no other resource managers",
-    "MQSUB": REFUSED,
-    "MQSUBRQ": REFUSED,
+    "MQSUB": "without SelectionString, SubExpiry, PubPriority and SubLevel: refused with 2298",
     "MQLOGCF": "there is nothing to trace",
     "MQSTAT": "asynchronous puts; other types are refused with 2430",
     "MQSETMP": "without options",

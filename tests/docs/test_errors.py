@@ -3,12 +3,11 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from adapter.core.reasons import Reason
 from adapter.errors import Error
 from adapter.errors.refusals import REFUSALS
 from tests.docs.reference import tree
+from tests.support.each import each
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROWS = [
@@ -23,7 +22,7 @@ def test_nothing_is_said_twice() -> None:
     assert len(SAID) == len(ROWS)
 
 
-@pytest.mark.parametrize("kind", tree(Error), ids=lambda kind: kind.__name__)
+@each(tree(Error), lambda kind: kind.__name__)
 def test_every_error_is_there(kind: type[Error]) -> None:
     number, happened, to_do = SAID[kind.__name__]
     assert number == f"{kind.reason_name} {kind.reason}"
@@ -31,7 +30,7 @@ def test_every_error_is_there(kind: type[Error]) -> None:
     assert len(to_do) > 15
 
 
-@pytest.mark.parametrize("reason", Reason, ids=lambda reason: reason.name)
+@each(Reason, lambda reason: reason.name)
 def test_every_reason_is_there(reason: Reason) -> None:
     error, happened, to_do = SAID[reason.name]
     assert error == f"{REFUSALS[reason].error.__name__}"

@@ -9,22 +9,16 @@ from typing import Any
 
 import pytest
 
-from adapter.mqi import pymqi_files
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL, conname
 
-VERSION = "1.12.13"
-
 
 @pytest.fixture(scope="module")
-def pymqi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+def pymqi(pymqi_site: Path) -> Iterator[ModuleType]:
     """The package; its own distribution comes from where pip finds it."""
-    folder = tmp_path_factory.mktemp("pymqi")
-    wheel = pymqi_files.make_wheel(pymqi_files.download(folder, VERSION), folder)
-    pymqi_files.install(wheel, folder / "site")
-    sys.path.insert(0, str(folder / "site"))
+    sys.path.insert(0, str(pymqi_site))
     yield importlib.import_module("pymqi")
-    sys.path.remove(str(folder / "site"))
+    sys.path.remove(str(pymqi_site))
 
 
 @pytest.fixture
@@ -121,6 +115,40 @@ def test_a_request_is_answered(pymqi: Any, connected: Any, manager: TestQueueMan
     answer = pymqi.MD(CorrelId=asked.MsgId, MsgType=cmqc.MQMT_REPLY)
     connected.put1(asked.ReplyToQ.strip().decode(), body.upper(), answer)
     assert replies.get(None, pymqi.MD(CorrelId=md.MsgId)) == b"WHAT?"
+
+
+def test_publish_and_subscribe(pymqi: Any, connected: Any) -> None:
+    subscription = pymqi.Subscription(connected)
+    subscription.sub(topic_string="price/+")
+    topic = pymqi.Topic(connected, topic_string="price/gold")
+    topic.open(open_opts=pymqi.CMQC.MQOO_OUTPUT)
+    topic.pub(b"1900")
+    assert subscription.get() == b"1900"
+    own = topic.sub(None, pymqi.Queue(connected, "ORDERS", pymqi.CMQC.MQOO_INPUT_SHARED))
+    own.close()
+    topic.close()
+    subscription.close(pymqi.CMQC.MQCO_REMOVE_SUB, close_sub_queue=True)
+
+
+def test_a_durable_subscription(pymqi: Any, connected: Any) -> None:
+    """As pymqi's documentation has it: one descriptor, whether it is there already or not."""
+    cmqc = pymqi.CMQC
+    gmo = pymqi.GMO(Options=cmqc.MQGMO_NO_SYNCPOINT | cmqc.MQGMO_WAIT, WaitInterval=20_000)
+    for body in (b"first", b"second"):
+        described = pymqi.SD()
+        described["Options"] = (
+            cmqc.MQSO_CREATE | cmqc.MQSO_RESUME | cmqc.MQSO_DURABLE | cmqc.MQSO_MANAGED
+        )
+        described.set_vs("SubName", "Stock")
+        described.set_vs("ObjectString", "orders/#")
+        subscription = pymqi.Subscription(connected)
+        subscription.sub(sub_desc=described)
+        pymqi.Topic(connected, topic_string="orders/1").pub(body)
+        assert subscription.get(None, pymqi.MD(), gmo) == body
+        subscription.close(cmqc.MQCO_KEEP_SUB, close_sub_queue=True)
+    subscription = pymqi.Subscription(connected)
+    subscription.sub(sub_desc=described)
+    subscription.close(cmqc.MQCO_REMOVE_SUB)
 
 
 def test_structures_of_a_wrong_size(pymqi: Any, connected: Any) -> None:

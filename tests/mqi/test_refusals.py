@@ -32,7 +32,7 @@ def test_open_options(qmgr: ibmmq.QueueManager, option: int, reason: int) -> Non
     ("descriptor", "reason"),
     [
         (ibmmq.OD(ObjectName="NOPE"), CMQC.MQRC_UNKNOWN_OBJECT_NAME),
-        (ibmmq.OD(ObjectType=CMQC.MQOT_TOPIC), CMQC.MQRC_FUNCTION_NOT_SUPPORTED),
+        (ibmmq.OD(ObjectType=CMQC.MQOT_TOPIC), CMQC.MQRC_TOPIC_STRING_ERROR),
         (ibmmq.OD(ObjectType=77), CMQC.MQRC_OBJECT_TYPE_ERROR),
         (
             ibmmq.OD(ObjectType=CMQC.MQOT_PROCESS, ObjectName="ORDERS"),
@@ -275,16 +275,6 @@ def test_two_hundred_handles_on_one_queue(qmgr: ibmmq.QueueManager) -> None:
     with pytest.raises(ibmmq.MQMIError) as refused:
         queues += [ibmmq.Queue(qmgr, "ORDERS", BOTH) for _ in range(100)]
     assert reason_of(refused) == CMQC.MQRC_HANDLE_NOT_AVAILABLE
-
-
-def test_publish_and_subscribe_are_not_to_be_had(qmgr: ibmmq.QueueManager) -> None:
-    subscription = ibmmq.Subscription(qmgr)
-    with pytest.raises(ibmmq.MQMIError) as refused:
-        subscription.sub(topic_string="a/b")
-    assert reason_of(refused) == CMQC.MQRC_FUNCTION_NOT_SUPPORTED
-    assert ibmmqc.MQSUBRQ(qmgr.get_handle(), 1, 1, ibmmq.SRO().pack())[-1] == (
-        CMQC.MQRC_FUNCTION_NOT_SUPPORTED
-    )
 
 
 def test_there_is_nothing_else_to_begin_a_unit_with(qmgr: ibmmq.QueueManager) -> None:

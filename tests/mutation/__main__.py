@@ -33,9 +33,15 @@ PRELOADED = (
 TIMEOUT_S = 120
 """A mutant that makes a test wait for ever is found, too."""
 LIVES = ""
-WITH_KAFKA = ("unit/owner/test_retention.py", "unit/core/rules/test_parking.py")
+REFUSALS = "spec/test_refusals.py"
+"""It finds most of what transcripts let live, in a second."""
+WITH_KAFKA = (
+    "unit/owner/test_retention.py",
+    "unit/core/rules/test_parking.py",
+    "unit/core/rules/test_consumers.py",
+)
 """What no program can bring about without one: consumed messages that are still on their topics,
-and topics that cannot be written."""
+topics that cannot be written, and batches of what is on a topic."""
 
 
 class Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -110,7 +116,7 @@ def found_by(mutant: Mutant | None) -> str:
         if mutant is not None:
             sys.meta_path.insert(0, Instead(mutant))
         try:
-            red = red_transcript() or red_in("spec") or red_in(*WITH_KAFKA)
+            red = red_transcript() or red_in(REFUSALS) or red_in("spec") or red_in(*WITH_KAFKA)
         except BaseException as error:  # noqa: BLE001 -- it could not even be imported
             red = repr(error)
         os.write(writing, red.encode())

@@ -149,7 +149,7 @@ class Line:
 
     def send(self, request: int, number: int, command: c.Command) -> None:
         """Send one request, and which outcomes were seen before."""
-        if not (isinstance(command, c.Get) and command.wait_ms):
+        if not (isinstance(command, c.Get | c.Browse) and command.wait_ms):
             self._owed.add(request)
         seen, self.numbers = self.numbers, []
         operation = frames.Operation(request, number, frames.raw(command))

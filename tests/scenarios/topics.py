@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 WORDS = {
     "durable": c.DURABLE,
+    "managed": c.MANAGED,
     "request": c.ON_REQUEST,
     "new": c.NEW_ONLY,
     "resume": c.RESUME,
@@ -31,11 +32,12 @@ def topic(_: World, person: Person, call: Call) -> c.Command:
     return c.OpenTopic(handle, call.words[0], call.options.pop("object", ""))
 
 
-def subscribe(_: World, person: Person, call: Call) -> c.Command:
+def subscribe(world: World, person: Person, call: Call) -> c.Command:
     """Subscribe: NAME TOPIC; by the way, open the queue by the handle NAME."""
     name, *rest = call.words
     options = sum(WORDS.get(word, 0) for word in rest)
     options |= 0 if options & (c.RESUME | c.ALTER) else c.CREATE
+    options |= c.SET_CORRELATION * ("correl" in call.options)
     destination = call.options.pop("dest", "")
     options |= c.MANAGED * (not destination and bool(options & c.CREATE))
     strings = [word for word in rest if word not in WORDS]
@@ -48,6 +50,7 @@ def subscribe(_: World, person: Person, call: Call) -> c.Command:
         destination,
         person.handles.setdefault(name, len(person.handles) + 1),
         call.options.pop("user", ""),
+        world.ident(call.options.pop("correl", "")),
     )
 
 

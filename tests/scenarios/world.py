@@ -56,6 +56,7 @@ MODES = {
     "browse": c.BROWSE,
     "inquire": c.INQUIRE,
     "set": c.SET,
+    "co_op": c.CO_OP,
 }
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
@@ -287,7 +288,7 @@ class World:
         name = call.options.pop("as", dynamic or call.words[0])
         handle = person.handles.setdefault(name, len(person.handles) + 1)
         modes = sum(MODES[word] for word in call.words[1:])
-        return c.Open(handle, call.words[0], modes, dynamic)
+        return c.Open(handle, call.words[0], modes, dynamic, call.options.pop("where", ""))
 
     def _close(self, person: Person, call: Call) -> c.Command:
         delete = c.DELETE * ("delete" in call.words[1:]) + c.PURGE * ("purge" in call.words[1:])
@@ -313,7 +314,7 @@ class World:
         options = call.options
         unit = self._unit(options.pop("unit", ""))
         kinds = {"np": 0, "hard": 1}
-        flags = sum(FLAGS.get(word, 0) for word in call.words[2:])
+        flags = sum(FLAGS.get(word, 0) for word in call.words[1:])
         bodies = [body.encode() for body in call.words[1:] if body not in PUT_WORDS]
         if "size" in options:
             bodies.append(b"x" * int(options.pop("size")))
@@ -321,32 +322,31 @@ class World:
         message = Message(
             priority=int(options.pop("p", -1)),
             persistence=next((kinds[word] for word in call.words[1:] if word in kinds), -1),
-            message_id=self._id(options.pop("id", "")),
-            correlation_id=self._id(options.pop("correl", "")),
-            group_id=self._id(options.pop("group", "")),
+            message_id=self.ident(options.pop("id", "")),
+            correlation_id=self.ident(options.pop("correl", "")),
+            group_id=self.ident(options.pop("group", "")),
             expiry_ms=duration_ms(expiry) if expiry else -1,
             details=Details(flags=flags) if flags else None,
             report=report_of(options.pop("report", "")),
             reply_to=options.pop("reply_to", ""),
         )
         messages = [msgspec.structs.replace(message, body=body) for body in bodies]
-        asked = sum(PUT_OPTIONS.get(word, 0) for word in call.words[2:])
+        asked = sum(PUT_OPTIONS.get(word, 0) for word in call.words[1:])
         return c.Put(self._handle(person, call), messages, unit, asked)
 
     def _get(self, person: Person, call: Call) -> c.Command:
         options = call.options
         wait = options.pop("wait", "")
-        place = [int(part) for part in re.split(r"[/+]", options.pop("place", "")) if part]
         return c.Get(
             self._handle(person, call),
             self._unit(options.pop("unit", "")),
             -1 if "wait" in call.words else duration_ms(wait) if wait else 0,
             int(options.pop("limit", 1)),
-            self._id(options.pop("id", "")),
-            self._id(options.pop("correl", "")),
-            self._id(options.pop("group", "")),
+            self.ident(options.pop("id", "")),
+            self.ident(options.pop("correl", "")),
+            self.ident(options.pop("group", "")),
             "alone" in call.words,
-            (place[0], place[1], sum(place[2:])) if place else None,
+            place_of(options.pop("place", "")),
             *self._options(call),
         )
 
@@ -356,10 +356,12 @@ class World:
             self._handle(person, call),
             "first" in call.words,
             int(options.pop("limit", 1)),
-            self._id(options.pop("id", "")),
-            self._id(options.pop("correl", "")),
-            self._id(options.pop("group", "")),
+            self.ident(options.pop("id", "")),
+            self.ident(options.pop("correl", "")),
+            self.ident(options.pop("group", "")),
             *self._options(call),
+            wait_ms=-1 if "wait" in call.words else 0,
+            place=place_of(options.pop("place", "")),
         )
 
     def _options(self, call: Call) -> tuple[int, int, int]:
@@ -386,7 +388,8 @@ class World:
                 return person.units[name]
         return name.encode().ljust(ID_LENGTH, b"\0")
 
-    def _id(self, name: str) -> bytes:
+    def ident(self, name: str) -> bytes:
+        """Return the id that is printed so, or one that says so; none if there is no name."""
         known = [ident for ident, symbol in self._ids.items() if symbol == name]
         return known[0] if known else name.encode().ljust(ID_LENGTH, b"\0") if name else b""
 
@@ -540,6 +543,12 @@ def value_of(text: str) -> object:
     if text in ("yes", "no"):
         return text == "yes"
     return int(text) if re.fullmatch(r"-?\d+", text) else text
+
+
+def place_of(text: str) -> tuple[int, int, int] | None:
+    """Read LANE/SEQ+N as a place."""
+    parts = [int(part) for part in re.split(r"[/+]", text) if part]
+    return (parts[0], parts[1], sum(parts[2:])) if parts else None
 
 
 def duration_ms(text: str) -> int:

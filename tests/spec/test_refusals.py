@@ -10,11 +10,21 @@ import pytest
 
 from adapter.core import commands as c
 from adapter.core import dispatch
+from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
+from adapter.core.model.details import OFFSET_MAX, SEGMENT, SEGMENTATION_ALLOWED, Details
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import Message
 from adapter.core.model.session import WINDOW
 from adapter.core.reasons import Reason
-from adapter.core.results import Connections, Done, Messages, PutDone, Refused, UnitOutcome
+from adapter.core.results import (
+    Connections,
+    Done,
+    Messages,
+    PutDone,
+    Refused,
+    UnitOutcome,
+)
+from adapter.core.rules.fitting import SELECTIONS_MAX
 from adapter.format import entries
 from adapter.owner.loop import ENTRY_BYTES
 from tests.support.by_hand import ByHand
@@ -36,6 +46,15 @@ def reason_of(answer: object) -> Reason:
 
 def put_of(**fields: object) -> c.Put:
     return c.Put(1, [Message(body=b"a", **fields)])  # type: ignore[arg-type]
+
+
+def put_with(**fields: object) -> c.Put:
+    return put_of(details=Details(**fields))  # type: ignore[arg-type]
+
+
+def subscribe_of(**fields: object) -> c.Subscribe:
+    given = {"name": "S", "options": c.CREATE | c.MANAGED, **fields}
+    return c.Subscribe(5, "a", **given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -60,12 +79,49 @@ def put_of(**fields: object) -> c.Put:
             put_of(properties={"a": -(2**63)}),
             Reason.PROPERTY_ERROR,
         ),
+        (put_with(flags=32), put_with(flags=SEGMENTATION_ALLOWED), Reason.MESSAGE_FLAGS_ERROR),
+        (
+            put_with(accounting_token=b"x"),
+            put_with(accounting_token=b"x" * 32),
+            Reason.IDENTIFIER_ERROR,
+        ),
+        (
+            put_with(identity_data="x" * 33),
+            put_with(identity_data="x" * 32),
+            Reason.OPTIONS_ERROR,
+        ),
+        (put_with(origin_data="12345"), put_with(origin_data="1234"), Reason.OPTIONS_ERROR),
+        (put_with(appl_type=2**31), put_with(appl_type=-(2**31)), Reason.OPTIONS_ERROR),
+        (put_with(original_length=-2), put_with(original_length=-1), Reason.OPTIONS_ERROR),
+        (put_with(offset=OFFSET_MAX + 1), put_with(offset=OFFSET_MAX), Reason.OFFSET_ERROR),
         (c.Get(1, wait_ms=-2), c.Get(1, wait_ms=0), Reason.WAIT_INTERVAL_ERROR),
+        (c.Browse(1, wait_ms=-2), c.Browse(1, wait_ms=0), Reason.WAIT_INTERVAL_ERROR),
+        (c.Get(1, options=c.LOCK), c.Browse(1, options=c.LOCK), Reason.OPTIONS_ERROR),
         (c.Get(1, message_id=b"x"), c.Get(1, message_id=b"x" * 24), Reason.IDENTIFIER_ERROR),
         (c.Browse(1, group_id=b"x"), c.Browse(1, group_id=b"x" * 24), Reason.IDENTIFIER_ERROR),
         (c.Browse(1, limit=0), c.Browse(1, limit=10_000), Reason.OPTIONS_ERROR),
         (c.Open(1, "Q", c.BROWSE), c.Open(2, "Q", c.BROWSE), Reason.HANDLE_IN_USE),
         (c.Open(0, "Q", c.BROWSE), c.Open(3, "Q", c.BROWSE), Reason.HANDLE_IN_USE),
+        (
+            c.Open(4, "Q", c.BROWSE, selection=f"a = '{'x' * 10_235}'"),
+            c.Open(4, "Q", c.BROWSE, selection=f"a = '{'x' * 10_234}'"),
+            Reason.SELECTION_TOO_LONG,
+        ),
+        (c.OpenTopic(4, "a" * 10_241), c.OpenTopic(4, "a" * 10_240), Reason.TOPIC_STRING_ERROR),
+        (c.OpenTopic(4, "a\0"), c.OpenTopic(4, "a "), Reason.TOPIC_STRING_ERROR),
+        (c.OpenTopic(4, "/" * 256), c.OpenTopic(4, "/" * 255), Reason.TOPIC_STRING_ERROR),
+        (subscribe_of(options=c.MANAGED), subscribe_of(), Reason.OPTIONS_ERROR),
+        (subscribe_of(options=c.CREATE | 256), subscribe_of(), Reason.OPTIONS_ERROR),
+        (
+            subscribe_of(user_data="x" * 10_241),
+            subscribe_of(user_data="x" * 10_240),
+            Reason.OPTIONS_ERROR,
+        ),
+        (
+            subscribe_of(correlation_id=b"x"),
+            subscribe_of(correlation_id=b"x" * 24),
+            Reason.IDENTIFIER_ERROR,
+        ),
         (c.Inquire("?" * 97), c.Inquire("?" * 96), Reason.NAME_ERROR),
         (c.AskOutcome(b"x"), c.AskOutcome(b"x" * 24), Reason.IDENTIFIER_ERROR),
     ],
@@ -76,6 +132,26 @@ def test_a_request_that_says_what_cannot_be(
     client = client_on()
     assert client.refused(refused) is reason
     assert not isinstance(client.do(taken), Refused)
+
+
+def test_a_message_is_not_cut_where_no_segment_may_begin() -> None:
+    client = client_on(max_message_length=32)
+    for offset, reason in ((OFFSET_MAX - 63, Reason.OFFSET_ERROR), (OFFSET_MAX - 64, None)):
+        details = Details(flags=SEGMENT | SEGMENTATION_ALLOWED, offset=offset)
+        answer = client.do(c.Put(1, [Message(body=bytes(64), details=details)]))
+        assert isinstance(answer, Refused) == (reason is not None)
+        assert reason is None or reason_of(answer) is reason
+
+
+def test_a_publication_is_not_cut() -> None:
+    """A queue's message that is longer than any may be cut into segments; a topic has no length."""
+    client = client_on()
+    client.do(c.OpenTopic(2, "a"))
+    for size, is_refused in ((MESSAGE_LENGTH_MAX + 1, True), (MESSAGE_LENGTH_MAX, False)):
+        message = Message(body=bytes(size), details=Details(flags=SEGMENTATION_ALLOWED))
+        answer = client.do(c.Put(2, [message]))
+        assert isinstance(answer, Refused) == is_refused
+        assert not is_refused or reason_of(answer) is Reason.MESSAGE_TOO_LONG
 
 
 def test_how_many_messages_a_put_or_get_has() -> None:
@@ -106,6 +182,17 @@ def test_bounds(limits: Limits, one_more: Callable[[Client], c.Command]) -> None
     for _ in range(2):
         client.send(c.Get(1, wait_ms=-1))
     assert client.refused(one_more(client)) is Reason.LIMIT_REACHED
+
+
+def test_how_many_different_selections_the_handles_of_a_queue_have() -> None:
+    client = client_on()
+    for n in range(SELECTIONS_MAX):
+        client.do(c.Open(2 + n, "Q", c.BROWSE, selection=f"a = {n}"))
+    one_more = c.Open(100, "Q", c.BROWSE, selection="b = 1")
+    assert client.refused(one_more) is Reason.LIMIT_REACHED
+    assert client.do(c.Open(101, "Q", c.BROWSE, selection="a = 1")) == Done()
+    client.do(c.Close(2))
+    assert client.do(one_more) == Done()
 
 
 def test_two_waiting_gets_do_not_have_one_request_number() -> None:

@@ -5,12 +5,11 @@ import inspect
 import pickle
 import re
 
-import pytest
-
 import adapter
 from adapter import errors
 from adapter.core.reasons import Reason
 from adapter.errors import refusals
+from tests.support.each import each
 
 CLASSES = [c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, errors.Error)]
 
@@ -79,6 +78,7 @@ NUMBERS = {
     "MQRC_SELECTOR_SYNTAX_ERROR": 2459,
     "MQRC_SELECTION_STRING_ERROR": 2519,
     "MQRC_MISSING_REPLY_TO_Q": 2027,
+    "MQRC_OBJECT_CHANGED": 2041,
     "MQRC_TOPIC_STRING_ERROR": 2425,
     "MQRC_NO_SUBSCRIPTION": 2428,
     "MQRC_SUBSCRIPTION_IN_USE": 2429,
@@ -92,6 +92,7 @@ NUMBERS = {
     "MQRC_RETAINED_MSG_Q_ERROR": 2525,
     "MQRC_RETAINED_NOT_DELIVERED": 2526,
     "MQRC_NO_SUBS_MATCHED": 2550,
+    "MQRC_FORMAT_ERROR": 2110,
     "MQRCCF_CONNECTION_ID_ERROR": 3174,
     "MQRCCF_ATTR_VALUE_ERROR": 4005,
 }
@@ -101,7 +102,7 @@ def test_every_reason_of_core_has_an_error() -> None:
     assert set(refusals.REFUSALS) == set(Reason)
 
 
-@pytest.mark.parametrize("reason", list(Reason), ids=lambda reason: reason.name)
+@each(Reason, lambda reason: reason.name)
 def test_a_refusal_says_what_happened_to_what_and_what_to_do(reason: Reason) -> None:
     error = refusals.refusal(reason, "SOME.QUEUE", "the detail")
     assert type(error) is refusals.REFUSALS[reason].error
@@ -112,7 +113,7 @@ def test_a_refusal_says_what_happened_to_what_and_what_to_do(reason: Reason) -> 
     assert str(error).endswith(f"[{error.reason_name}]")
 
 
-@pytest.mark.parametrize("error", CLASSES, ids=lambda error: error.__name__)
+@each(CLASSES, lambda error: error.__name__)
 def test_numbers_are_those_of_mq(error: type[errors.Error]) -> None:
     assert NUMBERS[error.reason_name] == error.reason
 
@@ -137,7 +138,7 @@ def test_errors_are_of_pythons_kinds_where_python_has_one() -> None:
     assert not issubclass(errors.InDoubt, errors.ConnectionBroken)  # nobody shall just try again
 
 
-@pytest.mark.parametrize("error", CLASSES, ids=lambda error: error.__name__)
+@each(CLASSES, lambda error: error.__name__)
 def test_errors_can_be_pickled_and_copied(error: type[errors.Error]) -> None:
     for twin in (pickle.loads(pickle.dumps(error("text", "Q"))), copy.copy(error("text", "Q"))):
         assert (type(twin), twin.text, twin.object_name) == (error, "text", "Q")
@@ -152,11 +153,13 @@ def test_the_front_door_is_small_and_known() -> None:
     assert adapter.__all__ == [
         "NO_UNIT",
         "Connection",
+        "Consumer",
         "DeadLetter",
         "Error",
         "Message",
         "PutResult",
         "Queue",
+        "Schemas",
         "Subscription",
         "Unit",
         "__version__",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
+
 ROOT = Path(__file__).parents[2]
 CLEAN = {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 CONFTEST = """
@@ -96,3 +98,14 @@ def test_a_deselection_fails_a_strict_run(
 def test_a_deselection_by_hand_is_fine(tmp_path: Path) -> None:
     status, output = run(tmp_path, "def test_other(): assert 0\n", "-k", "good")
     assert status == 0, output
+
+
+def test_a_table_names_each_row_that_fails() -> None:
+    def is_even(number: int) -> None:
+        assert number % 2 == 0, "odd"
+
+    each([0, 2])(is_even)()
+    with pytest.raises(pytest.fail.Exception, match=r"(?s)2 of 4 rows fail\n1: .*odd.*\n3: "):
+        each([0, 1, 2, 3])(is_even)()
+    with pytest.raises(AssertionError, match="proves nothing"):
+        each([])

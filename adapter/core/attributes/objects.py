@@ -194,6 +194,12 @@ class SubscriptionAttributes(Struct, kw_only=True):
             "REQONLY", 1280, "only retained publications, when asked for", words=("NO", "YES")
         ),
     ] = False
+    sub_level: Annotated[
+        int,
+        Attribute(
+            "SUBLEVEL", 1307, "the level; there is one, for none intercepts others", low=1, high=1
+        ),
+    ] = 1
     ident: Annotated[
         str, Attribute("SUBID", 7016, "what tells it from all others, in hex", fixed=True)
     ] = ""
@@ -275,6 +281,16 @@ class QueueManagerAttributes(Struct, kw_only=True):
             "DEFXMITQ", 2025, "for queue managers without one of their own", length=NAME_LENGTH_MAX
         ),
     ] = ""
+    mark_interval_ms: Annotated[
+        int,
+        Attribute(
+            "MARKINT",
+            68,
+            "milliseconds that what cooperating programs have browsed stays marked; -1: for ever",
+            low=-1,
+            high=999_999_999,
+        ),
+    ] = 5_000
     command_queue: Annotated[
         str,
         Attribute(

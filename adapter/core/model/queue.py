@@ -12,7 +12,9 @@ from typing import Any, TypeVar, cast
 
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.commands import Request
+from adapter.core.model.claims import Batch, Consumer, Span
 from adapter.core.model.lane import Lane, PageNeeded
+from adapter.core.model.marks import Marks
 from adapter.core.model.message import PRIORITY_MAX, Message, Place, Stored
 from adapter.core.model.paged_index import PagedIndex
 from adapter.core.model.places import Places
@@ -47,6 +49,9 @@ class Queue:
         self.open_input = 0
         self.open_output = 0
         self.open_handles = 0
+        self.cooperating = 0
+        """Handles whose browses share their marks."""
+        self.marks: Marks | None = None
         self.exclusive = False
         self.full_reported = False
         self.triggered_ms: int | None = None
@@ -58,6 +63,10 @@ class Queue:
         self.waiters: deque[Waiter] = deque()
         self.parked: list[Request] = []
         """Requests that wait for a page."""
+        self.consumers: dict[str, Consumer] = {}
+        """Durable ones, by name."""
+        self.consuming: dict[str, int] = {}
+        """Which connection has a consumer open, by its name."""
         self._index: dict[str, dict[bytes, Places]] = {}
         self._paged_index: dict[str, PagedIndex] = {}
         self.selections: Counter[str] = Counter()
@@ -69,6 +78,17 @@ class Queue:
     def is_temporary(self) -> bool:
         """Whether it is soft: a temporary dynamic queue."""
         return self.attributes.definition_type == "TEMPDYN"
+
+    @property
+    def claimed_count(self) -> int:
+        """How many messages consumers have been given: neither available nor held by a unit."""
+        return sum(span.count for span in self.claimed())
+
+    def claimed(self) -> Iterator[Span]:
+        """Iterate over what consumers have been given."""
+        for consumer in self.consumers.values():
+            for batch in consumer.batches.values():
+                yield from batch.spans
 
     @property
     def depth(self) -> int:
@@ -130,6 +150,8 @@ class Queue:
 
         KeyError or ValueError if there is none at that place.
         """
+        if self.marks is not None:
+            self.marks.forget(place)
         stored = self.stored.pop(place, None)
         if stored is None:
             if place[2]:
@@ -305,6 +327,35 @@ class Queue:
             counts = self.lanes[-place[0]].counts
             counts[place[1]] = counts.get(place[1], 0) + 1
 
+    def claim(self, batch: Batch) -> None:
+        """Hide the messages of a batch: they are on their topic, and their content goes."""
+        for span in batch.spans:
+            counts = self.lanes[span.lane].counts
+            for seq in range(span.first, span.last + 1):
+                self.take((-span.lane, seq, 0), span.priority)
+                counts.pop(seq, None)
+
+    def give_back(self, batch: Batch, more: int) -> list[Span]:
+        """Return the messages of a batch to their places, their counts raised by so many.
+
+        Returns the spans that end at a time which is new to their lane.
+        """
+        ending = []
+        for span in batch.spans:
+            lane = self.lanes[span.lane]
+            lane.paged.add_span(span.first, span.last)
+            self.available_count += span.count
+            self.depth_by_priority[span.priority] += span.count
+            if lane.add_end(span.first, span.last, span.expires_by_ms):
+                ending.append(span)
+            if more:
+                lane.counts.update(dict.fromkeys(range(span.first, span.last + 1), more))
+        for one in batch.counts:
+            self.lanes[one.lane].counts[one.seq] = one.count + more
+        self._paged_index.clear()  # what follows the messages has not seen them come back
+        self._watches.clear()
+        return ending
+
     def clear(self, kept: list[tuple[Place, int]]) -> None:
         """Remove every persistent message but those at these places, whose priority is given.
 
@@ -320,6 +371,7 @@ class Queue:
             self.available_count -= lane.forget_paged([seq for seq in left if seq in lane.paged])
         self._count_again(places)
         self._watches.clear()
+        self.marks = None
 
     def _count_again(self, places: dict[Place, int]) -> None:
         """Count what is available by priority, from what is left after a clearing."""

@@ -84,3 +84,5 @@ class Unit:
         self.held_bytes += len(stored.message.body)
         self.holds_returned = self.holds_returned or stored.backout_count > 0
         queue.lock(stored)
+        if queue.marks is not None:
+            queue.marks.forget(stored.place)

@@ -11,6 +11,7 @@ from adapter.core.commands import (
     LOGICAL_ORDER,
     UNDER_CURSOR,
     UNLOCK,
+    UNMARKED,
     Browse,
     Request,
 )
@@ -21,7 +22,7 @@ from adapter.core.model.message import NO_ID, Stored, weight
 from adapter.core.model.views import START
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Messages
-from adapter.core.rules import cursor, fitting, groups
+from adapter.core.rules import cursor, fitting, groups, marks
 from adapter.core.rules.decision import Decision, handle_of
 from adapter.core.rules.get import (
     BYTES_PER_GET_MAX,
@@ -31,6 +32,8 @@ from adapter.core.rules.get import (
     park,
     show,
 )
+
+BROWSE_OPTIONS = fitting.BROWSE_OPTIONS | marks.OPTIONS
 
 
 def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decision:
@@ -46,11 +49,15 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
     if not -1 <= command.wait_ms <= WAIT_MAX_MS:
         raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
-    fitting.check(command, queue, fitting.BROWSE_OPTIONS)
+    fitting.check(command, queue, BROWSE_OPTIONS)
+    if command.options & marks.OPTIONS or command.place is not None:
+        marks.check(handle, command)
     if command.options & LOCK and not handle.modes & INPUT:
         raise Refusal(Reason.NOT_OPEN_FOR_INPUT, queue.name)
     if command.options & UNLOCK:
         return _unlock(qm, request, handle)
+    if command.options & marks.UNMARKING:
+        return marks.take_away(qm, handle, command)
     shown = look(qm, request, command, handle)
     if shown is not None:
         return shown
@@ -64,6 +71,8 @@ def look(qm: QueueManager, request: Request, command: Browse, handle: Handle) ->
     """Show a browse what there is now, or None."""
     before = (handle.cursor, handle.browse_head)
     locked = handle.locked
+    if command.options & UNMARKED:
+        marks.expire(qm, handle.queue, request.now_ms)
     if handle.locked is None:
         found = _select(handle, command, request.now_ms)
     else:
@@ -81,6 +90,8 @@ def look(qm: QueueManager, request: Request, command: Browse, handle: Handle) ->
         groups.moved(qm, request, handle, "browse_group", last, b"")
     if command.options & LOCK:
         cursor.lock(handle, found[0])
+    if command.options & marks.MARKING:
+        marks.mark(qm, handle, command.options, found[0], request.now_ms)
     return Decision([], Messages(shown), qm.entry_n)
 
 
@@ -122,6 +133,8 @@ def _select(handle: Handle, command: Browse, now_ms: int) -> list[Stored]:
     size = 0
     for stored in fitting.in_memory(source, found):
         if (stored.place <= after and at is None) or fitting.is_over(stored, now_ms):
+            continue
+        if command.options & UNMARKED and marks.is_hidden(handle, stored):
             continue
         if command.options & COMPLETE and not groups.parts(handle.queue, stored):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adapter.core.commands import (
     BROWSE,
+    CO_OP,
     DELETE,
     EXCLUSIVE,
     INPUT,
@@ -26,6 +27,7 @@ from adapter.core.rules import (
     fitting,
     groups,
     managed,
+    marks,
     pages,
     resolve,
     trigger,
@@ -34,7 +36,7 @@ from adapter.core.rules import (
 )
 from adapter.core.rules.decision import Decision, connection_of
 
-MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET
+MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET | CO_OP
 HANDLE_MAX = 2**31 - 1
 
 
@@ -43,6 +45,8 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     connection = connection_of(qm, request)
     if not command.modes or command.modes & ~MODES:
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, f"modes {command.modes}")
+    if command.modes & CO_OP and not command.modes & BROWSE:
+        raise Refusal(Reason.OPTIONS_ERROR, command.queue, "CO_OP goes with BROWSE")
     check_numbers(qm, connection, command.queue, command.handle)
     found = resolve.find(qm, command)
     queue = found.queue
@@ -99,6 +103,8 @@ def _count(queue: Queue, modes: int, step: int) -> None:
         queue.exclusive = bool(modes & EXCLUSIVE) and step > 0
     if modes & OUTPUT:
         queue.open_output += step
+    if modes & CO_OP:
+        queue.cooperating += step
     queue.open_handles += step
 
 
@@ -146,6 +152,9 @@ def _close(
     del connection.handles[handle.number]
     queue = handle.queue
     _count(queue, handle.modes, -1)
+    if queue.consuming.pop(handle.consumer, 0) and handle.consumer in queue.consumers:
+        qm.add_absence(queue, queue.consumers[handle.consumer], now_ms)
+    marks.closed(handle)
     if handle.modes & INPUT:
         trigger.closed(qm, queue, now_ms)
     if handle.subscription is not None:

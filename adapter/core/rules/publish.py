@@ -3,7 +3,8 @@
 They are put in the same unit, or together as one; so nothing is new behind this. A queue that
 cannot take its copy has it put on the dead-letter queue; else the publication fails for all if it
 is persistent and the subscription durable (PMSGDLV(ALLDUR)), and for that subscription alone if not
-(NPMSGDLV(ALLAVAIL)). This module does not know how subscriptions come to be.
+(NPMSGDLV(ALLAVAIL)). The publisher may ask for reports of such exceptions, and may say DISCARD in
+place of the dead-letter queue. This module does not know how subscriptions come to be.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Message, weight
 from adapter.core.model.queue import Queue
+from adapter.core.model.report import DISCARD, EXCEPTION
 from adapter.core.model.topics import Subscription
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import EventRaised, Record
 from adapter.core.results import PutDone
-from adapter.core.rules import put, retained, topics, trigger, undelivered
+from adapter.core.rules import put, report, retained, topics, trigger, undelivered
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -39,9 +41,11 @@ OPTIONS = RETAIN | WARN_NO_SUBSCRIBERS
 class Copies(Struct):
     """What publications become. matched: how many subscriptions they were for. planned: how many of
     them by queue. lost: how many no queue could take. events: what is to be told of full queues.
+    reports: of exceptions; they are put behind the copies.
     """
 
     puts: Puts = []
+    reports: Puts = []
     matched: int = 0
     planned: Counter[str] = msgspec.field(default_factory=Counter)
     lost: int = 0
@@ -73,7 +77,7 @@ def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str
     ids = [message.message_id for message in command.messages]
     result = PutDone(ids, request.now_ms)
     puts = _put_in_unit if command.unit else _put_alone
-    records = copies.events + records + puts(qm, request, command, copies.puts)
+    records = copies.events + records + puts(qm, request, command, copies)
     if command.options & WARN_NO_SUBSCRIBERS and not copies.matched:
         warning = Reason.NO_SUBSCRIBERS
     return Decision(records, result, qm.entry_n, warning=warning)
@@ -90,7 +94,7 @@ def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> int:
     if command.options & ~OPTIONS:
         raise Refusal(Reason.OPTIONS_ERROR, topic, f"options {command.options}")
     standing = topics.standing(qm, topic)
-    if standing.publish != "ENABLED":
+    if standing.publish != "ENABLED" or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, topic)
     handle.queue.attributes.def_priority = standing.def_priority
     handle.queue.attributes.def_persistence = standing.def_persistence == "YES"
@@ -115,15 +119,21 @@ def deliver(
     queue = undelivered.destination(qm, subscription.destination)
     copy = _copy(subscription, topic, message, queue)
     reason = _obstacle(qm, copies, queue, copy)
-    if reason == 0 and queue is not None:
+    if queue is None:
+        reason = undelivered.why_missing(qm, subscription.destination)
+    elif not reason:
         _add(copies, queue, copy)
         return
     if queue is not None and reason == undelivered.Q_FULL and not queue.full_reported:
         details = {"max_depth": str(queue.attributes.max_depth)}
         copies.events.append(EventRaised("queue_full", queue.name, now_ms, details))
+    if copy.report & EXCEPTION:
+        _report(qm, copies, copy, reason, now_ms)
     dead = undelivered.dead_letter_queue(qm)
     buried = undelivered.buried(qm, copy, subscription.destination, reason, now_ms)
-    if dead is not None and not _obstacle(qm, copies, dead, buried):
+    if copy.report & DISCARD:
+        copies.lost += 1
+    elif dead is not None and not _obstacle(qm, copies, dead, buried):
         _add(copies, dead, buried)
     elif message.persistence and subscription.is_durable:
         text = (
@@ -147,6 +157,16 @@ def _copy(subscription: Subscription, topic: str, message: Message, queue: Queue
         persistence=0 if queue is not None and queue.is_temporary else message.persistence,
         details=None if details is None else msgspec.structs.replace(details),
     )
+
+
+def _report(qm: QueueManager, copies: Copies, copy: Message, reason: int, now_ms: int) -> None:
+    """Report to the publisher that a copy could not be delivered, together with the others."""
+    found = report.excepted(qm, copy, reason, now_ms, copies.planned)
+    if isinstance(found, EventRaised):
+        copies.events.append(found)
+    else:
+        copies.reports.append(found)
+        copies.planned[found[0].name] += 1
 
 
 def _obstacle(qm: QueueManager, copies: Copies, queue: Queue | None, copy: Message) -> int:
@@ -174,7 +194,8 @@ def _retain(
     return retained.replacing(gone, queue)
 
 
-def _put_in_unit(qm: QueueManager, request: Request, command: Put, puts: Puts) -> list[Record]:
+def _put_in_unit(qm: QueueManager, request: Request, command: Put, copies: Copies) -> list[Record]:
+    puts = copies.puts + copies.reports
     sizes = [weight(message) for _, message in puts]
     unit = unit_with_room(qm, request, command.unit, len(puts), sum(sizes))
     for (queue, message), size in zip(puts, sizes, strict=True):
@@ -186,12 +207,15 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, puts: Puts) -
     return []
 
 
-def _put_alone(qm: QueueManager, request: Request, command: Put, puts: Puts) -> list[Record]:
+def _put_alone(qm: QueueManager, request: Request, command: Put, copies: Copies) -> list[Record]:
     """Put all copies together. Where there is none, there is nothing to be told of twice."""
+    puts = copies.puts + copies.reports
     check_size(qm, puts)
     ident = own_unit(request, session_of(qm, request).ident)
     arrived(qm, puts, request.now_ms)
-    return commit_records(ident, puts, [], "put", outcome_of(qm, request)) if puts else []
+    # The first put says what the answer is: where that is a report, it is not the answer.
+    outcome = outcome_of(qm, request) if copies.puts else None
+    return commit_records(ident, puts, [], "put", outcome) if puts else []
 
 
 def check_size(qm: QueueManager, puts: Puts) -> None:

@@ -176,6 +176,8 @@ def resolve(qm: QueueManager, queue: Queue, message: Message, now_ms: int) -> No
     message.correlation_id = message.correlation_id or NO_ID
     message.group_id = message.group_id or NO_ID
     message.properties = message.properties or None
+    if message.reply_to and not message.reply_to_queue_manager:
+        message.reply_to_queue_manager = qm.name
     message.put_time_ms = now_ms
     message.expires_at_ms = now_ms + message.expiry_ms if message.expiry_ms > 0 else 0
     queue.full_reported = False

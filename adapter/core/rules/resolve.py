@@ -62,10 +62,9 @@ def _base(qm: QueueManager, name: str, alias: AliasAttributes) -> Queue:
     if queue is not None:
         return queue
     kind = naming.opened_as(qm, alias.target)
-    if kind is None and alias.target_type == "QUEUE":
+    if kind is None:
         raise Refusal(Reason.UNKNOWN_ALIAS_BASE, name, f"there is no queue {alias.target!r}")
-    what = kind or "topic"
-    text = f"{alias.target!r} is of kind {what}, and not a local queue"
+    text = f"{alias.target!r} is of kind {kind}, and not a local queue"
     raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
 
 

@@ -7,7 +7,7 @@ import heapq
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Place
 from adapter.core.records import Record
-from adapter.core.rules import get, pages, session
+from adapter.core.rules import get, marks, pages, session
 
 EXPIRIES_PER_TICK = 1000  # so that one tick stays short; the rest is due at once
 SESSIONS_EVERY_MS = 60_000
@@ -18,7 +18,7 @@ def expired_messages(qm: QueueManager, now_ms: int) -> list[Record]:
     records: list[Record] = []
     met: set[tuple[str, Place]] = set()  # what came back when its time was over is noted twice
     for _ in range(EXPIRIES_PER_TICK):
-        if not qm.expiries or qm.expiries[0][0] > now_ms:
+        if not qm.due.expiries or qm.due.expiries[0][0] > now_ms:
             break
         found = qm.pop_expiry()
         if found is None:
@@ -33,8 +33,13 @@ def expired_messages(qm: QueueManager, now_ms: int) -> list[Record]:
 
 def expired_pages(qm: QueueManager, now_ms: int) -> None:
     """Ask for the pages of messages that have expired out of memory: they are discarded there."""
-    while qm.paged_ends and qm.paged_ends[0][0] <= now_ms:
-        pages.look_for_expired(qm, *heapq.heappop(qm.paged_ends)[1:], now_ms)
+    while qm.due.paged_ends and qm.due.paged_ends[0][0] <= now_ms:
+        pages.look_for_expired(qm, *heapq.heappop(qm.due.paged_ends)[1:], now_ms)
+
+
+def expired_marks(qm: QueueManager, now_ms: int) -> None:
+    """Let what has been marked for long enough be browsed again."""
+    marks.tick(qm, now_ms)
 
 
 def expired_sessions(qm: QueueManager, now_ms: int) -> list[Record]:

@@ -12,18 +12,19 @@ from msgspec import Struct
 from adapter.core.attributes.objects import (
     SUBSCRIPTION,
     TOPIC_STRING_LENGTH_MAX,
+    AliasAttributes,
     SubscriptionAttributes,
     TopicAttributes,
 )
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX, QueueAttributes
-from adapter.core.commands import OUTPUT, OpenTopic, Request
+from adapter.core.commands import INQUIRE, OUTPUT, Open, OpenTopic, Request
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.topics import BASE_TOPIC, SEPARATOR, Subscription, levels
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import ObjectDefined
-from adapter.core.results import Done
+from adapter.core.results import Done, Opened
 from adapter.core.rules import handles
 from adapter.core.rules.decision import Decision, connection_of
 
@@ -51,6 +52,26 @@ def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) ->
     handles.check_numbers(qm, connection, command.topic_string, command.handle)
     topic = full_string(qm, command.topic_object, command.topic_string)
     connection.handles[command.handle] = handle_for(topic, command.handle, OUTPUT)
+    opened = Opened(topic) if command.topic_object else Done()
+    return Decision([], opened, qm.entry_n)
+
+
+def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
+    """MQOPEN of a queue; by an alias of a topic, of that topic: puts are publications."""
+    name = command.queue
+    alias = qm.objects.get(("alias", name))
+    if not isinstance(alias, AliasAttributes) or alias.target_type != "TOPIC":
+        return handles.decide_open(qm, request, command)
+    connection = connection_of(qm, request)
+    handles.check_numbers(qm, connection, name, command.handle)
+    if (TOPIC, alias.target) not in qm.objects:
+        raise Refusal(Reason.UNKNOWN_ALIAS_BASE, name, f"there is no topic {alias.target!r}")
+    if not command.modes & OUTPUT or command.modes & ~(OUTPUT | INQUIRE):
+        text = f"it stands for topic {alias.target}, which is opened for output"
+        raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
+    handle = handle_for(full_string(qm, alias.target, ""), command.handle, command.modes)
+    handle.alias = alias
+    connection.handles[command.handle] = handle
     return Decision([], Done(), qm.entry_n)
 
 

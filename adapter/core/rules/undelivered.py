@@ -24,12 +24,23 @@ PUT_INHIBITED = 2051  # MQRC_PUT_INHIBITED
 Q_FULL = 2053  # MQRC_Q_FULL
 UNKNOWN_OBJECT_NAME = 2085  # MQRC_UNKNOWN_OBJECT_NAME
 STORAGE_MEDIUM_FULL = 2192  # MQRC_STORAGE_MEDIUM_FULL
+ALIAS_TARGTYPE_CHANGED = 2480  # MQRC_ALIAS_TARGTYPE_CHANGED
 
 
 def destination(qm: QueueManager, name: str) -> Queue | None:
     """Return the local queue of a name, its own or an alias, if it is there."""
     alias = qm.objects.get(("alias", name))
-    return qm.queues.get(alias.target if isinstance(alias, AliasAttributes) else name)
+    if not isinstance(alias, AliasAttributes):
+        return qm.queues.get(name)
+    return qm.queues.get(alias.target) if alias.target_type == "QUEUE" else None
+
+
+def why_missing(qm: QueueManager, name: str) -> int:
+    """Say why there is no destination of a name, as an MQRC number."""
+    alias = qm.objects.get(("alias", name))
+    if isinstance(alias, AliasAttributes) and alias.target_type == "TOPIC":
+        return ALIAS_TARGTYPE_CHANGED
+    return UNKNOWN_OBJECT_NAME
 
 
 def obstacle(qm: QueueManager, queue: Queue | None, message: Message, planned: int = 0) -> int:

@@ -102,6 +102,12 @@ def done(verb: str, kind: Kind, name: str, more: str = "") -> str:
     return message(number_of(verb, kind), "I", sentence)
 
 
+def cleared_topics(topic: str, count: str) -> str:
+    """Tell that what was retained for a topic string is gone. count: of topics, in words."""
+    sentence = f"topic string {topic} cleared, of what was retained for {count}."
+    return message(NUMBERS["CLEAR", "QUEUE"], "I", sentence)
+
+
 def not_mqsc(problem: str, near: str) -> list[str]:
     """Tell that the text of a command is not MQSC, and near what."""
     lines = [message(SYNTAX_ERROR, "E", f"this is not MQSC: {problem}.")]

@@ -124,6 +124,9 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
     if statement.verb == "DISPLAY":
         yield from display(qm, statement)
         return
+    if (statement.verb, statement.kind) == ("CLEAR", "TOPICSTR"):
+        yield from _clear_topics(qm, statement)
+        return
     verbs: dict[str, Callable[[Connection, Kind, Statement], Iterator[str]]] = {
         "DEFINE": _define,
         "ALTER": _alter,
@@ -177,6 +180,18 @@ def _clear(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
         )
     count = objects.clear(qm, statement.name)
     yield answers.done("CLEAR", kind, statement.name, f", of {_counted(count, 'message')}")
+
+
+def _clear_topics(qm: Connection, statement: Statement) -> Iterator[str]:
+    """CLEAR TOPICSTR: + and # stand for levels. What there is, is all of this queue manager."""
+    given = {one.keyword: one.values for one in statement.parameters}
+    words = {keyword: values[0].text for keyword, values in given.items() if values}
+    if words.pop("CLRTYPE", "") != "RETAINED" or words.pop("SCOPE", "LOCAL") != "LOCAL" or words:
+        raise NotMqscError(
+            "CLEAR TOPICSTR takes CLRTYPE(RETAINED), and SCOPE(LOCAL) or nothing", statement.name
+        )
+    count = qm.clear_retained(statement.name)
+    yield answers.cleared_topics(statement.name, _counted(count, "topic"))
 
 
 def _stop(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:

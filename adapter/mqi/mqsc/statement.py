@@ -55,6 +55,7 @@ KINDS = {
     "QSTATUS": "QSTATUS",
     "QS": "QSTATUS",
     "CONN": "CONN",
+    "TOPICSTR": "TOPICSTR",
 }
 NAMELESS = frozenset({"QMGR", "QMSTATUS"})
 """There is one of it."""

@@ -109,6 +109,8 @@ FAMILIES = (
 SUBSCRIPTIONS = Family("SUB", 178, 181, 177, 179, 176, 0, 1287, 0, 3163, 3164)
 """Nothing lists their names; and their descriptions have none."""
 CHANGE_QMGR, INQUIRE_QMGR, PING_QMGR = 1, 2, 40
+CLEAR_TOPIC, TOPIC_STRING, CLEAR_TYPE, CLEAR_SCOPE = 184, 2094, 1305, 1306
+CLEAR_RETAINED, SCOPE_LOCAL = 1, 1
 CLEAR_QUEUE, RESET_TOTALS, ESCAPE, INQUIRE_STATUS = 9, 17, 38, 41
 INQUIRE_CONNECTION, STOP_CONNECTION, INQUIRE_QMGR_STATUS = 85, 86, 161
 QMGR = DEFINED["QMGR"]
@@ -138,6 +140,7 @@ class Commands:
             PING_QMGR: self._ping,
             INQUIRE_QMGR_STATUS: self._inquire_qmgr_status,
             CLEAR_QUEUE: self._clear,
+            CLEAR_TOPIC: self._clear_topics,
             RESET_TOTALS: self._reset_totals,
             ESCAPE: self._escape,
             INQUIRE_STATUS: self._inquire_status,
@@ -285,6 +288,19 @@ class Commands:
         name = given.text(QUEUE_NAME)
         given.finish()
         objects.clear(self._qm, name)
+        return [[]]
+
+    def _clear_topics(self, given: Arguments) -> Replies:
+        topic = given.text(TOPIC_STRING)
+        for number, only, usual in (
+            (CLEAR_TYPE, CLEAR_RETAINED, None),
+            (CLEAR_SCOPE, SCOPE_LOCAL, SCOPE_LOCAL),
+        ):
+            value = given.whole(number, usual)
+            if value != only:
+                raise PcfError(VALUE_ERROR, f"{value} is not {only}", number)
+        given.finish()
+        self._qm.clear_retained(topic)
         return [[]]
 
     def _inquire_status(self, given: Arguments) -> Replies:

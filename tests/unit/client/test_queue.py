@@ -464,3 +464,20 @@ def test_in_a_unit_only_if_it_is_persistent(qm: adapter.Connection, queue: adapt
     assert left is not None
     assert left.body == b"hard", "outside a unit it says nothing"
     assert queue.get() is None
+
+
+def test_programs_that_cooperate_share_what_is_browsed(
+    server: Loopback, qm: adapter.Connection, queue: adapter.Queue
+) -> None:
+    for body in ("1", "2", "3"):
+        queue.put(body)
+    one, other = queue.browse(cooperate=True), queue.browse(cooperate=True)
+    first, second, third = next(one), next(other), next(one)
+    assert [found.body for found in (first, second, third)] == [b"1", b"2", b"3"]
+    first.unmark()
+    assert next(other).body == b"1"
+    assert next(other, None) is None
+    assert second.remove()
+    server.cut_all()
+    assert next(one).body == b"1", "the marks have gone with the connection"
+    assert [found.body for found in one] == [b"3"]

@@ -30,6 +30,7 @@ from tests.support.core import Client, client_on
 
 SUB = "subscription"
 FIRST_UNIT = (1).to_bytes(16, "big") + (1).to_bytes(8, "big")  # of the first client of a Core
+CLAIM = b"c" * 24
 NOT_YET = {
     Reason.NOT_OPEN_FOR_INQUIRE: "attributes are asked for by name, not through a handle",
 }
@@ -110,6 +111,13 @@ def damaged(client: Client) -> Client:
     back = core.connect()
     back.open()
     return back
+
+
+def consuming(client: Client) -> Client:
+    """A client that has a consumer open, whose claim is known."""
+    client.do(c.OpenConsumer(2, "Q", "C", 1_000))
+    client.core.queue().consumers["C"].claim = CLAIM
+    return client
 
 
 def with_objects(client: Client) -> Client:
@@ -226,6 +234,10 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
         c.Put(2, [Message(persistence=0)], options=c.RETAIN),
     ),
     Reason.NO_RETAINED_MESSAGE: (with_topics, c.SubscriptionRequest(3)),
+    Reason.CONSUMER_NOT_FOUND: (as_it_is, c.DeleteConsumer("Q", "C")),
+    Reason.CONSUMER_IN_USE: (consuming, c.OpenConsumer(3, "Q", "C", 1_000)),
+    Reason.CLAIM_LOST: (consuming, c.ReadBatches(2, b"", 0, 0)),
+    Reason.BATCH_NOT_FOUND: (consuming, c.ReadBatches(2, CLAIM, 0, 1)),
 }
 
 

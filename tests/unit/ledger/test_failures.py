@@ -4,6 +4,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from adapter.ledger.failures import FAILURES, NAMES, Failure, classify, describe
+from tests.support.each import each
 
 
 def codes_of_this_librdkafka() -> dict[str, int]:
@@ -17,7 +18,7 @@ def test_every_code_is_in_the_table_once() -> None:
     assert len(FAILURES) == len(names)
 
 
-@pytest.mark.parametrize("code", sorted(codes_of_this_librdkafka().values()))
+@each(sorted(codes_of_this_librdkafka().values()))
 def test_every_code_is_classified(code: int) -> None:
     assert isinstance(classify(KafkaError(code)), Failure)
 

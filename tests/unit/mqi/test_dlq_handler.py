@@ -331,7 +331,7 @@ def test_what_has_no_header_is_told_once_and_stays(
         ("DESTQM(QM2)", False),
         ("FORMAT(MQSTR)", True),
         ("REPLYQ(?*)", True),
-        ("REPLYQM(?*)", False),
+        ("REPLYQM(QM9)", False),
         ("MSGTYPE(MQMT_REQUEST)", True),
         ("PERSIST(MQPER_PERSISTENT)", True),
         ("PERSIST(MQPER_NOT_PERSISTENT)", False),

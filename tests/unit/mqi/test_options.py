@@ -6,6 +6,7 @@ from adapter.mqi import constants as mq
 from adapter.mqi import options
 from adapter.mqi.options import Option, Options
 from adapter.mqi.reasons import Failure
+from tests.support.each import each
 
 TABLES = {
     "CONNECT": options.CONNECT,
@@ -18,7 +19,7 @@ TABLES = {
 EACH = [(table, option) for table in TABLES.values() for option in table.table]
 
 
-@pytest.mark.parametrize(("table", "option"), EACH, ids=lambda one: getattr(one, "name", ""))
+@each(EACH, lambda one: getattr(one, "name", ""))
 def test_each_option_is_taken_or_refused_as_its_row_says(table: Options, option: Option) -> None:
     if not option.refused:
         table.check(option.bits)
@@ -28,14 +29,14 @@ def test_each_option_is_taken_or_refused_as_its_row_says(table: Options, option:
     assert refused.value.reason == option.refused
 
 
-@pytest.mark.parametrize("name", TABLES)
+@each(TABLES)
 def test_each_option_has_a_bit_of_its_own(name: str) -> None:
     bits = [option.bits for option in TABLES[name].table]
     assert len(set(bits)) == len(bits)
     assert all(bit and not bit & (bit - 1) for bit in bits)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@each(TABLES)
 def test_what_is_no_option_is_refused(name: str) -> None:
     with pytest.raises(Failure) as refused:
         TABLES[name].check(1 << 31)

@@ -1,6 +1,5 @@
 """Every reason of core has a code of the MQI."""
 
-import pytest
 from ibmmq import CMQSTRC
 
 from adapter.core.reasons import Reason
@@ -8,16 +7,17 @@ from adapter.errors import ConnectionBroken, Error
 from adapter.errors.refusals import REFUSALS, refusal
 from adapter.mqi import constants as mq
 from adapter.mqi.reasons import DIFFERENT, REASON_CODES, failure_of
+from tests.support.each import each
 
 
-@pytest.mark.parametrize("reason", Reason, ids=lambda reason: reason.name)
+@each(Reason, lambda reason: reason.name)
 def test_every_reason_has_a_code_that_programs_know(reason: Reason) -> None:
     code = REASON_CODES[reason]
     assert code in CMQSTRC.MQRC_DICT or code in CMQSTRC.MQRCCF_DICT
     assert failure_of(refusal(reason)).reason == code
 
 
-@pytest.mark.parametrize("reason", Reason, ids=lambda reason: reason.name)
+@each(Reason, lambda reason: reason.name)
 def test_only_what_is_said_to_differ_differs(reason: Reason) -> None:
     same = REFUSALS[reason].error.reason == REASON_CODES[reason]
     assert same == (reason not in DIFFERENT)

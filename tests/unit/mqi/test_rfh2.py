@@ -4,7 +4,7 @@ from typing import Any
 
 import ibmmq
 
-from adapter.mqi.rfh2 import with_properties
+from adapter.mqi.rfh2 import has_more, with_properties
 
 
 def read(properties: dict[str, Any]) -> tuple[ibmmq.RFH2, bytes]:
@@ -39,3 +39,14 @@ def test_folders_are_kept_apart() -> None:
     header, _ = read({"a": "1", "jms.Dst": "queue:///Q"})
     assert header["usr"].strip() == b"<usr><a>1</a></usr>"
     assert header["jms"].strip() == b"<jms><Dst>queue:///Q</Dst></jms>"
+
+
+def test_what_is_said_of_a_publication_has_a_folder_of_its_own() -> None:
+    said: dict[str, Any] = {"MQTopicString": "a/b", "MQSubUserData": "x", "MQIsRetained": True}
+    header, _ = read(said | {"a": "1"})
+    assert header["mqps"].strip() == (
+        b'<mqps><Top>a/b</Top><Sud>x</Sud><Ret dt="boolean">1</Ret></mqps>'
+    )
+    assert header["usr"].strip() == b"<usr><a>1</a></usr>"
+    assert has_more(said | {"a": "1"})
+    assert not has_more(said), "a program is given no header for what it has not asked for"

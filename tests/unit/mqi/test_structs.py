@@ -4,6 +4,7 @@ import ibmmq
 import pytest
 
 from adapter.mqi import structs
+from tests.support.each import each
 
 CLASSES = {
     "MQMD": ibmmq.MD,
@@ -30,12 +31,12 @@ CLASSES = {
 }
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@each(CLASSES)
 def test_a_layout_has_the_size_of_the_class(name: str) -> None:
     assert getattr(structs, name).size == CLASSES[name]().get_length()
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@each(CLASSES)
 def test_a_field_of_the_class_is_a_field_of_the_layout(name: str) -> None:
     """Each whole number is set to one of its own; the layout finds it under the same name."""
     layout = getattr(structs, name)
@@ -48,7 +49,7 @@ def test_a_field_of_the_class_is_a_field_of_the_layout(name: str) -> None:
     assert {one: read[one] for one in numbers} == numbers
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@each(CLASSES)
 def test_what_was_read_is_written_again(name: str) -> None:
     layout = getattr(structs, name)
     packed = CLASSES[name]().pack()

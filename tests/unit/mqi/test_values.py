@@ -6,15 +6,18 @@ from adapter.core.attributes.objects import KINDS
 from adapter.core.attributes.table import Row
 from adapter.mqi import values
 from adapter.mqi.values import NoSuchValueError, filter_on, fits
+from tests.support.each import each
 
 QUEUE = KINDS["queue"]
-EVERY = [
-    pytest.param(row, id=f"{kind}.{name}") for kind, t in KINDS.items() for name, row in t.items()
-]
+EVERY = [(kind, row) for kind, table in KINDS.items() for row in table.values()]
 
 
-@pytest.mark.parametrize("row", EVERY)
-def test_every_member_has_one_word_and_one_number(row: Row) -> None:
+def name_of(value: str | Row) -> str:
+    return value.name if isinstance(value, Row) else value
+
+
+@each(EVERY, name_of)
+def test_every_member_has_one_word_and_one_number(kind: str, row: Row) -> None:
     members = values.members(row)
     assert len(set(values.words(row))) == len(set(values.numbers(row))) == len(members)
     for member in members:
@@ -22,8 +25,8 @@ def test_every_member_has_one_word_and_one_number(row: Row) -> None:
         assert values.from_plain(row, values.plain(row, member)) == member
 
 
-@pytest.mark.parametrize("row", EVERY)
-def test_every_default_goes_both_ways(row: Row) -> None:
+@each(EVERY, name_of)
+def test_every_default_goes_both_ways(kind: str, row: Row) -> None:
     assert values.from_text(row, values.text(row, row.default)) == row.default
     assert values.from_plain(row, values.plain(row, row.default)) == row.default
 

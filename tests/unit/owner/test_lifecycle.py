@@ -6,6 +6,7 @@ import pytest
 
 from adapter.owner import lifecycle
 from adapter.owner.lifecycle import NEXT, IllegalTransition, Lifecycle, State
+from tests.support.each import each
 
 
 def test_every_state_is_in_the_table_and_in_the_text() -> None:
@@ -15,7 +16,7 @@ def test_every_state_is_in_the_table_and_in_the_text() -> None:
         assert f"\n{state.name} " in lifecycle.__doc__
 
 
-@pytest.mark.parametrize(("before", "after"), list(itertools.product(State, State)))
+@each(itertools.product(State, State))
 def test_only_what_is_in_the_table(before: State, after: State) -> None:
     life = Lifecycle()
     life.state = before

@@ -12,6 +12,7 @@ from adapter.errors import LimitReached, NotAuthorized
 from adapter.mqi.pcf import structures as pcf
 from adapter.server import admission, credentials
 from adapter.testing import TestQueueManager
+from tests.support.passwords import cheaply_hashed
 
 AUTH = "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
 Demand = Callable[[str], None]
@@ -20,7 +21,7 @@ Demand = Callable[[str], None]
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[TestQueueManager]:
     users = tmp_path / "users"
-    credentials.write(users, {"ada": credentials.hashed("secret")})
+    credentials.write(users, {"ada": cheaply_hashed("secret")})
     with testing.queue_manager(credentials_file=str(users)) as one:
         yield one
 

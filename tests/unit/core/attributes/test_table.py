@@ -5,6 +5,7 @@ import pytest
 
 from adapter.core.attributes.objects import KINDS, TYPES
 from adapter.core.attributes.table import Row, Table, problem_with
+from tests.support.each import each
 
 ROWS = [(kind, row) for kind, table in KINDS.items() for row in table.values()]
 GIVEN = [(kind, row) for kind, row in ROWS if not row.attribute.fixed]
@@ -23,7 +24,7 @@ def test_there_is_a_row_for_each_field(kind: str) -> None:
     assert tuple(KINDS[kind]) == TYPES[kind].__struct_fields__
 
 
-@pytest.mark.parametrize(("kind", "row"), ROWS, ids=name_of)
+@each(ROWS, name_of)
 def test_a_row_is_whole(kind: str, row: Row) -> None:
     attribute = row.attribute
     assert attribute.keyword == attribute.keyword.upper()
@@ -45,20 +46,22 @@ def test_rows_are_told_apart_by(table: Table, what: str) -> None:
     assert len({getattr(row.attribute, what) for row in table.values()}) == len(table)
 
 
-@pytest.mark.parametrize(("kind", "row"), GIVEN, ids=name_of)
+@each(GIVEN, name_of)
 def test_defaults_are_as_the_table_demands(kind: str, row: Row) -> None:
     assert problem(kind, row.name, row.default) is None
     assert getattr(TYPES[kind](), row.name) == row.default
 
 
-@pytest.mark.parametrize(("kind", "row"), GIVEN, ids=name_of)
+@each(GIVEN, name_of)
 def test_values_at_and_over_the_bounds(kind: str, row: Row) -> None:
     attribute, name = row.attribute, row.name
     if attribute.low is not None and attribute.high is not None:
         for good in (attribute.low, attribute.high):
             assert problem(kind, name, good) is None
         for bad in (attribute.low - 1, attribute.high + 1):
-            assert f"{name} takes {attribute.low} to" in str(problem(kind, name, bad))
+            one = attribute.low == attribute.high
+            said = f"{name} is {attribute.low} here" if one else f"{name} takes {attribute.low} to"
+            assert said in str(problem(kind, name, bad))
     if attribute.length is not None:
         assert problem(kind, name, "x" * attribute.length) is None
         assert "at most" in str(problem(kind, name, "x" * (attribute.length + 1)))
@@ -68,16 +71,14 @@ def test_values_at_and_over_the_bounds(kind: str, row: Row) -> None:
         assert "one of" in str(problem(kind, name, "OTHER"))
 
 
-@pytest.mark.parametrize(("kind", "row"), ROWS, ids=name_of)
+@each(ROWS, name_of)
 def test_no_row_takes_other_types(kind: str, row: Row) -> None:
     others: tuple[object, ...] = (None, 1.5, b"x", [], {}, object)
     for value in others:
         assert row.name in str(problem(kind, row.name, value))
 
 
-@pytest.mark.parametrize(
-    ("kind", "row"), [(kind, row) for kind, row in ROWS if row.attribute.fixed], ids=name_of
-)
+@each([(kind, row) for kind, row in ROWS if row.attribute.fixed], name_of)
 def test_what_is_told_cannot_be_given(kind: str, row: Row) -> None:
     assert "cannot be given" in str(problem(kind, row.name, row.default))
 

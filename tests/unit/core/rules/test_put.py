@@ -217,3 +217,15 @@ def test_got_messages_make_room_when_the_unit_gets_them() -> None:
     client.put("b")
     client.do(c.Commit(unit))
     assert client.get() == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("reply_to", "manager", "resolved"), [("R", "", "QM1"), ("R", "QM9", "QM9"), ("", "", "")]
+)
+def test_a_reply_comes_to_this_queue_manager_unless_another_is_named(
+    reply_to: str, manager: str, resolved: str
+) -> None:
+    client = client_on()
+    client.put("x", reply_to=reply_to, reply_to_queue_manager=manager)
+    (got,) = client.take()
+    assert got.message.reply_to_queue_manager == resolved

@@ -3,9 +3,12 @@
 import pytest
 
 from adapter.core import commands as c
+from adapter.core.model.message import Message
 from adapter.core.reasons import Reason, Refusal
+from adapter.core.results import Done
 from adapter.core.rules.topics import Standing, full_string, standing
 from tests.support.core import Client, Core
+from tests.support.topics import DURABLE, subscribe
 
 
 @pytest.mark.parametrize(
@@ -62,3 +65,41 @@ def test_what_is_no_topic_string(core: Core, topic: str) -> None:
     with pytest.raises(Refusal) as refused:
         full_string(core.qm, "", topic)
     assert refused.value.reason == Reason.TOPIC_STRING_ERROR
+
+
+def test_an_alias_of_a_topic_publishes(client: Client) -> None:
+    client.do(c.DefineObject("topic", "T", {"topic_string": "fruit", "def_persistence": "NO"}))
+    alias = {"target": "T", "target_type": "TOPIC", "def_priority": 3}
+    client.do(c.DefineObject("alias", "A", alias))
+    subscribe(client, "fruit", DURABLE, name="S")
+    assert client.do(c.Open(2, "A", c.OUTPUT | c.INQUIRE)) == Done()
+    unit = client.begin()
+    client.put("in a unit", unit=unit, handle=2)
+    client.do(c.Commit(unit))
+    (got,) = client.take(handle=11)
+    assert (got.message.priority, got.message.persistence) == (3, 1), "the alias comes first"
+    assert (got.message.properties or {})["MQTopicString"] == "fruit"
+    client.do(c.AlterObject("alias", "A", {"inhibit_put": True}))
+    assert client.refused(c.Put(2, [Message()])) is Reason.PUT_INHIBITED
+    client.do(c.AlterObject("alias", "A", {"inhibit_put": False}))
+    client.do(c.AlterObject("topic", "T", {"publish": "DISABLED"}))
+    assert client.refused(c.Put(2, [Message()])) is Reason.PUT_INHIBITED
+
+
+@pytest.mark.parametrize("modes", [c.INPUT, c.BROWSE | c.OUTPUT, c.SET | c.OUTPUT, c.INQUIRE])
+def test_an_alias_of_a_topic_is_for_output(client: Client, modes: int) -> None:
+    client.do(c.DefineObject("topic", "T", {"topic_string": "fruit"}))
+    client.do(c.DefineObject("alias", "A", {"target": "T", "target_type": "TOPIC"}))
+    assert client.refused(c.Open(2, "A", modes)) is Reason.ALIAS_BASE_TYPE_ERROR
+
+
+def test_an_alias_of_a_topic_that_is_not_there_leads_nowhere(client: Client) -> None:
+    client.do(c.DefineQueue("Q"))
+    client.do(c.DefineObject("alias", "A", {"target": "Q", "target_type": "TOPIC"}))
+    assert client.refused(c.Open(2, "A", c.OUTPUT)) is Reason.UNKNOWN_ALIAS_BASE
+    assert client.refused(c.Subscribe(20, "a", destination="A")) is Reason.QUEUE_NOT_FOUND
+    client.do(c.AlterObject("alias", "A", {"target_type": "QUEUE"}))
+    client.do(c.Open(2, "A", c.OUTPUT))
+    assert client.refused(c.OpenTopic(2, "a")) is Reason.HANDLE_IN_USE
+    client.do(c.AlterObject("alias", "A", {"target": "SYSTEM.BASE.TOPIC", "target_type": "TOPIC"}))
+    assert client.refused(c.Open(2, "A", c.OUTPUT)) is Reason.HANDLE_IN_USE

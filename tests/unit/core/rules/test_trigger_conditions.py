@@ -10,6 +10,7 @@ from adapter.core.model.message import Message
 from adapter.core.model.queue import Queue
 from adapter.core.model.trigger_event import TriggerEvent
 from adapter.core.rules.trigger_conditions import CONDITIONS, WAYS, Situation, way
+from tests.support.each import each
 
 NOW_MS = 1_700_000_000_000
 INTERVAL_MS = 1_000
@@ -148,14 +149,11 @@ def test_all_conditions_together_are_enough(name: str) -> None:
     assert name_of(MET[name]()) == name
 
 
-@pytest.mark.parametrize(
-    ("name", "number", "which"),
-    [
-        (one.name, condition.number, which)
-        for one in WAYS
-        for condition in one.conditions
-        for which in range(len(BROKEN[condition.number]))
-    ],
+@each(
+    (one.name, condition.number, which)
+    for one in WAYS
+    for condition in one.conditions
+    for which in range(len(BROKEN[condition.number]))
 )
 def test_each_condition_is_needed(name: str, number: str, which: int) -> None:
     s = MET[name]()

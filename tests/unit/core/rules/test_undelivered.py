@@ -69,3 +69,13 @@ def test_a_header_says_why_it_is_dead_and_what_follows() -> None:
     assert (header.put_date, header.put_time) == dead_letter.stamps(START_MS)
     elsewhere = undelivered.buried(qm, message, "Q", 2087, START_MS, "QM9")
     assert dead_letter.from_dlh(elsewhere.body).destination_queue_manager == "QM9"
+
+
+def test_why_there_is_no_destination() -> None:
+    client = client_on("Q")
+    client.do(c.DefineObject("alias", "A", {"target": "Q"}))
+    qm = client.core.qm
+    assert undelivered.why_missing(qm, "A") == 2085
+    client.do(c.AlterObject("alias", "A", {"target_type": "TOPIC"}))
+    assert undelivered.destination(qm, "A") is None
+    assert undelivered.why_missing(qm, "A") == 2480

@@ -289,3 +289,27 @@ def test_the_life_of_a_subscription(qm: adapter.Connection) -> None:
     for name in ("MINE", "'my: one'"):
         told(qm, f"DELETE SUB({name})")
     assert qm.objects("subscription") == []
+
+
+def test_what_is_retained_is_cleared_by_topic(qm: adapter.Connection) -> None:
+    for topic in ("price/apple", "price/pear", "weather"):
+        qm.publish(topic, "x", retain=True)
+    cleared = told(qm, "CLEAR TOPICSTR('price/#') CLRTYPE(RETAINED)")
+    assert cleared == ["AMQ8022I: topic string price/# cleared, of what was retained for 2 topics."]
+    again = told(qm, "CLEAR TOPICSTR('weather') CLRTYPE(RETAINED) SCOPE(LOCAL)")
+    assert again[0].endswith("for 1 topic.")
+
+
+@pytest.mark.parametrize(
+    "more", ["", "CLRTYPE(ALL)", "CLRTYPE(RETAINED) SCOPE(GLOBAL)", "CLRTYPE(RETAINED) FORCE(YES)"]
+)
+def test_topics_are_cleared_of_nothing_else(qm: adapter.Connection, more: str) -> None:
+    assert told(qm, f"CLEAR TOPICSTR('a') {more}")[0].startswith("AMQ8405E")
+
+
+def test_a_subscription_has_the_one_level_there_is(qm: adapter.Connection) -> None:
+    qm.define_queue("LEVELLED")
+    told(qm, "DEFINE SUB(LEVEL) TOPICSTR('a') DEST(LEVELLED) SUBLEVEL(1)")
+    assert shown(qm, "DISPLAY SUB(LEVEL) SUBLEVEL")["SUBLEVEL"] == "1"
+    (refused,) = told(qm, "ALTER SUB(LEVEL) SUBLEVEL(2)")
+    assert "SUBLEVEL is 1 here, and cannot be 2" in refused

@@ -1,6 +1,7 @@
 """What a command says, and the malformed ones."""
 
 import contextlib
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from adapter.mqi.mqsc.statement import KINDS, NAMELESS, VERBS, Parameter, Statement, Value, parse
 from adapter.mqi.mqsc.text import NotMqscError
+from tests.support.each import each
 
 
 def words(*texts: str) -> tuple[Value, ...]:
@@ -29,8 +31,12 @@ def test_a_definition() -> None:
     )
 
 
-@pytest.mark.parametrize("verb", [one for one in VERBS if VERBS[one] != "END"])
-@pytest.mark.parametrize("kind", [one for one in KINDS if KINDS[one] not in NAMELESS])
+@each(
+    product(
+        [one for one in VERBS if VERBS[one] != "END"],
+        [one for one in KINDS if KINDS[one] not in NAMELESS],
+    )
+)
 def test_verbs_and_kinds_may_be_short(verb: str, kind: str) -> None:
     found = parse(f"{verb} {kind}('a')")
     assert (found.verb, found.kind, found.name) == (VERBS[verb], KINDS[kind], "a")

@@ -183,7 +183,7 @@ def test_an_inventory_of_queues(ask: Ask, qm: adapter.Connection) -> None:
     asked = Integers(1002, (2016,))
     (deep,) = ok(ask(QUEUE.inquire, String(2016, "*"), asked, Condition(3, 4, 0)))
     assert deep == {2016: "INV.Q", 20: 1, 3: 1}
-    (like,) = ok(ask(QUEUE.inquire, String(2016, "*"), asked, Condition(2013, 18, "IBM MQ *")))
+    (like,) = ok(ask(QUEUE.inquire, String(2016, "INV.*"), asked, Condition(2013, 18, "IBM MQ *")))
     assert like[2013] == "IBM MQ like"
     aliases = ok(ask(QUEUE.inquire, String(2016, "*"), Integer(20, 3)))
     assert {one[20] for one in aliases} == {3}
@@ -334,3 +334,13 @@ def test_the_life_of_a_subscription(ask: Ask, qm: adapter.Connection) -> None:
     ok(ask(179, name))
     assert reason(ask(179, name)) == 2428
     assert reason(ask(176, name)) == 2428
+
+
+def test_what_is_retained_is_cleared_by_topic(ask: Ask, qm: adapter.Connection) -> None:
+    qm.publish("pcf/a", "x", retain=True)
+    topic, kind = String(2094, "pcf/+"), Integer(1305, 1)
+    assert reason(ask(c.CLEAR_TOPIC, topic, Integer(1305, 2))) == c.VALUE_ERROR
+    assert reason(ask(c.CLEAR_TOPIC, topic, kind, Integer(1306, 2))) == c.VALUE_ERROR
+    assert reason(ask(c.CLEAR_TOPIC, topic)) == 3019  # MQRCCF_PARM_COUNT_TOO_SMALL
+    ok(ask(c.CLEAR_TOPIC, topic, kind, Integer(1306, 1)))
+    assert qm.clear_retained("pcf/+") == 0

@@ -1,0 +1,282 @@
+"""mqk registry: serve a schema registry, ask one, and compare schemas without one."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import click
+import msgspec
+from msgspec import Struct
+
+from adapter.cli import failures, options, output, signals
+from adapter.registry import avro_schema, http, own, topic
+from adapter.registry.log import SCHEMAS
+from adapter.registry.port import Registered, SchemaRegistry
+from adapter.registry.rest import RestRegistry
+
+DEFAULT_URL = f"http://{http.HOST}:{http.PORT}"
+SUFFIX = ".avsc"
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+class Row(Struct):
+    """A subject in the list. id: of its latest version."""
+
+    subject: str
+    versions: list[int]
+    id: int
+    level: str
+
+
+def at_registry(command: options.Command) -> options.Command:
+    """--registry: the URL of a running registry."""
+    return click.option(
+        "--registry", "url", envvar="MQK_REGISTRY", default=DEFAULT_URL, show_default=True,
+        show_envvar=True, metavar="URL", help="Where the schema registry is.",
+    )(command)  # fmt: skip
+
+
+def of_subject(command: options.Command) -> options.Command:
+    """--subject: which one."""
+    return click.option(
+        "--subject", required=True, metavar="NAME", help="The subject, such as ORDERS-value."
+    )(command)  # fmt: skip
+
+
+@click.group()
+def registry() -> None:
+    """Avro schemas: serve a registry on a topic, ask any registry, compare schemas."""
+
+
+@registry.command()
+@options.kafka_client
+@click.option("--topic", "name", default=SCHEMAS, show_default=True, help="Where schemas are kept.")
+@click.option(
+    "--listen", callback=options.address, default=f"{http.HOST}:{http.PORT}", show_default=True,
+    metavar="HOST:PORT", help="On loopback; port 0 is any.",
+)  # fmt: skip
+@options.json_output
+def serve(
+    bootstrap_servers: str,
+    command_config: Path | None,
+    settings: dict[str, str],
+    name: str,
+    listen: tuple[str, int],
+    as_json: bool,
+) -> None:
+    """Serve a schema registry on a topic, which is made if it is not there, until told to end.
+
+    Several may serve the same topic: each answers with what any of them has registered.
+    """
+    client = options.kafka_options(command_config, settings)
+    told = threading.Event()
+    with closing(topic.on_kafka(bootstrap_servers, name, client)) as kept:
+        kept.subjects()
+        with http.RegistryServer(kept) as server, signals.ending(told.set):
+            url = server.start(*listen)
+            if as_json:
+                output.emit({"url": url, "topic": name})
+            else:
+                click.echo(f"schema registry on topic {name}: {url}")
+            told.wait()
+
+
+@registry.command("list")
+@at_registry
+@options.json_output
+def list_(url: str, as_json: bool) -> None:
+    """List the subjects: their versions, the latest one's id, the compatibility level."""
+    with asking(url) as asked:
+        rows = [row(asked, subject) for subject in asked.subjects()]
+    if as_json:
+        for one in rows:
+            output.emit(msgspec.to_builtins(one))
+        return
+    headings = ("subject", "versions", "latest id", "level")
+    shown = [(one.subject, len(one.versions), one.id, one.level) for one in rows]
+    output.table(headings, shown)
+
+
+def row(asked: SchemaRegistry, subject: str) -> Row:
+    """What is shown of a subject."""
+    latest = asked.version(subject).schema_id
+    return Row(subject, asked.versions(subject), latest, asked.level(subject))
+
+
+@registry.command()
+@click.argument("name")
+@click.option("--id", "by_id", is_flag=True, help="NAME is a schema's id.")
+@at_registry
+@options.json_output
+def show(name: str, by_id: bool, url: str, as_json: bool) -> None:
+    """Print a schema: NAME is SUBJECT (the latest version) or SUBJECT:VERSION."""
+    with asking(url) as asked:
+        if by_id:
+            if not name.isdecimal():
+                raise click.UsageError(f"an id is a number, not {name!r}")
+            found = Registered("", 0, int(name), asked.schema(int(name)))
+        else:
+            found = named(asked, name)
+    if as_json:
+        output.emit(msgspec.to_builtins(found))
+    else:
+        click.echo(pretty(found.schema))
+
+
+@registry.command()
+@click.argument("files", nargs=-1, required=True, type=FILE)
+@click.option("--subject", metavar="NAME", help="Of the registry: hold the file against it.")
+@click.option(
+    "--against",
+    type=FOLDER,
+    metavar="FOLDER",
+    help="Without a registry: hold each file against all schemas of the same record in a folder "
+    "and the folders in it.",
+)
+@click.option(
+    "--level",
+    type=click.Choice(tuple(avro_schema.RULES)),
+    default=own.LEVEL,
+    show_default=True,
+    help="With --against: what is asked for.",
+)
+@at_registry
+@options.json_output
+def check(
+    files: tuple[Path, ...],
+    subject: str | None,
+    against: Path | None,
+    level: str,
+    url: str,
+    as_json: bool,
+) -> None:
+    """Say what speaks against schemas as next versions; exit status 1 if anything does."""
+    if (subject is None) == (against is None):
+        raise click.UsageError("give --subject, to ask a registry, or --against FOLDER")
+    if against is not None:
+        found = [(path, problems_with(path, against, level)) for path in files]
+    else:
+        assert subject is not None, "one of the two was given"
+        with asking(url) as asked:
+            found = [(path, asked.check(subject, read(path))) for path in files]
+    for path, problems in found:
+        if as_json:
+            output.emit({"file": str(path), "compatible": not problems, "problems": problems})
+        else:
+            click.echo("\n  ".join([f"{path}: {'incompatible' if problems else 'ok'}", *problems]))
+    if any(problems for _, problems in found):
+        click.get_current_context().exit(failures.FAILED)
+
+
+def problems_with(path: Path, folder: Path, level: str) -> list[str]:
+    """What speaks against a file's schema, by the schemas of the same record in a folder."""
+    new = read(path)
+    avro_schema.parse(new)
+    earlier = [
+        (file, text)
+        for file in sorted(folder.rglob(f"*{SUFFIX}"))
+        if same_record(text := read(file), new)
+    ]
+    return [
+        f"{file}: {problem}"
+        for file, text in earlier
+        for problem in avro_schema.problems(level, new, [(1, text)])
+    ]
+
+
+def same_record(one: str, other: str) -> bool:
+    """Whether two schemas are of the same name."""
+    names = [
+        (found.get("namespace"), found.get("name")) if isinstance(found, dict) else found
+        for found in (json.loads(one), json.loads(other))
+    ]
+    return names[0] == names[1]
+
+
+@registry.command()
+@click.argument("file", type=FILE)
+@of_subject
+@at_registry
+@options.json_output
+def register(file: Path, subject: str, url: str, as_json: bool) -> None:
+    """Make a file's schema the latest version of a subject, if it has it not yet."""
+    text = read(file)
+    with asking(url) as asked:
+        schema_id = asked.register(subject, text)
+        version = asked.lookup(subject, text).version
+    if as_json:
+        output.emit({"subject": subject, "version": version, "id": schema_id})
+    else:
+        click.echo(f"{subject} version {version} has id {schema_id}")
+
+
+@registry.command()
+@click.argument("old")
+@click.argument("new")
+@at_registry
+def diff(old: str, new: str, url: str) -> None:
+    """Show how two schemas differ, and who reads whom.
+
+    OLD and NEW are files that end with .avsc, or SUBJECT or SUBJECT:VERSION in the registry.
+    """
+    before, after = text_of(old, url), text_of(new, url)
+    first, second = avro_schema.parse(before), avro_schema.parse(after)
+    lines = pretty(before).splitlines(), pretty(after).splitlines()
+    for line in difflib.unified_diff(lines[0], lines[1], old, new, lineterm=""):
+        click.echo(line)
+    click.echo(verdict(new, old, avro_schema.unreadable(second, first)))
+    click.echo(verdict(old, new, avro_schema.unreadable(first, second)))
+
+
+def verdict(reader: str, writer: str, why: Iterable[str]) -> str:
+    """Say whether one schema reads what was written with another."""
+    told = "; ".join(why)
+    return f"{reader} {'cannot read' if told else 'reads'} what {writer} wrote" + (
+        f": {told}" if told else ""
+    )
+
+
+def text_of(name: str, url: str) -> str:
+    """A schema from a file, or from the registry."""
+    if name.endswith(SUFFIX):
+        path = Path(name)
+        if not path.is_file():
+            raise click.UsageError(f"there is no file {name}")
+        return read(path)
+    with asking(url) as asked:
+        return named(asked, name).schema
+
+
+def named(asked: SchemaRegistry, name: str) -> Registered:
+    """What SUBJECT or SUBJECT:VERSION names."""
+    subject, _, version = name.rpartition(":")
+    if subject and version.isdecimal():
+        return asked.version(subject, int(version))
+    return asked.version(name)
+
+
+def read(path: Path) -> str:
+    """The text of a schema's file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise failures.Failed(f"{path} cannot be read: {error}") from error
+
+
+def pretty(schema: str) -> str:
+    """A schema as people read it."""
+    return json.dumps(json.loads(schema), indent=2, ensure_ascii=False)
+
+
+@contextmanager
+def asking(url: str) -> Iterator[SchemaRegistry]:
+    """A running registry."""
+    with closing(RestRegistry(url)) as asked:
+        yield asked

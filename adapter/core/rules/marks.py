@@ -1,0 +1,123 @@
+"""Browsing with marks: what was browsed is not shown again, to one handle or to a set of them.
+
+Handles that are open for CO_OP are the set of their queue. A mark ends when its message is got,
+even in a unit that is backed out, or expires; with its handle, or with the last one of the set;
+when it is taken away; and the set's marks when the queue manager's mark_interval_ms is over.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from adapter.core.commands import (
+    CO_OP,
+    LOCK,
+    MARK_CO_OP,
+    MARK_HANDLE,
+    UNLOCK,
+    UNMARK_CO_OP,
+    UNMARK_HANDLE,
+    UNMARKED,
+    Browse,
+)
+from adapter.core.model.connection import Handle
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.marks import Marks
+from adapter.core.model.message import Stored, delivered
+from adapter.core.model.queue import Queue
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.results import Messages
+from adapter.core.rules import fitting
+from adapter.core.rules.decision import Decision
+
+MARKING = MARK_HANDLE | MARK_CO_OP
+UNMARKING = UNMARK_HANDLE | UNMARK_CO_OP
+OPTIONS = MARKING | UNMARKING | UNMARKED
+FOR_EVER = -1
+
+
+def check(handle: Handle, command: Browse) -> None:
+    """Refuse what cannot be marked, and what goes with no mark (MQRC_OPTIONS_ERROR)."""
+    asked, name = command.options, handle.queue.name
+    if asked & UNMARKING and asked not in (UNMARK_HANDLE, UNMARK_CO_OP):
+        raise Refusal(Reason.OPTIONS_ERROR, name, "a mark is taken away with no other option")
+    if bool(asked & UNMARKING) != (command.place is not None):
+        text = "a place says which message's mark is taken away, and nothing else"
+        raise Refusal(Reason.OPTIONS_ERROR, name, text)
+    if asked & MARKING == MARKING:
+        raise Refusal(Reason.OPTIONS_ERROR, name, "a mark is for one handle, or for the set")
+    if asked & (fitting.WHOLE | LOCK | UNLOCK):
+        text = "groups, segments and locks go with no mark"
+        raise Refusal(Reason.OPTIONS_ERROR, name, text)
+    if asked & (MARK_CO_OP | UNMARK_CO_OP) and not handle.modes & CO_OP:
+        raise Refusal(Reason.OPTIONS_ERROR, name, "the handle is not open for CO_OP")
+
+
+def is_hidden(handle: Handle, stored: Stored) -> bool:
+    """Whether a browse for what is not marked passes over a message."""
+    marks = handle.queue.marks
+    if marks is None:
+        return False
+    return marks.is_marked(stored.place, handle, cooperates=bool(handle.modes & CO_OP))
+
+
+def mark(qm: QueueManager, handle: Handle, options: int, stored: Stored, now_ms: int) -> None:
+    """Mark what a browse shows."""
+    queue = handle.queue
+    if queue.marks is None:
+        queue.marks = Marks()
+    queue.marks.mark(stored.place, handle, now_ms if options & MARK_CO_OP else None)
+    _look_again(qm, queue, queue.marks)
+
+
+def _look_again(qm: QueueManager, queue: Queue, marks: Marks) -> None:
+    """See to it that somebody looks when the oldest mark of the set is over."""
+    oldest_ms, interval_ms = marks.oldest_ms(), qm.attributes.mark_interval_ms
+    if marks.wake_ms or oldest_ms is None or interval_ms == FOR_EVER:
+        return
+    marks.wake_ms = oldest_ms + interval_ms
+    heapq.heappush(qm.due.mark_ends, (marks.wake_ms, queue.name, queue.incarnation))
+
+
+def expire(qm: QueueManager, queue: Queue, now_ms: int) -> None:
+    """Take away the set's marks whose time is over."""
+    interval_ms = qm.attributes.mark_interval_ms
+    if queue.marks is None or interval_ms == FOR_EVER:
+        return
+    if queue.marks.expire(now_ms - interval_ms):
+        qm.wake(queue)
+
+
+def tick(qm: QueueManager, now_ms: int) -> None:
+    """Look at the queues whose oldest marks are over."""
+    while qm.due.mark_ends and qm.due.mark_ends[0][0] <= now_ms:
+        _, name, incarnation = heapq.heappop(qm.due.mark_ends)
+        queue = qm.queues.get(name)
+        if queue is None or queue.incarnation != incarnation or queue.marks is None:
+            continue
+        queue.marks.wake_ms = 0
+        expire(qm, queue, now_ms)
+        _look_again(qm, queue, queue.marks)
+
+
+def take_away(qm: QueueManager, handle: Handle, command: Browse) -> Decision:
+    """MQGMO_UNMARK_BROWSE_HANDLE, _CO_OP: the message is shown, if it is still there."""
+    assert command.place is not None, "it was checked"
+    queue, (lane, seq, n) = handle.queue, command.place
+    stored = fitting.at_place(queue, (-lane, seq, n))
+    if stored is None:
+        return Decision([], Messages([]), qm.entry_n)
+    if queue.marks is not None:
+        of = None if command.options & UNMARK_CO_OP else handle
+        queue.marks.unmark(stored.place, of)
+        qm.wake(queue)
+    return Decision([], Messages([] if stored.locked else [delivered(stored)]), qm.entry_n)
+
+
+def closed(handle: Handle) -> None:
+    """End what a handle has marked, and the set's marks with its last one."""
+    marks = handle.queue.marks
+    if marks is not None:
+        marks.forget_handle(handle)
+        if handle.modes & CO_OP and not handle.queue.cooperating:
+            marks.forget_set()

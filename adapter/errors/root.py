@@ -1,0 +1,34 @@
+"""The root of the error tree: what every error has.
+
+Everybody imports it from adapter.errors, which draws the tree.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from adapter.core.reasons import Reason
+
+FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warning
+
+
+class Error(Exception):
+    """Whatever goes wrong. comp: MQCC; reason: MQRC; object_name: what it happened to, or "".
+
+    messages_put: how many messages put_many() had put, durably, when this ended it. refused: why
+    the queue manager refused, if it was that.
+    """
+
+    comp: ClassVar[int] = FAILED
+    reason: ClassVar[int] = 2195
+    reason_name: ClassVar[str] = "MQRC_UNEXPECTED_ERROR"
+
+    def __init__(self, text: str, object_name: str = "") -> None:
+        super().__init__(text, object_name)
+        self.text = text
+        self.object_name = object_name
+        self.messages_put = 0
+        self.refused: Reason | None = None
+
+    def __str__(self) -> str:
+        return f"{self.text} [{self.reason_name}]"

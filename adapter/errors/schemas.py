@@ -1,0 +1,41 @@
+"""The errors of schemas and their registry. Everybody imports them from adapter.errors."""
+
+# ruff: noqa: N818 -- these are published names
+
+from adapter.errors.root import Error
+
+
+class SchemaError(Error):
+    """A schema registry refused, or an Avro value could not be written or read.
+
+    code: the registry's own error code, as 40401; 0 if no registry said it.
+    """
+
+    reason, reason_name = 2110, "MQRC_FORMAT_ERROR"
+
+    def __init__(self, text: str, object_name: str = "", code: int = 0) -> None:
+        super().__init__(text, object_name)
+        self.args = (text, object_name, code)
+        self.code = code
+
+
+class SchemaNotFound(SchemaError):
+    """The registry has no such schema, subject or version."""
+
+
+class SchemaIncompatible(SchemaError):
+    """A schema does not go together with another: with an earlier version, or with its reader."""
+
+
+class InvalidSchema(SchemaError):
+    """A text is no Avro schema."""
+
+
+class NotAvro(SchemaError):
+    """A body is no Avro value in the standard frame, or a value does not fit its schema."""
+
+
+class RegistryNotAvailable(SchemaError, ConnectionError):
+    """The schema registry could not be reached, or could not do its work."""
+
+    reason, reason_name = 2102, "MQRC_RESOURCE_PROBLEM"

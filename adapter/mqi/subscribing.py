@@ -1,0 +1,210 @@
+"""MQSUB and MQSUBRQ, and MQCLOSE of what they opened: subscriptions and where they send to.
+
+A subscription is two handles: its own, and that of the queue publications are got from. That is one
+the program has opened, or one that is opened by MQSUB itself, then called managed. This module does
+not know which publications a subscription gets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from adapter.client.requests import AGAIN, FORGOTTEN, Handle, Pending, open_request
+from adapter.core import commands as c
+from adapter.core.attributes.objects import SUBSCRIPTION
+from adapter.core.model.blank_padded import padded, unpadded
+from adapter.core.model.message import NO_ID
+from adapter.core.reasons import Reason
+from adapter.core.results import Done, Subscribed
+from adapter.mqi import constants as mq
+from adapter.mqi import opening, pointers, structs
+from adapter.mqi import options as permitted
+from adapter.mqi.getting import INPUT
+from adapter.mqi.reasons import REASON_CODES, Failure
+from adapter.mqi.session import Object, Session
+
+OPTIONS = {
+    mq.MQSO_CREATE: c.CREATE,
+    mq.MQSO_RESUME: c.RESUME,
+    mq.MQSO_ALTER: c.ALTER,
+    mq.MQSO_DURABLE: c.DURABLE,
+    mq.MQSO_MANAGED: c.MANAGED,
+    mq.MQSO_PUBLICATIONS_ON_REQUEST: c.ON_REQUEST,
+    mq.MQSO_NEW_PUBLICATIONS_ONLY: c.NEW_ONLY,
+    mq.MQSO_SET_CORREL_ID: c.SET_CORRELATION,
+}
+WAYS = mq.MQSO_CREATE | mq.MQSO_RESUME | mq.MQSO_ALTER
+"""Of these there is at least one."""
+TOLD = mq.MQSO_DURABLE | mq.MQSO_MANAGED | mq.MQSO_PUBLICATIONS_ON_REQUEST
+"""What MQSD.Options says afterwards as the subscription is, whatever was asked for."""
+MANAGED_QUEUE = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_BROWSE | mq.MQOO_INQUIRE
+DELETIONS = mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE
+PRIORITIES = (mq.MQPRI_PRIORITY_AS_PUBLISHED, mq.MQPRI_PRIORITY_AS_Q_DEF)
+LEVELS = (0, 1)
+"""The initial values that pymqi and ibmmq have: there are no levels to choose between."""
+
+
+def subscribe(session: Session, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
+    """MQSUB. Returns MQSD as it is afterwards, hobj, hsub and the codes. Raises Failure."""
+    fields = structs.MQSD.confirm(structs.MQSD.read(sd))
+    asked: int = fields["Options"]
+    permitted.SUBSCRIBE.check(asked)
+    if not asked & WAYS:
+        raise Failure(mq.MQRC_OPTIONS_ERROR)
+    queue = None if asked & mq.MQSO_MANAGED else _provided(session, hobj)
+    mine = session.channel.new_handle("", 0)
+    wanted = _wanted(fields, mine.number, queue)
+    other = None if queue is not None else session.channel.new_handle("", c.INPUT)
+    told = _ask(session, wanted, mine, other)
+    subscription = session.add(SUBSCRIPTION, told.name, asked, mine)
+    if queue is None:
+        queue = session.add("queue", told.queue, MANAGED_QUEUE, other, told.queue)
+        queue.is_managed = True
+    elif told.queue != queue.resolved:
+        close(session, subscription.number, mq.MQCO_NONE)
+        raise Failure(mq.MQRC_HOBJ_ERROR)
+    _tell(fields, told)
+    code, reason = mq.MQCC_OK, mq.MQRC_NONE
+    if told.warning:
+        code, reason = mq.MQCC_WARNING, REASON_CODES[Reason(told.warning)]
+    return structs.MQSD.write(fields), queue.number, subscription.number, code, reason
+
+
+def _ask(session: Session, wanted: c.Subscribe, mine: Handle, other: Handle | None) -> Subscribed:
+    """Open the handle of a subscription, and with it that of its queue, if there is to be one."""
+    handles = [mine]
+    if other is not None:
+        wanted.queue_handle, other.opened_with = other.number, mine.number
+        handles.append(other)
+    mine.opening = wanted
+    request = open_request(mine)
+    opening.ask_to_open(session, request, *handles)
+    told = session.channel.result(request, Subscribed)
+    mine.leads_to, mine.opening = told.queue, _again(wanted, told)
+    return told
+
+
+def _provided(session: Session, hobj: int) -> Object:
+    """Return the queue that a program has opened for publications. Failure(2019) if it is none."""
+    queue = session.object(hobj)
+    if queue.is_managed or not queue.options & (INPUT | mq.MQOO_BROWSE):
+        raise Failure(mq.MQRC_HOBJ_ERROR)
+    return queue
+
+
+def _wanted(fields: dict[str, Any], number: int, queue: Object | None) -> c.Subscribe:
+    """Make the command of an MQSD; of one that only resumes nothing is looked at but the name."""
+    asked = fields["Options"]
+    wanted = c.Subscribe(
+        number,
+        name=pointers.charv(fields, "SubName", mq.MQRC_SUB_NAME_ERROR),
+        options=sum(ours for option, ours in OPTIONS.items() if asked & option),
+    )
+    if not asked & (mq.MQSO_CREATE | mq.MQSO_ALTER):
+        return wanted
+    _check(fields)
+    wanted.topic_object = unpadded(fields["ObjectName"])
+    wanted.topic_string = pointers.charv(fields, "ObjectString")
+    wanted.user_data = pointers.charv(fields, "SubUserData", mq.MQRC_SUB_USER_DATA_ERROR)
+    wanted.destination = queue.name if queue is not None else ""
+    if asked & mq.MQSO_SET_CORREL_ID:
+        wanted.correlation_id = fields["SubCorrelId"]
+    return wanted
+
+
+def _check(fields: dict[str, Any]) -> None:
+    """Failure if an MQSD says what is no value, or what is not to be had."""
+    if fields["SubExpiry"] != mq.MQEI_UNLIMITED:
+        wrong = fields["SubExpiry"] <= 0
+        raise Failure(mq.MQRC_EXPIRY_ERROR if wrong else mq.MQRC_FUNCTION_NOT_SUPPORTED)
+    if fields["PubPriority"] not in PRIORITIES:
+        wrong = fields["PubPriority"] < 0
+        raise Failure(mq.MQRC_PRIORITY_ERROR if wrong else mq.MQRC_FUNCTION_NOT_SUPPORTED)
+    if fields["SubLevel"] not in LEVELS:
+        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+    if pointers.charv(fields, "SelectionString", mq.MQRC_SELECTION_STRING_ERROR):
+        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+
+
+def _again(wanted: c.Subscribe, told: Subscribed) -> c.Subscribe:
+    """Say how the handles are opened again when the connection was lost: as what they are now."""
+    options = c.RESUME | c.DURABLE
+    if not told.options & c.DURABLE:
+        options = wanted.options & ~(c.RESUME | c.ALTER) | c.CREATE | c.SET_CORRELATION
+        if wanted.destination:
+            options |= c.NEW_ONLY  # what is retained lies on the program's queue already
+    return msgspec.structs.replace(
+        wanted, options=options, correlation_id=told.correlation_id or NO_ID
+    )
+
+
+def _tell(fields: dict[str, Any], told: Subscribed) -> None:
+    """Write into the MQSD of MQSUB what the subscription is."""
+    asked = fields["Options"]
+    known = sum(option for option, ours in OPTIONS.items() if option & TOLD and told.options & ours)
+    fields["Options"] = asked & ~TOLD | known
+    fields["SubCorrelId"] = told.correlation_id or NO_ID
+    pointers.fill(fields, "ResObjectString", told.topic)
+    if asked & mq.MQSO_RESUME:
+        pointers.fill(fields, "SubUserData", told.user_data)
+        if not asked & mq.MQSO_CREATE:
+            fields["ObjectName"] = padded("", 48)
+            pointers.fill(fields, "ObjectString", told.topic)
+
+
+def request_publications(session: Session, hsub: int, action: int, sro: bytes) -> bytes:
+    """MQSUBRQ. Returns MQSRO as it is afterwards. Raises Failure."""
+    fields = structs.MQSRO.confirm(structs.MQSRO.read(sro))
+    permitted.REQUEST.check(fields["Options"])
+    if action != mq.MQSR_ACTION_PUBLICATION:
+        raise Failure(mq.MQRC_ACTION_ERROR)
+    _, handle = session.subscription(hsub)
+    request = Pending(c.SubscriptionRequest(handle.number), durable=True, handle=handle)
+    fields["NumPubs"] = session.ask([request], request, Done).count
+    return structs.MQSRO.write(fields)
+
+
+def close(session: Session, number: int, options: int) -> None:
+    """MQCLOSE of anything; a subscription that is not to be kept goes with it. Raises Failure."""
+    permitted.CLOSE.check(options)
+    opened = session.objects.get(number)
+    if opened is None or opened.kind != SUBSCRIPTION:
+        opening.close_object(session, number, options)
+        return
+    _, handle = session.subscription(number)
+    assert isinstance(handle.opening, c.Subscribe)
+    is_durable = bool(handle.opening.options & c.DURABLE)
+    if options & DELETIONS or (options & mq.MQCO_KEEP_SUB and not is_durable):
+        raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    remove = bool(options & mq.MQCO_REMOVE_SUB) and is_durable
+    session.settle()
+    _close(session, handle, remove)
+    del session.objects[number]
+    if is_durable and not remove:
+        _let_go(session, handle)
+
+
+def _let_go(session: Session, mine: Handle) -> None:
+    """Have the queue of a subscription that is closed opened by itself from now on."""
+    for opened in session.objects.values():
+        handle = opened.handle
+        if handle is not None and handle.opened_with == mine.number:
+            handle.queue, handle.opened_with = mine.leads_to, 0
+
+
+def _close(session: Session, handle: Handle, remove: bool) -> None:
+    """Close a subscription's handle. What is to be removed is, after a lost connection too."""
+    session.channel.drop_handle(handle)
+    if not remove and not session.channel.is_connected:
+        return  # the connection is lost, and the handle with it
+    command = c.CloseSubscription(handle.number, remove)
+    request = Pending(command, AGAIN if remove else FORGOTTEN, handle=handle)
+    try:
+        session.ask_held(request, Done)
+    except Failure as failure:
+        if request.resent and failure.reason == mq.MQRC_NO_SUBSCRIPTION:
+            return  # it was removed, and the answer lost
+        session.channel.keep_handle(handle)
+        raise

@@ -1,0 +1,354 @@
+"""The schema registry API: what each path answers, from what rules say.
+
+The paths, bodies and codes are those of Confluent's API, of which this is a part: Avro, without
+references, contexts and rule sets. It knows requests and answers, and no sockets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from adapter.errors import SchemaError
+from adapter.registry import codes, rules
+from adapter.registry.codes import refused
+from adapter.registry.port import LATEST
+from adapter.registry.state import GLOBAL, Version
+from adapter.registry.topic import TopicRegistry
+
+AVRO = "AVRO"
+
+
+class Asked(Struct, frozen=True):
+    """A request. parts: of the path, decoded; query: its first values."""
+
+    parts: Mapping[str, str] = {}
+    query: Mapping[str, str] = {}
+    body: bytes = b""
+
+    @property
+    def subject(self) -> str:
+        """The subject that the path names, or the one that stands for all."""
+        return self.parts.get("subject", GLOBAL)
+
+    def flag(self, *names: str) -> bool:
+        """Whether one of these is true in the query."""
+        return any(self.query.get(name, "").lower() == "true" for name in names)
+
+    def number(self, name: str, default: int) -> int:
+        """A number in the query."""
+        text = self.query.get(name, "")
+        try:
+            return int(text) if text else default
+        except ValueError:
+            raise refused(codes.UNPROCESSABLE, f"{name} is a number, not {text!r}") from None
+
+
+class SchemaBody(Struct, rename="camel"):
+    """A schema as it is sent."""
+
+    schema: str = ""
+    schema_type: str | None = None
+    references: list[Any] | None = None
+    id: int | None = None
+    version: int | None = None
+
+
+class LevelBody(Struct):
+    """A level as it is sent."""
+
+    compatibility: str = ""
+
+
+class ModeBody(Struct):
+    """A mode as it is sent."""
+
+    mode: str = ""
+
+
+Body = TypeVar("Body")
+Answer = Callable[[TopicRegistry, Asked], Any]
+
+
+class Route(Struct, frozen=True):
+    """One path of the API; {names} stand for one part each."""
+
+    method: str
+    path: str
+    answer: Answer
+
+
+def error_body(error: SchemaError) -> dict[str, Any]:
+    """What is sent with an error."""
+    return {"error_code": error.code, "message": error.text}
+
+
+def body_of(asked: Asked, kind: type[Body]) -> Body:
+    """Read what was sent."""
+    try:
+        return msgspec.json.decode(asked.body or b"{}", type=kind)
+    except msgspec.MsgspecError as error:
+        raise refused(codes.UNPROCESSABLE, f"The body cannot be read: {error}") from error
+
+
+def sent_schema(asked: Asked) -> SchemaBody:
+    """Read the schema that was sent."""
+    sent = body_of(asked, SchemaBody)
+    kind = sent.schema_type or AVRO
+    if kind != AVRO:
+        raise refused(codes.INVALID_SCHEMA, f"Invalid schema type {kind}: only AVRO is kept here")
+    if sent.references:
+        raise refused(
+            codes.INVALID_SCHEMA, "Invalid schema: references to other subjects are not kept here"
+        )
+    if not sent.schema:
+        raise refused(codes.INVALID_SCHEMA, "Empty schema")
+    return sent
+
+
+def shown(one: Version) -> dict[str, Any]:
+    """A version as it is answered."""
+    return {
+        "subject": one.subject,
+        "version": one.version,
+        "id": one.id,
+        "schema": one.schema,
+    }
+
+
+def as_id(asked: Asked) -> int:
+    """The id that the path names."""
+    text = asked.parts["id"]
+    if not text.isascii() or not text.isdigit():
+        raise refused(codes.NOT_FOUND, "HTTP 404 Not Found")
+    return int(text)
+
+
+def paged(found: list[Any], asked: Asked) -> list[Any]:
+    """The part of a list that was asked for."""
+    start, limit = max(0, asked.number("offset", 0)), asked.number("limit", -1)
+    return found[start:] if limit < 0 else found[start : start + limit]
+
+
+def greet(_registry: TopicRegistry, _asked: Asked) -> Any:
+    """Answer whoever looks whether anybody is there."""
+    return {}
+
+
+def release(_registry: TopicRegistry, _asked: Asked) -> Any:
+    """Say which release this is."""
+    return {"version": metadata.version("mqk"), "commitId": ""}
+
+
+def types(_registry: TopicRegistry, _asked: Asked) -> Any:
+    """Say which kinds of schemas are kept."""
+    return [AVRO]
+
+
+def contexts(_registry: TopicRegistry, _asked: Asked) -> Any:
+    """There is one context."""
+    return ["."]
+
+
+def schema_by_id(registry: TopicRegistry, asked: Asked) -> Any:
+    """The schema of an id."""
+    return {"schema": registry.schema(as_id(asked))}
+
+
+def schema_text(registry: TopicRegistry, asked: Asked) -> Any:
+    """The schema of an id, as it is."""
+    return msgspec.Raw(registry.schema(as_id(asked)).encode())
+
+
+def subjects_of_id(registry: TopicRegistry, asked: Asked) -> Any:
+    """The subjects that have a version with an id."""
+    return sorted({one["subject"] for one in versions_of_id(registry, asked)})
+
+
+def versions_of_id(registry: TopicRegistry, asked: Asked) -> Any:
+    """The versions that have an id."""
+    wanted, deleted = as_id(asked), asked.flag("deleted")
+    found = registry.ask(lambda known: rules.uses(known, wanted, deleted=deleted))
+    return [{"subject": one.subject, "version": one.version} for one in found]
+
+
+def schemas(registry: TopicRegistry, asked: Asked) -> Any:
+    """All versions of all subjects."""
+    prefix, latest = asked.query.get("subjectPrefix", ""), asked.flag("latestOnly")
+    found = registry.ask(lambda known: known.everything(deleted=asked.flag("deleted")))
+    named = [one for one in found if one.subject.startswith(prefix)]
+    if latest:
+        named = list({one.subject: one for one in named}.values())
+    return paged([shown(one) for one in named], asked)
+
+
+def subjects(registry: TopicRegistry, asked: Asked) -> Any:
+    """The names of subjects."""
+    prefix = asked.query.get("subjectPrefix", "")
+    only = asked.flag("deletedOnly", "deleted_only")
+    deleted = only or asked.flag("deleted")
+    living = frozenset(registry.subjects()) if only else frozenset()
+    found = registry.ask(lambda known: known.subjects(deleted=deleted))
+    return paged([one for one in found if one.startswith(prefix) and one not in living], asked)
+
+
+def versions(registry: TopicRegistry, asked: Asked) -> Any:
+    """The numbers of a subject's versions."""
+    deleted = asked.flag("deleted")
+    found = registry.ask(lambda known: rules.existing(known, asked.subject, deleted=deleted))
+    return paged([one.version for one in found], asked)
+
+
+def version_asked(registry: TopicRegistry, asked: Asked) -> Version:
+    """The version that the path names."""
+    wanted, deleted = asked.parts["version"], asked.flag("deleted")
+    return registry.ask(lambda known: rules.version(known, asked.subject, wanted, deleted=deleted))
+
+
+def version(registry: TopicRegistry, asked: Asked) -> Any:
+    """One version of a subject."""
+    return shown(version_asked(registry, asked))
+
+
+def version_text(registry: TopicRegistry, asked: Asked) -> Any:
+    """The schema of one version, as it is."""
+    return msgspec.Raw(version_asked(registry, asked).schema.encode())
+
+
+def referenced_by(registry: TopicRegistry, asked: Asked) -> Any:
+    """Nothing refers to another subject."""
+    version_asked(registry, asked)
+    return []
+
+
+def register(registry: TopicRegistry, asked: Asked) -> Any:
+    """Make a schema the latest version of a subject."""
+    sent = sent_schema(asked)
+    numbers = max(sent.version or 0, 0), max(sent.id or 0, 0)
+    given = registry.change(
+        lambda known: rules.register(known, asked.subject, sent.schema, *numbers)
+    )
+    return {"id": given}
+
+
+def lookup(registry: TopicRegistry, asked: Asked) -> Any:
+    """Say which version of a subject a schema is."""
+    text, deleted = sent_schema(asked).schema, asked.flag("deleted")
+    return shown(
+        registry.ask(lambda known: rules.lookup(known, asked.subject, text, deleted=deleted))
+    )
+
+
+def delete_subject(registry: TopicRegistry, asked: Asked) -> Any:
+    """Delete all versions of a subject."""
+    return registry.delete_subject(asked.subject, permanent=asked.flag("permanent"))
+
+
+def delete_version(registry: TopicRegistry, asked: Asked) -> Any:
+    """Delete a version."""
+    wanted, permanent = asked.parts["version"], asked.flag("permanent")
+    return registry.change(
+        lambda known: rules.delete_version(known, asked.subject, wanted, permanent=permanent)
+    )
+
+
+def check_one(registry: TopicRegistry, asked: Asked) -> Any:
+    """Say whether a schema goes together with one version."""
+    text, wanted = sent_schema(asked).schema, asked.parts.get("version", LATEST)
+    found = registry.ask(lambda known: rules.against(known, asked.subject, text, wanted))
+    return judged(found, asked)
+
+
+def check_all(registry: TopicRegistry, asked: Asked) -> Any:
+    """Say whether a schema could be the next version."""
+    return judged(registry.check(asked.subject, sent_schema(asked).schema), asked)
+
+
+def judged(found: list[str], asked: Asked) -> Any:
+    """What is answered of a comparison."""
+    told = {"messages": found} if asked.flag("verbose") else {}
+    return {"is_compatible": not found, **told}
+
+
+def level(registry: TopicRegistry, asked: Asked) -> Any:
+    """The compatibility level of a subject, or of all."""
+    default = asked.flag("defaultToGlobal")
+    found = registry.ask(lambda known: rules.level(known, asked.subject, default=default))
+    return {"compatibilityLevel": found}
+
+
+def set_level(registry: TopicRegistry, asked: Asked) -> Any:
+    """Set the compatibility level of a subject, or of all."""
+    wanted = body_of(asked, LevelBody).compatibility
+    found = registry.change(lambda known: rules.set_level(known, asked.subject, wanted))
+    return {"compatibility": found}
+
+
+def take_level(registry: TopicRegistry, asked: Asked) -> Any:
+    """Take away the compatibility level of a subject, or of all."""
+    found = registry.change(lambda known: rules.take_level(known, asked.subject))
+    return {"compatibilityLevel": found}
+
+
+def mode(registry: TopicRegistry, asked: Asked) -> Any:
+    """The mode of a subject, or of all."""
+    default = asked.flag("defaultToGlobal")
+    return {"mode": registry.ask(lambda known: rules.mode(known, asked.subject, default=default))}
+
+
+def set_mode(registry: TopicRegistry, asked: Asked) -> Any:
+    """Set the mode of a subject, or of all."""
+    wanted, force = body_of(asked, ModeBody).mode, asked.flag("force")
+    return {
+        "mode": registry.change(
+            lambda known: rules.set_mode(known, asked.subject, wanted, force=force)
+        )
+    }
+
+
+def take_mode(registry: TopicRegistry, asked: Asked) -> Any:
+    """Take away the mode of a subject."""
+    return {"mode": registry.change(lambda known: rules.take_mode(known, asked.subject))}
+
+
+_SUBJECT = "/subjects/{subject}"
+_VERSION = _SUBJECT + "/versions/{version}"
+_CHECK = "/compatibility/subjects/{subject}/versions"
+
+ROUTES = (
+    Route("GET", "/", greet),
+    Route("GET", "/v1/metadata/version", release),
+    Route("GET", "/contexts", contexts),
+    Route("GET", "/schemas", schemas),
+    Route("GET", "/schemas/types", types),
+    Route("GET", "/schemas/ids/{id}", schema_by_id),
+    Route("GET", "/schemas/ids/{id}/schema", schema_text),
+    Route("GET", "/schemas/ids/{id}/subjects", subjects_of_id),
+    Route("GET", "/schemas/ids/{id}/versions", versions_of_id),
+    Route("GET", "/subjects", subjects),
+    Route("POST", _SUBJECT, lookup),
+    Route("DELETE", _SUBJECT, delete_subject),
+    Route("GET", _SUBJECT + "/versions", versions),
+    Route("POST", _SUBJECT + "/versions", register),
+    Route("GET", _VERSION, version),
+    Route("DELETE", _VERSION, delete_version),
+    Route("GET", _VERSION + "/schema", version_text),
+    Route("GET", _VERSION + "/referencedby", referenced_by),
+    Route("POST", _CHECK, check_all),
+    Route("POST", _CHECK + "/{version}", check_one),
+    Route("GET", "/config", level),
+    Route("PUT", "/config", set_level),
+    Route("DELETE", "/config", take_level),
+    Route("GET", "/config/{subject}", level),
+    Route("PUT", "/config/{subject}", set_level),
+    Route("DELETE", "/config/{subject}", take_level),
+    Route("GET", "/mode", mode),
+    Route("PUT", "/mode", set_mode),
+    Route("GET", "/mode/{subject}", mode),
+    Route("PUT", "/mode/{subject}", set_mode),
+    Route("DELETE", "/mode/{subject}", take_mode),
+)

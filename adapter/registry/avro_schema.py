@@ -1,0 +1,132 @@
+"""Avro schemas as a registry compares them: parsed, written one way, and held against each other.
+
+Apache avro parses and judges; what is ours is only which pairs of schemas a level compares. It
+knows no subjects and no numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from adapter.errors import InvalidSchema
+
+if TYPE_CHECKING:
+    from avro.schema import Schema
+
+SCHEMA_BYTES_MAX = 512 * 1024
+"""Of one schema's text. Readers keep them all; a body's schema has some kilobytes."""
+QUOTED_LENGTH_MAX = 300
+PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
+
+
+class Rule(Struct, frozen=True):
+    """What a level asks for: who reads whom, and how far back. backward: the new one reads."""
+
+    backward: bool = False
+    forward: bool = False
+    transitive: bool = False
+
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "NONE": Rule(),
+        "BACKWARD": Rule(backward=True),
+        "BACKWARD_TRANSITIVE": Rule(backward=True, transitive=True),
+        "FORWARD": Rule(forward=True),
+        "FORWARD_TRANSITIVE": Rule(forward=True, transitive=True),
+        "FULL": Rule(backward=True, forward=True),
+        "FULL_TRANSITIVE": Rule(backward=True, forward=True, transitive=True),
+    }
+)
+
+
+def canonical(text: str) -> str:
+    """Write a schema as it is kept: no blanks, and {"type": "int"} as "int". Raises InvalidSchema.
+
+    Two texts that differ in nothing else are one schema; docs, defaults and the order of what a
+    type says stay as they were written.
+    """
+    if len(text.encode(errors="replace")) > SCHEMA_BYTES_MAX:
+        raise InvalidSchema(f"a schema has at most {SCHEMA_BYTES_MAX} bytes")
+    parse(text)
+    return json.dumps(_plain(json.loads(text)), separators=(",", ":"), ensure_ascii=False)
+
+
+def identity(text: str) -> str:
+    """What two canonical texts have alike if they are the same schema: the order does not count."""
+    return json.dumps(json.loads(text), separators=(",", ":"), sort_keys=True)
+
+
+def parse(text: str) -> Schema:
+    """Parse a schema. Raises InvalidSchema."""
+    # An eighth of a second, which only who judges schemas spends.
+    import avro.errors  # noqa: PLC0415
+    import avro.schema  # noqa: PLC0415
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of logical types that it does not know
+            return avro.schema.parse(text)
+    except (avro.errors.AvroException, ValueError, TypeError, AttributeError) as error:
+        raise InvalidSchema(
+            f"this is no Avro schema: {_first_words(error)}: {_cut(text)}"
+        ) from None
+    except RecursionError:
+        raise InvalidSchema(f"this schema is nested too deep: {_cut(text)}") from None
+
+
+def problems(level: str, schema: str, earlier: Sequence[tuple[int, str]]) -> list[str]:
+    """Say what speaks against a schema behind earlier ones, by a level of RULES; [] if nothing.
+
+    earlier: number and text of each, in order. Without `transitive` only the last one counts.
+    """
+    rule = RULES[level]
+    if not (rule.backward or rule.forward):
+        return []
+    new = parse(schema)
+    found = []
+    for number, text in earlier if rule.transitive else earlier[-1:]:
+        old = parse(text)
+        if rule.backward and (why := unreadable(new, old)):
+            found.append(f"it cannot read what version {number} wrote: {'; '.join(why)}")
+        if rule.forward and (why := unreadable(old, new)):
+            found.append(f"version {number} cannot read what it writes: {'; '.join(why)}")
+    return found
+
+
+def unreadable(reader: Schema, writer: Schema) -> list[str]:
+    """Say why a reader cannot read all that a writer may write; [] if it can."""
+    from avro import compatibility as judge  # noqa: PLC0415
+
+    checker = judge.ReaderWriterCompatibilityChecker()  # type: ignore[no-untyped-call]
+    result = checker.get_compatibility(reader, writer)
+    if result.compatibility is judge.SchemaCompatibilityType.compatible:
+        return []
+    kinds = sorted({kind.value.replace("_", " ") for kind in result.incompatibilities})
+    where = sorted(str(message) for message in result.messages)
+    return [f"{', '.join(kinds)} ({', '.join(where)})"]
+
+
+def _plain(node: Any) -> Any:
+    """Write {"type": "int"} as "int", everywhere."""
+    if isinstance(node, list):
+        return [_plain(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    if list(node) == ["type"] and isinstance(node["type"], str) and node["type"] in PRIMITIVES:
+        return node["type"]
+    return {key: value if key == "default" else _plain(value) for key, value in node.items()}
+
+
+def _first_words(error: BaseException) -> str:
+    return _cut(str(error).splitlines()[0] if str(error) else type(error).__name__)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= QUOTED_LENGTH_MAX else text[: QUOTED_LENGTH_MAX - 3] + "..."

@@ -1,0 +1,80 @@
+"""The error codes of the schema registry API, and the errors that they become here.
+
+A code's first three digits are the HTTP status that it comes with. The table is closed: a code that
+is not in it, from a registry that has more of them, is a SchemaError.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from adapter.errors import (
+    InvalidSchema,
+    RegistryNotAvailable,
+    SchemaError,
+    SchemaIncompatible,
+    SchemaNotFound,
+)
+
+NOT_FOUND = 404
+METHOD_NOT_ALLOWED = 405
+INCOMPATIBLE = 409
+UNPROCESSABLE = 422
+NO_SUBJECT = 40401
+NO_VERSION = 40402
+NO_SCHEMA = 40403
+SUBJECT_DELETED = 40404
+SUBJECT_NOT_DELETED = 40405
+VERSION_DELETED = 40406
+VERSION_NOT_DELETED = 40407
+NO_LEVEL = 40408
+NO_MODE = 40409
+INVALID_SCHEMA = 42201
+INVALID_VERSION = 42202
+INVALID_LEVEL = 42203
+INVALID_MODE = 42204
+NOT_PERMITTED = 42205
+STORE_FAILED = 50001
+STORE_TIMED_OUT = 50002
+FORWARDING_FAILED = 50003
+
+ERRORS: Mapping[int, type[SchemaError]] = MappingProxyType(
+    {
+        NOT_FOUND: SchemaNotFound,
+        METHOD_NOT_ALLOWED: SchemaError,
+        INCOMPATIBLE: SchemaIncompatible,
+        UNPROCESSABLE: SchemaError,
+        NO_SUBJECT: SchemaNotFound,
+        NO_VERSION: SchemaNotFound,
+        NO_SCHEMA: SchemaNotFound,
+        SUBJECT_DELETED: SchemaNotFound,
+        SUBJECT_NOT_DELETED: SchemaError,
+        VERSION_DELETED: SchemaNotFound,
+        VERSION_NOT_DELETED: SchemaError,
+        NO_LEVEL: SchemaNotFound,
+        NO_MODE: SchemaNotFound,
+        INVALID_SCHEMA: InvalidSchema,
+        INVALID_VERSION: SchemaError,
+        INVALID_LEVEL: SchemaError,
+        INVALID_MODE: SchemaError,
+        NOT_PERMITTED: SchemaError,
+        STORE_FAILED: RegistryNotAvailable,
+        STORE_TIMED_OUT: RegistryNotAvailable,
+        FORWARDING_FAILED: RegistryNotAvailable,
+    }
+)
+SERVER_ERRORS = 500
+CODES_PER_STATUS = 100
+
+
+def status_of(code: int) -> int:
+    """The HTTP status of an error code."""
+    return code if code < SERVER_ERRORS + CODES_PER_STATUS else code // CODES_PER_STATUS
+
+
+def refused(code: int, text: str, subject: str = "") -> SchemaError:
+    """Make the error of a code. text: what the registry says."""
+    error = ERRORS.get(code)
+    if error is None:
+        down = status_of(code) >= SERVER_ERRORS
+        error = RegistryNotAvailable if down else SchemaError
+    return error(text, subject, code)

@@ -1,0 +1,172 @@
+"""The schema registry API over HTTP, on loopback: until there is access control, no other machine.
+
+It moves requests to api and answers back; what waits for Kafka does so on threads. It knows no
+schema.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+import structlog
+from aiohttp import web
+from msgspec import json
+
+from adapter.errors import SchemaError, StartError
+from adapter.registry import api, codes
+from adapter.registry.api import Asked, Route
+from adapter.registry.topic import TopicRegistry
+
+HOST, PORT = "127.0.0.1", 8081
+JSON = "application/vnd.schemaregistry.v1+json"
+TAKEN = frozenset(
+    (JSON, "application/vnd.schemaregistry+json", "application/json", "application/octet-stream")
+)
+"""What a body may be called. A page in a browser cannot send any of these to another host unasked,
+and so change nothing here."""
+BODY_BYTES_MAX = 2 * 1024 * 1024  # a schema of the longest, quoted in JSON
+THREADS_MAX = 8
+"""Requests that are worked on at once; they wait for each other where they wait for Kafka."""
+SHUT_S = 1.0
+START_TIMEOUT_S = 30.0
+
+log = structlog.get_logger("mqk.registry")
+
+
+def application(registry: TopicRegistry) -> web.Application:
+    """The API of a registry, also to be mounted below another application's path."""
+    pool = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="registry")
+    made = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[in_our_words])
+    for route in api.ROUTES:
+        made.router.add_route(route.method, route.path, answering(registry, route, pool))
+
+    async def shut(_application: web.Application) -> None:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+    made.on_cleanup.append(shut)
+    return made
+
+
+def answering(
+    registry: TopicRegistry, route: Route, pool: ThreadPoolExecutor
+) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """Make the handler of a path."""
+
+    async def answer(request: web.Request) -> web.Response:
+        body = await request.read()
+        if body and request.content_type not in TAKEN:
+            raise web.HTTPUnsupportedMediaType
+        asked = Asked(dict(request.match_info), dict(request.query), body)
+        loop = asyncio.get_running_loop()
+        return reply(200, await loop.run_in_executor(pool, route.answer, registry, asked))
+
+    return answer
+
+
+@web.middleware
+async def in_our_words(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Answer every failure as the API does."""
+    try:
+        return await handler(request)
+    except SchemaError as error:
+        status = codes.status_of(error.code) if error.code else codes.UNPROCESSABLE
+        return reply(status, api.error_body(error))
+    except web.HTTPException as error:
+        text = f"HTTP {error.status} {error.reason}"
+        return reply(error.status, {"error_code": error.status, "message": text})
+    except Exception:
+        log.exception("a request failed", method=request.method, path=request.path)
+        text = "The registry failed; its log says why"
+        return reply(500, {"error_code": codes.STORE_FAILED, "message": text})
+
+
+def reply(status: int, value: Any) -> web.Response:
+    """An answer in JSON."""
+    return web.Response(body=json.encode(value), status=status, content_type=JSON)
+
+
+def check_loopback(host: str) -> None:
+    """Refuse to listen where other machines could connect. Raises StartError."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise StartError(f"{host!r} is no address of this machine: {error}") from error
+    if not all(ipaddress.ip_address(info[4][0]).is_loopback for info in found):
+        raise StartError(
+            f"{host!r} is reachable from other machines; until there is access control the schema "
+            "registry listens on loopback only, such as 127.0.0.1"
+        )
+
+
+class RegistryServer:
+    """Serves a registry from a thread of its own; a context manager."""
+
+    def __init__(self, registry: TopicRegistry) -> None:
+        self._registry = registry
+        self._runner: web.AppRunner | None = None
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self, host: str = HOST, port: int = PORT) -> str:
+        """Listen; returns the URL to ask. port: 0 for any. Raises StartError."""
+        check_loopback(host)
+        self._loop = loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=loop.run_forever, name="registry http", daemon=True)
+        self._thread.start()
+        try:
+            url: str = self._do(partial(self._start, host, port))
+            return url
+        except OSError as error:
+            self.stop()
+            why = error.strerror or error
+            text = f"cannot listen on {host}:{port} ({why}); give another --listen"
+            raise StartError(text) from error
+
+    def stop(self) -> None:
+        """Listen no more; twice is no error."""
+        if self._loop is None or self._thread is None:
+            return
+        self._do(self._stop)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(START_TIMEOUT_S)
+        self._loop.close()
+        self._loop = self._thread = None
+
+    def _do(self, step: Callable[[], Any]) -> Any:
+        assert self._loop is not None, "it was started"
+        return asyncio.run_coroutine_threadsafe(step(), self._loop).result(START_TIMEOUT_S)
+
+    async def _start(self, host: str, port: int) -> str:
+        made = application(self._registry)
+        self._runner = web.AppRunner(made, access_log=None, shutdown_timeout=SHUT_S)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, host, port).start()
+        bound = self._runner.addresses[0]
+        shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
+        return f"http://{shown}:{bound[1]}"
+
+    async def _stop(self) -> None:
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.cleanup()

@@ -1,0 +1,202 @@
+"""Where a registry's changes lie: a log of records with keys, in memory or a compacted topic.
+
+Every record has a key of its own, so that compaction removes only what was told to be forgotten: a
+late record of a deposed writer can never take another's place. It knows neither schemas nor who may
+write.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import structlog
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from msgspec import Struct
+
+from adapter import topics
+from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.kafka_reader import PARTITION, Source, offset_of, unavailable, wrong_settings
+from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
+from adapter.ledger.memory import MemoryLog
+from adapter.ledger.port import LedgerUnavailable
+
+SCHEMAS = "_schemas"
+"""The topic, unless told otherwise."""
+WRITE_TIMEOUT_MS = 15_000
+"""After it a write is doubtful. Whoever registers a schema waits for it, over HTTP."""
+READ_TIMEOUT_S = 15.0
+POLL_S = 0.1
+SPARE_S = 5.0
+"""The producer times its messages by itself, and somewhat late."""
+
+log = structlog.get_logger("mqk.registry")
+
+
+class Kept(Struct):
+    """One record as it lies there. value: None if its key is to be forgotten."""
+
+    key: bytes
+    value: bytes | None
+
+
+class SchemaLog(Protocol):
+    """A log of one registry. For one thread at a time."""
+
+    topic: str
+
+    def write(self, key: bytes, value: bytes) -> None:
+        """Write a record, durably. LedgerUnavailable: it may be there or not, or come later."""
+
+    def read(self) -> list[Kept]:
+        """Return what was written since the last read, up to the end as it is now.
+
+        Raises LedgerUnavailable or LedgerMismatch.
+        """
+
+    def forget(self, keys: Sequence[bytes]) -> None:
+        """Let compaction remove records. What fails is logged: they only take room."""
+
+    def close(self) -> None:
+        """Let go of connections. May be called twice."""
+
+
+class MemorySchemaLog:
+    """A reader and writer of a MemoryLog, which several may share, as a topic."""
+
+    def __init__(self, log: MemoryLog | None = None) -> None:
+        self._log = log or MemoryLog(SCHEMAS)
+        self.topic = self._log.topic
+        self._next = self._log.first
+
+    def write(self, key: bytes, value: bytes) -> None:  # noqa: ARG002 -- memory is not compacted
+        """See the port."""
+        self._log.write(value)
+
+    def read(self) -> list[Kept]:
+        """See the port."""
+        records = self._log.read(self._next, self._log.end)
+        self._next += len(records)
+        return [Kept(b"", one.value) for one in records]
+
+    def forget(self, keys: Sequence[bytes]) -> None:
+        """See the port."""
+
+    def close(self) -> None:
+        """See the port."""
+
+
+class TopicLog:
+    """A topic of Kafka; made if it is not there. Nothing is asked of Kafka before the first call.
+
+    client: further librdkafka settings, for security.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        topic: str = SCHEMAS,
+        client: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.topic = topic
+        self._settings = LedgerSettings(
+            bootstrap_servers=bootstrap_servers,
+            topic=topic,
+            client=client or {},
+            message_timeout_ms=WRITE_TIMEOUT_MS,
+            read_timeout_s=READ_TIMEOUT_S,
+        )
+        self._source: Source | None = None
+        self._producer: Producer | None = None
+        self._next = 0
+        self._unread: list[Kept] = []  # what was read before a read failed
+
+    def write(self, key: bytes, value: bytes) -> None:
+        """See the port. A producer that failed once is of no more use: its record may come late."""
+        self._opened()
+        reports: list[tuple[KafkaError | None, Message]] = []
+        producer = self._writer()
+        try:
+            producer.produce(
+                self.topic,
+                value,
+                key,
+                PARTITION,
+                on_delivery=lambda error, message: reports.append((error, message)),
+            )
+        except (KafkaException, BufferError) as error:
+            self._drop_producer()
+            raise unavailable(self._settings, "writing", str(error), Failure.RETRY) from error
+        deadline_s = time.monotonic() + WRITE_TIMEOUT_MS / 1000 + SPARE_S
+        while not reports and time.monotonic() < deadline_s:
+            producer.poll(POLL_S)
+        failure = reports[0][0] if reports else KafkaError(KafkaError._MSG_TIMED_OUT)
+        if failure is not None:
+            self._drop_producer()
+            raise unavailable(self._settings, "writing", describe(failure), classify(failure))
+
+    def read(self) -> list[Kept]:
+        """See the port."""
+        source = self._opened()
+        end = source.bounds()[1]
+        while self._next < end:
+            for message in source.take_some():
+                self._unread.append(Kept(message.key() or b"", message.value()))
+                self._next = offset_of(message) + 1
+        found, self._unread = self._unread, []
+        return found
+
+    def forget(self, keys: Sequence[bytes]) -> None:
+        """See the port."""
+        try:
+            producer = self._writer()
+            for key in keys:
+                producer.produce(self.topic, None, key, PARTITION)
+            producer.flush(WRITE_TIMEOUT_MS / 1000)
+        except (KafkaException, BufferError, LedgerUnavailable) as error:
+            log.warning("records were not forgotten", topic=self.topic, why=str(error))
+
+    def close(self) -> None:
+        """See the port."""
+        self._drop_producer()
+        if self._source is not None:
+            self._source.close()
+            self._source = None
+
+    def _opened(self) -> Source:
+        if self._source is None:
+            self._source = self._open()
+        return self._source
+
+    def _open(self) -> Source:
+        settings = self._settings
+        servers, client = settings.bootstrap_servers, settings.client
+        try:
+            wanted = topics.settings_for(servers, client, settings.read_timeout_s)
+            topics.Topics(servers, wanted, client).ensure([topics.schemas_spec(self.topic)])
+        except topics.TopicError as error:
+            kind = Failure.RETRY if error.retriable else Failure.FATAL
+            raise unavailable(settings, "making the topic", str(error), kind) from error
+        source = Source(settings)
+        try:
+            self._next = source.bounds()[0]
+            source.start(self._next)
+        except BaseException:
+            source.close()
+            raise
+        return source
+
+    def _writer(self) -> Producer:
+        if self._producer is None:
+            try:
+                settings = producer_settings(self._settings, lambda _error: None)
+                self._producer = Producer(settings)
+            except KafkaException as error:
+                raise wrong_settings(self._settings, error) from error
+        return self._producer
+
+    def _drop_producer(self) -> None:
+        if self._producer is not None:
+            self._producer.purge(blocking=False)
+            self._producer = None

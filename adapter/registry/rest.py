@@ -1,0 +1,182 @@
+"""A schema registry over HTTP, by the official client: Confluent's, Apicurio's, Karapace's, ours.
+
+The address of Apicurio's ends with /apis/ccompat/v7. The client's own serializers are not used, so
+that no subject is ever named by a strategy that nobody has chosen.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from adapter.errors import InvalidOption, RegistryNotAvailable, SchemaError
+from adapter.registry import codes
+from adapter.registry.port import LATEST, Latest, Level, Registered
+
+TIMEOUT_S = 10.0
+"""Of one request. A registry answers in milliseconds."""
+RETRIES = 2
+RETRY_WAIT_MS = 200
+RETRY_WAIT_MS_MAX = 1000
+NOT_THE_CLIENTS = -1  # its code for an answer that is not the API's
+
+Answer = TypeVar("Answer")
+
+
+class RestRegistry:
+    """A registry at a URL; a comma list of them is tried in order.
+
+    options: further settings of confluent_kafka's SchemaRegistryClient, as basic.auth.user.info or
+    ssl.ca.location. Nothing is asked before the first call. Raises InvalidOption for settings that
+    the client does not take, or if the client's packages are not installed.
+    """
+
+    def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
+        self.url = url
+        self._lock = threading.Lock()  # of the latest versions, which are asked for anew each time
+        try:
+            # A quarter of a second, which a program without a registry does not spend.
+            import httpx2 as httpx  # noqa: PLC0415
+            from confluent_kafka import schema_registry as official  # noqa: PLC0415
+        except ImportError as missing:
+            raise InvalidOption(
+                f"a registry over HTTP needs the package {missing.name}: install mqk[registry]", url
+            ) from missing
+        self._official = official
+        self._away = (httpx.HTTPError, httpx.InvalidURL, OSError)
+        settings = {
+            "timeout": TIMEOUT_S,
+            "max.retries": RETRIES,
+            "retries.wait.ms": RETRY_WAIT_MS,
+            "retries.max.wait.ms": RETRY_WAIT_MS_MAX,
+            **(options or {}),
+            "url": url,
+        }
+        try:
+            self._client = official.SchemaRegistryClient(settings)
+        except (ValueError, TypeError, OSError) as error:
+            raise InvalidOption(f"no registry can be asked at {url!r}: {error}", url) from error
+
+    def schema(self, schema_id: int) -> str:
+        """See the port."""
+        found = self._ask(f"schema {schema_id}", lambda: self._client.get_schema(schema_id))
+        return self._text(found, f"schema {schema_id}")
+
+    def version(self, subject: str, version: int | Latest = LATEST) -> Registered:
+        """See the port."""
+        if version == LATEST:
+            return self._registered(self._ask(subject, lambda: self._latest(subject)))
+        return self._registered(
+            self._ask(subject, lambda: self._client.get_version(subject, version))
+        )
+
+    def subjects(self) -> list[str]:
+        """See the port."""
+        found: list[str] = self._ask("", self._client.get_subjects)
+        return sorted(found)
+
+    def versions(self, subject: str) -> list[int]:
+        """See the port."""
+        found: list[int] = self._ask(subject, lambda: self._client.get_versions(subject))
+        return found
+
+    def register(self, subject: str, schema: str) -> int:
+        """See the port."""
+        return self._ask(
+            subject, lambda: self._client.register_schema(subject, self._schema(schema))
+        )
+
+    def lookup(self, subject: str, schema: str) -> Registered:
+        """See the port."""
+        found = self._ask(
+            subject, lambda: self._client.lookup_schema(subject, self._schema(schema))
+        )
+        return self._registered(found)
+
+    def check(self, subject: str, schema: str) -> list[str]:
+        """See the port."""
+        asked = self._schema(schema)
+        fits = self._ask(
+            subject, lambda: self._client.test_compatibility_all_versions(subject, asked)
+        )
+        return [] if fits else [f"the registry at {self.url} says that it is incompatible"]
+
+    def level(self, subject: str | None = None) -> str:
+        """See the port."""
+        try:
+            return self._ask(subject or "", lambda: self._client.get_compatibility(subject))
+        except SchemaError as error:
+            if subject is not None and error.code in (codes.NO_LEVEL, codes.NO_SUBJECT):
+                return self.level()
+            raise
+
+    def set_level(self, level: Level, subject: str | None = None) -> None:
+        """See the port."""
+        self._ask(subject or "", lambda: self._client.set_compatibility(subject, level))
+
+    def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> None:
+        """See the port."""
+        self._ask(
+            subject, lambda: self._client.delete_version(subject, version, permanent=permanent)
+        )
+
+    def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
+        """See the port."""
+        found: list[int] = self._ask(
+            subject, lambda: self._client.delete_subject(subject, permanent=permanent)
+        )
+        return found
+
+    def close(self) -> None:
+        """See the port."""
+        self._client.close()
+
+    def _latest(self, subject: str) -> Any:
+        with self._lock:
+            self._client.clear_latest_caches()  # type: ignore[no-untyped-call]
+            return self._client.get_latest_version(subject)
+
+    def _schema(self, text: str) -> Any:
+        return self._official.Schema(text, schema_type="AVRO")
+
+    def _ask(self, subject: str, question: Callable[[], Answer]) -> Answer:
+        """Ask, and say what went wrong in our own words."""
+        try:
+            return question()
+        except self._official.SchemaRegistryError as error:
+            raise self._refused(error, subject) from error
+        except self._away as error:
+            why = str(error) or type(error).__name__
+            raise RegistryNotAvailable(
+                f"the schema registry at {self.url} does not answer: {why}; check its address and "
+                "that it runs, then try again",
+                subject,
+            ) from error
+
+    def _refused(self, error: Any, subject: str) -> SchemaError:
+        said = f"the schema registry at {self.url} says: {error.error_message}"
+        code = error.error_code
+        if not isinstance(code, int) or code == NOT_THE_CLIENTS:
+            return codes.refused(int(error.http_status_code), said, subject)
+        return codes.refused(code, said, subject)
+
+    def _registered(self, found: Any) -> Registered:
+        name = f"{found.subject} version {found.version}"
+        return Registered(
+            found.subject, found.version, found.schema_id, self._text(found.schema, name)
+        )
+
+    def _text(self, schema: Any, name: str) -> str:
+        if (schema.schema_type or "AVRO") != "AVRO":
+            raise SchemaError(
+                f"{name} in the registry at {self.url} is of type {schema.schema_type}; only Avro "
+                "is read here"
+            )
+        if schema.references:
+            raise SchemaError(
+                f"{name} in the registry at {self.url} refers to other subjects, which is not read "
+                "here: register it with their definitions inside"
+            )
+        text: str = schema.schema_str
+        return text

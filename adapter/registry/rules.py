@@ -1,0 +1,296 @@
+"""What each request of a registry means: it refuses, or says what changes and what is answered.
+
+Pure: it reads a State, changes nothing, and knows no topic and no HTTP. The codes and texts are
+those of the schema registry API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from adapter.errors import InvalidSchema
+from adapter.registry import avro_schema, codes
+from adapter.registry.avro_schema import RULES
+from adapter.registry.codes import refused
+from adapter.registry.port import LATEST
+from adapter.registry.state import (
+    GLOBAL,
+    MODES,
+    Change,
+    LevelSet,
+    ModeSet,
+    SchemaDeleted,
+    SchemaKept,
+    SchemaPurged,
+    State,
+    Version,
+)
+
+NUMBER_MAX = 2**31 - 1
+NUMBERS_TAKEN = f'allowed are 1 to {NUMBER_MAX} and "latest"'
+SUBJECT_LENGTH_MAX = 512  # of a topic's name and what is put behind it there are 255
+SCHEMAS_MAX = 100_000
+"""Versions that a registry keeps, in memory too."""
+
+Answer = TypeVar("Answer")
+
+
+class Decision(Struct, Generic[Answer], frozen=True):
+    """What changes, and what is answered when it has."""
+
+    answer: Answer
+    changes: Sequence[Change] = ()
+
+
+def register(
+    state: State, subject: str, schema: str, version: int = 0, schema_id: int = 0
+) -> Decision[int]:
+    """Make a schema the latest version, if the subject has it not yet.
+
+    version, schema_id: which ones it is to have, in mode IMPORT; 0: the next ones.
+    """
+    check_subject(subject)
+    text = canonical(schema, subject)
+    require_writable(state, subject)
+    numbered = bool(version or schema_id)
+    importing = state.mode(subject) == "IMPORT"
+    if numbered != importing:
+        wanted = "is in mode IMPORT: give id" if importing else "is not in mode IMPORT: give no id"
+        raise refused(codes.NOT_PERMITTED, f"Subject {subject} {wanted}", subject)
+    if (there := find(state, subject, text)) is not None and not numbered:
+        return Decision(there.id)
+    if not importing:
+        require_compatible(state, subject, text)
+    kept = numbered_schema(state, subject, text, version, schema_id)
+    if state.size() >= SCHEMAS_MAX:
+        raise refused(codes.STORE_FAILED, f"The registry is full: {SCHEMAS_MAX} versions", subject)
+    return Decision(kept.id, (kept,))
+
+
+def numbered_schema(
+    state: State, subject: str, text: str, version: int, schema_id: int
+) -> SchemaKept:
+    """Give a schema its numbers: those asked for, or the next ones."""
+    used = state.versions(subject, deleted=True)
+    there = next((one for one in used if one.version == version), None)
+    if version and there is not None and there.schema != text:
+        raise refused(codes.NOT_PERMITTED, f"Version {version} is another schema", subject)
+    of_id = state.text(schema_id)
+    if schema_id and of_id is not None and of_id != text:
+        raise refused(codes.NOT_PERMITTED, f"Id {schema_id} is another schema", subject)
+    number = version or (used[-1].version + 1 if used else 1)
+    return SchemaKept(subject, number, schema_id or state.id_of(text) or state.next_id, text)
+
+
+def find(state: State, subject: str, text: str, *, deleted: bool = False) -> Version | None:
+    """The newest version of a subject that is this canonical schema."""
+    wanted = avro_schema.identity(text)
+    found = reversed(state.versions(subject, deleted=deleted))
+    return next((one for one in found if avro_schema.identity(one.schema) == wanted), None)
+
+
+def lookup(state: State, subject: str, schema: str, *, deleted: bool = False) -> Version:
+    """Which version of a subject a schema is."""
+    text = canonical(schema, subject)
+    existing(state, subject, deleted=deleted)
+    found = find(state, subject, text, deleted=deleted)
+    if found is None:
+        raise refused(codes.NO_SCHEMA, "Schema not found", subject)
+    return found
+
+
+def schema(state: State, schema_id: int) -> str:
+    """The schema of an id."""
+    found = state.text(schema_id)
+    if found is None:
+        raise refused(codes.NO_SCHEMA, f"Schema {schema_id} not found")
+    return found
+
+
+def uses(state: State, schema_id: int, *, deleted: bool = False) -> list[Version]:
+    """The versions that have an id."""
+    schema(state, schema_id)
+    return [one for one in state.everything(deleted=deleted) if one.id == schema_id]
+
+
+def existing(state: State, subject: str, *, deleted: bool = False) -> list[Version]:
+    """The versions of a subject that must be there."""
+    found = state.versions(subject, deleted=deleted)
+    if not found:
+        raise refused(codes.NO_SUBJECT, f"Subject '{subject}' not found.", subject)
+    return found
+
+
+def version(state: State, subject: str, wanted: int | str, *, deleted: bool = False) -> Version:
+    """One version of a subject; wanted: its number, or "latest" (also -1)."""
+    number = as_version(wanted, subject)
+    found = existing(state, subject, deleted=deleted)
+    if number == LATEST:
+        return found[-1]
+    one = next((one for one in found if one.version == number), None)
+    if one is None:
+        raise refused(codes.NO_VERSION, f"Version {number} not found.", subject)
+    return one
+
+
+def as_version(wanted: int | str, subject: str) -> int | str:
+    """Read a version's number, or "latest"."""
+    if wanted in (LATEST, -1, "-1"):
+        return LATEST
+    text = str(wanted)
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= NUMBER_MAX:
+        return int(text)
+    raise refused(
+        codes.INVALID_VERSION,
+        f"The specified version '{wanted}' is not a valid version id; {NUMBERS_TAKEN}",
+        subject,
+    )
+
+
+def against(state: State, subject: str, schema: str, wanted: int | str) -> list[str]:
+    """What speaks against a schema behind one version, by the subject's level."""
+    text = canonical(schema, subject)
+    number = as_version(wanted, subject)
+    if number == LATEST and not state.versions(subject):
+        return []
+    old = version(state, subject, number)
+    return avro_schema.problems(state.level(subject), text, [(old.version, old.schema)])
+
+
+def against_all(state: State, subject: str, schema: str) -> list[str]:
+    """What speaks against a schema as the subject's next version, by the subject's level."""
+    text = canonical(schema, subject)
+    earlier = [(one.version, one.schema) for one in state.versions(subject)]
+    return avro_schema.problems(state.level(subject), text, earlier)
+
+
+def require_compatible(state: State, subject: str, text: str) -> None:
+    """Refuse a schema that the subject's level forbids."""
+    if why := against_all(state, subject, text):
+        raise refused(
+            codes.INCOMPATIBLE,
+            "Schema being registered is incompatible with an earlier schema for subject "
+            f"'{subject}', level {state.level(subject)}: {'. '.join(why)}",
+            subject,
+        )
+
+
+def delete_version(
+    state: State, subject: str, wanted: int | str, *, permanent: bool
+) -> Decision[int]:
+    """Delete a version; permanent: one that was deleted before."""
+    number = as_version(wanted, subject)
+    require_writable(state, subject)
+    found = version(state, subject, number, deleted=number != LATEST)
+    if permanent and not found.deleted:
+        text = f"Subject '{subject}' Version {found.version} was not deleted first"
+        raise refused(codes.VERSION_NOT_DELETED, text, subject)
+    if found.deleted and not permanent:
+        text = f"Subject '{subject}' Version {found.version} was soft deleted."
+        raise refused(codes.VERSION_DELETED, text, subject)
+    return Decision(found.version, (deletion(found, permanent=permanent),))
+
+
+def delete_subject(state: State, subject: str, *, permanent: bool) -> Decision[list[int]]:
+    """Delete all versions of a subject, with its level and mode."""
+    require_writable(state, subject)
+    everything = existing(state, subject, deleted=True)
+    living = state.versions(subject)
+    if permanent and living:
+        text = f"Subject '{subject}' was not deleted first before being permanently deleted"
+        raise refused(codes.SUBJECT_NOT_DELETED, text, subject)
+    if not permanent and not living:
+        raise refused(codes.SUBJECT_DELETED, f"Subject '{subject}' was soft deleted.", subject)
+    going = everything if permanent else living
+    changes: list[Change] = [deletion(one, permanent=permanent) for one in going]
+    if subject in state.levels:
+        changes.append(LevelSet(subject, ""))
+    if subject in state.modes:
+        changes.append(ModeSet(subject, ""))
+    return Decision([one.version for one in going], tuple(changes))
+
+
+def deletion(one: Version, *, permanent: bool) -> Change:
+    """What is true of a version that is deleted."""
+    if permanent:
+        return SchemaPurged(one.subject, one.version)
+    return SchemaDeleted(one.subject, one.version)
+
+
+def level(state: State, subject: str, *, default: bool) -> str:
+    """The level of a subject; default: or the one in force, if it has none of its own."""
+    if subject == GLOBAL or default or subject in state.levels:
+        return state.level(subject)
+    text = f"Subject '{subject}' does not have subject-level compatibility configured"
+    raise refused(codes.NO_LEVEL, text, subject)
+
+
+def set_level(state: State, subject: str, wanted: str) -> Decision[str]:
+    """Set the level of a subject, or of all that have none of their own."""
+    named = wanted.upper()
+    if named not in RULES:
+        text = f"Invalid compatibility level. Valid values are {', '.join(RULES)}"
+        raise refused(codes.INVALID_LEVEL, text, subject)
+    require_writable(state, subject)
+    return Decision(named, (LevelSet(subject, named),))
+
+
+def take_level(state: State, subject: str) -> Decision[str]:
+    """Take away a subject's own level, or set that of all to BACKWARD again."""
+    require_writable(state, subject)
+    return Decision(level(state, subject, default=False), (LevelSet(subject, ""),))
+
+
+def mode(state: State, subject: str, *, default: bool) -> str:
+    """The mode of a subject; default: or the one in force, if it has none of its own."""
+    if subject == GLOBAL or default or subject in state.modes:
+        return state.mode(subject)
+    text = f"Subject '{subject}' does not have subject-level mode configured"
+    raise refused(codes.NO_MODE, text, subject)
+
+
+def set_mode(state: State, subject: str, wanted: str, *, force: bool) -> Decision[str]:
+    """Set what a subject allows. IMPORT: only where there is no schema yet, unless forced."""
+    named = wanted.upper()
+    if named not in MODES:
+        text = f"Invalid mode. Valid values are {', '.join(MODES)}"
+        raise refused(codes.INVALID_MODE, text, subject)
+    there = state.subjects() if subject == GLOBAL else state.versions(subject)
+    if named == "IMPORT" and there and not force:
+        text = (
+            "Cannot import since found existing subjects"
+            if subject == GLOBAL
+            else (f"Cannot import since subject '{subject}' has versions")
+        )
+        raise refused(codes.NOT_PERMITTED, text, subject)
+    return Decision(named, (ModeSet(subject, named),))
+
+
+def take_mode(state: State, subject: str) -> Decision[str]:
+    """Take away a subject's own mode."""
+    return Decision(mode(state, subject, default=False), (ModeSet(subject, ""),))
+
+
+def require_writable(state: State, subject: str) -> None:
+    """Refuse changes where only reading is allowed."""
+    if state.mode(subject) in ("READONLY", "READONLY_OVERRIDE"):
+        text = f"Subject '{subject}' is in read-only mode" if subject else "It is read-only"
+        raise refused(codes.NOT_PERMITTED, text, subject)
+
+
+def check_subject(subject: str) -> None:
+    """Refuse a name that no subject has."""
+    if not subject or len(subject) > SUBJECT_LENGTH_MAX or not subject.isprintable():
+        text = f"A subject's name has 1 to {SUBJECT_LENGTH_MAX} printable characters"
+        raise refused(codes.UNPROCESSABLE, text, subject[:SUBJECT_LENGTH_MAX])
+
+
+def canonical(schema: str, subject: str) -> str:
+    """Write a schema as it is kept."""
+    try:
+        return avro_schema.canonical(schema)
+    except InvalidSchema as error:
+        raise refused(codes.INVALID_SCHEMA, error.text, subject) from None

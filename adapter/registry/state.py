@@ -1,0 +1,218 @@
+"""What a registry holds, and the changes that make it: applied live and on replay alike.
+
+Everything is remembered by what it is about, a *key*: a version, a level, a mode. A change says
+what is now true of one key. It knows no topic and no HTTP, and decides nothing.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, json
+
+from adapter.registry import avro_schema
+
+GLOBAL = ""
+"""Stands for the subject of what holds for all that have nothing of their own."""
+DEFAULT_LEVEL = "BACKWARD"
+DEFAULT_MODE = "READWRITE"
+MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
+
+Key = tuple[str, str, int]
+
+
+class SchemaKept(Struct, frozen=True, tag_field="keytype", tag="SCHEMA"):
+    """A version of a subject."""
+
+    subject: str
+    version: int
+    id: int
+    schema: str
+
+    @property
+    def key(self) -> Key:
+        """What it is about."""
+        return "SCHEMA", self.subject, self.version
+
+
+class SchemaDeleted(Struct, frozen=True, tag_field="keytype", tag="DELETED"):
+    """A version is deleted; its schema can still be read by its id.
+
+    It is about a key of its own: what it says does not stand for the schema's text.
+    """
+
+    subject: str
+    version: int
+
+    @property
+    def key(self) -> Key:
+        """What it is about."""
+        return "DELETED", self.subject, self.version
+
+
+class SchemaPurged(Struct, frozen=True, tag_field="keytype", tag="PURGED"):
+    """A version is gone for good."""
+
+    subject: str
+    version: int
+
+    @property
+    def key(self) -> Key:
+        """What it is about."""
+        return "SCHEMA", self.subject, self.version
+
+
+class LevelSet(Struct, frozen=True, tag_field="keytype", tag="CONFIG"):
+    """A compatibility level; "" takes it away."""
+
+    subject: str
+    level: str
+
+    @property
+    def key(self) -> Key:
+        """What it is about."""
+        return "CONFIG", self.subject, 0
+
+
+class ModeSet(Struct, frozen=True, tag_field="keytype", tag="MODE"):
+    """What a subject allows; "" takes it away."""
+
+    subject: str
+    mode: str
+
+    @property
+    def key(self) -> Key:
+        """What it is about."""
+        return "MODE", self.subject, 0
+
+
+Change = SchemaKept | SchemaDeleted | SchemaPurged | LevelSet | ModeSet
+
+
+class Entry(Struct, frozen=True):
+    """What one append writes: changes that take effect together.
+
+    next_id: the first id that was never given, so that none is ever given twice.
+    """
+
+    changes: list[Change]
+    next_id: int
+
+
+def encode(entry: Entry) -> bytes:
+    """Write an entry, as JSON."""
+    return json.encode(entry)
+
+
+def decode(payload: bytes) -> Entry:
+    """Read an entry. Raises msgspec's DecodeError or ValidationError."""
+    return json.decode(payload, type=Entry)
+
+
+class Version(Struct):
+    """A version of a subject as it stands."""
+
+    subject: str
+    version: int
+    id: int
+    schema: str
+    deleted: bool = False
+
+
+class State:
+    """All that a registry holds. Only apply changes it."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, dict[int, Version]] = {}
+        self.levels: dict[str, str] = {}
+        self.modes: dict[str, str] = {}
+        self.next_id = 1
+        self._texts: dict[int, str] = {}
+        self._uses: dict[int, int] = {}
+        self._ids: dict[str, int] = {}
+
+    def apply(self, entry: Entry) -> None:
+        """Make the changes of an entry."""
+        for change in entry.changes:
+            self._apply(change)
+        self.next_id = max(self.next_id, entry.next_id)
+
+    def text(self, schema_id: int) -> str | None:
+        """The schema of an id, also of a deleted version."""
+        return self._texts.get(schema_id)
+
+    def id_of(self, schema: str) -> int | None:
+        """The id that a canonical schema has, in whatever subject."""
+        return self._ids.get(avro_schema.identity(schema))
+
+    def subjects(self, *, deleted: bool = False) -> list[str]:
+        """The subjects that have a version, sorted; deleted: also a deleted one."""
+        return sorted(
+            subject
+            for subject, versions in self.kept.items()
+            if any(deleted or not one.deleted for one in versions.values())
+        )
+
+    def versions(self, subject: str, *, deleted: bool = False) -> list[Version]:
+        """The versions of a subject, in order; deleted: also those that are deleted."""
+        versions = self.kept.get(subject, {})
+        return [one for _, one in sorted(versions.items()) if deleted or not one.deleted]
+
+    def everything(self, *, deleted: bool = False) -> list[Version]:
+        """The versions of all subjects, in order."""
+        names = self.subjects(deleted=deleted)
+        return [one for name in names for one in self.versions(name, deleted=deleted)]
+
+    def size(self) -> int:
+        """How many versions there are, also deleted ones."""
+        return sum(map(len, self.kept.values()))
+
+    def level(self, subject: str) -> str:
+        """The compatibility level in force for a subject."""
+        return self.levels.get(subject) or self.levels.get(GLOBAL) or DEFAULT_LEVEL
+
+    def mode(self, subject: str) -> str:
+        """The mode in force for a subject."""
+        for_all = self.modes.get(GLOBAL) or DEFAULT_MODE
+        if for_all == "READONLY_OVERRIDE":
+            return for_all
+        return self.modes.get(subject) or for_all
+
+    def _apply(self, change: Change) -> None:
+        match change:
+            case SchemaKept():
+                self._forget(change.subject, change.version)
+                one = Version(change.subject, change.version, change.id, change.schema)
+                self.kept.setdefault(change.subject, {})[change.version] = one
+                self._texts[change.id] = change.schema
+                self._uses[change.id] = self._uses.get(change.id, 0) + 1
+                self._ids[avro_schema.identity(change.schema)] = change.id
+                self.next_id = max(self.next_id, change.id + 1)
+            case SchemaDeleted():
+                if (there := self.kept.get(change.subject, {}).get(change.version)) is not None:
+                    there.deleted = True
+            case SchemaPurged():
+                self._forget(change.subject, change.version)
+            case LevelSet():
+                set_or_take(self.levels, change.subject, change.level)
+            case ModeSet():
+                set_or_take(self.modes, change.subject, change.mode)
+
+    def _forget(self, subject: str, version: int) -> None:
+        versions = self.kept.get(subject, {})
+        old = versions.pop(version, None)
+        if old is None:
+            return
+        if not versions:
+            del self.kept[subject]
+        self._uses[old.id] -= 1
+        if not self._uses[old.id]:
+            del self._uses[old.id], self._texts[old.id]
+            if self._ids.get(avro_schema.identity(old.schema)) == old.id:
+                del self._ids[avro_schema.identity(old.schema)]
+
+
+def set_or_take(where: dict[str, str], subject: str, value: str) -> None:
+    """Set what holds for a subject; "" takes it away."""
+    if value:
+        where[subject] = value
+    else:
+        where.pop(subject, None)

@@ -1,0 +1,232 @@
+"""Message bodies that are Avro values, in the standard frame: a zero byte, the schema's id, Avro.
+
+Confluent's serializers and all that are compatible write and read the same. Schemas are asked of a
+registry once and kept. It knows neither queues nor messages.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import fastavro
+from fastavro.read import SchemaResolutionError
+from msgspec import Struct
+
+from adapter.errors import InvalidSchema, InvalidType, NotAvro, SchemaIncompatible
+from adapter.registry.port import LATEST, Registered, SchemaRegistry
+
+MAGIC = 0
+FRAME = struct.Struct(">BI")
+ID_MAX = 2**31 - 1
+SCHEMAS_MAX = 1000
+"""Parsed schemas that are kept; a program meets tens."""
+LATEST_S = 60.0
+"""How long a subject's latest version counts as such. Registering is rare, and what was the latest
+a minute ago can still be read."""
+OTHER_FRAMES: Mapping[int, str] = {
+    1: "it begins with a schema's GUID, which is read from headers only",
+    3: "it is in the frame of AWS Glue",
+}
+
+SchemaName = int | str | tuple[str, int] | Path | Mapping[str, Any]
+"""A schema by its id, its subject ("orders-value": the latest version; or with a version), its file
+(a Path, or a text that ends with .avsc), or as itself (a mapping, or JSON text)."""
+
+DAMAGED = (EOFError, IndexError, ValueError, OverflowError, KeyError, TypeError, StopIteration)
+UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
+
+
+class Parsed(Struct):
+    """A schema as fastavro works with it. schema_id: 0 if it was not asked of a registry."""
+
+    schema_id: int
+    schema: Any
+    used_s: float = 0.0
+
+
+class Values:
+    """Writes and reads values. Its methods may be called from any thread."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        self._registry = registry
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[object, Parsed] = OrderedDict()
+        self._counts = dict.fromkeys(("encoded", "decoded", "asked"), 0)
+
+    @property
+    def registry(self) -> SchemaRegistry:
+        """The registry that is asked."""
+        return self._registry
+
+    def encode(
+        self, value: Any, schema: SchemaName, subject: str = "", *, register: bool = False
+    ) -> bytes:
+        """Write a value with a schema that is registered.
+
+        subject: where a schema from a file, or given as itself, is looked up. register: it is
+        registered there if it is not yet. Raises NotAvro for a value that does not fit,
+        SchemaNotFound, SchemaIncompatible, InvalidSchema, RegistryNotAvailable.
+        """
+        parsed = self._writer(schema, subject, register=register)
+        out = io.BytesIO()
+        out.write(FRAME.pack(MAGIC, parsed.schema_id))
+        try:
+            # Strict: a misspelt field must not be left out without a word.
+            fastavro.schemaless_writer(out, parsed.schema, value, strict_allow_default=True)
+        except UNFIT as error:
+            raise NotAvro(
+                f"a value does not fit schema {parsed.schema_id} of subject {subject or schema!r}: "
+                f"{error}; nothing was put",
+                subject,
+            ) from error
+        self._counts["encoded"] += 1
+        return out.getvalue()
+
+    def decode(self, body: bytes, schema: SchemaName | None = None) -> Any:
+        """Read a body: with the schema it was written with, or into another that can read it.
+
+        schema: the reader's; what is new in it takes its defaults. Raises NotAvro,
+        SchemaIncompatible, SchemaNotFound, InvalidSchema, RegistryNotAvailable.
+        """
+        written = self.by_id(schema_id_of(body))
+        reader = None if schema is None else self._reader(schema).schema
+        source = io.BytesIO(body)
+        source.seek(FRAME.size)
+        try:
+            value = fastavro.schemaless_reader(source, written.schema, reader)
+        except SchemaResolutionError as error:
+            raise SchemaIncompatible(
+                f"a body of schema {written.schema_id} cannot be read with {schema!r}: {error}"
+            ) from error
+        except DAMAGED as error:
+            raise NotAvro(
+                f"a body of {len(body)} bytes is no value of schema {written.schema_id}, which it "
+                f"names ({error!r}): read it as bytes"
+            ) from error
+        self._counts["decoded"] += 1
+        return value
+
+    def by_id(self, schema_id: int) -> Parsed:
+        """Return a schema by its id. Raises SchemaNotFound, RegistryNotAvailable."""
+        kept = self._known(schema_id)
+        if kept is None:
+            text = self._registry.schema(schema_id)
+            kept = self._keep(schema_id, Parsed(schema_id, parsed(text, f"schema {schema_id}")))
+        return kept
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the object was made."""
+        return {**self._counts, "kept": len(self._kept)}
+
+    def _writer(self, schema: SchemaName, subject: str, *, register: bool) -> Parsed:
+        text = text_of(schema)
+        if text is None:
+            return self._reader(schema)
+        if not subject:
+            raise InvalidType(
+                "a schema that is not in the registry needs a subject to be looked up"
+            )
+        kept = self._known((subject, text))
+        if kept is None:
+            if register:
+                schema_id = self._registry.register(subject, text)
+            else:
+                schema_id = self._registry.lookup(subject, text).schema_id
+            kept = self._keep((subject, text), Parsed(schema_id, parsed(text, subject)))
+        return kept
+
+    def _reader(self, schema: SchemaName) -> Parsed:
+        text = text_of(schema)
+        if text is not None:
+            kept = self._known(text)
+            return kept or self._keep(text, Parsed(0, parsed(text, "the schema given")))
+        match schema:
+            case int():
+                return self.by_id(schema)
+            case str():
+                return self._latest(schema)
+            case (str() as subject, int() as version):
+                kept = self._known((subject, version))
+                return kept or self._keep(
+                    (subject, version), self._of(self._registry.version(subject, version))
+                )
+        raise InvalidType(
+            f"a schema is named by its id, its subject, (subject, version), its file, or is given "
+            f"as itself, not as {schema!r}"
+        )
+
+    def _latest(self, subject: str) -> Parsed:
+        kept = self._known((subject, LATEST))
+        if kept is None or time.monotonic() - kept.used_s > LATEST_S:
+            kept = self._of(self._registry.version(subject))
+            kept.used_s = time.monotonic()
+            self._keep((subject, LATEST), kept)
+        return kept
+
+    def _of(self, found: Registered) -> Parsed:
+        name = f"{found.subject} version {found.version}"
+        return Parsed(found.schema_id, parsed(found.schema, name))
+
+    def _known(self, name: object) -> Parsed | None:
+        with self._lock:
+            kept = self._kept.get(name)
+            if kept is None:
+                self._counts["asked"] += 1
+            else:
+                self._kept.move_to_end(name)
+            return kept
+
+    def _keep(self, name: object, found: Parsed) -> Parsed:
+        with self._lock:
+            self._kept[name] = found
+            while len(self._kept) > SCHEMAS_MAX:
+                self._kept.popitem(last=False)
+        return found
+
+
+def schema_id_of(body: bytes) -> int:
+    """Read which schema a body names. Raises NotAvro for one that is not in the standard frame."""
+    if len(body) < FRAME.size or body[0] != MAGIC:
+        why = OTHER_FRAMES.get(body[0]) if body else None
+        begins = f"it begins with {body[: FRAME.size].hex()}" if body else "it is empty"
+        raise NotAvro(
+            f"a body of {len(body)} bytes is not in the standard frame (a zero byte, the schema's "
+            f"id, Avro): {why or begins}; read it as bytes"
+        )
+    schema_id: int = FRAME.unpack_from(body)[1]
+    if not 1 <= schema_id <= ID_MAX:
+        raise NotAvro(f"a body of {len(body)} bytes names schema {schema_id}: read it as bytes")
+    return schema_id
+
+
+def text_of(schema: SchemaName) -> str | None:
+    """Return the text of a schema that is given itself, or by its file; None for one by name."""
+    if isinstance(schema, Mapping):
+        return json.dumps(schema)
+    if isinstance(schema, str) and schema.lstrip()[:1] in ("{", "[", '"'):
+        return schema
+    if isinstance(schema, Path) or (isinstance(schema, str) and schema.endswith(".avsc")):
+        try:
+            return Path(schema).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidSchema(f"no schema can be read from {schema}: {error}") from error
+    return None
+
+
+def parsed(text: str, name: str) -> Any:
+    """Parse a schema. Raises InvalidSchema."""
+    try:
+        # Names are looked up in a table of their own: another schema may use them differently.
+        return fastavro.parse_schema(json.loads(text), {})
+    except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
+        raise InvalidSchema(f"{name} is no Avro schema: {error}") from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InvalidSchema(f"{name} is no Avro schema: {error!r}") from error

@@ -1,0 +1,129 @@
+"""Schemas held against each other: every kind of change, every level, and what is no schema."""
+
+import json
+from typing import Any
+
+import pytest
+
+from adapter.errors import InvalidSchema
+from adapter.registry import avro_schema
+from adapter.registry.avro_schema import RULES
+
+
+def record(*fields: dict[str, Any], name: str = "R") -> str:
+    return json.dumps({"type": "record", "name": name, "namespace": "x", "fields": list(fields)})
+
+
+def field(kind: Any, name: str = "a", **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, **more}
+
+
+def enum(*symbols: str, **more: Any) -> dict[str, Any]:
+    return {"type": "enum", "name": "E", "symbols": list(symbols), **more}
+
+
+INT, DEFAULT = field("int"), field("int", "b", default=0)
+# name -> (one schema, the next one, whether the next reads the first, whether the first the next)
+CHANGES = {
+    "nothing": (record(INT), record(INT), True, True),
+    "a field with a default more": (record(INT), record(INT, DEFAULT), True, True),
+    "a field without one more": (record(INT), record(INT, field("int", "b")), False, True),
+    "a field less": (record(INT, field("int", "b")), record(INT), True, False),
+    "a wider type": (record(INT), record(field("long")), True, False),
+    "another type": (record(INT), record(field("string")), False, False),
+    "bytes and text": ('"bytes"', '"string"', True, True),
+    "a union more": (record(INT), record(field(["null", "int"])), True, False),
+    "a symbol more": (record(field(enum("A"))), record(field(enum("A", "B"))), True, False),
+    "a renamed field": (record(INT), record(field("int", "b", aliases=["a"])), True, False),
+    "another record": (record(INT), record(INT, name="Q"), False, False),
+    "a wider item": (
+        record(field({"type": "array", "items": "int"})),
+        record(field({"type": "array", "items": "long"})),
+        True,
+        False,
+    ),
+    "a list of itself": (
+        record(field(["null", "x.R"])),
+        record(field(["null", "x.R"]), DEFAULT),
+        True,
+        True,
+    ),
+    "another size": (
+        record(field({"type": "fixed", "name": "F", "size": 4})),
+        record(field({"type": "fixed", "name": "F", "size": 5})),
+        False,
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("level", RULES)
+def test_a_level_judges_a_change_by_who_reads_whom(level: str, change: str) -> None:
+    old, new, reads_old, read_by_old = CHANGES[change]
+    rule = RULES[level]
+    expected = (reads_old or not rule.backward) and (read_by_old or not rule.forward)
+    found = avro_schema.problems(level, new, [(1, old)])
+    assert (not found) == expected, found
+
+
+@pytest.mark.parametrize("level", RULES)
+def test_only_a_transitive_level_looks_further_back(level: str) -> None:
+    first, second, third = record(INT), record(), record(field("string", default=""))
+    fits_the_second = avro_schema.problems(level, third, [(2, second)])
+    assert not fits_the_second
+    found = avro_schema.problems(level, third, [(1, first), (2, second)])
+    assert bool(found) == RULES[level].transitive
+    assert all("version 1" in one for one in found)
+
+
+def test_what_speaks_against_a_schema_names_field_and_kind() -> None:
+    found = avro_schema.problems("BACKWARD", record(INT, field("int", "b")), [(7, record(INT))])
+    assert found == [
+        "it cannot read what version 7 wrote: reader field missing default value (b)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[",
+        "null",
+        "5",
+        '"nothing"',
+        '{"type":"record","name":"R"}',
+        '{"type":[]}',
+        "{" * 9,
+    ],
+)
+def test_what_is_no_schema_is_refused(text: str) -> None:
+    with pytest.raises(InvalidSchema):
+        avro_schema.canonical(text)
+
+
+def test_a_schema_that_is_nested_too_deep_is_refused() -> None:
+    with pytest.raises(InvalidSchema):
+        avro_schema.canonical('{"type":"array","items":' * 20_000 + '"int"' + "}" * 20_000)
+
+
+def test_a_schema_that_is_too_long_is_refused() -> None:
+    with pytest.raises(InvalidSchema, match="at most"):
+        avro_schema.canonical(" " * avro_schema.SCHEMA_BYTES_MAX + '"int"')
+
+
+def test_a_schema_is_kept_without_blanks_and_with_its_docs_and_defaults() -> None:
+    text = """{"type": "record", "name": "R", "doc": "of é", "fields": [
+        {"name": "a", "type": {"type": "int"}, "default": 1},
+        {"name": "b", "type": {"type": "string", "logicalType": "uuid"}}]}"""
+    assert avro_schema.canonical(text) == (
+        '{"type":"record","name":"R","doc":"of é","fields":[{"name":"a","type":"int","default":1},'
+        '{"name":"b","type":{"type":"string","logicalType":"uuid"}}]}'
+    )
+
+
+def test_the_order_of_what_a_type_says_makes_no_other_schema() -> None:
+    one, two = '{"type":"fixed","name":"F","size":4}', '{"size":4,"name":"F","type":"fixed"}'
+    assert avro_schema.identity(one) == avro_schema.identity(two)
+    assert avro_schema.identity('["int","null"]') != avro_schema.identity('["null","int"]')

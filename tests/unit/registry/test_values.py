@@ -1,0 +1,205 @@
+"""Bodies in the standard frame: what is written is read, with which schema, and what is refused."""
+
+import json
+import struct
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapter.errors import (
+    InvalidSchema,
+    InvalidType,
+    NotAvro,
+    RegistryNotAvailable,
+    SchemaIncompatible,
+    SchemaNotFound,
+)
+from adapter.registry import topic, values
+from adapter.registry.topic import TopicRegistry
+from adapter.registry.values import Values
+
+
+def schema(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "record", "name": "Order", "namespace": "shop", "fields": list(fields)}
+
+
+ONE = schema({"name": "number", "type": "int"})
+TWO = schema({"name": "number", "type": "int"}, {"name": "note", "type": "string", "default": "-"})
+THREE = schema({"name": "note", "type": "string", "default": "?"})
+OTHER = schema({"name": "price", "type": "int"})
+
+
+class Counting(TopicRegistry):
+    """Counts what is asked; `away`: answers no more."""
+
+    asked = 0
+    away = False
+
+    def ask(self, *args: Any, **options: Any) -> Any:
+        self.asked += 1
+        if self.away:
+            raise RegistryNotAvailable("away")
+        return super().ask(*args, **options)
+
+
+@pytest.fixture
+def registry() -> Counting:
+    from adapter.registry.log import MemorySchemaLog
+
+    made = Counting(MemorySchemaLog())
+    for one in (ONE, TWO, THREE):
+        made.register("orders", json.dumps(one))
+    return made
+
+
+@pytest.fixture
+def door(registry: Counting) -> Values:
+    return Values(registry)
+
+
+def test_a_body_is_a_zero_byte_the_id_and_avro(door: Values) -> None:
+    body = door.encode({"number": 3}, ("orders", 1))
+    assert body == b"\0" + struct.pack(">I", 1) + b"\x06"
+    assert door.decode(body) == {"number": 3}
+
+
+@pytest.mark.parametrize(
+    "named", ["orders", ("orders", 3), 3, THREE, json.dumps(THREE, indent=1)], ids=str
+)
+def test_a_schema_is_named_in_every_way(door: Values, named: Any) -> None:
+    assert values.schema_id_of(door.encode({"note": "n"}, named, "orders")) == 3
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_schema_is_named_by_its_file(door: Values, tmp_path: Path, kind: type) -> None:
+    path = tmp_path / "order.avsc"
+    path.write_text(json.dumps(TWO))
+    body = door.encode({"number": 1, "note": "x"}, kind(path), "orders")
+    assert values.schema_id_of(body) == 2
+    assert door.decode(body, kind(path)) == {"number": 1, "note": "x"}
+
+
+def test_one_reader_reads_what_all_versions_wrote(door: Values) -> None:
+    bodies = [
+        door.encode({"number": 1}, ("orders", 1)),
+        door.encode({"number": 2, "note": "b"}, ("orders", 2)),
+        door.encode({"note": "c"}, ("orders", 3)),
+    ]
+    assert [door.decode(body) for body in bodies] == [
+        {"number": 1},
+        {"number": 2, "note": "b"},
+        {"note": "c"},
+    ]
+    assert [door.decode(body, 3) for body in bodies] == [
+        {"note": "?"},
+        {"note": "b"},
+        {"note": "c"},
+    ]
+    assert door.decode(bodies[0], "orders") == {"note": "?"}
+    assert door.decode(bodies[0], TWO) == {"number": 1, "note": "-"}
+
+
+def test_a_reader_that_cannot_read_it_is_told_so(door: Values) -> None:
+    body = door.encode({"number": 1}, ("orders", 1))
+    with pytest.raises(SchemaIncompatible, match="schema 1 cannot be read"):
+        door.decode(body, OTHER)
+
+
+def test_a_schema_that_is_not_registered_is_registered_only_when_asked_to_be(
+    door: Values, registry: Counting
+) -> None:
+    with pytest.raises(SchemaNotFound):
+        door.encode({"price": 1}, OTHER, "prices")
+    assert registry.subjects() == ["orders"]
+    body = door.encode({"price": 1}, OTHER, "prices", register=True)
+    assert values.schema_id_of(body) == registry.version("prices").schema_id == 4
+    assert door.encode({"price": 1}, OTHER, "prices") == body
+
+
+@pytest.mark.parametrize(
+    "value", [{}, {"number": "x"}, {"number": 1, "nubmer": 2}, None, 5, {"number": None}], ids=str
+)
+def test_a_value_that_does_not_fit_is_refused(door: Values, value: Any) -> None:
+    with pytest.raises(NotAvro, match="does not fit schema 1"):
+        door.encode(value, ("orders", 1), "orders")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"", "empty"),
+        (b"plain text", "begins with"),
+        (b"\0\0\0", "standard frame"),
+        (b"\x03\x00" + bytes(16), "AWS Glue"),
+        (b"\x01" + bytes(16), "GUID"),
+        (b"\0" + bytes(8), "names schema 0"),
+        (b"\0\xff\xff\xff\xff", "names schema 4294967295"),
+        (b"\0\0\0\0\x01", "no value of schema 1"),
+        (b"\0\0\0\0\x02\x02\x20ab", "no value of schema 2"),
+        (b"\0\0\0\0\x02\x02\x02\xff", "no value of schema 2"),
+    ],
+)
+def test_a_body_that_is_no_value_says_why(door: Values, body: bytes, why: str) -> None:
+    with pytest.raises(NotAvro, match=why):
+        door.decode(body)
+
+
+def test_an_id_that_nobody_knows_is_said(door: Values) -> None:
+    with pytest.raises(SchemaNotFound, match="99"):
+        door.decode(b"\0\0\0\0\x63\0")
+
+
+@pytest.mark.parametrize("named", ["{", '{"type":"nothing"}', {"type": "record"}, "no.avsc"])
+def test_what_is_no_schema_is_said(door: Values, named: Any) -> None:
+    with pytest.raises(InvalidSchema):
+        door.decode(door.encode({"number": 1}, 1), named)
+
+
+@pytest.mark.parametrize("named", [3.5, None, ("orders",), (1, "orders")], ids=str)
+def test_what_names_no_schema_is_said(door: Values, named: Any) -> None:
+    with pytest.raises(InvalidType):
+        door.encode({"number": 1}, named, "orders")
+
+
+def test_a_schema_is_asked_for_once(door: Values, registry: Counting) -> None:
+    body = door.encode({"note": "n"}, "orders")
+    before = registry.asked
+    registry.away = True
+    for _ in range(100):
+        door.encode({"note": "n"}, "orders")
+    assert registry.asked == before
+    with pytest.raises(RegistryNotAvailable):
+        door.decode(body)
+    registry.away = False
+    door.decode(body)
+    registry.away = True
+    assert door.decode(body) == {"note": "n"}
+
+
+def test_the_latest_version_is_asked_for_again_after_a_while(
+    door: Values, registry: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    door.encode({"note": "n"}, "orders")
+    registry.set_level("NONE", "orders")
+    registry.register("orders", json.dumps(OTHER))
+    with pytest.raises(NotAvro):
+        door.encode({"price": 1}, "orders")
+    clock[0] += values.LATEST_S + 1
+    assert values.schema_id_of(door.encode({"price": 1}, "orders")) == 4
+
+
+def test_the_schemas_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "SCHEMAS_MAX", 3)
+    registry = topic.in_memory()
+    door = Values(registry)
+    for number in range(10):
+        fields = [{"name": f"f{number}", "type": "int", "default": 0}]
+        body = door.encode(
+            {}, {"type": "record", "name": "R", "fields": fields}, "s", register=True
+        )
+        assert door.decode(body) == {f"f{number}": 0}
+    assert door.statistics()["kept"] == 3

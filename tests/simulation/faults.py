@@ -70,6 +70,16 @@ REPORTS = (
     "report is a dead letter",
     "report lost",
 )
+PUBLICATIONS = (
+    "publication to several",
+    "publication in a unit",
+    "retained publication given",
+    "retained publication replaced",
+    "subscription durable",
+    "subscription not durable",
+    "subscription resumed",
+    "subscription gone",
+)
 FAULTS = (
     *filter(None, APPEND_FAULTS),
     *CRASHES,
@@ -82,6 +92,7 @@ FAULTS = (
     *GROUPS,
     *DYNAMIC_QUEUES,
     *REPORTS,
+    *PUBLICATIONS,
 )
 """All that goes wrong here, and all that becomes of messages, by name; a run of all seeds in which
 one never did proves nothing.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct
 
@@ -313,14 +314,12 @@ class MessageWork:
     def _of_group(self, group: str, number: int, last: bool) -> list[Letter]:
         """Return a message of a group, in one piece or in two."""
         rng = self.rng
-        common = {"group": group, "number": number, "grouped": True, "last": last}
-        priority = rng.choice([0, 4, 9])
+        common: dict[str, Any] = {"group": group, "number": number, "grouped": True, "last": last}
+        common["priority"] = rng.choice([0, 4, 9])
         if rng.random() < 0.4:
-            return [self._named(Letter("", priority=priority, **common), 10)]  # type: ignore[arg-type]
-        first, second = (
-            Letter("", priority=priority, segment=True, offset=offset, end=bool(offset), **common)  # type: ignore[arg-type]
-            for offset in (0, STEP)
-        )
+            return [self._named(Letter("", **common), 10)]
+        first = Letter("", segment=True, **common)
+        second = Letter("", offset=STEP, end=True, **common)
         return [self._named(first, STEP), self._named(second, 5)]
 
     def _letter(self, handle: Handle) -> Letter:

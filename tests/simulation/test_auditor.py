@@ -15,6 +15,7 @@ INDEPENDENT = (
     "groups.py",
     "letters.py",
     "message_auditor.py",
+    "publish_auditor.py",
     "trigger_auditor.py",
     "world.py",
 )

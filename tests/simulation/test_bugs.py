@@ -6,14 +6,13 @@ import pytest
 
 from tests.simulation import bugs
 
-SEEDS = "1-25"
 LEAST = 15
 
 
 @pytest.mark.parametrize("patch", bugs.patches(), ids=lambda patch: patch.stem)
 def test_a_planted_bug_is_found(patch: Path, tmp_path: Path) -> None:
     bugs.planted(patch, tmp_path)
-    judged = bugs.judged(tmp_path, bugs.seeds_of(patch, SEEDS))
+    judged = bugs.judged(tmp_path, bugs.arguments_of(patch))
     assert judged.returncode == 1, f"{patch.name} was not found: {judged.stdout}{judged.stderr}"
     assert judged.stdout.startswith("seed "), judged.stdout + judged.stderr
 

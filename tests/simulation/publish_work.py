@@ -84,7 +84,8 @@ class PublishWork:
 
     def look(self) -> None:
         """Show the auditor what is on all queues, and how much is retained."""
-        eve, found = self.people[OBSERVER], {}
+        eve = self.people[OBSERVER]
+        found: dict[str, list[str]] = {}
         for name in [name for name in self.core.qm.queues if name != RETAINED_QUEUE]:
             eve.do(c.Open(1, name, c.BROWSE))
             found[name] = []

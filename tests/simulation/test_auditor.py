@@ -250,3 +250,12 @@ def test_what_a_unit_holds_or_what_has_just_left_may_not(
     story.do("get", ("got", [("b", 0)]), queue="Q")
     with pytest.raises(AssertionError, match="were deleted; not all had left"):
         story.auditor.trimmed([deleted], before_ms)
+
+
+@pytest.mark.parametrize("state", ["committed", "backed out"])
+def test_nobody_can_say_what_became_of_an_empty_unit(story: Story, state: str) -> None:
+    """It left nothing in the ledger, but a snapshot may have remembered it before a crash."""
+    story.do("begin", DONE, unit="u1")
+    story.decide("commit", unit="u1")
+    story.auditor.recovered(True, NOW_MS, {"Q": []})
+    story.do("ask", ("state", state), unit="u1")

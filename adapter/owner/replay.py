@@ -149,11 +149,8 @@ def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
     that held them are gone, so their backout counts rise; those of what a browse had locked do not.
     Returns how many messages were brought.
     """
+    _give_up_browse_locks(old)
     never_put, got_back = _undone(void)
-    for connection in old.connections.values():
-        for handle in connection.handles.values():
-            if handle.locked is not None:
-                handle.locked.locked = False
     brought = 0
     for target in new.queues.values():
         soft = got_back.get(target.name, [])
@@ -166,6 +163,14 @@ def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
                 brought += 1
     _bring_outcomes(old, new, void)
     return brought
+
+
+def _give_up_browse_locks(old: QueueManager) -> None:
+    """Let what browses had locked look like what nobody held: it was never handed out."""
+    for connection in old.connections.values():
+        for handle in connection.handles.values():
+            if handle.locked is not None:
+                handle.locked.locked = False
 
 
 def _undone(void: list[Record]) -> tuple[set[tuple[str, int, int, int]], dict[str, list[Stored]]]:

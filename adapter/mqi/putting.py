@@ -54,7 +54,7 @@ def put(
     options["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
     unit = _unit(session, options["Options"])
     request = put_request(opened.handle, [message], unit)
-    _refine(request, options["Options"])
+    _refine(request, options)
     if options["Options"] & mq.MQPMO_ASYNC_RESPONSE:
         message.message_id = message.message_id or new_id(session)
         session.submit(request, unit, opened)
@@ -84,7 +84,7 @@ def put1(
     handle = topic_handle(session, where) if is_topic else new(name, c.OUTPUT)
     unit = _unit(session, options["Options"])
     request = put_request(handle, [message], unit)
-    _refine(request, options["Options"])
+    _refine(request, options)
     opening = open_request(handle)
     requests = [opening, request, close_request(handle)]
     done = session.ask(requests, request, PutDone, unit=unit, after=opening)
@@ -102,9 +102,12 @@ def _check(options: dict[str, Any], is_topic: bool) -> None:
         raise Failure(mq.MQRC_RECS_PRESENT_ERROR)
 
 
-def _refine(request: Pending, asked: int) -> None:
+def _refine(request: Pending, options: dict[str, Any]) -> None:
     """Say what a put asks for beyond the usual."""
     assert isinstance(request.command, c.Put)
+    asked = options["Options"]
+    if options["Version"] >= 3:
+        request.command.level = options["PubLevel"]
     request.command.options = sum(ours for option, ours in REFINEMENTS.items() if asked & option)
 
 

@@ -97,7 +97,7 @@ class MessageWork:
             self.make: 4,
             self.reopen: 6,
             self.close: 6,
-            self.delete: 0.6,
+            self.delete: 1.5,
             self.drain: 3,
             self.advance: 4,
             self.lose: 1.2,
@@ -293,7 +293,7 @@ class MessageWork:
             if rng.random() < 0.93:
                 letter.hard = at.hard
             letter.grouped = at.in_group if rng.random() < 0.95 else not at.in_group
-            letter.segment = at.in_message or rng.random() < 0.15
+            letter.segment = rng.random() < (0.85 if at.in_message else 0.15)
         letter.last = letter.grouped and rng.random() < 0.4
         letter.end = letter.segment and rng.random() < 0.5
 

@@ -51,6 +51,8 @@ def test_the_sentence_of_ours_is_found_within_what_is_wrapped_around_it() -> Non
     outer = RuntimeError("[STREAM_FAILED] Query [id = 1] terminated\n at org.apache.Foo(Foo.java)")
     outer.__cause__ = inner
     assert explain(outer) == "queue X is gone: define it"
+    trace = 'raise SparkJobError(f"mqk: {text}")\nSparkJobError: mqk: Q is gone SQLSTATE: P0001'
+    assert explain(RuntimeError(trace)) == "Q is gone"
     java = "An error occurred\nCaused by: java.lang.RuntimeException: wrong\n at a.b\n"
     java += "Caused by: org.apache.kafka.common.errors.TimeoutException: no broker\n at c.d"
     assert explain(RuntimeError(java)) == "no broker"

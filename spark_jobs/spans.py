@@ -1,4 +1,4 @@
-"""Reads the messages of given numbers from lanes, in a task: what a batch of a consumer has in it.
+"""Spans of lanes: reads the messages of given numbers, in a task, as a consumer was given them.
 
 It jumps to where a lane's messages are, as the queue manager does when it pages, and joins those
 that are several records. This module knows Kafka; it must not know who was given the messages.
@@ -23,7 +23,7 @@ Found = tuple[Message, descriptor.Position, int]
 """A message, its place in its unit and lane, and the offset of its (last) record."""
 
 
-class LaneReader:
+class SpanReader:
     """Reads lanes of one queue manager's queues. Close it."""
 
     def __init__(

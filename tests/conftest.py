@@ -5,6 +5,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,10 +13,15 @@ from adapter.localkafka import LocalKafka, free_port
 from adapter.mqi import pymqi_files
 from tests.strict_outcomes import StrictOutcomes, add_option
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.support.spark_site import Site
+
 # Cheap layers first, so that a broken rule shows before a broker is started.
 LAYERS = (
     *("unit", "scenarios", "spec", "simulation"),
-    *("contract", "integration", "acceptance", "soak"),
+    *("contract", "integration", "acceptance", "spark", "soak"),
 )
 TESTS = Path(__file__).parent
 PYMQI_VERSION = "1.12.13"
@@ -63,6 +69,31 @@ def pymqi_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wheel = pymqi_files.make_wheel(pymqi_files.download(folder, PYMQI_VERSION), folder)
     pymqi_files.install(wheel, folder / "site")
     return folder / "site"
+
+
+@pytest.fixture(scope="session")
+def spark() -> "Iterator[SparkSession]":
+    """One Spark session for the whole run, as jobs have it; started when first asked for."""
+    from spark_jobs import session
+
+    one = session.spark_session("tests")
+    yield one
+    one.stop()
+
+
+@pytest.fixture(scope="module")
+def site(
+    kafka: LocalKafka, spark: "SparkSession", request: pytest.FixtureRequest
+) -> "Iterator[Site]":
+    """A queue manager on Kafka, of the module's own, whose queues Spark reads."""
+    from adapter import testing
+    from tests.support.spark_site import Site
+
+    name = re.sub(r"[^A-Z0-9]+", "", request.path.stem.removeprefix("test_").upper())
+    with testing.queue_manager(
+        f"SPARK{name}", bootstrap_servers=kafka.bootstrap_servers
+    ) as manager:
+        yield Site(manager, kafka.bootstrap_servers, spark)
 
 
 @pytest.fixture(scope="session")

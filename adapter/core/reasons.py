@@ -93,6 +93,8 @@ class Reason(IntEnum):
     CONSUMER_IN_USE = 79
     CLAIM_LOST = 80
     BATCH_NOT_FOUND = 81
+    DURABILITY_NOT_ALTERABLE = 82
+    DESTINATION_CLASS_NOT_ALTERABLE = 83
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

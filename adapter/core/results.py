@@ -195,11 +195,13 @@ class Objects(Struct, array_like=True, tag=10):
 class Opened(Struct, array_like=True, tag=11, gc=False):
     """Opened under another name than was given: queue is the local one that it led to.
 
-    Of a topic it is the whole topic string. is_made: from a model, whose name was given.
+    is_made: it was made from a model, whose name was given. is_topic: it led to a topic, and queue
+    is its whole topic string.
     """
 
     queue: str
     is_made: bool = False
+    is_topic: bool = False
 
 
 class Subscribed(Struct, array_like=True, tag=12, gc=False):

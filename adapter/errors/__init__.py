@@ -20,6 +20,7 @@
     ├── PublishError                 publishing or subscribing could not be done
     │   ├── PublicationFailed  NoSubscribers  RetainedQueueError  RetainedNotDelivered
     │   │   NoRetainedMessage  SubscribeInhibited  DurabilityNotAllowed  TopicNotAlterable
+    │   │   DurabilityNotAlterable  DestinationClassNotAlterable
     │   └── SubscriptionNotFound  SubscriptionInUse  SubscriptionExists
     ├── ConsumerError                a durable consumer of a queue could not go on
     │   └── ConsumerNotFound  ConsumerInUse  ClaimLost  BatchNotFound
@@ -53,7 +54,11 @@ from adapter.errors.consuming import ClaimLost as ClaimLost
 from adapter.errors.consuming import ConsumerError as ConsumerError
 from adapter.errors.consuming import ConsumerInUse as ConsumerInUse
 from adapter.errors.consuming import ConsumerNotFound as ConsumerNotFound
+from adapter.errors.publishing import (
+    DestinationClassNotAlterable as DestinationClassNotAlterable,
+)
 from adapter.errors.publishing import DurabilityNotAllowed as DurabilityNotAllowed
+from adapter.errors.publishing import DurabilityNotAlterable as DurabilityNotAlterable
 from adapter.errors.publishing import NoRetainedMessage as NoRetainedMessage
 from adapter.errors.publishing import NoSubscribers as NoSubscribers
 from adapter.errors.publishing import PublicationFailed as PublicationFailed

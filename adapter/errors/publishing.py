@@ -17,6 +17,18 @@ class TopicNotAlterable(PublishError):
     reason, reason_name = 2510, "MQRC_TOPIC_NOT_ALTERABLE"
 
 
+class DurabilityNotAlterable(PublishError):
+    """A subscription is durable or not for as long as it is there."""
+
+    reason, reason_name = 2509, "MQRC_DURABILITY_NOT_ALTERABLE"
+
+
+class DestinationClassNotAlterable(PublishError):
+    """Whether a subscription's queue is managed or provided stays."""
+
+    reason, reason_name = 2533, "MQRC_DEST_CLASS_NOT_ALTERABLE"
+
+
 class PublicationFailed(PublishError):
     """A durable subscription could not be given its copy, so nobody was given one."""
 

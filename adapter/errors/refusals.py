@@ -14,7 +14,9 @@ from adapter.errors import (
     ConnectionNotFound,
     ConsumerInUse,
     ConsumerNotFound,
+    DestinationClassNotAlterable,
     DurabilityNotAllowed,
+    DurabilityNotAlterable,
     DynamicNameError,
     EmptySegment,
     Error,
@@ -416,6 +418,16 @@ REFUSALS: dict[Reason, Case] = {
         NoRetainedMessage,
         "nothing is retained for topic {name}",
         "publish with retain, or wait for publications",
+    ),
+    Reason.DURABILITY_NOT_ALTERABLE: Case(
+        DurabilityNotAlterable,
+        "subscription {name} stays durable, or not, as it is",
+        "close and remove the subscription, and make a new one",
+    ),
+    Reason.DESTINATION_CLASS_NOT_ALTERABLE: Case(
+        DestinationClassNotAlterable,
+        "the queue of subscription {name} stays managed, or provided, as it is",
+        "close and remove the subscription, and make a new one",
     ),
 }
 """Every reason of core has exactly one row here."""

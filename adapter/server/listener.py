@@ -79,11 +79,13 @@ class Listener:
         on_stop: Callable[[bool], None],
         on_commands: Callable[[], None] = lambda: None,
         admission: Admission | None = None,
+        kafka: str = "",
     ) -> None:
         """on_commands: called when somebody opens the command queue to put to it. admission: who is
-        let in; everybody, if nothing is said.
+        let in; everybody, if nothing is said. kafka: where clients are told that the topics are.
         """
         self._admission = admission or Admission()
+        self._kafka = kafka
         self.queue_manager = queue_manager
         self._clock = clock
         self._on_stop = on_stop
@@ -199,6 +201,7 @@ class Listener:
                     version=frames.common_version(hello),
                     queue_manager=self.queue_manager,
                     connection=client.number,
+                    kafka=self._kafka,
                 )
             )
         )

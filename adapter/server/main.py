@@ -157,6 +157,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 heartbeat_s,
                 settings.attributes,
                 _credentials(settings),
+                settings.kafka.bootstrap_servers,
             )
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)

@@ -116,6 +116,27 @@ def test_a_topic_is_named_by_an_object_a_string_or_both(
     assert above.get() == b"by an object"
 
 
+def test_an_alias_of_a_topic(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
+    """A program that puts to a queue publishes, without a change."""
+    with manager.connect() as administrator:
+        administrator.define_object("topic", "FRUIT", topic_string="fruit")
+        administrator.define_object("alias", "TO.FRUIT", target="FRUIT", target_type="TOPIC")
+    subscription = ibmmq.Subscription(qmgr)
+    subscription.sub(topic_string="fruit")
+    od = ibmmq.OD(ObjectName="TO.FRUIT")
+    queue = ibmmq.Queue(qmgr, od, CMQC.MQOO_OUTPUT | CMQC.MQOO_INQUIRE)
+    assert od.ResolvedType == CMQC.MQOT_TOPIC
+    assert not od.ResolvedQName.strip(b"\0 ")
+    assert queue.inquire(CMQC.MQIA_Q_TYPE) == CMQC.MQQT_ALIAS
+    queue.put("kept", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_RETAIN))
+    assert subscription.get() == b"kept"
+    qmgr.put1("TO.FRUIT", "once")
+    assert subscription.get() == b"once"
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        ibmmq.Queue(qmgr, "TO.FRUIT", CMQC.MQOO_INPUT_SHARED)
+    assert reason_of(refused) == CMQC.MQRC_ALIAS_BASE_Q_TYPE_ERROR
+
+
 def test_a_durable_subscription_collects_while_nobody_is_there(
     manager: TestQueueManager, qmgr: ibmmq.QueueManager
 ) -> None:
@@ -167,6 +188,13 @@ def test_a_subscription_is_altered(qmgr: ibmmq.QueueManager) -> None:
     with pytest.raises(ibmmq.MQMIError) as refused:
         subscribed(qmgr, described(alter, "STOCK", "invoices/#"))
     assert reason_of(refused) == CMQC.MQRC_TOPIC_NOT_ALTERABLE
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        subscribed(qmgr, described(alter & ~CMQC.MQSO_DURABLE, "STOCK", "orders/#"))
+    assert reason_of(refused) == CMQC.MQRC_DURABILITY_NOT_ALTERABLE
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        subscribed(qmgr, described(alter & ~CMQC.MQSO_MANAGED, "STOCK", "orders/#"), queue)
+    assert reason_of(refused) == CMQC.MQRC_DEST_CLASS_NOT_ALTERABLE
 
 
 def test_a_queue_of_the_programs_own(qmgr: ibmmq.QueueManager) -> None:

@@ -197,6 +197,28 @@ def test_a_structure_that_is_another(
         assert call(program, wrong)[-1] == getattr(CMQC, name)
 
 
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_a_structure_of_another_size(
+    name: str, manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    """An error of the module, as the original raises it: there is no reason code to give."""
+    kind, call = STRUCTURES[name]
+    program = Program(manager, qmgr)
+    good: bytes = kind().pack()
+    for wrong in (b"", good[:-1], good + b"\0"):
+        with pytest.raises(ibmmqc.error, match=f"^MQ{kind.__name__} wrong size"):
+            call(program, wrong)
+    assert ibmmqc.MQCMIT(program.hconn)[-1] == CMQC.MQRC_NONE, "it is no worse for it"
+
+
+@pytest.mark.parametrize("place", range(1, 6), ids=["CNO", "CD", "CSP", "SCO", "BNO"])
+def test_a_connection_with_a_structure_of_another_size(place: int) -> None:
+    given: list[Any] = [b"QM1", None, None, None, None, None]
+    given[place] = b"short"
+    with pytest.raises(ibmmqc.error, match=r"wrong size\. Given: 5"):
+        ibmmqc.MQCONNX(*given)
+
+
 def named(sources: Iterable[Path]) -> set[str]:
     """The reason codes that these sources name."""
     return {name for path in sources for name in NAME.findall(path.read_text())}

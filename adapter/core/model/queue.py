@@ -182,9 +182,10 @@ class Queue:
 
     def in_order(self) -> Iterator[Stored]:
         """Iterate over the available messages in the order of delivery; may raise PageNeeded."""
-        for lane in reversed(self.lanes):
-            if len(lane):
-                yield from lane.in_order(self.name)
+        if self.available_count:
+            for lane in reversed(self.lanes):
+                if lane.paged.total or lane.available.first() is not None:
+                    yield from lane.in_order(self.name)
 
     def in_order_after(self, place: Place) -> Iterator[Stored]:
         """Iterate over the available messages strictly behind a place; may raise PageNeeded."""

@@ -210,7 +210,7 @@ def _resume(
         topic = topics.full_string(qm, command.topic_object, command.topic_string)
         if topic != known.topic:
             raise Refusal(Reason.TOPIC_NOT_ALTERABLE, known.name, f"its topic is {known.topic!a}")
-    altered = _alteration(qm, command, known) if command.options & c.ALTER else {}
+    altered = _alteration(command, known) if command.options & c.ALTER else {}
     queue = _queue_of(qm, altered.get("destination", known.destination))
     _open(qm, connection, command, known, queue, request.now_ms)
     told = _told(known, queue, 0)
@@ -220,14 +220,20 @@ def _resume(
     return Decision(records, told, qm.entry_n)
 
 
-def _alteration(qm: QueueManager, command: c.Subscribe, known: Subscription) -> dict[str, Any]:
-    """Say which attributes MQSO_ALTER gives, and to what."""
+def _alteration(command: c.Subscribe, known: Subscription) -> dict[str, Any]:
+    """Say which attributes MQSO_ALTER gives, and to what; refuse what stays as it was made."""
+    if bool(command.options & c.DURABLE) != known.is_durable:
+        text = "it is durable" if known.is_durable else "it is not durable"
+        raise Refusal(Reason.DURABILITY_NOT_ALTERABLE, known.name, text)
+    if bool(command.options & c.MANAGED) != known.is_managed:
+        text = "its queue is managed" if known.is_managed else "its queue was provided"
+        raise Refusal(Reason.DESTINATION_CLASS_NOT_ALTERABLE, known.name, text)
     altered: dict[str, Any] = {}
     if command.user_data != known.user_data:
         altered["user_data"] = command.user_data
     if command.options & c.SET_CORRELATION:
         altered["correlation_id"] = _correlation_id(command, b"").hex()
-    if command.destination and not known.is_managed:
+    if command.destination:
         altered["destination"] = command.destination
     return altered
 

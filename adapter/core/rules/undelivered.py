@@ -97,4 +97,10 @@ def buried(
         put_time=put_time,
     )
     body = dead_letter.to_dlh(header) + message.body
-    return msgspec.structs.replace(message, body=body, format=dead_letter.FORMAT)
+    return msgspec.structs.replace(
+        message,
+        body=body,
+        format=dead_letter.FORMAT,
+        encoding=dead_letter.ENCODING,
+        ccsid=dead_letter.CCSID,
+    )

@@ -159,6 +159,11 @@ def with_topics(client: Client) -> Client:
     return client
 
 
+def with_one_that_is_closed(client: Client) -> Client:
+    with_topics(client).do(c.CloseSubscription(3))
+    return client
+
+
 def to(name: str, dynamic_name: str = "") -> c.Open:
     return c.Open(5, name, c.OUTPUT, dynamic_name)
 
@@ -219,6 +224,14 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.CONNECTION_NOT_FOUND: (as_it_is, c.EndConnection(77)),
     Reason.TOPIC_STRING_ERROR: (with_topics, c.OpenTopic(9, "")),
     Reason.TOPIC_NOT_ALTERABLE: (with_topics, c.AlterObject(SUB, "S", {"topic_string": "b"})),
+    Reason.DURABILITY_NOT_ALTERABLE: (
+        with_one_that_is_closed,
+        c.Subscribe(9, name="S", options=c.ALTER),
+    ),
+    Reason.DESTINATION_CLASS_NOT_ALTERABLE: (
+        with_one_that_is_closed,
+        c.Subscribe(9, name="S", options=c.ALTER | c.DURABLE | c.MANAGED),
+    ),
     Reason.PUBLICATION_FAILED: (with_topics, c.Put(2, [Message(persistence=1)])),
     Reason.SUBSCRIPTION_NOT_FOUND: (with_topics, c.Subscribe(9, name="T", options=c.RESUME)),
     Reason.SUBSCRIPTION_IN_USE: (with_topics, c.Subscribe(9, name="S", options=c.RESUME)),

@@ -125,6 +125,11 @@ def test_keeping_is_what_a_close_does_unless_told(client: Client) -> None:
         (c.Subscribe(5, "a", "", "S", RESUMED), Reason.SUBSCRIPTION_IN_USE),
         (c.Subscribe(5, "a", "", "T", RESUMED), Reason.SUBSCRIPTION_NOT_FOUND),
         (c.Subscribe(5, "b", "", "FREE", RESUMED), Reason.TOPIC_NOT_ALTERABLE),
+        (c.Subscribe(5, "", "", "FREE", c.ALTER), Reason.DURABILITY_NOT_ALTERABLE),
+        (
+            c.Subscribe(5, "", "", "FREE", c.ALTER | c.DURABLE, "Q"),
+            Reason.DESTINATION_CLASS_NOT_ALTERABLE,
+        ),
         (c.Subscribe(5, "b", "", "", DURABLE), Reason.SUBSCRIPTION_NAME_ERROR),
         (c.Subscribe(5, "b", "", "x" * 10_241, DURABLE), Reason.SUBSCRIPTION_NAME_ERROR),
         (c.Subscribe(5, "", "", "N", DURABLE), Reason.TOPIC_STRING_ERROR),
@@ -170,7 +175,7 @@ def test_altering_by_a_program(client: Client) -> None:
     client.do(c.Subscribe(10, "a", "", "S", c.CREATE | c.DURABLE, "OWN", user_data="old"))
     client.do(c.CloseSubscription(10))
     altered = c.Subscribe(
-        10, "", "", "S", c.ALTER | c.SET_CORRELATION, "OTHER", 0, "new", b"c" * 24
+        10, "", "", "S", c.ALTER | c.DURABLE | c.SET_CORRELATION, "OTHER", 0, "new", b"c" * 24
     )
     told = client.do(altered)
     assert isinstance(told, Subscribed)

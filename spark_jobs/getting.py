@@ -3,7 +3,7 @@
 A micro-batch of Spark is one batch of the consumer, or several. What is in it is settled when it is
 planned and is the same after every restart. It is consumed when Spark says that it is done: with
 the next micro-batch, or when the job comes back and plans on. The queue manager is asked for
-numbers only; tasks read the messages from Kafka, one task for each lane, in its order. This module
+numbers only; tasks read the messages from Kafka, a lane in one task and in its order. This module
 must not know Spark's columns.
 """
 
@@ -27,25 +27,24 @@ Offset = dict[str, Any]
 """As Spark keeps it in its checkpoint: the claim, in hexadecimal digits, and a batch's number."""
 
 
+PART_MESSAGES = 2_500
+"""Below that another task costs more than it brings: each has a Kafka client of its own."""
+Lanes = dict[int, list[Span]]
+"""Which messages of each lane, in the order of delivery."""
+
+
 class Part(InputPartition):
-    """What a task reads: messages of one lane, in the order of delivery."""
+    """What a task reads: messages of some lanes, in the order of delivery."""
 
     def __init__(
-        self,
-        options: Options,
-        queue_manager: str,
-        servers: str,
-        incarnation: int,
-        lane: int,
-        spans: list[Span],
+        self, options: Options, queue_manager: str, servers: str, incarnation: int, lanes: Lanes
     ) -> None:
-        super().__init__(lane)
+        super().__init__(tuple(lanes))
         self.options = options
         self.queue_manager = queue_manager
         self.servers = servers
         self.incarnation = incarnation
-        self.lane = lane
-        self.spans = spans
+        self.lanes = lanes
 
 
 class GetReader(DataSourceStreamReader):
@@ -71,11 +70,11 @@ class GetReader(DataSourceStreamReader):
             return _offset(consumer, consumer.claim_batch(self._limit, self._planned))
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """A part for each lane. What lies before is consumed, if Spark did not come to say so."""
+        """Parts of whole lanes. What lies before is consumed, if Spark did not come to say so."""
         with _told():
             found = self._open(start).read(start["batch"], end["batch"])
         self._planned = max(self._planned, end["batch"])
-        lanes: dict[int, list[Span]] = {}
+        lanes: Lanes = {}
         for batch in found.batches:
             for at in range(0, len(batch.spans), 3):
                 lane, first, last = batch.spans[at : at + 3]
@@ -83,10 +82,10 @@ class GetReader(DataSourceStreamReader):
         qm = self._connected()
         servers = self._options.kafka.get("bootstrap.servers", qm.bootstrap_servers)
         where = (self._options, qm.name, servers, found.incarnation)
-        return [Part(*where, lane, spans) for lane, spans in lanes.items()]
+        return [Part(*where, some) for some in shared(lanes)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """In a task: the rows of one lane, as Arrow batches."""
+        """In a task: the rows of a part, as Arrow batches."""
         assert isinstance(partition, Part), "what partitions() made"
         return read(partition)
 
@@ -123,21 +122,37 @@ class GetReader(DataSourceStreamReader):
 
 def read(part: Part) -> Iterator[Any]:
     """Read a part's messages as Arrow batches."""
-    queue, settings = part.options.queue, part.options.kafka
-    topic = names.queue_topic(part.queue_manager, queue, part.incarnation)
-    rows = Rows(queue, topic, part.lane)
-    reader = SpanReader(part.queue_manager, part.servers, settings)
+    reader = SpanReader(part.queue_manager, part.servers, part.options.kafka)
     try:
-        for message, place, offset in reader.messages(
-            queue, part.incarnation, part.lane, part.spans
-        ):
-            rows.add(message, place, offset)
-            if rows.is_full:
-                yield rows.take()
+        for lane, spans in part.lanes.items():
+            yield from _read_lane(reader, part, lane, spans)
     finally:
         reader.close()
+
+
+def _read_lane(reader: SpanReader, part: Part, lane: int, spans: list[Span]) -> Iterator[Any]:
+    queue = part.options.queue
+    rows = Rows(queue, names.queue_topic(part.queue_manager, queue, part.incarnation), lane)
+    for message, place, offset in reader.messages(queue, part.incarnation, lane, spans):
+        rows.add(message, place, offset)
+        if rows.is_full:
+            yield rows.take()
     if len(rows):
         yield rows.take()
+
+
+def shared(lanes: Lanes) -> Iterator[Lanes]:
+    """Share lanes out to tasks, so that each has enough to do; the highest priorities first."""
+    some: Lanes = {}
+    count = 0
+    for lane in sorted(lanes, reverse=True):
+        some[lane] = lanes[lane]
+        count += sum(last - first + 1 for first, last in lanes[lane])
+        if count >= PART_MESSAGES:
+            yield some
+            some, count = {}, 0
+    if some:
+        yield some
 
 
 @contextmanager

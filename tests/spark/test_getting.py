@@ -1,11 +1,10 @@
 """format("mq") in read mode get: every message once and in order, through failures and kills."""
 
-import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,8 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-import adapter
 from spark_jobs import errors
 from spark_jobs.sinks import Sink
-from tests.support.backlog import until
 from tests.support.spark_site import Site, collecting, order_problems, queues
 
 WAIT_S = 60.0
@@ -62,20 +59,22 @@ def test_messages_are_consumed_in_order_over_many_batches(site: Site, tmp_path: 
         ids = site.put_units("WHOLE", 200)
         rows: list[Any] = []
         messages = getting(site, "WHOLE", maxMessagesPerTrigger=30)
+        site.wait_copied("WHOLE", 600)
         with running(messages, collecting(rows), tmp_path) as query:
-            until(lambda: len(rows) >= 600 or not query.isActive)
-            until(lambda: held(site, "WHOLE") == 0)
+            query.processAllAvailable()
+        assert held(site, "WHOLE") == 0
         assert qm.queue("WHOLE").status().current_depth == 0
     assert len({batch for batch, _ in rows}) >= 20
     assert sorted(bytes(row["message_id"]) for _, row in rows) == sorted(ids)
     assert order_problems(row for _, row in rows) == []
     first = [row["priority"] for batch, row in rows if batch == 0]
-    assert first == sorted(first, reverse=True)
+    assert first == sorted(first, reverse=True), "a batch is in the order of delivery"
 
 
 def test_a_batch_that_failed_is_the_same_again(site: Site, tmp_path: Path) -> None:
     with queues(site, "FAILED") as qm:
         site.put_units("FAILED", 20)
+        site.wait_copied("FAILED", 60)
         rows: list[Any] = []
 
         def fail(_batch: DataFrame, batch_id: int) -> None:
@@ -88,9 +87,10 @@ def test_a_batch_that_failed_is_the_same_again(site: Site, tmp_path: Path) -> No
         lost = [row for batch, row in rows if batch == 1]
         rows[:] = [(batch, row) for batch, row in rows if batch == 0]
         qm.put("FAILED", "later", priority=9)
-        with running(messages, collecting(rows), tmp_path):
-            until(lambda: len(rows) >= 61)
-            until(lambda: held(site, "FAILED") == 0)
+        site.wait_copied("FAILED", 61)
+        with running(messages, collecting(rows), tmp_path) as query:
+            query.processAllAvailable()
+        assert held(site, "FAILED") == 0
     again = [row for batch, row in rows if batch == 1]
     assert [row["offset"] for row in again] == [row["offset"] for row in lost]
     assert order_problems(row for _, row in rows) == []
@@ -102,7 +102,7 @@ def test_a_commit_that_was_missed_is_made_good(site: Site, tmp_path: Path) -> No
         site.put_units("MISSED", 10)
         rows: list[Any] = []
         messages = getting(site, "MISSED")
-        until(lambda: qm.queue("MISSED").status().current_depth == 30)
+        site.wait_copied("MISSED", 30)
         for _ in range(3):
             writer = messages.writeStream.foreachBatch(collecting(rows))
             query = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True)
@@ -115,15 +115,19 @@ def test_a_commit_that_was_missed_is_made_good(site: Site, tmp_path: Path) -> No
 def test_two_of_a_name_are_one_too_many(site: Site, tmp_path: Path) -> None:
     with queues(site, "NAMES") as qm:
         qm.put("NAMES", "a")
+        site.wait_copied("NAMES", 1)
         rows: list[Any] = []
-        with running(getting(site, "NAMES", "ONE"), collecting(rows), tmp_path / "1"):
-            until(lambda: len(rows) == 1)
+        with running(getting(site, "NAMES", "ONE"), collecting(rows), tmp_path / "1") as first:
+            first.processAllAvailable()
+            assert len(rows) == 1
             second = start(getting(site, "NAMES", "ONE"), collecting(rows), tmp_path / "2")
             assert "consumer ONE is in use" in failing(second)
-            with running(getting(site, "NAMES", "TWO"), collecting(rows), tmp_path / "3"):
-                until(lambda: any(one.name == "TWO" for one in qm.consumers("NAMES")))
+            with running(getting(site, "NAMES", "TWO"), collecting(rows), tmp_path / "3") as other:
+                other.processAllAvailable()
                 site.put_units("NAMES", 20)
-                until(lambda: len(rows) >= 61)
+                site.wait_copied("NAMES", 61)
+                for query in (first, other):
+                    query.processAllAvailable()
     places = [(row["partition"], row["seq"]) for _, row in rows]
     assert len(set(places)) == len(places) == 61
 
@@ -131,6 +135,7 @@ def test_two_of_a_name_are_one_too_many(site: Site, tmp_path: Path) -> None:
 def test_who_stays_away_is_fenced_and_its_messages_return(site: Site, tmp_path: Path) -> None:
     with queues(site, "AWAY") as qm:
         qm.put("AWAY", "a")
+        site.wait_copied("AWAY", 1)
 
         def fail(_batch: DataFrame, _batch_id: int) -> None:
             raise RuntimeError("injected")
@@ -151,6 +156,7 @@ def test_what_spoils_a_batch_ends_on_the_backout_queue(site: Site, tmp_path: Pat
         with qm.unit():
             for body in ("good", "bad", "fine"):
                 qm.put("POISON", body)
+        site.wait_copied("POISON", 3)
         done: list[bytes] = []
 
         def work(batch: DataFrame, _batch_id: int) -> None:
@@ -161,55 +167,30 @@ def test_what_spoils_a_batch_ends_on_the_backout_queue(site: Site, tmp_path: Pat
 
         messages = getting(site, "POISON")
         for _ in range(10):
-            with running(messages, work, tmp_path) as query:
-                until(lambda: len(done) == 2 or not query.isActive)
-                if len(done) == 2:
-                    break
+            with running(messages, work, tmp_path) as query, suppress(StreamingQueryException):
+                query.processAllAvailable()
+            if len(done) == 2:
+                break
         assert done == [b"good", b"fine"]
         found = qm.get("POISON.BACKOUT", timeout=WAIT_S)
         assert found is not None
         assert found.body == b"bad"
 
 
-DRIVER = """
-import sys
-from spark_jobs import session
-address, checkpoint, out, die_at = sys.argv[1:]
-def write(batch, number):
-    if number == int(die_at):
-        import os, signal
-        os.kill(os.getpid(), signal.SIGKILL)
-    batch.write.mode("overwrite").parquet(f"{out}/batch_id={number}")
-spark = session.spark_session("killed")
-messages = spark.readStream.format("mq").options(
-    queue="KILLED", readMode="get", consumer="JOB", address=address, maxMessagesPerTrigger=20
-).load()
-writer = messages.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
-query = writer.start()
-query.processAllAvailable()
-query.stop()
-"""
-
-
 def test_every_message_once_through_kills_of_the_driver(site: Site, tmp_path: Path) -> None:
-    with queues(site, "KILLED") as qm:
+    with queues(site, "KILLED"):
         ids = site.put_units("KILLED", 40)
-        until(lambda: qm.queue("KILLED").status().current_depth == 120)
+        site.wait_copied("KILLED", 120)
     statuses = [driven(site, tmp_path, die_at) for die_at in (1, 3, -1)]
     assert statuses == [-signal.SIGKILL, -signal.SIGKILL, 0]
     rows = site.spark.read.parquet(str(tmp_path / "out")).collect()
     assert sorted(bytes(row["message_id"]) for row in rows) == sorted(ids)
     with site.manager.connect() as qm:
-        assert isinstance(qm, adapter.Connection)
         assert qm.queue("KILLED").status().current_depth == 0
 
 
 def driven(site: Site, folder: Path, die_at: int) -> int:
     """Run a driver of its own; its exit status."""
-    arguments = [site.address, str(folder / "checkpoint"), str(folder / "out"), str(die_at)]
-    return subprocess.run(
-        [sys.executable, "-c", DRIVER, *arguments],
-        check=False,
-        timeout=120,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    ).returncode
+    driver = [sys.executable, "-m", "tests.spark.getting_driver"]
+    arguments = [site.address, str(folder), str(die_at)]
+    return subprocess.run([*driver, *arguments], check=False, timeout=120).returncode

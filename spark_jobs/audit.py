@@ -20,7 +20,7 @@ EXAMPLES_MAX = 10
 SETTLE_S = 1.0
 """Kafka shows the lanes of a transaction one after the other: a unit that is not whole is looked at
 again."""
-TRIES_MAX = 5
+TRIES_MAX = 3
 
 
 @click.command()
@@ -119,10 +119,7 @@ def incomplete(messages: DataFrame) -> DataFrame:
 
 
 def _examples(found: DataFrame, text: str) -> list[str]:
-    return [
-        f"{row[0]} {text.format(*row)}".replace("None", "nothing")
-        for row in found.limit(EXAMPLES_MAX).collect()
-    ]
+    return [f"{row[0]} {text.format(*row)}" for row in found.limit(EXAMPLES_MAX).collect()]
 
 
 if __name__ == "__main__":

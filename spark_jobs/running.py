@@ -114,7 +114,7 @@ def perform(name: str, job: Job, work: Callable[[SparkSession], dict[str, Any]])
 def follow(query: StreamingQuery) -> dict[str, Any]:
     """Wait for a query, and tell of each batch; the figures of all of them.
 
-    Ctrl-C ends it after the batch that runs.
+    Ctrl-C ends it; a batch that was not finished is done again at the next start.
     """
     totals = {"batches": 0, "messages": 0}
     seen = -1

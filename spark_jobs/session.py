@@ -10,10 +10,13 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from adapter.localkafka.errors import LocalKafkaError
@@ -29,7 +32,13 @@ CONNECTORS = {
     "Kafka": "org.apache.spark.sql.kafka010.KafkaSourceProvider",
     "Avro": "org.apache.spark.sql.avro.AvroDataToCatalyst",
 }
+LOGGERS = (
+    *("py4j", "py4j.clientserver", "py4j.java_gateway"),
+    *("SQLQueryContextLogger", "DataFrameQueryContextLogger"),
+)
 LOCAL = "local[2]"
+ERROR_OUTPUT = 2
+QUOTED_LINES_MAX = 10
 GATEWAY = "PYSPARK_GATEWAY_PORT"  # spark-submit has started the JVM before this program
 
 
@@ -57,12 +66,15 @@ def spark_session(
     if GATEWAY not in os.environ and SparkSession.getActiveSession() is None:
         check_java()
         make_importable()
+        if (master or LOCAL).startswith("local"):
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         for key, value in {**_settings(master or LOCAL, say), **(settings or {})}.items():
             builder = builder.config(key, value)
     else:
         for key, value in (settings or {}).items():
             builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    with unheard():
+        spark = builder.getOrCreate()
     if not debugging():
         spark.sparkContext.setLogLevel("OFF")
     check_connectors(spark)
@@ -157,8 +169,33 @@ def make_importable() -> None:
 def quieten() -> None:
     """Keep Spark's bridge to the JVM from printing tracebacks of what is raised anyway."""
     if not debugging():
-        for name in ("py4j", "py4j.clientserver", "py4j.java_gateway"):
+        for name in LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Keep a JVM that is started here from writing to standard error, from now to its end.
+
+    Java and Spark greet there in a dozen lines. If none starts, its last words are in the error.
+    """
+    if debugging() or GATEWAY in os.environ:
+        yield
+        return
+    with tempfile.TemporaryFile() as heard:
+        own = os.dup(ERROR_OUTPUT)
+        os.dup2(heard.fileno(), ERROR_OUTPUT)
+        try:
+            yield
+        except PySparkRuntimeError as problem:
+            heard.seek(0)
+            words = heard.read().decode(errors="replace").strip().splitlines()[-QUOTED_LINES_MAX:]
+            raise SparkJobError(
+                f"Spark's JVM did not start ({problem}). It said:\n{chr(10).join(words)}"
+            ) from problem
+        finally:
+            os.dup2(own, ERROR_OUTPUT)
+            os.close(own)
 
 
 def debugging() -> bool:

@@ -1,8 +1,11 @@
 """What every test may use: one Kafka for the whole run, unique names, and strict outcomes."""
 
 import gc
+import hashlib
 import itertools
+import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adapter.localkafka import LocalKafka, free_port
+from adapter.localkafka.jars import cache_folder
 from adapter.mqi import pymqi_files
 from tests.strict_outcomes import StrictOutcomes, add_option
 
@@ -43,6 +47,10 @@ def layer_rank(path: Path) -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: layer_rank(item.path))
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            # Spark's bridge to the JVM leaves sockets to the garbage collector.
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 
 
 def pytest_collection_finish() -> None:
@@ -66,9 +74,25 @@ def kafka() -> Iterator[LocalKafka]:
 def pymqi_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with pymqi in it, as `mqk install-pymqi` installs it from its own distribution."""
     folder = tmp_path_factory.mktemp("pymqi")
-    wheel = pymqi_files.make_wheel(pymqi_files.download(folder, PYMQI_VERSION), folder)
-    pymqi_files.install(wheel, folder / "site")
+    pymqi_files.install(_pymqi_wheel(folder), folder / "site")
     return folder / "site"
+
+
+def _pymqi_wheel(folder: Path) -> Path:
+    """The wheel of pymqi, kept from run to run where Kafka's jars are kept.
+
+    To download a source distribution pip makes an environment first, which takes a quarter of a
+    minute. A wheel that other code of ours has made is not taken.
+    """
+    digest = hashlib.sha256(Path(pymqi_files.__file__).read_bytes()).hexdigest()[:8]
+    kept = cache_folder() / f"pymqi-{digest}" / f"pymqi-{PYMQI_VERSION}-py3-none-any.whl"
+    if not kept.exists():
+        made = pymqi_files.make_wheel(pymqi_files.download(folder, PYMQI_VERSION), folder)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        whole = kept.with_suffix(f".{os.getpid()}")
+        shutil.copyfile(made, whole)
+        whole.replace(kept)
+    return kept
 
 
 @pytest.fixture(scope="session")
@@ -94,6 +118,7 @@ def site(
         f"SPARK{name}", bootstrap_servers=kafka.bootstrap_servers
     ) as manager:
         yield Site(manager, kafka.bootstrap_servers, spark)
+    gc.collect()  # while sockets that Spark left are not complained about
 
 
 @pytest.fixture(scope="session")

@@ -117,12 +117,15 @@ class Put(Struct, array_like=True, tag=5):
     """Put messages (MQPUT). Outside a unit: exactly one message, and durable.
 
     options: LOGICAL_ORDER, by which the queue manager numbers groups and segments of the handle.
+    level: of publications, 0 to 9: of their subscriptions those get them that have the highest
+    level that is not above it.
     """
 
     handle: int
     messages: Annotated[list[Message], Meta(max_length=ELEMENTS_MAX)]
     unit: bytes = b""
     options: int = 0
+    level: int = 9
 
 
 class Get(Struct, array_like=True, tag=6):
@@ -324,7 +327,8 @@ class Subscribe(Struct, array_like=True, tag=26):
     options: CREATE, RESUME, ALTER or several, and what it is to be. topic_string: may have
     wildcards; see OpenTopic. name: of a durable one. destination: a queue, unless it is MANAGED.
     queue_handle: if not 0, the destination is opened by it, for input. correlation_id: of the
-    copies, if options say so; empty: each publication's own.
+    copies, if options say so; empty: each publication's own. level: see Put; what is retained is
+    given up to level 1.
     """
 
     handle: int
@@ -336,6 +340,7 @@ class Subscribe(Struct, array_like=True, tag=26):
     queue_handle: int = 0
     user_data: str = ""
     correlation_id: bytes = b""
+    level: int = 1
 
 
 class CloseSubscription(Struct, array_like=True, tag=27):

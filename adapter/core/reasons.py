@@ -95,6 +95,7 @@ class Reason(IntEnum):
     BATCH_NOT_FOUND = 81
     DURABILITY_NOT_ALTERABLE = 82
     DESTINATION_CLASS_NOT_ALTERABLE = 83
+    LEVEL_NOT_ALTERABLE = 84
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

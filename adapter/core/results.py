@@ -221,6 +221,7 @@ class Subscribed(Struct, array_like=True, tag=12, gc=False):
     user_data: str
     retained: int = 0
     warning: int = 0
+    level: int = 1
 
 
 class ConsumerState(Struct, array_like=True, tag=13, gc=False):

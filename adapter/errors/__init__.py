@@ -21,6 +21,7 @@
     │   ├── PublicationFailed  NoSubscribers  RetainedQueueError  RetainedNotDelivered
     │   │   NoRetainedMessage  SubscribeInhibited  DurabilityNotAllowed  TopicNotAlterable
     │   │   DurabilityNotAlterable  DestinationClassNotAlterable
+    │   │   LevelNotAlterable
     │   └── SubscriptionNotFound  SubscriptionInUse  SubscriptionExists
     ├── ConsumerError                a durable consumer of a queue could not go on
     │   └── ConsumerNotFound  ConsumerInUse  ClaimLost  BatchNotFound
@@ -59,6 +60,7 @@ from adapter.errors.publishing import (
 )
 from adapter.errors.publishing import DurabilityNotAllowed as DurabilityNotAllowed
 from adapter.errors.publishing import DurabilityNotAlterable as DurabilityNotAlterable
+from adapter.errors.publishing import LevelNotAlterable as LevelNotAlterable
 from adapter.errors.publishing import NoRetainedMessage as NoRetainedMessage
 from adapter.errors.publishing import NoSubscribers as NoSubscribers
 from adapter.errors.publishing import PublicationFailed as PublicationFailed

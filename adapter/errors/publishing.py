@@ -23,6 +23,12 @@ class DurabilityNotAlterable(PublishError):
     reason, reason_name = 2509, "MQRC_DURABILITY_NOT_ALTERABLE"
 
 
+class LevelNotAlterable(PublishError):
+    """A subscription stays at its level."""
+
+    reason, reason_name = 2512, "MQRC_SUBLEVEL_NOT_ALTERABLE"
+
+
 class DestinationClassNotAlterable(PublishError):
     """Whether a subscription's queue is managed or provided stays."""
 

@@ -41,6 +41,7 @@ from adapter.errors import (
     InvalidSubscriptionName,
     InvalidTimeout,
     InvalidTopic,
+    LevelNotAlterable,
     LimitReached,
     MessageTooLong,
     MessageTruncated,
@@ -427,6 +428,11 @@ REFUSALS: dict[Reason, Case] = {
     Reason.DESTINATION_CLASS_NOT_ALTERABLE: Case(
         DestinationClassNotAlterable,
         "the queue of subscription {name} stays managed, or provided, as it is",
+        "close and remove the subscription, and make a new one",
+    ),
+    Reason.LEVEL_NOT_ALTERABLE: Case(
+        LevelNotAlterable,
+        "subscription {name} stays at its level",
         "close and remove the subscription, and make a new one",
     ),
 }

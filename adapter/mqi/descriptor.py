@@ -83,7 +83,8 @@ def tell_put(md: dict[str, Any], message: Message, done: PutDone) -> None:
     """Write into a put's MQMD what the queue manager gave the message."""
     md["MsgId"] = done.message_ids[0]
     md["CorrelId"] = message.correlation_id or NO_ID
-    md["CodedCharSetId"] = message.ccsid
+    if unpadded(md["Format"]) == message.format:  # else it describes an MQMDE in front of it
+        md["CodedCharSetId"] = message.ccsid
     if done.priority >= 0:
         md["Priority"] = max(message.priority, done.priority)  # what was asked for beyond the most
         md["Persistence"] = done.persistence

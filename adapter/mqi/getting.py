@@ -21,8 +21,8 @@ from adapter.core.model.message import Delivered, Property
 from adapter.core.reasons import Reason
 from adapter.core.results import Messages
 from adapter.mqi import constants as mq
+from adapter.mqi import md_extension, structs
 from adapter.mqi import options as permitted
-from adapter.mqi import structs
 from adapter.mqi.conversion import converted
 from adapter.mqi.descriptor import flags_of, place_of, tell_got, token_of, wanted
 from adapter.mqi.message_handles import MessageHandles
@@ -319,7 +319,7 @@ def _body(
         handles.get(gmo["MsgHandle"]).take(message.properties)
     elif message.properties and _wants_header(message.properties, asked):
         body = with_properties(md, message.properties, body)
-    return body, warning
+    return md_extension.put_on(md, message, body), warning
 
 
 def _wants_header(properties: Mapping[str, Property], asked: int) -> bool:

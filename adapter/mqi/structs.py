@@ -75,6 +75,11 @@ MQMD = Layout(
     2,
     mq.MQRC_MD_ERROR,
 )
+MQMDE = Layout(
+    "MQMDE",
+    "StrucId:4s Version:i StrucLength:i Encoding:i CodedCharSetId:i Format:8s Flags:i "
+    "GroupId:24s MsgSeqNumber:i Offset:i MsgFlags:i OriginalLength:i",
+)
 MQOD = Layout(
     "MQOD",
     "StrucId:4s Version:i ObjectType:i ObjectName:48s ObjectQMgrName:48s DynamicQName:48s "

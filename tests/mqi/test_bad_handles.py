@@ -102,6 +102,27 @@ def test_an_object_of_another_connection(
     other.disconnect()
 
 
+SHORT = b"short"
+WRONG_SIZES: dict[str, Callable[[], Any]] = {
+    "MQOD": lambda: pymqe.MQOPEN(1, SHORT, CMQC.MQOO_OUTPUT),
+    "MQMD": lambda: pymqe.MQPUT(1, 1, SHORT, PMO, b"x"),
+    "MQPMO": lambda: pymqe.MQPUT1(1, OD, MD, SHORT, b"x"),
+    "MQGMO": lambda: pymqe.MQGET(1, 1, MD, SHORT, 10),
+    "MQSD": lambda: pymqe.MQSUB(1, SHORT, 0),
+    "MQCMHO": lambda: pymqe.MQCRTMH(1, SHORT),
+    "MQSMPO": lambda: pymqe.MQSETMP(1, 1, SHORT, b"a", PD, CMQC.MQTYPE_STRING, "x", 1),
+    "MQPD": lambda: pymqe.MQSETMP(1, 1, ibmmq.SMPO().pack(), b"a", SHORT, 0, None, 0),
+    "MQCD": lambda: pymqe.MQCONNX(b"", 0, SHORT, {}, None),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_SIZES)
+def test_structures_of_a_wrong_size_come_before_handles_that_are_none(name: str) -> None:
+    """As for ibmmqc (test_reason_codes), the module's own error."""
+    with pytest.raises(pymqe.error, match=rf"^{name} wrong size\. Given: 5"):
+        WRONG_SIZES[name]()
+
+
 @pytest.mark.parametrize("hmsg", [-2, 0, 999])
 def test_message_handles_that_are_none(qmgr: ibmmq.QueueManager, hmsg: int) -> None:
     hconn = qmgr.get_handle()

@@ -36,6 +36,9 @@ from adapter.core.rules.decision import (
 from adapter.core.rules.unit import Puts, commit_records, unit_with_room
 
 OPTIONS = RETAIN | WARN_NO_SUBSCRIBERS
+LEVEL_MAX = 9
+RETAINED_LEVEL = 1
+"""The level at which what is retained is published again: nobody intercepts it then."""
 
 
 class Copies(Struct):
@@ -68,9 +71,8 @@ def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str
     records: list[Record] = []
     for message in command.messages:
         put.resolve(qm, handle.queue, message, request.now_ms)
-        for subscription in qm.topics.matcher.matching(topic):
-            if not subscription.on_request:
-                deliver(qm, copies, subscription, topic, message, request.now_ms)
+        for subscription in _reached(qm, topic, command.level):
+            deliver(qm, copies, subscription, topic, message, request.now_ms)
     if command.options & RETAIN:
         last = command.messages[-1]
         records = _retain(qm, copies, topic, last, in_unit=bool(command.unit))
@@ -83,6 +85,14 @@ def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str
     return Decision(records, result, qm.entry_n, warning=warning)
 
 
+def _reached(qm: QueueManager, topic: str, level: int) -> list[Subscription]:
+    """Return the subscriptions that get a publication: those of the highest level it reaches."""
+    matching = qm.topics.matcher.matching(topic)
+    found = [one for one in matching if not one.on_request and one.level <= level]
+    highest = max((one.level for one in found), default=0)
+    return [one for one in found if one.level == highest]
+
+
 def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> int:
     """Refuse what cannot be published, and fill in what is left to the topic.
 
@@ -93,6 +103,9 @@ def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> int:
         raise Refusal(Reason.OPTIONS_ERROR, topic, "outside a unit a put has one message")
     if command.options & ~OPTIONS:
         raise Refusal(Reason.OPTIONS_ERROR, topic, f"options {command.options}")
+    if not 0 <= command.level <= LEVEL_MAX:
+        text = f"level {command.level} is not 0 to {LEVEL_MAX}"
+        raise Refusal(Reason.OPTIONS_ERROR, topic, text)
     standing = topics.standing(qm, topic)
     if standing.publish != "ENABLED" or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, topic)
@@ -245,6 +258,8 @@ def retained_copies(
     Raises PageNeeded until all of it is in memory.
     """
     copies = Copies()
+    if subscription.level > RETAINED_LEVEL:
+        return copies
     target = queue or undelivered.destination(qm, subscription.destination)
     for topic, message in retained.last_of_each(qm, subscription.topic):
         copy = _copy(subscription, topic, retained.as_published(message, now_ms), target)

@@ -73,10 +73,18 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         return decision
     if warning:
         decision.warning = warning
-    last = command.messages[-1]
+    last = _last(queue, command.messages[-1], is_cut)
     if in_order or last.group_id != NO_ID:
         groups.moved(qm, request, handle, "put_group", last, command.unit)
     return decision
+
+
+def _last(queue: Queue, message: Message, is_cut: bool) -> Message:
+    """Return what a handle has come to by a message: the last segment, if it was cut.
+
+    A message that was cut has a group id, and is in a group only if its segments are.
+    """
+    return segments.split(message, queue.attributes.max_message_length)[-1] if is_cut else message
 
 
 def default(handle: Handle, message: Message) -> int:

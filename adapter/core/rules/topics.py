@@ -202,4 +202,5 @@ def _subscription(qm: QueueManager, name: str) -> Subscription:
         correlation_id=bytes.fromhex(attributes.correlation_id),
         user_data=attributes.user_data,
         on_request=attributes.on_request,
+        level=attributes.sub_level,
     )

@@ -306,3 +306,33 @@ def test_no_exception_is_reported_of_what_is_delivered(client: Client, core: Cor
     client.do(c.AlterQueue("FULL", {"max_depth": 9}))
     publish(client, "a", "x", report=report.EXCEPTION, reply_to="REPLIES")
     assert client.get(handle=2) == []
+
+
+def test_the_highest_level_that_it_reaches_gets_a_publication(client: Client) -> None:
+    for number, level in enumerate((0, 1, 5, 5, 9)):
+        subscribe(client, "a", handle=100 + 10 * number, level=level)
+    got = []
+    for level in (9, 8, 5, 4, 1, 0):
+        publish(client, "a", str(level), level=level)
+        got.append([len(client.get(handle=handle)) for handle in range(101, 151, 10)])
+    assert got == [
+        [0, 0, 0, 0, 1],
+        [0, 0, 1, 1, 0],
+        [0, 0, 1, 1, 0],
+        [0, 1, 0, 0, 0],
+        [0, 1, 0, 0, 0],
+        [1, 0, 0, 0, 0],
+    ]
+
+
+def test_nobody_below_and_on_request_is_reached_and_that_is_told(client: Client) -> None:
+    subscribe(client, "a", level=5)
+    subscribe(client, "a", MANAGED | c.ON_REQUEST, handle=20)
+    publish(client, "a", "x", level=4)
+    assert (client.get(handle=11), client.get(handle=21)) == ([], [])
+    client.do(c.OpenTopic(9, "a"))
+    warned = client.do(c.Put(9, [Message()], options=c.WARN_NO_SUBSCRIBERS, level=4))
+    assert isinstance(warned, PutDone)
+    assert warned.warning == Reason.NO_SUBSCRIBERS
+    assert client.refused(c.Put(9, [Message()], level=10)) is Reason.OPTIONS_ERROR
+    assert client.refused(c.Put(9, [Message()], level=-1)) is Reason.OPTIONS_ERROR

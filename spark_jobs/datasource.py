@@ -20,7 +20,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from spark_jobs import browsing
+from spark_jobs import browsing, getting
 from spark_jobs.errors import SparkJobError
 from spark_jobs.options import MODES, Options
 from spark_jobs.rows import SCHEMA
@@ -72,5 +72,6 @@ class MqReader(DataSourceReader):
 
 READERS: Mapping[str, Callable[[Options], DataSourceStreamReader]] = {
     "browse": browsing.BrowseReader,
+    "get": getting.GetReader,
 }
 assert set(READERS) <= set(MODES), "a reader for a mode that options name"

@@ -11,9 +11,12 @@ from spark_jobs.errors import SparkJobError
 
 ADDRESS = "127.0.0.1:1414"
 MODES = ("browse", "get")
+TIMEOUT_S = 3_600
+"""A job that is started once an hour still has what it was given."""
 BROKERS = "kafka.bootstrap.servers"
 NAMES = (
-    "queue", "address", "readMode", "consumer", "maxMessagesPerTrigger", "startingOffsets",
+    "queue", "address", "readMode", "consumer", "consumerTimeoutSeconds", "maxMessagesPerTrigger",
+    "startingOffsets",
 )  # fmt: skip
 
 
@@ -21,7 +24,8 @@ class Options(Struct, frozen=True):
     """What a reader is told.
 
     queue: its name. address: of its queue manager. read_mode: browse copies, get consumes.
-    consumer: the durable name for get. max_messages_per_trigger: 0 for no limit. starting:
+    consumer: the durable name for get, and how long it keeps what it was given while nobody uses
+    it. max_messages_per_trigger: 0 for no limit. starting:
     "earliest", "latest", or an offset for each lane. kafka: settings of librdkafka, among them
     where Kafka is if that is not what the queue manager says.
     """
@@ -30,6 +34,7 @@ class Options(Struct, frozen=True):
     address: str = ADDRESS
     read_mode: str = "browse"
     consumer: str = ""
+    consumer_timeout_s: int = TIMEOUT_S
     max_messages_per_trigger: int = 0
     starting: str | dict[int, int] = "earliest"
     kafka: dict[str, str] = {}
@@ -54,12 +59,15 @@ class Options(Struct, frozen=True):
             raise _wrong(f"option readMode is {' or '.join(MODES)}, not {mode!r}")
         if mode == "get" and not found.get("consumer"):
             raise _wrong("readMode get needs option consumer: a durable name for this job")
+        if mode == "get" and "startingOffsets" in found:
+            raise _wrong("readMode get begins where its consumer stands: leave out startingOffsets")
         return cls(
             found["queue"],
             found.get("address", ADDRESS),
             mode,
             found.get("consumer", ""),
-            _count(found.get("maxMessagesPerTrigger")),
+            _count(found, "consumerTimeoutSeconds") or TIMEOUT_S,
+            _count(found, "maxMessagesPerTrigger"),
             _starting(found.get("startingOffsets", "earliest")),
             kafka,
         )
@@ -69,11 +77,13 @@ def _wrong(text: str) -> SparkJobError:
     return SparkJobError(f'mqk: format("mq"): {text}')
 
 
-def _count(text: str | None) -> int:
+def _count(found: Mapping[str, str], name: str) -> int:
+    """Read a number; 0 if it is not given."""
+    text = found.get(name)
     if text is None:
         return 0
     if not text.isdecimal() or not int(text):
-        raise _wrong(f"option maxMessagesPerTrigger is a number from 1 on, not {text!r}")
+        raise _wrong(f"option {name} is a number from 1 on, not {text!r}")
     return int(text)
 
 

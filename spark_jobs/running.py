@@ -6,8 +6,10 @@ wrong ends as one sentence. This module must not know what a job does.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
@@ -17,6 +19,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from adapter.cli import options
 from adapter.cli.main import run as run_command
@@ -47,9 +50,29 @@ class Job(Struct, kw_only=True):
 
     def start(self, messages: DataFrame, sink: Sink, mode: str = "append") -> StreamingQuery:
         """Start a query of this job."""
-        writer = messages.writeStream.outputMode(mode).foreachBatch(sink)
-        writer = writer.option("checkpointLocation", self.checkpoint)
+        writer = self._writer(messages, sink, mode)
         return (writer.trigger(availableNow=True) if self.available_now else writer).start()
+
+    def start_endless(self, messages: DataFrame, sink: Sink) -> StreamingQuery:
+        """Start a query that goes on until somebody ends it: see end_when_idle."""
+        return self._writer(messages, sink, "append").start()
+
+    def _writer(self, messages: DataFrame, sink: Sink, mode: str) -> DataStreamWriter:
+        writer = messages.writeStream.outputMode(mode).foreachBatch(sink)
+        return writer.option("checkpointLocation", self.checkpoint)
+
+
+def end_when_idle(query: StreamingQuery) -> None:
+    """End a query when everything is done that is there: what availableNow is for, for sources that
+    it gives one batch only.
+    """
+
+    def wait() -> None:
+        with contextlib.suppress(*FAILURES):  # whoever follows the query hears of them
+            query.processAllAvailable()
+            query.stop()
+
+    threading.Thread(target=wait, name="end when idle", daemon=True).start()
 
 
 def job_options(command: Command) -> Command:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Cheap layers first, so that a broken rule shows before a broker is started.
 LAYERS = (
     *("unit", "scenarios", "spec", "simulation"),
-    *("contract", "integration", "acceptance", "spark", "soak"),
+    *("contract", "integration", "acceptance", "spark", "soak", "docker"),
 )
 TESTS = Path(__file__).parent
 PYMQI_VERSION = "1.12.13"

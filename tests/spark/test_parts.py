@@ -27,9 +27,12 @@ def test_rows_of_both_sources_have_the_same_columns() -> None:
 
 def test_options_are_read_in_whatever_case_they_come() -> None:
     told = {"QUEUE": "Q", "readmode": "GET", "Consumer": "c", "maxmessagespertrigger": "5"}
-    found = Options.read({**told, "kafka.security.protocol": "SSL", "startingOffsets": '{"5": 7}'})
+    found = Options.read({**told, "kafka.security.protocol": "SSL"})
     assert (found.queue, found.read_mode, found.consumer) == ("Q", "get", "c")
-    assert (found.max_messages_per_trigger, found.starting) == (5, {5: 7})
+    assert found.max_messages_per_trigger == 5
+    assert Options.read({"queue": "Q", "startingoffsets": '{"5": 7}'}).starting == {5: 7}
+    with pytest.raises(SparkJobError, match="leave out startingOffsets"):
+        Options.read({**told, "startingOffsets": "earliest"})
     assert found.kafka == {"security.protocol": "SSL"}
 
 

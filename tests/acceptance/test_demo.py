@@ -93,9 +93,10 @@ def demo(tmp_path: Path) -> Iterator[Callable[..., Run]]:
 
 
 def test_real_flights_come_through_a_kill_complete_once_and_in_order(
-    demo: Callable[..., Run], tmp_path: Path
+    demo: Callable[..., Run], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    run = demo("--flights", str(FLIGHTS), "--json")
+    chart = tmp_path_factory.mktemp("chart") / "delays.png"
+    run = demo("--flights", str(FLIGHTS), "--json", "--chart", str(chart))
     status, out, err = run.finish()
     assert status == 0, err
     told = json.loads(out)
@@ -107,6 +108,7 @@ def test_real_flights_come_through_a_kill_complete_once_and_in_order(
     assert told["units_failed"] >= 2 * told["backed_out"] + 1
     assert told["restart_s"] > 0
     assert "SIGKILL" in err
+    assert chart.read_bytes().startswith(b"\x89PNG")
     run.await_alone()
     assert list(tmp_path.iterdir()) == []
 

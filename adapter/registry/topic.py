@@ -273,10 +273,13 @@ def key_of(owner: bytes, n: int) -> bytes:
 
 
 def on_kafka(
-    bootstrap_servers: str, topic: str = SCHEMAS, client: Mapping[str, Any] | None = None
+    bootstrap_servers: str,
+    topic: str = SCHEMAS,
+    client: Mapping[str, Any] | None = None,
+    replication: int = 0,
 ) -> TopicRegistry:
-    """A registry on a topic, which is made if it is not there. client: settings for security."""
-    return TopicRegistry(TopicLog(bootstrap_servers, topic, client))
+    """A registry on a topic, which is made if it is not there; see TopicLog."""
+    return TopicRegistry(TopicLog(bootstrap_servers, topic, client, replication))
 
 
 def in_memory(shared: MemoryLog | None = None) -> TopicRegistry:

@@ -45,6 +45,8 @@ def test_every_setting_gets_where_it_is_used() -> None:
         "every_triggers_on_backout": "no",
         "dead_letter_queue": "DLQ",
         "credentials_file": "users",
+        "schema_registry": "http://127.0.0.1:8081/x",
+        "schema_topic": "other",
     }
     made = settings_of(load(flags, {}, None, {"-X": {"security.protocol": "SSL"}}))
     wanted = {key: int(value) for key, value in numbers.items()}
@@ -79,5 +81,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
             "every_triggers_on_backout": False,
         },
         credentials_file="users",
+        registry="http://127.0.0.1:8081/x",
+        registry_topic="other",
     )
     assert not wanted

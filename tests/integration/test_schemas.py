@@ -1,0 +1,144 @@
+"""Avro values on a real Kafka: read by programs that know nothing of mqk, and our own schemas."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.schema_registry import SchemaRegistryClient, topic_subject_name_strategy
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+from adapter import kafka as plain
+from adapter.errors import RegistryNotAvailable
+from adapter.localkafka import LocalKafka, free_port
+from adapter.registry import topic
+from adapter.registry.http import RegistryServer
+from adapter.registry.topic import TopicRegistry
+from adapter.testing import queue_manager
+from tests.support.server_process import ServerProcess
+
+WAIT_S = 60.0
+ORDER = json.dumps(
+    {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
+)
+WITH_NOTE = json.dumps(
+    {
+        "type": "record",
+        "name": "Order",
+        "fields": [
+            {"name": "number", "type": "int"},
+            {"name": "note", "type": "string", "default": "-"},
+        ],
+    }
+)
+STRATEGY = {"subject.name.strategy": topic_subject_name_strategy}
+
+
+@pytest.fixture
+def registry(kafka: LocalKafka, unique_name: Callable[..., str]) -> Iterator[TopicRegistry]:
+    made = topic.on_kafka(kafka.bootstrap_servers, unique_name("_schemas."))
+    with closing(made):
+        yield made
+
+
+def records(servers: str, name: str, count: int) -> list[tuple[int, bytes]]:
+    """Priority and value of what is on a queue's topic, read by a plain consumer."""
+    reader = Consumer({"bootstrap.servers": servers, "group.id": "plain"})
+    try:
+        reader.assign([TopicPartition(name, lane, 0) for lane in range(10)])
+        found: list[tuple[int, bytes]] = []
+        deadline_s = time.monotonic() + WAIT_S
+        while len(found) < count and time.monotonic() < deadline_s:
+            record = reader.poll(0.5)
+            if record is not None and record.error() is None:
+                found.append((record.partition() or 0, record.value() or b""))
+        return found
+    finally:
+        reader.close()
+
+
+def test_a_queues_topic_is_read_by_a_plain_consumer_with_the_official_deserializer(
+    kafka: LocalKafka, unique_name: Callable[..., str], registry: TopicRegistry
+) -> None:
+    name, servers = unique_name("QM"), kafka.bootstrap_servers
+    with (
+        RegistryServer(registry) as server,
+        SchemaRegistryClient({"url": (url := server.start(port=0))}) as official,
+        queue_manager(name, bootstrap_servers=servers) as manager,
+        manager.connect(registry=url) as qm,
+    ):
+        qm.define_queue("ORDERS")
+        context = SerializationContext("ORDERS", MessageField.VALUE)
+        queue = qm.queue("ORDERS")
+        queue.put_value({"number": 1}, schema=ORDER, register=True, priority=3)
+        queue.put_value({"number": 2, "note": "x"}, schema=WITH_NOTE, register=True, priority=7)
+        settings = {"auto.register.schemas": False, **STRATEGY}
+        write = AvroSerializer(official, WITH_NOTE, conf=settings)
+        queue.put(write({"number": 3, "note": "y"}, context), priority=9)
+
+        read = AvroDeserializer(official, conf=STRATEGY)
+        found = records(servers, plain.topic_name(name, "ORDERS"), 3)
+        values = {lane: read(value, context) for lane, value in found}
+        assert values == {
+            3: {"number": 1},
+            7: {"number": 2, "note": "x"},
+            9: {"number": 3, "note": "y"},
+        }
+        got = [message.decode(("ORDERS-value", 2)) for message in iter(queue.get, None)]
+        assert got == [values[9], values[7], {"number": 1, "note": "-"}]
+
+
+def test_what_is_registered_outlives_the_registry(
+    kafka: LocalKafka, unique_name: Callable[..., str]
+) -> None:
+    name = unique_name("_schemas.")
+    with closing(topic.on_kafka(kafka.bootstrap_servers, name)) as first:
+        assert first.register("s", ORDER) == 1
+        first.set_level("FULL", "s")
+        with closing(topic.on_kafka(kafka.bootstrap_servers, name)) as second:
+            assert second.register("s", WITH_NOTE) == 2
+            assert second.level("s") == "FULL"
+            assert first.versions("s") == [1, 2]
+            assert first.delete_subject("s") == [1, 2]
+            assert second.subjects() == []
+            assert second.schema(2) == first.schema(2)
+
+
+def test_a_kafka_that_is_away_is_an_error_in_time() -> None:
+    away = {"socket.connection.setup.timeout.ms": 1000}
+    with closing(topic.on_kafka(f"127.0.0.1:{free_port()}", "_schemas", away)) as registry:
+        with pytest.raises(RegistryNotAvailable) as caught:
+            registry.subjects()
+        assert caught.value.code == 50001
+
+
+def test_a_queue_manager_registers_its_schemas_and_serves_its_registry(
+    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+) -> None:
+    name, port = unique_name("QM"), free_port()
+    with ServerProcess(name, kafka.bootstrap_servers, tmp_path, http_port=port) as process:
+        process.start()
+        url = f"http://127.0.0.1:{port}/registry/subjects/mqk.Entry/versions/latest"
+        deadline_s = time.monotonic() + WAIT_S
+        while (found := answer(url)) is None and time.monotonic() < deadline_s:
+            time.sleep(0.1)
+        assert found is not None
+        assert found["subject"] == "mqk.Entry"
+        assert json.loads(str(found["schema"]))["name"] == "Entry"
+
+
+def answer(url: str) -> dict[str, object] | None:
+    """What a page says; None if there is none yet."""
+    try:
+        with urllib.request.urlopen(url, timeout=WAIT_S) as page:
+            said: dict[str, object] = json.loads(page.read())
+            return said
+    except OSError:
+        return None

@@ -11,10 +11,9 @@ PARTS ?=
 CHECKED := tests/test_tidy.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 IN_TWO := --numprocesses=2 --dist=worksteal
 
-# What Python compiles is kept, whatever the environment says, and in one place: half of the time of
-# a short run would be compiling tests.
+# What Python compiles is kept, whatever the environment says: else half of the time of a short run
+# would be compiling tests.
 export PYTHONDONTWRITEBYTECODE :=
-export PYTHONPYCACHEPREFIX := $(CURDIR)/build/bytecode
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check test demo docs mutants bench fmt lint types constraints wheel clean \

@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from adapter import errors
 from adapter.client.connection import Connection, connect
+from adapter.client.consumer import Consumer
 from adapter.client.message import DeadLetter, Message, PutResult
 from adapter.client.queue import Queue
 from adapter.client.schemas import Schemas
@@ -31,6 +32,7 @@ except PackageNotFoundError:  # a copy of the sources that was never installed
 __all__ = [
     "NO_UNIT",
     "Connection",
+    "Consumer",
     "DeadLetter",
     "Error",
     "Message",

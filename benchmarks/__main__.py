@@ -13,7 +13,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from adapter.localkafka import LocalKafka
-from benchmarks import lag, queues, scale, switching, verbs
+from benchmarks import lag, mqi, queues, scale, switching, triggers, verbs
 from benchmarks.results import RESULTS, Rows, is_met, save, show, target
 
 
@@ -27,6 +27,8 @@ class Part(Struct, frozen=True):
 
 PARTS = {
     "verbs": Part(verbs.measure, "round trips, put and get, beside raw Kafka"),
+    "mqi": Part(mqi.measure, "round trips of ibmmq beside the SDK"),
+    "triggers": Part(triggers.measure, "from a put to its trigger message"),
     "queues": Part(queues.measure, "1, 10 and 200 busy queues"),
     "switching": Part(switching.measure, "switch intervals of the server"),
     "replicated": Part(verbs.measure_replicated, "3 brokers, replication 3", brokers=3),

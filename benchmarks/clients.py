@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import cycle
 
 import msgspec
@@ -20,13 +20,19 @@ import adapter
 BODY = bytes(2048)
 SMALL_BODY = bytes(200)
 WARM_UP_S = 1.0
+TRIGGERED = ".TRIGGERED"
+"""What the name of a queue's triggered twin ends with."""
+PACE_S = 0.002
+"""Between puts whose trigger messages are awaited: the monitor is waiting again by then."""
+ARRIVAL_S = 30.0
 
 
 class Task(Struct, kw_only=True):
     """What the clients of this process do.
 
-    kind: of KINDS. queues: how many queues the round trips take in turn, named by queue and a
-    number; 0 for the one of that name. first: the number with which the first thread begins.
+    kind: of the KINDS of the program. queues: how many queues the round trips take in turn, named
+    by queue and a number; 0 for the one of that name. first: the number with which the first
+    thread begins.
     messages: for put and get; the others work for so many seconds.
     """
 
@@ -42,11 +48,19 @@ class Task(Struct, kw_only=True):
 
 
 class Work(Struct):
-    """What they did: round trips or messages, in how many seconds; latencies of commits in ms."""
+    """What they did: round trips or messages, in how many seconds; latencies of commits in ms.
+
+    moments_s: on the clock that all processes of a machine share.
+    """
 
     count: int
     seconds: float
     put_commit_ms: list[float]
+    moments_s: list[float] = []
+
+
+Client = Callable[[Task, int, threading.Barrier, list[Work]], None]
+Kinds = Mapping[str, Client]
 
 
 def round_trip(qm: adapter.Connection, queue: adapter.Queue) -> float:
@@ -142,17 +156,60 @@ def drain(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> 
         work.append(Work(got, time.perf_counter() - began, []))
 
 
-KINDS = {"rt": round_trips, "put": put_all, "get": get_all, "feed": feed, "drain": drain}
+def put_in_turn(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
+    """Put messages to a queue and to its triggered twin in turn, at a pace that leaves time.
+
+    Two Works: the first with the latencies of the plain puts, the second with those of the others
+    and when each of them began.
+    """
+    with adapter.connect(task.address) as qm:
+        plain, triggered = qm.queue(task.queue), qm.queue(task.queue + TRIGGERED)
+        took: dict[adapter.Queue, list[float]] = {plain: [], triggered: []}
+        moments: list[float] = []
+        go.wait()
+        started = time.monotonic()
+        for _ in range(task.messages):
+            for queue in (plain, triggered):
+                time.sleep(PACE_S)
+                began = time.monotonic()
+                queue.put(BODY)
+                took[queue].append((time.monotonic() - began) * 1000)
+            moments.append(began)
+        seconds = time.monotonic() - started
+        work.append(Work(task.messages, seconds, took[plain]))
+        work.append(Work(task.messages, seconds, took[triggered], moments))
 
 
-def main() -> None:
+def arrivals(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
+    """Get so many trigger messages from an initiation queue; when each arrived."""
+    moments: list[float] = []
+    with adapter.connect(task.address) as qm, qm.queue(task.queue, open_for="input") as queue:
+        go.wait()
+        while len(moments) < task.messages:
+            assert queue.get(timeout=ARRIVAL_S) is not None
+            moments.append(time.monotonic())
+    work.append(Work(len(moments), moments[-1] - moments[0], [], moments))
+
+
+KINDS: Kinds = {
+    "rt": round_trips,
+    "put": put_all,
+    "get": get_all,
+    "feed": feed,
+    "drain": drain,
+    "in turn": put_in_turn,
+    "arrivals": arrivals,
+}
+
+
+def run(kinds: Kinds) -> None:
     """Run the task that standard input names."""
     task = msgspec.json.decode(sys.stdin.readline(), type=Task)
     sys.setswitchinterval(0.0005)
     go = threading.Barrier(task.threads + 1)
     work: list[Work] = []
     threads = [
-        threading.Thread(target=KINDS[task.kind], args=(task, number, go, work))
+        threading.Thread(target=kinds[task.kind], args=(task, number, go, work))
         for number in range(task.threads)
     ]
     for thread in threads:
@@ -166,4 +223,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(KINDS)

@@ -97,11 +97,11 @@ def caught_up_s(address: str) -> float:
     return time.monotonic() - began
 
 
-def run_clients(tasks: list[Task]) -> list[Work]:
+def run_clients(tasks: list[Task], program: str = "benchmarks.clients") -> list[Work]:
     """Run one process a task, all started together; returns every client's work."""
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.clients"],
+            [sys.executable, "-m", program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

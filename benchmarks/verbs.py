@@ -70,8 +70,12 @@ def round_trips(
     *,
     queues: int = 0,
     seconds: float = SECONDS,
+    program: str = "benchmarks.clients",
 ) -> list[Work]:
-    """Run clients that do round trips; on one queue, or on so many, whose names are numbered."""
+    """Run clients that do round trips; on one queue, or on so many, whose names are numbered.
+
+    program: the module that they run, which has the kind "rt".
+    """
     tasks = [
         Task(
             address=address,
@@ -84,7 +88,7 @@ def round_trips(
         )
         for number in range(processes)
     ]
-    return run_clients(tasks)
+    return run_clients(tasks, program)
 
 
 def put_then_get(address: str, queue: str) -> float:

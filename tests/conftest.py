@@ -1,14 +1,19 @@
 """What every test may use: one Kafka for the whole run, unique names, and strict outcomes."""
 
 import gc
+import hashlib
 import itertools
+import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from adapter.localkafka import LocalKafka, free_port
+from adapter.localkafka.jars import cache_folder
+from adapter.mqi import pymqi_files
 from tests.strict_outcomes import StrictOutcomes, add_option
 
 # Cheap layers first, so that a broken rule shows before a broker is started.
@@ -17,6 +22,7 @@ LAYERS = (
     *("contract", "integration", "acceptance", "soak"),
 )
 TESTS = Path(__file__).parent
+PYMQI_VERSION = "1.12.13"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,6 +58,31 @@ def kafka() -> Iterator[LocalKafka]:
     """
     with LocalKafka(proxies={1: free_port()}) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def pymqi_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with pymqi in it, as `mqk install-pymqi` installs it from its own distribution."""
+    folder = tmp_path_factory.mktemp("pymqi")
+    pymqi_files.install(_pymqi_wheel(folder), folder / "site")
+    return folder / "site"
+
+
+def _pymqi_wheel(folder: Path) -> Path:
+    """The wheel of pymqi, kept from run to run where Kafka's jars are kept.
+
+    To download a source distribution pip makes an environment first, which takes a quarter of a
+    minute. A wheel that other code of ours has made is not taken.
+    """
+    digest = hashlib.sha256(Path(pymqi_files.__file__).read_bytes()).hexdigest()[:8]
+    kept = cache_folder() / f"pymqi-{digest}" / f"pymqi-{PYMQI_VERSION}-py3-none-any.whl"
+    if not kept.exists():
+        made = pymqi_files.make_wheel(pymqi_files.download(folder, PYMQI_VERSION), folder)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        whole = kept.with_suffix(f".{os.getpid()}")
+        shutil.copyfile(made, whole)
+        whole.replace(kept)
+    return kept
 
 
 @pytest.fixture(scope="session")

@@ -263,4 +263,23 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"{record.kind} {record.name} altered: {_settings(record.attributes)}"
     ),
     r.ObjectDeleted: lambda record: f"{record.kind} {record.name} deleted",
+    r.ConsumerSet: lambda record: (
+        f"consumer {record.consumer} of {record.queue}: batch {record.consumed} is consumed"
+    ),
+    r.BatchClaimed: lambda record: (
+        f"consumer {record.consumer} of {record.queue} was given "
+        f"{sum(span.count for span in record.spans)} messages"
+    ),
+    r.BatchDelivered: lambda record: (
+        f"batch {record.batch} of consumer {record.consumer} of {record.queue} handed out"
+    ),
+    r.BatchesConsumed: lambda record: (
+        f"batches of consumer {record.consumer} of {record.queue} consumed up to "
+        f"{record.through}: {record.count} messages"
+    ),
+    r.BatchReturned: lambda record: (
+        f"batch {record.batch} of consumer {record.consumer} of {record.queue} went back: "
+        f"{record.count} messages, counts raised by {record.raised}"
+    ),
+    r.ConsumerDeleted: lambda record: f"consumer {record.consumer} of {record.queue} deleted",
 }

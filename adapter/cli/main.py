@@ -28,6 +28,7 @@ COMMANDS = {
     "browse": "adapter.cli.browse:browse",
     "queue": "adapter.cli.queues:queue",
     "mqsc": "adapter.cli.mqsc:mqsc",
+    "consumer": "adapter.cli.consumers:consumer",
     "connection": "adapter.cli.connections:connection",
     "trigger-monitor": "adapter.cli.trigger_monitor:trigger_monitor",
     "dlq-handler": "adapter.cli.dlq_handler:dlq_handler",

@@ -18,6 +18,8 @@ from adapter.core.reasons import Reason
 from adapter.core.results import (
     Connections,
     ConnectionStatus,
+    Consumers,
+    ConsumerStatus,
     Descriptions,
     Done,
     HandleStatus,
@@ -170,6 +172,21 @@ class Administration:
         Returns for how many topics there was one.
         """
         return durable(self._channel, c.ClearRetained(a.as_name(topic, "topic")))
+
+    def consumers(self, pattern: str = "*", *, system: bool = False) -> list[ConsumerStatus]:
+        """Return the durable consumers of the queues whose name fits; system: see queues()."""
+        given = a.as_name(pattern, "pattern"), a.as_flag("system", system)
+        request = Pending(c.AskConsumers(*given))
+        self._channel.ask([request])
+        return self._channel.result(request, Consumers).consumers
+
+    def delete_consumer(self, queue: str, consumer: str) -> int:
+        """Forget a durable consumer that nobody has open; how many messages go back to the queue.
+
+        Raises ConsumerNotFound, ConsumerInUse.
+        """
+        names = a.as_name(queue), a.as_name(consumer, "consumer")
+        return durable(self._channel, c.DeleteConsumer(*names))
 
     def define_process(
         self,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from adapter.client import arguments as a
 from adapter.client.admin import Administration
 from adapter.client.channel import Channel, Patience
+from adapter.client.consumer import Consumer
 from adapter.client.greeting import Greeting
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.queue import OpenFor, Queue
@@ -39,6 +40,7 @@ Outcome = Literal["committed", "backed out", "in flight", "unknown"]
 APPLICATION_LENGTH_MAX = 64
 PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
 USER_LENGTH_MAX = 64
+CONSUMER_TIMEOUT_S = 300.0
 
 
 def connect(
@@ -125,6 +127,17 @@ class Connection(Administration):
         """
         return Queue(self._channel, name, open_for, self._application, self._replies, selection)
 
+    def consumer(
+        self, queue: str, name: str, *, timeout: float | timedelta = CONSUMER_TIMEOUT_S
+    ) -> Consumer:
+        """Open a queue as its durable consumer of this name, for readers of the queue's topic.
+
+        It is made if it is new; one program at a time has it open. timeout: seconds it may be
+        closed, or its program gone, before what it was given and has not consumed goes back.
+        Raises QueueNotFound, ConsumerInUse, InvalidName.
+        """
+        return Consumer(self._channel, queue, name, timeout)
+
     def put(
         self,
         name: str,
@@ -154,18 +167,26 @@ class Connection(Administration):
         body: bytes | str | Message,
         *,
         retain: bool = False,
+        level: int = 9,
         unit: AnyUnit | NoUnit | None = None,
         **fields: Unpack[PutFields],
     ) -> PutResult:
         """Publish a message on a topic, as "fruit/apple": each subscription gets a copy (MQPUT).
 
         retain: it is kept for the topic, in place of the one before; whoever subscribes later gets
-        it at once. Raises InvalidTopic, PutInhibited, PublicationFailed, RetainedQueueError, ...
+        it at once. level: 0 to 9; only those subscriptions get it that have the highest level which
+        is not above this.
+        Raises InvalidTopic, PutInhibited, PublicationFailed, RetainedQueueError, ...
         """
         message = outgoing(body, fields, self._application)
         inside = joined(self._channel, unit)
         opening, put, closing = publish_requests(
-            self._channel, a.as_name(topic, "topic"), message, inside, a.as_flag("retain", retain)
+            self._channel,
+            a.as_name(topic, "topic"),
+            message,
+            inside,
+            a.as_flag("retain", retain),
+            level,
         )
         done = perform(self._channel, inside, [opening, put, closing], put, PutDone, after=opening)
         return PutResult(done.message_ids[0], done.put_time_ms)
@@ -178,16 +199,19 @@ class Connection(Administration):
         durable: bool = False,
         destination: str | None = None,
         retained: bool = True,
+        level: int = 1,
     ) -> Subscription:
         """Subscribe to a topic, in which + stands for one level and # for any number of them.
 
         What is published from now on is got from what this returns, as from a queue; and first,
         unless retained is False, what is retained for its topics. durable: publications are kept
         while nobody has it open; it is resumed if there is one of this name, else made.
-        destination: a queue that they go to; None: one made for it.
+        destination: a queue that they go to; None: one made for it. level: 0 to 9; above 1 it
+        intercepts publications, which others get when its program publishes them again, at a lower
+        level.
         Raises InvalidTopic, SubscriptionInUse, SubscribeInhibited, QueueNotFound, ...
         """
-        wanted = subscription_of(topic, name, durable, destination, retained)
+        wanted = subscription_of(topic, name, durable, destination, retained, level)
         return Subscription(self._channel, wanted, self._application, self._replies)
 
     def reply(

@@ -223,7 +223,8 @@ def _with_header(message: core.Message, header: DeadLetter) -> core.Message:
         header, encoding=message.encoding, ccsid=message.ccsid, format=message.format
     )
     message.body = dead_letter.to_dlh(header) + message.body
-    message.format, message.encoding, message.ccsid = dead_letter.FORMAT, 546, 1208
+    message.format = dead_letter.FORMAT
+    message.encoding, message.ccsid = dead_letter.ENCODING, dead_letter.CCSID
     return message
 
 

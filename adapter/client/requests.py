@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from adapter.core.commands import Command, Open, OpenTopic, Subscribe
+from adapter.core.commands import Command, Open, OpenConsumer, OpenTopic, Subscribe
 from adapter.core.results import Refused, Result
 from adapter.errors import Error, InvalidValue, MessageTooLong
 from adapter.wire.frames import FRAME_BYTES_MAX, LENGTH_BYTES, Figures, ServerCommand
@@ -47,7 +47,7 @@ class Handle(Struct, eq=False):
     refused: Refused | None = None
     leads_to: str = ""
     selection: str = ""
-    opening: OpenTopic | Subscribe | None = None
+    opening: OpenTopic | Subscribe | OpenConsumer | None = None
     opened_with: int = 0
 
 

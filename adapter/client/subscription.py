@@ -24,9 +24,11 @@ from adapter.core.model.message import Message
 from adapter.core.results import Subscribed
 from adapter.errors import InvalidSubscriptionName, NoRetainedMessage, NotOpen
 
+LEVEL_MAX = 9
+
 
 def publish_requests(
-    channel: Channel, topic: str, message: Message, unit: AnyUnit | None, retain: bool
+    channel: Channel, topic: str, message: Message, unit: AnyUnit | None, retain: bool, level: int
 ) -> tuple[Pending, Pending, Pending]:
     """Make the requests that open a topic, put to it, and close it."""
     handle = channel.new_handle(topic, c.OUTPUT)
@@ -34,11 +36,12 @@ def publish_requests(
     put = put_request(handle, [message], unit)
     assert isinstance(put.command, c.Put)
     put.command.options = c.RETAIN if retain else 0
+    put.command.level = a.as_whole("level", level, 0, LEVEL_MAX)
     return open_request(handle), put, close_request(handle)
 
 
 def subscription_of(
-    topic: str, name: str | None, durable: bool, destination: str | None, retained: bool
+    topic: str, name: str | None, durable: bool, destination: str | None, retained: bool, level: int
 ) -> c.Subscribe:
     """Check what a program asks for, and make the command of it; its handles are missing."""
     options = c.CREATE | c.MANAGED * (destination is None)
@@ -53,6 +56,7 @@ def subscription_of(
         name=a.as_text("name", name),
         options=options,
         destination=a.as_text("destination", destination, NAME_LENGTH_MAX),
+        level=a.as_whole("level", level, 0, LEVEL_MAX),
     )
 
 

@@ -117,12 +117,15 @@ class Put(Struct, array_like=True, tag=5):
     """Put messages (MQPUT). Outside a unit: exactly one message, and durable.
 
     options: LOGICAL_ORDER, by which the queue manager numbers groups and segments of the handle.
+    level: of publications, 0 to 9: of their subscriptions those get them that have the highest
+    level that is not above it.
     """
 
     handle: int
     messages: Annotated[list[Message], Meta(max_length=ELEMENTS_MAX)]
     unit: bytes = b""
     options: int = 0
+    level: int = 9
 
 
 class Get(Struct, array_like=True, tag=6):
@@ -324,7 +327,8 @@ class Subscribe(Struct, array_like=True, tag=26):
     options: CREATE, RESUME, ALTER or several, and what it is to be. topic_string: may have
     wildcards; see OpenTopic. name: of a durable one. destination: a queue, unless it is MANAGED.
     queue_handle: if not 0, the destination is opened by it, for input. correlation_id: of the
-    copies, if options say so; empty: each publication's own.
+    copies, if options say so; empty: each publication's own. level: see Put; what is retained is
+    given up to level 1.
     """
 
     handle: int
@@ -336,6 +340,7 @@ class Subscribe(Struct, array_like=True, tag=26):
     queue_handle: int = 0
     user_data: str = ""
     correlation_id: bytes = b""
+    level: int = 1
 
 
 class CloseSubscription(Struct, array_like=True, tag=27):
@@ -360,6 +365,69 @@ class ClearRetained(Struct, array_like=True, tag=29):
     """Discard what is retained for a topic (CLEAR TOPICSTR). Durable. It may have wildcards."""
 
     topic_string: str
+
+
+class OpenConsumer(Struct, array_like=True, tag=30):
+    """Open a queue as one of its durable consumers, which comes to be by it.
+
+    A name can be open once. Without anybody for timeout_ms a consumer loses what it was given.
+    """
+
+    handle: int
+    queue: str
+    consumer: str
+    timeout_ms: int
+
+
+class ClaimBatch(Struct, array_like=True, tag=31):
+    """Have a consumer be given its next batch: limit messages at most, which its topic has.
+
+    planned: the number of the last batch that its program has taken note of. The answer's last is
+    the number of the batch; if it is as before, there was nothing to give. An empty batch is given
+    if there is nothing while another is unconsumed: a program that ends batch after batch gets to
+    the end of that one.
+    """
+
+    handle: int
+    limit: int
+    planned: int = 0
+
+
+class ReadBatches(Struct, array_like=True, tag=32):
+    """Ask what is in the batches behind one number up to another; those before are consumed.
+
+    claim: as the consumer had it when it was opened.
+    """
+
+    handle: int
+    claim: bytes
+    after: int
+    through: int
+
+
+class ConsumeBatches(Struct, array_like=True, tag=33):
+    """Consume the batches up to this number: their messages are gone for good."""
+
+    handle: int
+    claim: bytes
+    through: int
+
+
+class AskConsumers(Struct, array_like=True, tag=34):
+    """Ask for the consumers of the local queues whose name fits the pattern.
+
+    system: see Inquire.
+    """
+
+    pattern: str
+    system: bool = False
+
+
+class DeleteConsumer(Struct, array_like=True, tag=35):
+    """Forget a consumer that nobody has open; what it was given returns. Durable."""
+
+    queue: str
+    consumer: str
 
 
 Command = (
@@ -392,6 +460,12 @@ Command = (
     | CloseSubscription
     | SubscriptionRequest
     | ClearRetained
+    | OpenConsumer
+    | ClaimBatch
+    | ReadBatches
+    | ConsumeBatches
+    | AskConsumers
+    | DeleteConsumer
 )
 
 

@@ -24,6 +24,7 @@ from adapter.core.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.rules import (
     browse,
     connections,
+    consumers,
     definitions,
     get,
     handles,
@@ -81,6 +82,12 @@ DECIDE: dict[type, Rule] = {
     c.CloseSubscription: subscriptions.decide_close_subscription,
     c.SubscriptionRequest: subscriptions.decide_subscription_request,
     c.ClearRetained: retained.decide_clear_retained,
+    c.OpenConsumer: consumers.decide_open_consumer,
+    c.ClaimBatch: consumers.decide_claim,
+    c.ReadBatches: consumers.decide_read,
+    c.ConsumeBatches: consumers.decide_consume,
+    c.AskConsumers: consumers.decide_ask_consumers,
+    c.DeleteConsumer: consumers.decide_delete_consumer,
 }
 
 APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
@@ -108,6 +115,12 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.ObjectDefined: definitions.apply_object_defined,
     r.ObjectAltered: definitions.apply_object_altered,
     r.ObjectDeleted: definitions.apply_object_deleted,
+    r.ConsumerSet: consumers.apply_consumer_set,
+    r.BatchClaimed: consumers.apply_batch_claimed,
+    r.BatchDelivered: consumers.apply_batch_delivered,
+    r.BatchesConsumed: consumers.apply_batches_consumed,
+    r.BatchReturned: consumers.apply_batch_returned,
+    r.ConsumerDeleted: consumers.apply_consumer_deleted,
 }
 
 TEXT_MAX = 300
@@ -126,6 +139,7 @@ ALWAYS_DURABLE = (
     c.DeleteObject,
     c.SubscriptionRequest,
     c.ClearRetained,
+    c.DeleteConsumer,
 )
 
 
@@ -304,6 +318,7 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str] = frozenset()) -> 
 
     but: queues of which that is not true.
     """
+    qm.moved_n = moved_n
     return pages.evict(qm, moved_n, but)
 
 
@@ -312,10 +327,12 @@ def pass_time(qm: QueueManager, now_ms: int) -> Executed:
     executed = Executed()
     _apply(qm, executed, tick.expired_messages(qm, now_ms))
     _apply(qm, executed, tick.expired_sessions(qm, now_ms))
+    _apply(qm, executed, consumers.lost_claims(qm, now_ms))
     tick.expired_pages(qm, now_ms)
     tick.expired_marks(qm, now_ms)
     _serve(qm, executed, now_ms)
     executed.replies += waiting.timed_out(qm, now_ms)
+    _serve(qm, executed, now_ms)
     return executed
 
 
@@ -369,9 +386,14 @@ def acknowledge(qm: QueueManager, connection: int, seen: list[int], now_ms: int)
 
 
 def restarted(qm: QueueManager, now_ms: int) -> None:
-    """Give every session its full time again: nobody could reach a queue manager that was down."""
+    """Give every session and consumer its full time again: nobody could reach a queue manager that
+    was down.
+    """
     for kept in qm.sessions.values():
         kept.last_seen_ms = now_ms
+    for queue in qm.queues.values():
+        for consumer in queue.consumers.values():
+            qm.add_absence(queue, consumer, now_ms)
 
 
 def begin_term(qm: QueueManager, term: int) -> None:

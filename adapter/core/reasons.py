@@ -89,6 +89,13 @@ class Reason(IntEnum):
     RETAINED_NOT_DELIVERED = 75
     NO_RETAINED_MESSAGE = 76
     MISSING_REPLY_TO = 77
+    CONSUMER_NOT_FOUND = 78
+    CONSUMER_IN_USE = 79
+    CLAIM_LOST = 80
+    BATCH_NOT_FOUND = 81
+    DURABILITY_NOT_ALTERABLE = 82
+    DESTINATION_CLASS_NOT_ALTERABLE = 83
+    LEVEL_NOT_ALTERABLE = 84
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

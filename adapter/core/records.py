@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from adapter.core.model.claims import Count, Span
 from adapter.core.model.message import Message, Stored
 
 Verb = Literal["commit", "put", "get"]
@@ -313,6 +314,69 @@ class ObjectDeleted(Struct):
     logged: bool = True
 
 
+class ConsumerSet(Struct):
+    """A consumer of a queue came to be, or these became its figures; see core.model.claims."""
+
+    queue: str
+    consumer: str
+    claim: bytes
+    timeout_ms: int
+    consumed: int
+    size_max: int
+    logged: bool = True
+
+
+class BatchClaimed(Struct):
+    """A consumer was given messages as its next batch, or (of a snapshot) has been given them."""
+
+    queue: str
+    consumer: str
+    spans: list[Span]
+    counts: list[Count]
+    deliveries: int = 0
+    logged: bool = True
+
+
+class BatchDelivered(Struct):
+    """A batch was handed out to one more handle."""
+
+    queue: str
+    consumer: str
+    batch: int
+    logged: bool = True
+
+
+class BatchesConsumed(Struct):
+    """The batches up to this one were consumed: count messages are gone."""
+
+    queue: str
+    consumer: str
+    through: int
+    count: int
+    size_max: int
+    logged: bool = True
+
+
+class BatchReturned(Struct):
+    """The messages of a batch went back to their places, their counts raised; it is empty now."""
+
+    queue: str
+    consumer: str
+    batch: int
+    count: int
+    raised: int
+    size_max: int
+    logged: bool = True
+
+
+class ConsumerDeleted(Struct):
+    """A consumer, which holds no messages, ceased to be."""
+
+    queue: str
+    consumer: str
+    logged: bool = True
+
+
 Record = (
     UnitCommitted
     | BackoutCounted
@@ -338,4 +402,10 @@ Record = (
     | ObjectDefined
     | ObjectAltered
     | ObjectDeleted
+    | ConsumerSet
+    | BatchClaimed
+    | BatchDelivered
+    | BatchesConsumed
+    | BatchReturned
+    | ConsumerDeleted
 )

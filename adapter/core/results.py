@@ -195,11 +195,13 @@ class Objects(Struct, array_like=True, tag=10):
 class Opened(Struct, array_like=True, tag=11, gc=False):
     """Opened under another name than was given: queue is the local one that it led to.
 
-    Of a topic it is the whole topic string. is_made: from a model, whose name was given.
+    is_made: it was made from a model, whose name was given. is_topic: it led to a topic, and queue
+    is its whole topic string.
     """
 
     queue: str
     is_made: bool = False
+    is_topic: bool = False
 
 
 class Subscribed(Struct, array_like=True, tag=12, gc=False):
@@ -219,6 +221,61 @@ class Subscribed(Struct, array_like=True, tag=12, gc=False):
     user_data: str
     retained: int = 0
     warning: int = 0
+    level: int = 1
+
+
+class ConsumerState(Struct, array_like=True, tag=13, gc=False):
+    """Where a consumer stands. claim: to be given with what is asked about its batches.
+
+    consumed, last: the numbers of the last batch that is consumed, and that was given.
+    """
+
+    claim: bytes
+    consumed: int
+    last: int
+
+
+class BatchDescription(Struct, array_like=True, gc=False):
+    """A batch. spans: lane, first seq, last seq, and so on, in the order of delivery.
+
+    counts: lane, seq, backout count, and so on, of messages that came back before.
+    """
+
+    number: int
+    spans: list[int]
+    counts: list[int]
+
+
+class Batches(Struct, array_like=True, tag=14):
+    """What batches have in them, by number. incarnation: the queue's, for its topic's name."""
+
+    incarnation: int
+    batches: list[BatchDescription]
+
+
+class ConsumerStatus(Struct, array_like=True, gc=False):
+    """A consumer. connection: which has it open, or 0; away_s: for how long nobody has.
+
+    messages: in its batches; deliveries: of its first batch. size_max: see core.model.claims.
+    """
+
+    queue: str
+    name: str
+    claim: bytes
+    connection: int
+    timeout_ms: int
+    away_s: float
+    consumed: int
+    last: int
+    messages: int
+    deliveries: int
+    size_max: int
+
+
+class Consumers(Struct, array_like=True, tag=15):
+    """The consumers of the queues that fit, by queue and name."""
+
+    consumers: list[ConsumerStatus]
 
 
 Result = (
@@ -234,4 +291,7 @@ Result = (
     | Objects
     | Opened
     | Subscribed
+    | ConsumerState
+    | Batches
+    | Consumers
 )

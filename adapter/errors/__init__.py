@@ -20,7 +20,11 @@
     ├── PublishError                 publishing or subscribing could not be done
     │   ├── PublicationFailed  NoSubscribers  RetainedQueueError  RetainedNotDelivered
     │   │   NoRetainedMessage  SubscribeInhibited  DurabilityNotAllowed  TopicNotAlterable
+    │   │   DurabilityNotAlterable  DestinationClassNotAlterable
+    │   │   LevelNotAlterable
     │   └── SubscriptionNotFound  SubscriptionInUse  SubscriptionExists
+    ├── ConsumerError                a durable consumer of a queue could not go on
+    │   └── ConsumerNotFound  ConsumerInUse  ClaimLost  BatchNotFound
     ├── UnitError                    a unit of work could not go on
     │   ├── UnitTooLarge  UnitInProgress  UnitEnded
     │   ├── BackedOut                the unit is gone, nothing of it took effect
@@ -46,6 +50,28 @@ reason codes. This room knows core's reasons; it knows neither the wire nor any 
 
 from __future__ import annotations
 
+from adapter.errors.consuming import BatchNotFound as BatchNotFound
+from adapter.errors.consuming import ClaimLost as ClaimLost
+from adapter.errors.consuming import ConsumerError as ConsumerError
+from adapter.errors.consuming import ConsumerInUse as ConsumerInUse
+from adapter.errors.consuming import ConsumerNotFound as ConsumerNotFound
+from adapter.errors.publishing import (
+    DestinationClassNotAlterable as DestinationClassNotAlterable,
+)
+from adapter.errors.publishing import DurabilityNotAllowed as DurabilityNotAllowed
+from adapter.errors.publishing import DurabilityNotAlterable as DurabilityNotAlterable
+from adapter.errors.publishing import LevelNotAlterable as LevelNotAlterable
+from adapter.errors.publishing import NoRetainedMessage as NoRetainedMessage
+from adapter.errors.publishing import NoSubscribers as NoSubscribers
+from adapter.errors.publishing import PublicationFailed as PublicationFailed
+from adapter.errors.publishing import PublishError as PublishError
+from adapter.errors.publishing import RetainedNotDelivered as RetainedNotDelivered
+from adapter.errors.publishing import RetainedQueueError as RetainedQueueError
+from adapter.errors.publishing import SubscribeInhibited as SubscribeInhibited
+from adapter.errors.publishing import SubscriptionExists as SubscriptionExists
+from adapter.errors.publishing import SubscriptionInUse as SubscriptionInUse
+from adapter.errors.publishing import SubscriptionNotFound as SubscriptionNotFound
+from adapter.errors.publishing import TopicNotAlterable as TopicNotAlterable
 from adapter.errors.root import Error as Error
 from adapter.errors.schemas import InvalidSchema as InvalidSchema
 from adapter.errors.schemas import NotAvro as NotAvro
@@ -375,88 +401,16 @@ class InconsistentUnit(GroupError):
     reason, reason_name = 2245, "MQRC_INCONSISTENT_UOW"
 
 
-class PublishError(Error):
-    """Publishing or subscribing could not be done, or not as it was asked for."""
-
-
 class InvalidTopic(InvalidValue):
     """The topic string is none that there can be."""
 
     reason, reason_name = 2425, "MQRC_TOPIC_STRING_ERROR"
 
 
-class TopicNotAlterable(PublishError):
-    """A subscription's topic cannot be another one."""
-
-    reason, reason_name = 2510, "MQRC_TOPIC_NOT_ALTERABLE"
-
-
-class PublicationFailed(PublishError):
-    """A durable subscription could not be given its copy, so nobody was given one."""
-
-    reason, reason_name = 2502, "MQRC_PUBLICATION_FAILURE"
-
-
-class NoSubscribers(PublishError):
-    """A warning: no subscription means the topic."""
-
-    reason, reason_name = 2550, "MQRC_NO_SUBS_MATCHED"
-
-
-class SubscriptionNotFound(PublishError):
-    """There is no subscription of that name."""
-
-    reason, reason_name = 2428, "MQRC_NO_SUBSCRIPTION"
-
-
-class SubscriptionInUse(PublishError):
-    """A program has the subscription open."""
-
-    reason, reason_name = 2429, "MQRC_SUBSCRIPTION_IN_USE"
-
-
-class SubscriptionExists(PublishError):
-    """There is a subscription of that name."""
-
-    reason, reason_name = 2432, "MQRC_SUB_ALREADY_EXISTS"
-
-
 class InvalidSubscriptionName(InvalidValue):
     """The name is none that a subscription can have."""
 
     reason, reason_name = 2440, "MQRC_SUB_NAME_ERROR"
-
-
-class SubscribeInhibited(PublishError):
-    """The topic takes no subscriptions."""
-
-    reason, reason_name = 2503, "MQRC_SUB_INHIBITED"
-
-
-class DurabilityNotAllowed(PublishError):
-    """The topic takes no durable subscriptions."""
-
-    reason, reason_name = 2436, "MQRC_DURABILITY_NOT_ALLOWED"
-
-
-class RetainedQueueError(PublishError):
-    """The publication could not be retained, and was not made."""
-
-    reason, reason_name = 2525, "MQRC_RETAINED_MSG_Q_ERROR"
-
-
-class RetainedNotDelivered(PublishError):
-    """The subscription's queue could not take what is retained for it; a warning if it was just
-    made.
-    """
-
-    reason, reason_name = 2526, "MQRC_RETAINED_NOT_DELIVERED"
-
-
-class NoRetainedMessage(PublishError):
-    """Nothing is retained for the subscription's topics."""
-
-    reason, reason_name = 2437, "MQRC_NO_RETAINED_MSG"
 
 
 class UnitError(Error):

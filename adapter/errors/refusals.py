@@ -8,9 +8,15 @@ from adapter.core.reasons import Reason
 from adapter.errors import (
     AliasBaseTypeError,
     BackedOut,
+    BatchNotFound,
+    ClaimLost,
     ConnectionBroken,
     ConnectionNotFound,
+    ConsumerInUse,
+    ConsumerNotFound,
+    DestinationClassNotAlterable,
     DurabilityNotAllowed,
+    DurabilityNotAlterable,
     DynamicNameError,
     EmptySegment,
     Error,
@@ -35,6 +41,7 @@ from adapter.errors import (
     InvalidSubscriptionName,
     InvalidTimeout,
     InvalidTopic,
+    LevelNotAlterable,
     LimitReached,
     MessageTooLong,
     MessageTruncated,
@@ -328,6 +335,26 @@ REFUSALS: dict[Reason, Case] = {
         "a message for queue {name} asks for an answer and names no queue for it",
         "give it reply_to",
     ),
+    Reason.CONSUMER_NOT_FOUND: Case(
+        ConsumerNotFound,
+        "there is no consumer {name}",
+        "check the name; `mqk consumer list` shows those there are",
+    ),
+    Reason.CONSUMER_IN_USE: Case(
+        ConsumerInUse,
+        "consumer {name} is in use",
+        "end the other program first, or give this one a name of its own to share the queue",
+    ),
+    Reason.CLAIM_LOST: Case(
+        ClaimLost,
+        "consumer {name} was away too long, and what it was given has gone back to the queue",
+        "begin anew, without what the program remembers of its batches; give it a longer timeout",
+    ),
+    Reason.BATCH_NOT_FOUND: Case(
+        BatchNotFound,
+        "consumer {name} has no such batches",
+        "begin anew where the consumer stands, or give the program a consumer of its own",
+    ),
     Reason.TOPIC_STRING_ERROR: Case(
         InvalidTopic,
         "{name} is no topic string",
@@ -392,6 +419,21 @@ REFUSALS: dict[Reason, Case] = {
         NoRetainedMessage,
         "nothing is retained for topic {name}",
         "publish with retain, or wait for publications",
+    ),
+    Reason.DURABILITY_NOT_ALTERABLE: Case(
+        DurabilityNotAlterable,
+        "subscription {name} stays durable, or not, as it is",
+        "close and remove the subscription, and make a new one",
+    ),
+    Reason.DESTINATION_CLASS_NOT_ALTERABLE: Case(
+        DestinationClassNotAlterable,
+        "the queue of subscription {name} stays managed, or provided, as it is",
+        "close and remove the subscription, and make a new one",
+    ),
+    Reason.LEVEL_NOT_ALTERABLE: Case(
+        LevelNotAlterable,
+        "subscription {name} stays at its level",
+        "close and remove the subscription, and make a new one",
     ),
 }
 """Every reason of core has exactly one row here."""

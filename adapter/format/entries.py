@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core import records as r
+from adapter.core.model.claims import Count, Span
 from adapter.core.model.message import weight as message_weight
 from adapter.format import avro, descriptor
 from adapter.format.schemas import VERSION, Codec
@@ -106,6 +107,8 @@ def weight(record: r.Record) -> int:
         return 256 + 96 * len(record.gets)
     if isinstance(record, (r.MessagesDiscarded, r.QueuePurged)):
         return 256 + 96 * len(record.places)
+    if isinstance(record, r.BatchClaimed):
+        return 1024 + 64 * len(record.spans) + 32 * len(record.counts)
     return _restored_weight(record)
 
 
@@ -199,7 +202,7 @@ def _field_value(value: Any) -> Any:
         return _outcome_value(value)
     if isinstance(value, list) and value and isinstance(value[0], r.Taken):
         return [_taken_value(taken) for taken in value]
-    if isinstance(value, list) and value and isinstance(value[0], r.QueueNoted):
+    if isinstance(value, list) and value and isinstance(value[0], (r.QueueNoted, Span, Count)):
         return [msgspec.structs.asdict(one) for one in value]
     return value
 
@@ -281,6 +284,12 @@ def _read_consumed_restored(value: dict[str, Any]) -> r.ConsumedRestored:
     return r.ConsumedRestored(value["time_ms"], [r.QueueNoted(**one) for one in value["queues"]])
 
 
+def _read_batch_claimed(value: dict[str, Any]) -> r.BatchClaimed:
+    value["spans"] = [Span(**one) for one in value["spans"]]
+    value["counts"] = [Count(**one) for one in value["counts"]]
+    return r.BatchClaimed(**value)
+
+
 _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
     kind.__name__: _reader(kind)
     for kind in (
@@ -304,11 +313,17 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.ObjectDefined,
         r.ObjectAltered,
         r.ObjectDeleted,
+        r.ConsumerSet,
+        r.BatchDelivered,
+        r.BatchesConsumed,
+        r.BatchReturned,
+        r.ConsumerDeleted,
     )
 } | {
     "OutcomeRestored": _read_outcome_restored,
     "MessageRestored": _read_message_restored,
     "ConsumedRestored": _read_consumed_restored,
+    "BatchClaimed": _read_batch_claimed,
 }
 
 

@@ -65,14 +65,13 @@ def connect(
 
 def plain_cno(options: int) -> dict[str, Any]:
     """Return what an MQCNO with these options says, and nothing else."""
-    return {"StrucId": b"CNO ", "Options": options, "ApplName": b"", "CCDTUrlPtr": 0}
+    plain = {"StrucId": b"CNO ", "Version": 1, "Options": options}
+    return plain | {"ApplName": b"", "CCDTUrlPtr": 0}
 
 
 def check_options(cno: dict[str, Any]) -> None:
     """Failure if what an MQCNO asks for is not to be had."""
-    if cno["StrucId"] != b"CNO ":
-        raise Failure(mq.MQRC_CNO_ERROR)
-    permitted.CONNECT.check(cno["Options"])
+    permitted.CONNECT.check(structs.MQCNO.confirm(cno)["Options"])
     if cno["CCDTUrlPtr"]:
         raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 

@@ -75,9 +75,7 @@ class Consumer(Struct, eq=False):
 
     def check(self) -> None:
         """Failure if what it was registered with is not to be had."""
-        described = self.cbd
-        if described["StrucId"] != b"CBD ":
-            raise Failure(mq.MQRC_CBD_ERROR)
+        described = structs.MQCBD.confirm(self.cbd)
         if described["CallbackType"] not in (mq.MQCBT_MESSAGE_CONSUMER, mq.MQCBT_EVENT_HANDLER):
             raise Failure(mq.MQRC_CALLBACK_TYPE_ERROR)
         if described["Options"] & ~OPTIONS:
@@ -267,19 +265,20 @@ class Dispatcher:
             slice_ms = max(0, min(slice_ms, limit_ms - waited_ms))
         if slice_ms:
             with self._reentry.inside():
-                self._look(consumer.opened, slice_ms, bool(gmo["Options"] & permitted.BROWSING))
+                self._look(consumer.opened, slice_ms, gmo["Options"])
         waited_ms += slice_ms
         if 0 <= limit_ms <= waited_ms:
             self._call_event(consumer, mq.MQRC_NO_MSG_AVAILABLE)
             return 0
         return waited_ms
 
-    def _look(self, opened: Object, wait_ms: int, browses: bool) -> None:
+    def _look(self, opened: Object, wait_ms: int, asked: int) -> None:
         """Wait for a message: whatever is longer than nothing at all is shown, and stays."""
         assert opened.handle is not None
-        if browses:
+        if asked & permitted.BROWSING:
             number = opened.handle.number
             look = c.Browse(number, options=c.BOUNDED, length_max=-1, wait_ms=wait_ms)
+            look.options |= c.UNMARKED if asked & mq.MQGMO_UNMARKED_BROWSE_MSG else 0
             self._session.ask_held(Pending(look, FROM_START, handle=opened.handle), Messages)
         else:
             command = c.Get(0, wait_ms=wait_ms, options=c.BOUNDED, length_max=-1)

@@ -13,6 +13,7 @@ from adapter.core.model.details import TOKEN_LENGTH, Details
 from adapter.core.model.message import NO_ID, Delivered, Message
 from adapter.core.results import PutDone
 from adapter.mqi import constants as mq
+from adapter.mqi import structs
 from adapter.mqi.reasons import Failure
 
 TENTH_MS = 100  # MQMD.Expiry counts tenths of a second
@@ -24,8 +25,7 @@ NO_DETAILS = Details(appl_type=mq.MQAT_DEFAULT)
 
 def message_of(md: dict[str, Any], body: bytes) -> Message:
     """Make the message that a put's MQMD describes, but for its context. Raises Failure."""
-    if md["StrucId"] != b"MD  ":
-        raise Failure(mq.MQRC_MD_ERROR)
+    structs.MQMD.confirm(md)
     message = Message(
         body,
         message_id=_identifier(md["MsgId"]),
@@ -83,7 +83,8 @@ def tell_put(md: dict[str, Any], message: Message, done: PutDone) -> None:
     """Write into a put's MQMD what the queue manager gave the message."""
     md["MsgId"] = done.message_ids[0]
     md["CorrelId"] = message.correlation_id or NO_ID
-    md["CodedCharSetId"] = message.ccsid
+    if unpadded(md["Format"]) == message.format:  # else it describes an MQMDE in front of it
+        md["CodedCharSetId"] = message.ccsid
     if done.priority >= 0:
         md["Priority"] = max(message.priority, done.priority)  # what was asked for beyond the most
         md["Persistence"] = done.persistence

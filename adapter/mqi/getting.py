@@ -21,8 +21,8 @@ from adapter.core.model.message import Delivered, Property
 from adapter.core.reasons import Reason
 from adapter.core.results import Messages
 from adapter.mqi import constants as mq
+from adapter.mqi import md_extension, structs
 from adapter.mqi import options as permitted
-from adapter.mqi import structs
 from adapter.mqi.conversion import converted
 from adapter.mqi.descriptor import flags_of, place_of, tell_got, token_of, wanted
 from adapter.mqi.message_handles import MessageHandles
@@ -37,6 +37,16 @@ REFINEMENTS = {
     mq.MQGMO_ALL_SEGMENTS_AVAILABLE: c.ALL_SEGMENTS,
     mq.MQGMO_COMPLETE_MSG: c.COMPLETE,
     mq.MQGMO_LOCK: c.LOCK,
+}
+IN_UNIT = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
+MARKS = {
+    mq.MQGMO_MARK_BROWSE_HANDLE: c.MARK_HANDLE,
+    mq.MQGMO_MARK_BROWSE_CO_OP: c.MARK_CO_OP,
+    mq.MQGMO_UNMARKED_BROWSE_MSG: c.UNMARKED,
+}
+UNMARKING = {
+    mq.MQGMO_UNMARK_BROWSE_HANDLE: c.UNMARK_HANDLE,
+    mq.MQGMO_UNMARK_BROWSE_CO_OP: c.UNMARK_CO_OP,
 }
 UNLOCKING = mq.MQGMO_UNLOCK | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_FAIL_IF_QUIESCING
 HARMLESS = (Reason.MESSAGE_TRUNCATED,)
@@ -82,7 +92,9 @@ def get_unpacked(
     asked_ccsid: int = md["CodedCharSetId"]
     if asked & mq.MQGMO_UNLOCK:
         return _unlock(session, opened, md, gmo)
-    if asked & permitted.BROWSING:
+    if asked & sum(UNMARKING):
+        found = _unmark(session, opened, gmo, match)
+    elif asked & permitted.BROWSING:
         found = _browse(session, opened, md, gmo, match, room)
     else:
         found = _take(session, opened, md, gmo, match, room)
@@ -90,7 +102,7 @@ def get_unpacked(
         under = mq.MQGMO_MSG_UNDER_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
         raise Failure(mq.MQRC_NO_MSG_UNDER_CURSOR if asked & under else mq.MQRC_NO_MSG_AVAILABLE)
     delivered = found.messages[0]
-    if opened.options & mq.MQOO_SAVE_ALL_CONTEXT and not asked & permitted.BROWSING:
+    if opened.options & mq.MQOO_SAVE_ALL_CONTEXT and not shows(asked):
         opened.saved = delivered.message
     tell_got(md, delivered, int(time.time() * 1000))
     _tell(gmo, opened, delivered)
@@ -98,18 +110,22 @@ def get_unpacked(
     return _cut(md, gmo, body, warning, found.warning, room)
 
 
+def shows(asked: int) -> bool:
+    """Whether a get with these options leaves its message where it is."""
+    return bool(asked & (permitted.BROWSING | sum(UNMARKING)))
+
+
 def _checked(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
     """Return the options of a get and what it matches, as far as its version has any."""
-    if gmo["StrucId"] != b"GMO ":
-        raise Failure(mq.MQRC_GMO_ERROR)
-    if md["StrucId"] != b"MD  ":
-        raise Failure(mq.MQRC_MD_ERROR)
-    asked: int = gmo["Options"]
+    structs.MQMD.confirm(md)
+    asked: int = structs.MQGMO.confirm(gmo)["Options"]
     permitted.GET.check(asked)
     match = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
     if gmo["Version"] > mq.MQGMO_VERSION_1:
         match = gmo["MatchOptions"]
         permitted.MATCH.check(match)
+    if asked & permitted.MARKING and not asked & permitted.BROWSING:
+        raise Failure(mq.MQRC_OPTIONS_ERROR)
     if asked & mq.MQGMO_WAIT and gmo["WaitInterval"] < mq.MQWI_UNLIMITED:
         raise Failure(mq.MQRC_WAIT_INTERVAL_ERROR)
     return asked, match
@@ -141,7 +157,9 @@ def _take(
     if not asked & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
         command.options |= c.BOUNDED
         command.length_max = room
-    unit = session.begun() if asked & mq.MQGMO_SYNCPOINT else None
+    if asked & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
+        command.options |= c.IF_PERSISTENT
+    unit = session.begun() if asked & IN_UNIT else None
     return ask(session, opened, command, unit)
 
 
@@ -196,6 +214,8 @@ def _browsing(
     number: int, md: dict[str, Any], gmo: dict[str, Any], match: int, room: int
 ) -> c.Browse:
     asked = gmo["Options"]
+    if match & mq.MQMO_MATCH_MSG_TOKEN:
+        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
     command = c.Browse(number, bool(asked & mq.MQGMO_BROWSE_FIRST), 1, *wanted(md, match))
     if asked & mq.MQGMO_BROWSE_MSG_UNDER_CURSOR:
         command = c.Browse(number, options=c.UNDER_CURSOR)
@@ -203,10 +223,23 @@ def _browsing(
     else:
         _refine(command, md, asked, match)
         command.wait_ms = _wait_ms(gmo)
+    command.options |= sum(ours for option, ours in MARKS.items() if asked & option)
     if not asked & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
         command.options |= c.BOUNDED
         command.length_max = room
     return command
+
+
+def _unmark(session: Session, opened: Object, gmo: dict[str, Any], match: int) -> Messages:
+    """MQGMO_UNMARK_BROWSE_HANDLE, _CO_OP: by message token; the message is shown."""
+    ours = UNMARKING.get(gmo["Options"] & ~mq.MQGMO_FAIL_IF_QUIESCING)
+    if ours is None or not match & mq.MQMO_MATCH_MSG_TOKEN:
+        raise Failure(mq.MQRC_OPTIONS_ERROR)
+    if opened.handle is None or not opened.options & mq.MQOO_BROWSE:
+        raise Failure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
+    command = c.Browse(opened.handle.number, options=ours, place=place_of(gmo["MsgToken"]))
+    request = Pending(command, FROM_START, handle=opened.handle)
+    return session.ask_held(request, Messages) or Messages([])
 
 
 def _unlock(session: Session, opened: Object, md: dict[str, Any], gmo: dict[str, Any]) -> Got:
@@ -286,7 +319,7 @@ def _body(
         handles.get(gmo["MsgHandle"]).take(message.properties)
     elif message.properties and _wants_header(message.properties, asked):
         body = with_properties(md, message.properties, body)
-    return body, warning
+    return md_extension.put_on(md, message, body), warning
 
 
 def _wants_header(properties: Mapping[str, Property], asked: int) -> bool:

@@ -12,7 +12,7 @@ from adapter.core.model.blank_padded import padded, unpadded
 from adapter.core.results import Descriptions, Done, Objects, Statuses
 from adapter.mqi import constants as mq
 from adapter.mqi.reasons import Failure
-from adapter.mqi.session import Object, Session
+from adapter.mqi.session import TOPIC, Object, Session
 from adapter.mqi.values import NoSuchValueError, from_plain, plain
 
 SELECTORS_MAX = 256
@@ -115,7 +115,7 @@ def _values(session: Session, opened: Object, numbers: list[int]) -> tuple[str, 
 
 
 def _attributes(session: Session, opened: Object) -> tuple[str, dict[str, Any]]:
-    if opened.kind == "queue":
+    if opened.kind in ("queue", TOPIC):  # a topic can be inquired about by an alias only
         request = Pending(c.Inquire(opened.name, True))
         for queue in session.ask([request], request, Descriptions).queues:
             if queue.name == opened.name:

@@ -228,8 +228,7 @@ class Interface:
             with self._call(hconn) as session:
                 if kind != mq.MQSTAT_TYPE_ASYNC_ERROR:
                     raise Failure(mq.MQRC_STAT_TYPE_ERROR)
-                if fields["StrucId"] != b"STAT":
-                    raise Failure(mq.MQRC_STS_ERROR)
+                structs.MQSTS.confirm(fields)
                 session.settle()
                 told, topic = session.take_tally()
                 fields |= told
@@ -269,9 +268,10 @@ class Interface:
 
     def create_handle(self, hconn: int, cmho: bytes) -> tuple[int, int, int]:
         """MQCRTMH: the message handle, the codes."""
-        structs.MQCMHO.check(cmho)
+        fields = structs.MQCMHO.read(cmho)
         try:
             self._check_handle(hconn)
+            structs.MQCMHO.confirm(fields)
             return (self._messages.create(hconn), *OK)
         except Failure as failure:
             return mq.MQHM_UNUSABLE_HMSG, failure.code, failure.reason
@@ -279,8 +279,9 @@ class Interface:
     @answered
     def delete_handle(self, hconn: int, hmsg: int, dmho: bytes) -> None:
         """MQDLTMH."""
-        structs.MQDMHO.check(dmho)
+        fields = structs.MQDMHO.read(dmho)
         self._check_handle(hconn)
+        structs.MQDMHO.confirm(fields)
         self._messages.delete(hconn, hmsg)
 
     @answered
@@ -296,10 +297,10 @@ class Interface:
         length: int,
     ) -> None:
         """MQSETMP. value: as the package has it; length: of a text or bytes, -1 for all of it."""
-        fields = structs.MQSMPO.read(smpo)
-        structs.MQPD.check(pd)
+        fields, described = structs.MQSMPO.read(smpo), structs.MQPD.read(pd)
         self._check_handle(hconn)
-        if fields["Options"]:
+        structs.MQPD.confirm(described)
+        if structs.MQSMPO.confirm(fields)["Options"]:
             raise Failure(mq.MQRC_OPTIONS_ERROR)
         if kind == mq.MQTYPE_STRING and not isinstance(value, str):
             raise TypeError(f"the value of a text property is a str, not {value!r}")
@@ -308,25 +309,30 @@ class Interface:
         self._messages.set(hmsg, name.decode("utf-8", "replace"), kind, value)
 
     def inquire_property(
-        self, hconn: int, hmsg: int, impo: int, name: bytes, kind: int, room: int
+        self, hconn: int, hmsg: int, impo: int | bytes, name: bytes, kind: int, room: int
     ) -> tuple[Any, int, str, int, int]:
-        """MQINQMP. impo: the options of an MQIMPO. Value, its length, its name, the codes."""
+        """MQINQMP. impo: an MQIMPO or its options alone. Value, length, name, the codes."""
+        if not isinstance(impo, int):
+            structs.MQIMPO.check(impo)
         try:
             self._check_handle(hconn)
-            found, held = self._messages.find(hmsg, name.decode("utf-8", "replace"), impo)
+            asked = impo if isinstance(impo, int) else _options_of(impo)
+            found, held = self._messages.find(hmsg, name.decode("utf-8", "replace"), asked)
             if kind not in (mq.MQTYPE_AS_SET, held.type):
-                if not impo & mq.MQIMPO_CONVERT_TYPE:
+                if not asked & mq.MQIMPO_CONVERT_TYPE:
                     raise Failure(mq.MQRC_PROPERTY_TYPE_ERROR)
                 held = Value(converted(held.value, kind), kind)
-            return _within(held, found, room, impo)
+            return _within(held, found, room, asked)
         except Failure as failure:
             return None, 0, "", failure.code, failure.reason
 
     @answered
     def delete_property(self, hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> None:
         """MQDLTMP."""
-        under_cursor = bool(structs.MQDMPO.read(dmpo)["Options"] & mq.MQDMPO_DEL_PROP_UNDER_CURSOR)
+        fields = structs.MQDMPO.read(dmpo)
         self._check_handle(hconn)
+        asked = structs.MQDMPO.confirm(fields)["Options"]
+        under_cursor = bool(asked & mq.MQDMPO_DEL_PROP_UNDER_CURSOR)
         self._messages.unset(hmsg, name.decode("utf-8", "replace"), under_cursor)
 
     # -- callbacks
@@ -369,9 +375,16 @@ class Interface:
         dispatcher = self._dispatchers.get(hconn)
         if dispatcher is None:
             raise Failure(mq.MQRC_HCONN_ERROR)
-        if fields["Options"] & ~(mq.MQCTLO_THREAD_AFFINITY | mq.MQCTLO_FAIL_IF_QUIESCING):
+        if structs.MQCTLO.confirm(fields)["Options"] & ~(
+            mq.MQCTLO_THREAD_AFFINITY | mq.MQCTLO_FAIL_IF_QUIESCING
+        ):
             raise Failure(mq.MQRC_OPTIONS_ERROR)
         dispatcher.control(operation)
+
+
+def _options_of(impo: bytes) -> int:
+    """Return the options of an MQIMPO. Failure(2464) if it is none."""
+    return int(structs.MQIMPO.confirm(structs.MQIMPO.read(impo))["Options"])
 
 
 def _within(held: Value, name: str, room: int, impo: int) -> tuple[Any, int, str, int, int]:

@@ -27,6 +27,7 @@ MODES = {
     mq.MQOO_SET: c.SET,
 }
 ACCESS = sum(MODES)
+WITH_CO_OP = MODES | {mq.MQOO_CO_OP: c.CO_OP}
 ONLY_INQUIRED = {
     mq.MQOT_Q_MGR: "queue_manager",
     mq.MQOT_PROCESS: "process",
@@ -37,11 +38,9 @@ ONLY_INQUIRED = {
 
 def open_object(session: Session, od: bytes, options: int) -> tuple[int, bytes]:
     """MQOPEN: return the object handle, and the MQOD with the names that were found."""
-    fields = structs.MQOD.read(od)
-    if fields["StrucId"] != b"OD  ":
-        raise Failure(mq.MQRC_OD_ERROR)
+    fields = structs.MQOD.confirm(structs.MQOD.read(od))
     permitted.OPEN.check(options)
-    if not options & ACCESS:
+    if not options & ACCESS or (options & mq.MQOO_CO_OP and not options & mq.MQOO_BROWSE):
         raise Failure(mq.MQRC_OPTIONS_ERROR)
     if fields["RecsPresent"]:
         raise Failure(mq.MQRC_RECS_PRESENT_ERROR)
@@ -60,7 +59,7 @@ def open_object(session: Session, od: bytes, options: int) -> tuple[int, bytes]:
 
 def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
     name = unpadded(fields["ObjectName"])
-    modes = sum(mode for option, mode in MODES.items() if options & option)
+    modes = sum(mode for option, mode in WITH_CO_OP.items() if options & option)
     handle = session.channel.new_handle(name, modes)
     handle.selection = pointers.charv(fields, "SelectionString", mq.MQRC_SELECTION_STRING_ERROR)
     request = open_request(handle)
@@ -72,6 +71,9 @@ def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
         fields["ObjectName"] = padded(name, 48)
         fields["ObjectQMgrName"] = padded(session.channel.queue_manager, 48)
         handle.queue = name  # by which it is opened again after a lost connection
+    if found.is_topic:  # the name is an alias of it
+        _tell_topic(session, fields, found.queue)
+        return session.add(TOPIC, name, options, handle, found.queue)
     fields["ResolvedQName"] = padded(found.queue, 48)
     fields["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
     fields["ResolvedType"] = mq.MQOT_Q
@@ -96,12 +98,17 @@ def _topic(session: Session, fields: dict[str, Any], options: int) -> Object:
         raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     handle = topic_handle(session, fields)
     topic = _opened(session, open_request(handle), handle).queue
+    _tell_topic(session, fields, topic)
+    return session.add(TOPIC, unpadded(fields["ObjectName"]), options, handle, topic)
+
+
+def _tell_topic(session: Session, fields: dict[str, Any], topic: str) -> None:
+    """Write into an MQOD which topic it led to."""
     if fields["Version"] >= mq.MQOD_VERSION_4:
         pointers.fill(fields, "ResObjectString", topic)
         fields["ResolvedType"] = mq.MQOT_TOPIC
     fields["ResolvedQName"] = padded("", 48)
     fields["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
-    return session.add(TOPIC, unpadded(fields["ObjectName"]), options, handle, topic)
 
 
 def _opened(session: Session, request: Pending, handle: Handle) -> Opened:

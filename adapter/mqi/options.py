@@ -41,12 +41,12 @@ class Options:
         """Failure if an option is none, is not taken here, or excludes another."""
         if options & ~self._known:
             raise Failure(mq.MQRC_OPTIONS_ERROR)
-        if options & self._refused_bits:
-            raise Failure(next(o.refused for o in self._refused if options & o.bits))
         for group in self._exclusive:
             chosen = options & group
             if chosen & (chosen - 1):
                 raise Failure(mq.MQRC_OPTIONS_ERROR)
+        if options & self._refused_bits:
+            raise Failure(next(o.refused for o in self._refused if options & o.bits))
 
 
 NO_ACCESS_CONTROL = "taken; there is no access control yet, so that it changes nothing"
@@ -112,7 +112,7 @@ OPEN = Options(
         Option("MQOO_NO_READ_AHEAD"),
         Option("MQOO_READ_AHEAD", note=HINT),
         Option("MQOO_NO_MULTICAST"),
-        Option("MQOO_CO_OP", mq.MQRC_OPTIONS_ERROR),
+        Option("MQOO_CO_OP", note="with MQOO_BROWSE; else 2046"),
     ),
     exclusive=(
         mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE,
@@ -198,14 +198,16 @@ SUBSCRIBE = Options(
     ),
 )
 REQUEST = Options((Option("MQSRO_FAIL_IF_QUIESCING"),))
+ONE_ONLY = "of the message that MQMO_MATCH_MSG_TOKEN says, with no other option"
 BROWSING = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
+MARKING = mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_MARK_BROWSE_CO_OP | mq.MQGMO_UNMARKED_BROWSE_MSG
 SYNCPOINTS = mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 GET = Options(
     (
         Option("MQGMO_WAIT"),
         Option("MQGMO_SYNCPOINT"),
         Option("MQGMO_NO_SYNCPOINT"),
-        Option("MQGMO_SYNCPOINT_IF_PERSISTENT", UNSUPPORTED),
+        Option("MQGMO_SYNCPOINT_IF_PERSISTENT"),
         Option("MQGMO_BROWSE_FIRST"),
         Option("MQGMO_BROWSE_NEXT"),
         Option("MQGMO_BROWSE_MSG_UNDER_CURSOR"),
@@ -223,11 +225,11 @@ GET = Options(
         Option("MQGMO_COMPLETE_MSG"),
         Option("MQGMO_ALL_MSGS_AVAILABLE"),
         Option("MQGMO_ALL_SEGMENTS_AVAILABLE"),
-        Option("MQGMO_MARK_BROWSE_HANDLE", UNSUPPORTED),
-        Option("MQGMO_MARK_BROWSE_CO_OP", UNSUPPORTED),
-        Option("MQGMO_UNMARK_BROWSE_CO_OP", UNSUPPORTED),
-        Option("MQGMO_UNMARK_BROWSE_HANDLE", UNSUPPORTED),
-        Option("MQGMO_UNMARKED_BROWSE_MSG", UNSUPPORTED),
+        Option("MQGMO_MARK_BROWSE_HANDLE"),
+        Option("MQGMO_MARK_BROWSE_CO_OP"),
+        Option("MQGMO_UNMARK_BROWSE_CO_OP", note=ONE_ONLY),
+        Option("MQGMO_UNMARK_BROWSE_HANDLE", note=ONE_ONLY),
+        Option("MQGMO_UNMARKED_BROWSE_MSG"),
         Option("MQGMO_SET_SIGNAL", mq.MQRC_OPTIONS_ERROR, "of another platform"),
         Option("MQGMO_MARK_SKIP_BACKOUT", mq.MQRC_OPTIONS_ERROR, "of another platform"),
     ),
@@ -235,6 +237,8 @@ GET = Options(
         SYNCPOINTS,
         BROWSING | mq.MQGMO_MSG_UNDER_CURSOR,
         BROWSING | mq.MQGMO_SYNCPOINT,
+        mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_MARK_BROWSE_CO_OP,
+        BROWSING | mq.MQGMO_SYNCPOINT_IF_PERSISTENT,
         mq.MQGMO_PROPERTIES_IN_HANDLE
         | mq.MQGMO_NO_PROPERTIES
         | mq.MQGMO_PROPERTIES_FORCE_MQRFH2

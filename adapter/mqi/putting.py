@@ -14,7 +14,7 @@ from adapter.core.model.message import ID_LENGTH, Message
 from adapter.core.reasons import Reason
 from adapter.core.results import Opened, PutDone
 from adapter.mqi import constants as mq
-from adapter.mqi import context, structs
+from adapter.mqi import context, md_extension, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.descriptor import message_of, tell_put
 from adapter.mqi.message_handles import MessageHandles
@@ -54,7 +54,7 @@ def put(
     options["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
     unit = _unit(session, options["Options"])
     request = put_request(opened.handle, [message], unit)
-    _refine(request, options["Options"])
+    _refine(request, options)
     if options["Options"] & mq.MQPMO_ASYNC_RESPONSE:
         message.message_id = message.message_id or new_id(session)
         session.submit(request, unit, opened)
@@ -68,7 +68,7 @@ def put1(
     session: Session, handles: MessageHandles, od: bytes, md: bytes, pmo: bytes, body: bytes
 ) -> Put:
     """MQPUT1: open a queue or a topic, put one message, close it: one exchange. Raises Failure."""
-    where = structs.MQOD.read(od)
+    where = structs.MQOD.confirm(structs.MQOD.read(od))
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
     is_topic = where["ObjectType"] == mq.MQOT_TOPIC
     _check(options, is_topic)
@@ -84,7 +84,7 @@ def put1(
     handle = topic_handle(session, where) if is_topic else new(name, c.OUTPUT)
     unit = _unit(session, options["Options"])
     request = put_request(handle, [message], unit)
-    _refine(request, options["Options"])
+    _refine(request, options)
     opening = open_request(handle)
     requests = [opening, request, close_request(handle)]
     done = session.ask(requests, request, PutDone, unit=unit, after=opening)
@@ -95,18 +95,19 @@ def put1(
 
 
 def _check(options: dict[str, Any], is_topic: bool) -> None:
-    if options["StrucId"] != b"PMO ":
-        raise Failure(mq.MQRC_PMO_ERROR)
-    permitted.PUT.check(options["Options"])
+    permitted.PUT.check(structs.MQPMO.confirm(options)["Options"])
     if options["Options"] & PUBLISHING and not is_topic:
         raise Failure(mq.MQRC_OPTIONS_ERROR)
     if options["RecsPresent"]:
         raise Failure(mq.MQRC_RECS_PRESENT_ERROR)
 
 
-def _refine(request: Pending, asked: int) -> None:
+def _refine(request: Pending, options: dict[str, Any]) -> None:
     """Say what a put asks for beyond the usual."""
     assert isinstance(request.command, c.Put)
+    asked = options["Options"]
+    if options["Version"] >= 3:
+        request.command.level = options["PubLevel"]
     request.command.options = sum(ours for option, ours in REFINEMENTS.items() if asked & option)
 
 
@@ -118,7 +119,7 @@ def _message(
     body: bytes,
 ) -> Message:
     asked = options["Options"]
-    message = message_of(fields, body)
+    message = message_of(*md_extension.taken_off(fields, body))
     if asked & mq.MQPMO_SUPPRESS_REPLYTO:
         message.reply_to = message.reply_to_queue_manager = ""
     if asked & mq.MQPMO_NEW_MSG_ID:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from html import escape
 from typing import Any
-from xml.sax.saxutils import escape
 
 from adapter.core.model.message import Property
 from adapter.mqi import constants as mq
@@ -75,4 +75,4 @@ def _element(name: str, value: Property) -> str:
         return f'<{name} dt="r8">{value!r}</{name}>'
     if isinstance(value, bytes):
         return f'<{name} dt="bin.hex">{value.hex()}</{name}>'
-    return f"<{name}>{escape(value)}</{name}>"
+    return f"<{name}>{escape(value, quote=False)}</{name}>"

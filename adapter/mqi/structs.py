@@ -9,6 +9,9 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from adapter.mqi import constants as mq
+from adapter.mqi.reasons import Failure
+
 Fields = dict[str, Any]
 
 CHARV = "{0}Ptr:P {0}Offset:i {0}BufSize:i {0}Length:i {0}CCSID:i"
@@ -20,11 +23,18 @@ class WrongSize(Exception):  # noqa: N818 -- programs know it as `error`
 
 
 class Layout:
-    """One structure: its name, and its fields in order with their formats."""
+    """One structure: its name, and its fields in order with their formats.
 
-    def __init__(self, name: str, fields: str) -> None:
+    struc_id, versions: what it begins with, and the newest version that there is; refused: the
+    reason code of one that begins otherwise.
+    """
+
+    def __init__(
+        self, name: str, fields: str, struc_id: bytes = b"", versions: int = 0, refused: int = 0
+    ) -> None:
         pairs = [field.split(":") for field in fields.split()]
         self.name = name
+        self._struc_id, self._versions, self._refused = struc_id, versions, refused
         self.fields = tuple(field for field, _ in pairs)
         self._struct = struct.Struct("@" + "".join(form for _, form in pairs))
         self.size = self._struct.size
@@ -38,6 +48,12 @@ class Layout:
         """Take apart. Raises WrongSize."""
         self.check(data)
         return dict(zip(self.fields, self._struct.unpack(data), strict=True))
+
+    def confirm(self, fields: Fields) -> Fields:
+        """Return the fields. Failure if they say that they are another structure's or version's."""
+        if fields["StrucId"] != self._struc_id or not 1 <= fields["Version"] <= self._versions:
+            raise Failure(self._refused)
+        return fields
 
     def write(self, fields: Fields) -> bytes:
         """Put together; texts are cut and padded to their fields with zero bytes."""
@@ -55,6 +71,14 @@ MQMD = Layout(
     "ReplyToQMgr:48s UserIdentifier:12s AccountingToken:32s ApplIdentityData:32s PutApplType:i "
     "PutApplName:28s PutDate:8s PutTime:8s ApplOriginData:4s GroupId:24s MsgSeqNumber:i Offset:i "
     "MsgFlags:i OriginalLength:i",
+    b"MD  ",
+    2,
+    mq.MQRC_MD_ERROR,
+)
+MQMDE = Layout(
+    "MQMDE",
+    "StrucId:4s Version:i StrucLength:i Encoding:i CodedCharSetId:i Format:8s Flags:i "
+    "GroupId:24s MsgSeqNumber:i Offset:i MsgFlags:i OriginalLength:i",
 )
 MQOD = Layout(
     "MQOD",
@@ -64,12 +88,18 @@ MQOD = Layout(
     "AlternateSecurityId:40s ResolvedQName:48s ResolvedQMgrName:48s "
     + _charv("ObjectString", "SelectionString", "ResObjectString")
     + " ResolvedType:i Pad:4s",
+    b"OD  ",
+    4,
+    mq.MQRC_OD_ERROR,
 )
 MQGMO = Layout(
     "MQGMO",
     "StrucId:4s Version:i Options:i WaitInterval:i Signal1:i Signal2:i ResolvedQName:48s "
     "MatchOptions:i GroupStatus:b SegmentStatus:b Segmentation:b Reserved1:c MsgToken:16s "
     "ReturnedLength:i Reserved2:i MsgHandle:q",
+    b"GMO ",
+    4,
+    mq.MQRC_GMO_ERROR,
 )
 MQPMO = Layout(
     "MQPMO",
@@ -77,6 +107,9 @@ MQPMO = Layout(
     "InvalidDestCount:i ResolvedQName:48s ResolvedQMgrName:48s RecsPresent:i PutMsgRecFields:i "
     "PutMsgRecOffset:i ResponseRecOffset:i PutMsgRecPtr:P ResponseRecPtr:P OriginalMsgHandle:q "
     "NewMsgHandle:q Action:i PubLevel:i",
+    b"PMO ",
+    3,
+    mq.MQRC_PMO_ERROR,
 )
 MQSD = Layout(
     "MQSD",
@@ -87,31 +120,49 @@ MQSD = Layout(
     + _charv("SelectionString")
     + " SubLevel:i "
     + _charv("ResObjectString"),
+    b"SD  ",
+    1,
+    mq.MQRC_SD_ERROR,
 )
-MQSRO = Layout("MQSRO", "StrucId:4s Version:i Options:i NumPubs:i")
+MQSRO = Layout("MQSRO", "StrucId:4s Version:i Options:i NumPubs:i", b"SRO ", 1, mq.MQRC_SRO_ERROR)
 MQSTS = Layout(
     "MQSTS",
     "StrucId:4s Version:i CompCode:i Reason:i PutSuccessCount:i PutWarningCount:i "
     "PutFailureCount:i ObjectType:i ObjectName:48s ObjectQMgrName:48s ResolvedObjectName:48s "
     "ResolvedQMgrName:48s " + _charv("ObjectString", "SubName") + " OpenOptions:i SubOptions:i",
+    b"STAT",
+    2,
+    mq.MQRC_STS_ERROR,
 )
 MQCBD = Layout(
     "MQCBD",
     "StrucId:4s Version:i CallbackType:i Options:i CallbackArea:P CallbackFunction:P "
     "CallbackName:128s MaxMsgLength:i Pad:i",
+    b"CBD ",
+    1,
+    mq.MQRC_CBD_ERROR,
 )
 MQCBC = Layout(
     "MQCBC",
     "StrucId:4s Version:i CallType:i Hobj:i CallbackArea:P ConnectionArea:P CompCode:i Reason:i "
     "State:i DataLength:i BufferLength:i Flags:i ReconnectDelay:i Pad:i",
 )
-MQCTLO = Layout("MQCTLO", "StrucId:4s Version:i Options:i Reserved:i ConnectionArea:P")
+MQCTLO = Layout(
+    "MQCTLO",
+    "StrucId:4s Version:i Options:i Reserved:i ConnectionArea:P",
+    b"CTLO",
+    1,
+    mq.MQRC_CTLO_ERROR,
+)
 MQCNO = Layout(
     "MQCNO",
     "StrucId:4s Version:i Options:i ClientConnOffset:i ClientConnPtr:P ConnTag:128s "
     "SSLConfigPtr:P SSLConfigOffset:i ConnectionId:24s SecurityParmsOffset:i SecurityParmsPtr:P "
     "CCDTUrlPtr:P CCDTUrlOffset:i CCDTUrlLength:i Reserved:q ApplName:28s Reserved2:i "
     "BalanceParmsPtr:P BalanceParmsOffset:i Reserved3:i",
+    b"CNO ",
+    8,
+    mq.MQRC_CNO_ERROR,
 )
 MQCSP = Layout(
     "MQCSP",
@@ -137,13 +188,46 @@ MQCD = Layout("MQCD", _CD.format(280))
 MQCD_11 = Layout("MQCD", _CD.format(268))
 """Version 11 ends before what version 12 added."""
 MQSCO_5 = Layout("MQSCO", "Rest:628s")
-MQCMHO = Layout("MQCMHO", "StrucId:4s Version:i Options:i")
-MQDMHO = Layout("MQDMHO", "StrucId:4s Version:i Options:i")
-MQDMPO = Layout("MQDMPO", "StrucId:4s Version:i Options:i")
-MQPD = Layout("MQPD", "StrucId:4s Version:i Options:i Support:i Context:i CopyOptions:i")
-MQSMPO = Layout("MQSMPO", "StrucId:4s Version:i Options:i ValueEncoding:i ValueCCSID:i")
+MQCMHO = Layout(
+    "MQCMHO",
+    "StrucId:4s Version:i Options:i",
+    b"CMHO",
+    1,
+    mq.MQRC_CMHO_ERROR,
+)
+MQDMHO = Layout(
+    "MQDMHO",
+    "StrucId:4s Version:i Options:i",
+    b"DMHO",
+    1,
+    mq.MQRC_DMHO_ERROR,
+)
+MQDMPO = Layout(
+    "MQDMPO",
+    "StrucId:4s Version:i Options:i",
+    b"DMPO",
+    1,
+    mq.MQRC_DMPO_ERROR,
+)
+MQPD = Layout(
+    "MQPD",
+    "StrucId:4s Version:i Options:i Support:i Context:i CopyOptions:i",
+    b"PD  ",
+    1,
+    mq.MQRC_PD_ERROR,
+)
+MQSMPO = Layout(
+    "MQSMPO",
+    "StrucId:4s Version:i Options:i ValueEncoding:i ValueCCSID:i",
+    b"SMPO",
+    1,
+    mq.MQRC_SMPO_ERROR,
+)
 MQIMPO = Layout(
     "MQIMPO",
     "StrucId:4s Version:i Options:i RequestedEncoding:i RequestedCCSID:i ReturnedEncoding:i "
     "ReturnedCCSID:i Reserved1:i " + _charv("ReturnedName") + " TypeString:8s",
+    b"IMPO",
+    1,
+    mq.MQRC_IMPO_ERROR,
 )

@@ -42,15 +42,15 @@ TOLD = mq.MQSO_DURABLE | mq.MQSO_MANAGED | mq.MQSO_PUBLICATIONS_ON_REQUEST
 MANAGED_QUEUE = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_BROWSE | mq.MQOO_INQUIRE
 DELETIONS = mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE
 PRIORITIES = (mq.MQPRI_PRIORITY_AS_PUBLISHED, mq.MQPRI_PRIORITY_AS_Q_DEF)
-LEVELS = (0, 1)
-"""The initial values that pymqi and ibmmq have: there are no levels to choose between."""
+LEVELS = range(10)
+LEVEL_USUAL = 1
+"""The initial value. pymqi has 0: its programs would get nothing beside others, and do not mean it.
+"""
 
 
 def subscribe(session: Session, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
     """MQSUB. Returns MQSD as it is afterwards, hobj, hsub and the codes. Raises Failure."""
-    fields = structs.MQSD.read(sd)
-    if fields["StrucId"] != b"SD  ":
-        raise Failure(mq.MQRC_SD_ERROR)
+    fields = structs.MQSD.confirm(structs.MQSD.read(sd))
     asked: int = fields["Options"]
     permitted.SUBSCRIBE.check(asked)
     if not asked & WAYS:
@@ -111,6 +111,7 @@ def _wanted(fields: dict[str, Any], number: int, queue: Object | None) -> c.Subs
     wanted.topic_string = pointers.charv(fields, "ObjectString")
     wanted.user_data = pointers.charv(fields, "SubUserData", mq.MQRC_SUB_USER_DATA_ERROR)
     wanted.destination = queue.name if queue is not None else ""
+    wanted.level = max(fields["SubLevel"], LEVEL_USUAL)
     if asked & mq.MQSO_SET_CORREL_ID:
         wanted.correlation_id = fields["SubCorrelId"]
     return wanted
@@ -125,7 +126,7 @@ def _check(fields: dict[str, Any]) -> None:
         wrong = fields["PubPriority"] < 0
         raise Failure(mq.MQRC_PRIORITY_ERROR if wrong else mq.MQRC_FUNCTION_NOT_SUPPORTED)
     if fields["SubLevel"] not in LEVELS:
-        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        raise Failure(mq.MQRC_SD_ERROR)
     if pointers.charv(fields, "SelectionString", mq.MQRC_SELECTION_STRING_ERROR):
         raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
@@ -138,7 +139,10 @@ def _again(wanted: c.Subscribe, told: Subscribed) -> c.Subscribe:
         if wanted.destination:
             options |= c.NEW_ONLY  # what is retained lies on the program's queue already
     return msgspec.structs.replace(
-        wanted, options=options, correlation_id=told.correlation_id or NO_ID
+        wanted,
+        options=options,
+        correlation_id=told.correlation_id or NO_ID,
+        level=told.level,
     )
 
 
@@ -150,6 +154,7 @@ def _tell(fields: dict[str, Any], told: Subscribed) -> None:
     fields["SubCorrelId"] = told.correlation_id or NO_ID
     pointers.fill(fields, "ResObjectString", told.topic)
     if asked & mq.MQSO_RESUME:
+        fields["SubLevel"] = told.level
         pointers.fill(fields, "SubUserData", told.user_data)
         if not asked & mq.MQSO_CREATE:
             fields["ObjectName"] = padded("", 48)
@@ -158,9 +163,7 @@ def _tell(fields: dict[str, Any], told: Subscribed) -> None:
 
 def request_publications(session: Session, hsub: int, action: int, sro: bytes) -> bytes:
     """MQSUBRQ. Returns MQSRO as it is afterwards. Raises Failure."""
-    fields = structs.MQSRO.read(sro)
-    if fields["StrucId"] != b"SRO ":
-        raise Failure(mq.MQRC_SRO_ERROR)
+    fields = structs.MQSRO.confirm(structs.MQSRO.read(sro))
     permitted.REQUEST.check(fields["Options"])
     if action != mq.MQSR_ACTION_PUBLICATION:
         raise Failure(mq.MQRC_ACTION_ERROR)

@@ -146,8 +146,10 @@ def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
     """Bring the non-persistent messages of a core that lived on into the one from the ledger.
 
     void: what the old core did that did not happen; its effects on them are undone first. Units
-    that held them are gone, so their backout counts rise. Returns how many messages were brought.
+    that held them are gone, so their backout counts rise; those of what a browse had locked do not.
+    Returns how many messages were brought.
     """
+    _give_up_browse_locks(old)
     never_put, got_back = _undone(void)
     brought = 0
     for target in new.queues.values():
@@ -161,6 +163,14 @@ def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
                 brought += 1
     _bring_outcomes(old, new, void)
     return brought
+
+
+def _give_up_browse_locks(old: QueueManager) -> None:
+    """Let what browses had locked look like what nobody held: it was never handed out."""
+    for connection in old.connections.values():
+        for handle in connection.handles.values():
+            if handle.locked is not None:
+                handle.locked.locked = False
 
 
 def _undone(void: list[Record]) -> tuple[set[tuple[str, int, int, int]], dict[str, list[Stored]]]:

@@ -169,10 +169,9 @@ def MQINQMP(
     hconn: int, hmsg: int, impo: bytes, name: bytes, pd: bytes, kind: int, room: int
 ) -> tuple[Any, int, str | None, int, int]:
     """Inquire about a property: (value, length, its name if a wildcard asked, code, reason)."""
-    options = structs.MQIMPO.read(buffer(impo))["Options"]
     structs.MQPD.check(buffer(pd))
     value, length, found, code, reason = _mqi.inquire_property(
-        hconn, hmsg, options, buffer(name), kind, room
+        hconn, hmsg, buffer(impo), buffer(name), kind, room
     )
     return value, length, found if b"%" in name else None, code, reason
 

@@ -179,7 +179,7 @@ def errors() -> Iterator[str]:
 def tree(root: type[Error]) -> list[type[Error]]:
     """A class of adapter.errors and all below it there."""
     below = [one for kind in root.__subclasses__() for one in tree(kind)]
-    return [one for one in [root, *below] if one.__module__ == "adapter.errors"]
+    return [one for one in [root, *below] if one.__module__.startswith("adapter.errors")]
 
 
 def said(of: object) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from adapter.core.model.claims import Consumer
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
@@ -36,7 +37,24 @@ def _queue(queue: Queue) -> dict[str, Any]:
         "attributes": _set(queue.attributes),
         "depth": queue.depth,
         "next_seqs": [lane.next_seq for lane in queue.lanes],
-        "messages": [_message(stored) for stored in queue.in_order()],
+        "messages": [_message(stored) for stored in queue.loaded()],
+        "not_in_memory": [
+            [lane.number, lane.paged.spans(), sorted(lane.counts.items())]
+            for lane in queue.lanes
+            if lane.paged
+        ],
+        "consumers": {name: _consumer(one) for name, one in queue.consumers.items()},
+    }
+
+
+def _consumer(consumer: Consumer) -> dict[str, Any]:
+    return {
+        "claim": consumer.claim.hex(),
+        "consumed": consumer.consumed,
+        "size_max": consumer.size_max,
+        "batches": {
+            str(number): msgspec.to_builtins(one) for number, one in consumer.batches.items()
+        },
     }
 
 

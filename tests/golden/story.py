@@ -24,6 +24,7 @@ def tell() -> list[bytes]:
     _messages(client)
     _units(client)
     _sessions(core, client)
+    _consumers(client)
     return core.entries
 
 
@@ -108,6 +109,25 @@ def _sessions(core: Core, client: Client) -> None:
     client.do(c.AskOutcome(client.session + (77).to_bytes(8, "big")))
     core.advance(4000)
     client.put("the last", priority=1)
+
+
+def _consumers(client: Client) -> None:
+    client.define("BATCHES", backout_threshold=1)
+    client.open("BATCHES", handle=6)
+    for number in range(4):
+        client.put(f"in batch {number}", handle=6)
+    client.do(c.OpenConsumer(7, "BATCHES", "READER", 60_000))
+    claim = client.core.queue("BATCHES").consumers["READER"].claim
+    for batch in (1, 2, 3):
+        client.do(c.ClaimBatch(7, 1, batch - 1))
+    client.do(c.ReadBatches(7, claim, 0, 3))
+    client.do(c.ConsumeBatches(7, claim, 1))
+    client.do(c.Close(7))
+    client.do(c.OpenConsumer(7, "BATCHES", "READER", 60_000))
+    client.do(c.ReadBatches(7, claim, 1, 2))
+    client.do(c.OpenConsumer(8, "BATCHES", "GONE", 60_000))
+    client.do(c.Close(8))
+    client.do(c.DeleteConsumer("BATCHES", "GONE"))
 
 
 def records() -> list[Raw]:

@@ -334,3 +334,49 @@ def test_request_and_echo(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -
     assert replies.get(None, ibmmq.MD(CorrelId=md.MsgId), wait) == b"WHAT?"
     serving.join()
     replies.close()
+
+
+def test_only_what_is_persistent_belongs_to_the_unit(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    for persistence in (CMQC.MQPER_NOT_PERSISTENT, CMQC.MQPER_PERSISTENT):
+        queue.put(str(persistence), ibmmq.MD(Persistence=persistence))
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_SYNCPOINT_IF_PERSISTENT)
+    assert [queue.get(None, ibmmq.MD(), gmo) for _ in range(2)] == [b"0", b"1"]
+    qmgr.backout()
+    md = ibmmq.MD()
+    assert queue.get(None, md, gmo) == b"1"
+    assert md.BackoutCount == 1
+    qmgr.commit()
+
+
+def test_programs_that_cooperate_share_what_they_browse(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT)
+    for number in range(3):
+        queue.put(str(number))
+    other = ibmmq.connect("QM1", CHANNEL, conname(manager))
+    ways = CMQC.MQOO_BROWSE | CMQC.MQOO_CO_OP
+    first, second = ibmmq.Queue(qmgr, "ORDERS", ways), ibmmq.Queue(other, "ORDERS", ways)
+    shared = ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_CO_OP, Version=CMQC.MQGMO_VERSION_4)
+    assert first.get(None, ibmmq.MD(), shared) == b"0"
+    token = shared.MsgToken
+    assert second.get(None, ibmmq.MD(), shared) == b"1"
+    assert first.get(None, ibmmq.MD(), shared) == b"2"
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        second.get(None, ibmmq.MD(), shared)
+    assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
+    unmark = ibmmq.GMO(
+        Options=CMQC.MQGMO_UNMARK_BROWSE_CO_OP,
+        Version=CMQC.MQGMO_VERSION_4,
+        MatchOptions=CMQC.MQMO_MATCH_MSG_TOKEN,
+        MsgToken=token,
+    )
+    assert first.get(None, ibmmq.MD(), unmark) == b"0"
+    assert second.get(None, ibmmq.MD(), shared) == b"0", "it is for whoever comes first again"
+    alone = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_BROWSE)
+    seen = [
+        alone.get(None, ibmmq.MD(), ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_HANDLE)) for _ in range(3)
+    ]
+    assert seen == [b"0", b"1", b"2"], "marks of others are no matter of his"
+    other.disconnect()

@@ -40,6 +40,12 @@ def test_an_inventory_of_queues(pcf: ibmmq.PCFExecute, qmgr: ibmmq.QueueManager)
     assert "ORDERS" in names(deep)
 
 
+def test_a_new_queue_manager_has_a_queue_that_tools_look_for(pcf: ibmmq.PCFExecute) -> None:
+    like = ibmmq.Filter(CMQC.MQCA_Q_DESC).like(b"IBM MQ *")
+    local = {CMQC.MQCA_Q_NAME: b"*", CMQC.MQIA_Q_TYPE: CMQC.MQQT_LOCAL}
+    assert names(pcf.MQCMD_INQUIRE_Q(local, [like])) == ["SYSTEM.ADMIN.COMMAND.QUEUE"]
+
+
 def test_the_life_of_a_queue(pcf: ibmmq.PCFExecute, qmgr: ibmmq.QueueManager) -> None:
     given = {
         CMQC.MQCA_Q_NAME: b"PCF.QUEUE",

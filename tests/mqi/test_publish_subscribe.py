@@ -116,6 +116,27 @@ def test_a_topic_is_named_by_an_object_a_string_or_both(
     assert above.get() == b"by an object"
 
 
+def test_an_alias_of_a_topic(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
+    """A program that puts to a queue publishes, without a change."""
+    with manager.connect() as administrator:
+        administrator.define_object("topic", "FRUIT", topic_string="fruit")
+        administrator.define_object("alias", "TO.FRUIT", target="FRUIT", target_type="TOPIC")
+    subscription = ibmmq.Subscription(qmgr)
+    subscription.sub(topic_string="fruit")
+    od = ibmmq.OD(ObjectName="TO.FRUIT")
+    queue = ibmmq.Queue(qmgr, od, CMQC.MQOO_OUTPUT | CMQC.MQOO_INQUIRE)
+    assert od.ResolvedType == CMQC.MQOT_TOPIC
+    assert not od.ResolvedQName.strip(b"\0 ")
+    assert queue.inquire(CMQC.MQIA_Q_TYPE) == CMQC.MQQT_ALIAS
+    queue.put("kept", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_RETAIN))
+    assert subscription.get() == b"kept"
+    qmgr.put1("TO.FRUIT", "once")
+    assert subscription.get() == b"once"
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        ibmmq.Queue(qmgr, "TO.FRUIT", CMQC.MQOO_INPUT_SHARED)
+    assert reason_of(refused) == CMQC.MQRC_ALIAS_BASE_Q_TYPE_ERROR
+
+
 def test_a_durable_subscription_collects_while_nobody_is_there(
     manager: TestQueueManager, qmgr: ibmmq.QueueManager
 ) -> None:
@@ -167,6 +188,13 @@ def test_a_subscription_is_altered(qmgr: ibmmq.QueueManager) -> None:
     with pytest.raises(ibmmq.MQMIError) as refused:
         subscribed(qmgr, described(alter, "STOCK", "invoices/#"))
     assert reason_of(refused) == CMQC.MQRC_TOPIC_NOT_ALTERABLE
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        subscribed(qmgr, described(alter & ~CMQC.MQSO_DURABLE, "STOCK", "orders/#"))
+    assert reason_of(refused) == CMQC.MQRC_DURABILITY_NOT_ALTERABLE
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        subscribed(qmgr, described(alter & ~CMQC.MQSO_MANAGED, "STOCK", "orders/#"), queue)
+    assert reason_of(refused) == CMQC.MQRC_DEST_CLASS_NOT_ALTERABLE
 
 
 def test_a_queue_of_the_programs_own(qmgr: ibmmq.QueueManager) -> None:
@@ -274,9 +302,10 @@ def test_put_options_of_topics(qmgr: ibmmq.QueueManager) -> None:
     with pytest.raises(ibmmq.MQMIError) as refused:
         publish(qmgr, "a", "x", CMQC.MQPMO_NOT_OWN_SUBS)
     assert reason_of(refused) == CMQC.MQRC_FUNCTION_NOT_SUPPORTED
-    with pytest.raises(ibmmq.MQMIError) as refused:
-        qmgr.put1("ORDERS", "x", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_RETAIN))
-    assert reason_of(refused) == CMQC.MQRC_OPTIONS_ERROR
+    for option in (CMQC.MQPMO_RETAIN, CMQC.MQPMO_SCOPE_QMGR):
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            qmgr.put1("ORDERS", "x", ibmmq.MD(), ibmmq.PMO(Options=option))
+        assert reason_of(refused) == CMQC.MQRC_OPTIONS_ERROR
 
 
 @pytest.mark.parametrize(
@@ -294,7 +323,7 @@ def test_put_options_of_topics(qmgr: ibmmq.QueueManager) -> None:
         ({"SubExpiry": 0}, CMQC.MQRC_EXPIRY_ERROR),
         ({"PubPriority": 3}, CMQC.MQRC_FUNCTION_NOT_SUPPORTED),
         ({"PubPriority": -4}, CMQC.MQRC_PRIORITY_ERROR),
-        ({"SubLevel": 2}, CMQC.MQRC_FUNCTION_NOT_SUPPORTED),
+        ({"SubLevel": 10}, CMQC.MQRC_SD_ERROR),
         ({"SubNameVSLength": 3}, CMQC.MQRC_SUB_NAME_ERROR),
         ({"SubUserDataVSLength": 3}, CMQC.MQRC_SUB_USER_DATA_ERROR),
         ({"ObjectStringVSLength": 10_241}, CMQC.MQRC_OBJECT_STRING_ERROR),
@@ -388,9 +417,12 @@ def test_a_callback_for_publications(qmgr: ibmmq.QueueManager) -> None:
         cbd=ibmmq.CBD(CallbackFunction=on_message),
     )
     md, gmo, cbd = ibmmq.MD().pack(), ibmmq.GMO().pack(), ibmmq.CBD().pack()
-    hsub = subscription.get_handle()
-    got = ibmmqc.MQCB(qmgr.get_handle(), CMQC.MQOP_REGISTER, cbd, hsub, md, gmo)
-    assert got[-1] == CMQC.MQRC_HOBJ_ERROR, "it is for the queue's handle"
+    od = ibmmq.OD(ObjectType=CMQC.MQOT_TOPIC, Version=CMQC.MQOD_VERSION_4)
+    od.set_vs("ObjectString", "news/today")
+    hobj = ibmmqc.MQOPEN(qmgr.get_handle(), od.pack(), CMQC.MQOO_OUTPUT)[0]
+    for other in (subscription.get_handle(), hobj):
+        got = ibmmqc.MQCB(qmgr.get_handle(), CMQC.MQOP_REGISTER, cbd, other, md, gmo)
+        assert got[-1] == CMQC.MQRC_HOBJ_ERROR, "it is for the queue's handle"
     for number in range(3):
         publish(qmgr, "news/today", str(number))
     qmgr.ctl(CMQC.MQOP_START, ibmmq.CTLO())
@@ -427,11 +459,60 @@ def test_subscriptions_are_taken_up_again_after_a_restart(
     sd = described(CMQC.MQSO_CREATE | CMQC.MQSO_MANAGED, topic="orders/#")
     other = subscribed(qmgr, sd)
     topic = ibmmq.Topic(qmgr, topic_string="orders/1")
-    topic.pub("before")
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    own = subscribed(qmgr, described(CMQC.MQSO_CREATE, topic="orders/#"), queue)
+    topic.pub("before", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_RETAIN))
     manager.restart()
     topic.pub("after")
+    assert [queue.get(None, ibmmq.MD(), WAIT) for _ in range(2)] == [b"before", b"after"]
+    assert nothing(own), "what is retained came once"
     assert durable.get(None, ibmmq.MD(), WAIT) == b"before"
     assert durable.get(None, ibmmq.MD(), WAIT) == b"after"
-    wanted = ibmmq.MD(CorrelId=sd.SubCorrelId)
-    assert other.get(None, wanted, WAIT) == b"after", "the queue is new, the id is not"
+    for body in (b"before", b"after"):
+        wanted = ibmmq.MD(CorrelId=sd.SubCorrelId)
+        assert other.get(None, wanted, WAIT) == body, "the queue is new, the id is not"
     durable.close(CMQC.MQCO_REMOVE_SUB)
+
+
+def test_the_queue_of_a_closed_subscription_is_opened_again_too(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    subscription = subscribed(qmgr, described(DURABLE, "STOCK", "orders/#"))
+    queue = subscription.get_sub_queue()
+    subscription.close(CMQC.MQCO_KEEP_SUB)
+    manager.restart()
+    publish(qmgr, "orders/1", "kept")
+    assert queue.get(None, ibmmq.MD(), WAIT) == b"kept"
+
+
+def test_a_subscription_is_removed_after_a_lost_connection(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    subscription = subscribed(qmgr, described(DURABLE, "STOCK", "orders/#"))
+    manager.restart()
+    subscription.close(CMQC.MQCO_REMOVE_SUB)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        subscribed(qmgr, described(RESUME, "STOCK"))
+    assert reason_of(refused) == CMQC.MQRC_NO_SUBSCRIPTION
+
+
+def test_a_program_intercepts_publications(qmgr: ibmmq.QueueManager) -> None:
+    managed = CMQC.MQSO_CREATE | CMQC.MQSO_MANAGED
+    first = subscribed(qmgr, described(managed, topic="price", SubLevel=9))
+    final = subscribed(qmgr, described(managed, topic="price", SubLevel=0))
+    publish(qmgr, "price", "7")
+    assert nothing(final)
+    checked = first.get() + b" checked"
+    od = ibmmq.OD(ObjectType=CMQC.MQOT_TOPIC, Version=CMQC.MQOD_VERSION_4)
+    od.set_vs("ObjectString", "price")
+    pmo = ibmmq.PMO(Version=CMQC.MQPMO_VERSION_3, PubLevel=8)
+    qmgr.put1(od, checked, ibmmq.MD(), pmo)
+    assert final.get() == b"7 checked"
+    assert nothing(first)
+
+
+def test_a_level_is_told_when_a_subscription_is_resumed(qmgr: ibmmq.QueueManager) -> None:
+    subscribed(qmgr, described(DURABLE, "LEVELLED", "price", SubLevel=4)).close()
+    resumed = described(RESUME | CMQC.MQSO_DURABLE, "LEVELLED")
+    subscribed(qmgr, resumed).close()
+    assert resumed.SubLevel == 4

@@ -9,22 +9,16 @@ from typing import Any
 
 import pytest
 
-from adapter.mqi import pymqi_files
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL, conname
 
-VERSION = "1.12.13"
-
 
 @pytest.fixture(scope="module")
-def pymqi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+def pymqi(pymqi_site: Path) -> Iterator[ModuleType]:
     """The package; its own distribution comes from where pip finds it."""
-    folder = tmp_path_factory.mktemp("pymqi")
-    wheel = pymqi_files.make_wheel(pymqi_files.download(folder, VERSION), folder)
-    pymqi_files.install(wheel, folder / "site")
-    sys.path.insert(0, str(folder / "site"))
+    sys.path.insert(0, str(pymqi_site))
     yield importlib.import_module("pymqi")
-    sys.path.remove(str(folder / "site"))
+    sys.path.remove(str(pymqi_site))
 
 
 @pytest.fixture

@@ -58,7 +58,9 @@ def test_objects(qmgr: ibmmq.QueueManager, descriptor: ibmmq.OD, reason: int) ->
         (CMQC.MQGMO_BROWSE_FIRST | CMQC.MQGMO_BROWSE_NEXT, CMQC.MQRC_OPTIONS_ERROR),
         (CMQC.MQGMO_BROWSE_FIRST | CMQC.MQGMO_SYNCPOINT, CMQC.MQRC_OPTIONS_ERROR),
         (CMQC.MQGMO_SET_SIGNAL, CMQC.MQRC_OPTIONS_ERROR),
-        (CMQC.MQGMO_MARK_BROWSE_CO_OP, CMQC.MQRC_FUNCTION_NOT_SUPPORTED),
+        (CMQC.MQGMO_MARK_BROWSE_CO_OP, CMQC.MQRC_OPTIONS_ERROR),
+        (CMQC.MQGMO_BROWSE_HANDLE | CMQC.MQGMO_MARK_BROWSE_CO_OP, CMQC.MQRC_OPTIONS_ERROR),
+        (CMQC.MQGMO_UNMARK_BROWSE_HANDLE, CMQC.MQRC_OPTIONS_ERROR),
         (CMQC.MQGMO_BROWSE_FIRST, CMQC.MQRC_NOT_OPEN_FOR_BROWSE),
         (CMQC.MQGMO_PROPERTIES_IN_HANDLE, CMQC.MQRC_HMSG_ERROR),
     ],
@@ -275,6 +277,11 @@ def test_two_hundred_handles_on_one_queue(qmgr: ibmmq.QueueManager) -> None:
     with pytest.raises(ibmmq.MQMIError) as refused:
         queues += [ibmmq.Queue(qmgr, "ORDERS", BOTH) for _ in range(100)]
     assert reason_of(refused) == CMQC.MQRC_HANDLE_NOT_AVAILABLE
+    assert len(queues) == 200, "none of those that were too many is left"
+    queues.pop().close()
+    queues.append(ibmmq.Queue(qmgr, "ORDERS", BOTH))
+    queues[0].put("y")
+    assert queues[-1].get() == b"y"
 
 
 def test_there_is_nothing_else_to_begin_a_unit_with(qmgr: ibmmq.QueueManager) -> None:

@@ -1,8 +1,8 @@
 """Switches off each rule of core, one by one, and looks whether a test turns red: `make mutants`.
 
 The tests are the transcripts of tests/scenarios on a bare core and then, for what they let live,
-the requirements of tests/spec that need no broker, and at last what takes a Kafka. Prints a
-table; exit status 1 if a mutant lives.
+the smallest requests that are refused, what takes a Kafka, and at last all requirements of
+tests/spec that need no broker. Prints a table; exit status 1 if a mutant lives.
 `python -m tests.mutation WORD ...` tries only mutants whose module or name has a word.
 
 Each mutant lives in a process of its own, forked before anything of adapter is imported.
@@ -35,9 +35,13 @@ TIMEOUT_S = 120
 LIVES = ""
 REFUSALS = "spec/test_refusals.py"
 """It finds most of what transcripts let live, in a second."""
-WITH_KAFKA = ("unit/owner/test_retention.py", "unit/core/rules/test_parking.py")
+WITH_KAFKA = (
+    "unit/owner/test_retention.py",
+    "unit/core/rules/test_parking.py",
+    "unit/core/rules/test_consumers.py",
+)
 """What no program can bring about without one: consumed messages that are still on their topics,
-and topics that cannot be written."""
+topics that cannot be written, and batches of what is on a topic."""
 
 
 class Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -112,7 +116,7 @@ def found_by(mutant: Mutant | None) -> str:
         if mutant is not None:
             sys.meta_path.insert(0, Instead(mutant))
         try:
-            red = red_transcript() or red_in(REFUSALS) or red_in("spec") or red_in(*WITH_KAFKA)
+            red = red_transcript() or red_in(REFUSALS) or red_in(*WITH_KAFKA) or red_in("spec")
         except BaseException as error:  # noqa: BLE001 -- it could not even be imported
             red = repr(error)
         os.write(writing, red.encode())

@@ -32,6 +32,9 @@ PUT_OPTIONS = {
 PUT_WORDS = ("np", "hard", *PUT_OPTIONS, *FLAGS)
 REPORTS = {
     "coa": report.CONFIRM_ON_ARRIVAL,
+    "exception": report.EXCEPTION,
+    "exception_data": 3 * report.EXCEPTION,
+    "exception_all": 7 * report.EXCEPTION,
     "cod": report.CONFIRM_ON_DELIVERY,
     "cod_data": 3 * report.CONFIRM_ON_DELIVERY,
     "cod_all": 7 * report.CONFIRM_ON_DELIVERY,

@@ -51,6 +51,7 @@ def subscribe(world: World, person: Person, call: Call) -> c.Command:
         person.handles.setdefault(name, len(person.handles) + 1),
         call.options.pop("user", ""),
         world.ident(call.options.pop("correl", "")),
+        int(call.options.pop("level", 1)),
     )
 
 

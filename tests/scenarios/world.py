@@ -332,7 +332,8 @@ class World:
         )
         messages = [msgspec.structs.replace(message, body=body) for body in bodies]
         asked = sum(PUT_OPTIONS.get(word, 0) for word in call.words[1:])
-        return c.Put(self._handle(person, call), messages, unit, asked)
+        level = int(options.pop("level", 9))
+        return c.Put(self._handle(person, call), messages, unit, asked, level)
 
     def _get(self, person: Person, call: Call) -> c.Command:
         options = call.options

@@ -165,8 +165,11 @@ class Auditor:
         for world in left:
             if world.is_contradicted or not world.adopt(listing, now_ms):
                 continue
-            if not any(world.is_like(other) for other in fitting):
+            like = next((other for other in fitting if world.is_like(other)), None)
+            if like is None:
                 fitting.append(world)
+            else:
+                like.perhaps |= world.perhaps
         what = "a crash" if crashed else "a doubt"
         possible = [world.listing(now_ms) for world in left]
         assert fitting, f"after {what} there is {listing}, possible is {possible}"

@@ -16,6 +16,8 @@ from pathlib import Path
 TOP = Path(__file__).parents[2]
 BUGS = Path(__file__).parent / "bugs"
 TIMEOUT_S = 60.0
+FOUND_BY = "Found by "
+USUAL = ["everything", "1-25"]
 
 
 class Outdated(Exception):  # noqa: N818 -- it says what the patch is
@@ -44,6 +46,12 @@ def planted(patch: Path, folder: Path) -> None:
     source.write_text(text)
 
 
+def arguments_of(patch: Path) -> list[str]:
+    """Return what finds a bug: what its second line says, or the first seeds of everything."""
+    second = patch.read_text().split("\n")[1]
+    return second.removeprefix(FOUND_BY).split() if second.startswith(FOUND_BY) else USUAL
+
+
 def read(text: str) -> tuple[str, list[tuple[str, str]]]:
     """Read a patch of one file: its path, and of each hunk the lines before and after."""
     lines = iter(text.splitlines(keepends=True))
@@ -64,10 +72,10 @@ def _hunks(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
     yield old, new
 
 
-def judged(folder: Path, seeds: str) -> subprocess.CompletedProcess[str]:
+def judged(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """Run seeds on the package in a folder."""
     found = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{TOP}"}
-    command = [sys.executable, "-m", "tests.simulation", seeds]
+    command = [sys.executable, "-m", "tests.simulation", *arguments]
     return subprocess.run(
         command,
         check=False,

@@ -41,6 +41,45 @@ TRIGGERS = (
     "trigger message lost",
 )
 """Every way to a trigger message, and from there."""
+GROUPS = (
+    "message cut",
+    "message reassembled",
+    "whole group got in order",
+    "group got in units",
+    "group browsed in order",
+    "handle taken back",
+    *(f"put INCOMPLETE_{what}" for what in ("GROUP", "MESSAGE")),
+    *(f"put INCONSISTENT_{what}" for what in ("PERSISTENCE", "UNIT")),
+    "browse locks",
+    "got under the cursor",
+    "waiting get served",
+    "waiting browse served",
+)
+DYNAMIC_QUEUES = (
+    "queue made TEMPDYN",
+    "queue made PERMDYN",
+    "temporary queue gone with its maker",
+    "temporary queue gone with a restart",
+    "queue deleted at its close",
+    "queue deleted by name",
+    "queue gone while open",
+)
+REPORTS = (
+    *(f"report {feedback}" for feedback in (258, 259, 260)),
+    "report to a dynamic queue",
+    "report is a dead letter",
+    "report lost",
+)
+PUBLICATIONS = (
+    "publication to several",
+    "publication in a unit",
+    "retained publication given",
+    "retained publication replaced",
+    "subscription durable",
+    "subscription not durable",
+    "subscription resumed",
+    "subscription gone",
+)
 FAULTS = (
     *filter(None, APPEND_FAULTS),
     *CRASHES,
@@ -50,7 +89,11 @@ FAULTS = (
     *OTHER_FAULTS,
     *STORAGE_FAULTS,
     *TRIGGERS,
+    *GROUPS,
+    *DYNAMIC_QUEUES,
+    *REPORTS,
+    *PUBLICATIONS,
 )
-"""All that goes wrong here, and all that becomes of triggers, by name; a run of all seeds in which
+"""All that goes wrong here, and all that becomes of messages, by name; a run of all seeds in which
 one never did proves nothing.
 """

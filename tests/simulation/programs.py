@@ -97,11 +97,15 @@ class Programs:
         self.temper = temper = Temper.of(rng)
         self._bodies = itertools.count(1)
         self._units = itertools.count(1)
+        self._groups = itertools.count(1)
+        self._parts: list[tuple[str, int, bool]] = []
+        """Of groups that are being put: group, number, whether it is the last."""
         verbs: dict[Callable[[Program, int], Sent | None], float] = {
             self.begin: 8,
             self.put: temper.put,
             self.get: temper.get,
             self.get_selected: 6,
+            self.get_whole: 5,
             self.get_place: 4,
             self.browse: 6,
             self.status: 4,
@@ -147,17 +151,41 @@ class Programs:
         hard = rng.random() < self.temper.hard
         expiry_ms = rng.choice(EXPIRIES_MS) if rng.random() < self.temper.expiring else -1
         correlation = rng.choice(CORRELATIONS) if rng.random() < 0.5 else ""
-        group = rng.choice(GROUPS) if rng.random() < 0.3 else ""
+        group, number, last = self._part()
         expires_ms = now_ms + expiry_ms if expiry_ms > 0 else 0
-        return Message(body, priority, hard, expires_ms, correlation, group), CoreMessage(
+        told = Message(body, priority, hard, expires_ms, correlation, group, number, last)
+        return told, CoreMessage(
             body=body.encode(),
             message_id=ident_of(body),
             correlation_id=ident_of(correlation),
             group_id=ident_of(group),
+            group_seq=number,
+            last_in_group=last,
             priority=priority,
             persistence=int(hard),
             expiry_ms=expiry_ms,
         )
+
+    def _part(self) -> tuple[str, int, bool]:
+        """Draw a group that never ends, none, or a part of one that comes in any order."""
+        rng = self.rng
+        roll = rng.random()
+        if roll > 0.45:
+            return "", 1, False
+        if roll > 0.25:
+            return rng.choice(GROUPS), 1, False
+        if not self._parts:
+            name, size = f"p{next(self._groups)}", rng.choice([1, 2, 2, 3])
+            self._parts = [(name, number, number == size) for number in range(1, size + 1)]
+            rng.shuffle(self._parts)
+        return self._parts.pop()
+
+    def get_whole(self, program: Program, now_ms: int) -> Sent:
+        """MQGET with MQGMO_ALL_MSGS_AVAILABLE: the first of a group, if all of it is there."""
+        unit, ident = self._unit(program)
+        queue, wait_ms = self._queue(), self._wait_ms()
+        op = Op(program.name, "get", now_ms, unit=unit, queue=queue, wait_ms=wait_ms, whole=True)
+        return Sent(op, c.Get(HANDLES[queue], ident, wait_ms, options=c.ALL_MESSAGES))
 
     def get(self, program: Program, now_ms: int) -> Sent:
         """MQGET of what comes first."""
@@ -328,11 +356,21 @@ def again(op: Op, now_ms: int) -> Op:
         "place",
         "flag",
         "wait_ms",
+        "whole",
     ):
         setattr(later, name, getattr(op, name))
     passed_ms = now_ms - op.now_ms
     later.messages = tuple(
-        Message(m.body, m.priority, m.hard, m.expires_ms + passed_ms, m.correlation, m.group)
+        Message(
+            m.body,
+            m.priority,
+            m.hard,
+            m.expires_ms + passed_ms,
+            m.correlation,
+            m.group,
+            m.number,
+            m.last,
+        )
         if m.expires_ms
         else m
         for m in op.messages

@@ -571,11 +571,11 @@ class Simulation(Steps):
         if rng.random() > 0.25:
             return
         topics = {name: parts for name, parts in kafka.topics.items() if name.startswith(TOPICS)}
+        coming = topic_of(PASSING, self.owner.qm.incarnations.get(PASSING, 0))
         new = [name for name, parts in topics.items() if not any(part.records for part in parts)]
-        among = new if new and rng.random() < 0.9 else list(topics)
-        if among:
-            faults = TOPIC_FAULTS if self._loses_topics else (REFUSED,)
-            self.spoil(rng.choice(among), rng.choice(faults))
+        topic = rng.choice([*new, coming] if rng.random() < 0.7 else [*topics, coming])
+        faults = TOPIC_FAULTS if self._loses_topics and topic in topics else (REFUSED,)
+        self.spoil(topic, rng.choice(faults))
 
     def spoil(self, topic: str, fault: str) -> None:
         """Let a topic refuse, or be deleted."""

@@ -9,6 +9,8 @@ from bisect import insort
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from tests.simulation.groups import begins_whole
+
 Answer = tuple[Any, ...]
 Item = tuple[int, int, "Message", int]
 """-lane, order of the commits, the message, how often it came back: sorts as it is delivered."""
@@ -30,7 +32,7 @@ HARD, SOFT, NOTHING = "hard", "soft", "nothing"
 class Message:
     """What was put. It never changes."""
 
-    __slots__ = ("body", "correlation", "expires_ms", "group", "hard", "priority")
+    __slots__ = ("body", "correlation", "expires_ms", "group", "hard", "last", "number", "priority")
 
     def __init__(
         self,
@@ -40,6 +42,8 @@ class Message:
         expires_ms: int = 0,
         correlation: str = "",
         group: str = "",
+        number: int = 1,
+        last: bool = False,
     ) -> None:
         self.body = body
         self.priority = priority
@@ -47,6 +51,8 @@ class Message:
         self.expires_ms = expires_ms
         self.correlation = correlation
         self.group = group
+        self.number = number
+        self.last = last
 
     def is_over(self, now_ms: int) -> bool:
         """Whether its time is over."""
@@ -78,6 +84,7 @@ class Op:
         "stuck",
         "unit",
         "wait_ms",
+        "whole",
     )
 
     def __init__(
@@ -97,6 +104,7 @@ class Op:
         place: str = "",
         flag: bool = False,
         wait_ms: int = 0,
+        whole: bool = False,
     ) -> None:
         self.index = 0
         self.gone: tuple[tuple[str, str], ...] = ()
@@ -119,6 +127,7 @@ class Op:
         self.place = place
         self.flag = flag
         self.wait_ms = wait_ms
+        self.whole = whole
 
     def fits(self, message: Message) -> bool:
         """Whether the ids that were asked for are the message's."""
@@ -219,7 +228,8 @@ class World:
         return world
 
     def is_like(self, other: World) -> bool:
-        """Whether both will answer alike for ever, having just recovered."""
+        """Whether both will answer alike for ever, having just recovered, but for units that left
+        nothing, an empty one above all: whether it counts as committed changes no message."""
         return (
             self.done == other.done
             and self.committed == other.committed
@@ -392,7 +402,7 @@ class World:
                 continue
             if not op.place and not op.fits(message):
                 continue
-            if message.is_over(now_ms):
+            if message.is_over(now_ms) or (op.whole and not begins_whole(queue.items, message)):
                 continue
             gone.add(at)
             taken.append(item)

@@ -22,12 +22,18 @@ def core_with_topics(limits: Limits | None = None) -> Core:
 
 
 def publish(
-    client: Client, topic: str, *bodies: str, unit: bytes = b"", options: int = 0, **fields: Any
+    client: Client,
+    topic: str,
+    *bodies: str,
+    unit: bytes = b"",
+    options: int = 0,
+    level: int = 9,
+    **fields: Any,
 ) -> PutDone:
     """Publish by a handle that is opened for it."""
     client.do(c.OpenTopic(PUBLISHER, topic))
     messages = [Message(body=body.encode(), **fields) for body in bodies]
-    done = client.do(c.Put(PUBLISHER, messages, unit, options))
+    done = client.do(c.Put(PUBLISHER, messages, unit, options, level))
     client.do(c.Close(PUBLISHER))
     assert isinstance(done, PutDone), done
     return done

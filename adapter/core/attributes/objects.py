@@ -197,7 +197,12 @@ class SubscriptionAttributes(Struct, kw_only=True):
     sub_level: Annotated[
         int,
         Attribute(
-            "SUBLEVEL", 1307, "the level; there is one, for none intercepts others", low=1, high=1
+            "SUBLEVEL",
+            1307,
+            "of the subscriptions to a topic those of the highest level get a publication; above 1 "
+            "they intercept it",
+            low=0,
+            high=9,
         ),
     ] = 1
     ident: Annotated[

@@ -91,8 +91,6 @@ def problem_with(table: Table, what: str, name: str, value: object) -> str | Non
 
 def _out_of_bounds(row: Row, value: Any) -> str | None:
     bound = row.attribute
-    if bound.low is not None and bound.low == bound.high != value:
-        return f"{row.name} is {bound.low} here, and cannot be {value}"
     if bound.low is not None and bound.high is not None and not bound.low <= value <= bound.high:
         return f"{row.name} takes {bound.low} to {bound.high}, not {value}"
     if bound.length is not None and len(value) > bound.length:

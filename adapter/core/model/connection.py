@@ -25,13 +25,16 @@ class Handle:
     began that a browse in logical order has come to: the next one begins behind it. selection: what
     it was opened with, and fits what that says of a message. topic: the handle is of a topic, or of
     a subscription to it; then its queue is none that there is, and only says what a publication is
-    checked against.
+    checked against. consumer: which one of its queue it has open, and batches: what of it has been
+    handed out by this handle.
     """
 
     __slots__ = (
         "alias",
+        "batches",
         "browse_group",
         "browse_head",
+        "consumer",
         "cursor",
         "fits",
         "get_group",
@@ -69,6 +72,8 @@ class Handle:
         self.fits: Fits | None = None
         self.topic: str | None = None
         self.subscription: Subscription | None = None
+        self.consumer = ""
+        self.batches: set[int] = set()
 
 
 class Party(Struct, frozen=True):

@@ -15,6 +15,8 @@ from adapter.core.model.blank_padded import padded, unpadded
 FORMAT = "MQDEAD"
 """MQFMT_DEAD_LETTER_HEADER: the format of a message whose body begins with this header."""
 LENGTH = 172
+ENCODING, CCSID = 546, 1208
+"""Of a header, and so of the message that begins with one: little-endian numbers, UTF-8."""
 _ID, _VERSION = b"DLH ", 1
 _FIELDS = "4sii48s48sii8si28s8s8s"
 

@@ -119,6 +119,14 @@ class Lane:
         self.ends = {}
         return before - self.paged.total
 
+    def add_end(self, first: int, last: int, bucket: int) -> bool:
+        """Note when paged-out messages will have expired; whether that time is new to the lane."""
+        if not bucket:
+            return False
+        is_new = bucket not in self.ends
+        self.ends.setdefault(bucket, Ranges()).add_span(first, last)
+        return is_new
+
     def forget_end(self, seq: int, bucket: int) -> None:
         """Forget when a message will have expired."""
         ends = self.ends.get(bucket)

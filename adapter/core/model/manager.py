@@ -12,7 +12,9 @@ from collections import deque
 from msgspec import Struct
 
 from adapter.core.attributes.objects import QueueManagerAttributes
+from adapter.core.model.claims import Consumer
 from adapter.core.model.connection import Connection
+from adapter.core.model.due import Due
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import Place, Stored
 from adapter.core.model.queue import Queue
@@ -147,16 +149,13 @@ class QueueManager:
         """What is to be read, until the owner takes it; by queue, lane and field."""
         self.missing: tuple[str, int, int] | None = None
         """Queue, lane and seq of a message that has just proved not to be on its topic."""
-        self.paged_ends: list[tuple[int, str, int, int]] = []
-        """When paged-out messages of a lane will have expired: time, queue, incarnation, lane."""
-        self.mark_ends: list[tuple[int, str, int]] = []
-        """When the oldest marks of a queue's browsers are over: time, queue, incarnation."""
         self.absent: dict[tuple[bytes, int], Absent] = {}
         """Outcomes whose message was not in memory at replay: by session and number."""
         self.noted: list[ConsumedRestored] = []
         """What the snapshot that was restored says of consumed messages; the owner's business."""
-        self.expiries: list[tuple[int, str, int, Place]] = []
-        self.deadlines: list[tuple[int, int, Waiter]] = []
+        self.due = Due()
+        self.moved_n = -1
+        """Entries up to it are copied for good, but for queues that are parked."""
         self._sweep_expiries_at = self._sweep_deadlines_at = _SWEEP_AT
         self._id_prefix = b"MQK " + owner_id[:12]
         self._ids = 0
@@ -200,9 +199,9 @@ class QueueManager:
         time_ms = stored.message.expires_at_ms
         if not time_ms:
             return
-        if len(self.expiries) >= self._sweep_expiries_at:
+        if len(self.due.expiries) >= self._sweep_expiries_at:
             self._sweep_expiries()
-        heapq.heappush(self.expiries, (time_ms, queue.name, queue.incarnation, stored.place))
+        heapq.heappush(self.due.expiries, (time_ms, queue.name, queue.incarnation, stored.place))
 
     def want_page(self, needed: PageNeeded) -> None:
         """Ask the owner for a page."""
@@ -218,45 +217,50 @@ class QueueManager:
 
     def add_deadline(self, time_ms: int, waiter: Waiter) -> None:
         """Remember to end a wait."""
-        if len(self.deadlines) >= self._sweep_deadlines_at:
+        if len(self.due.deadlines) >= self._sweep_deadlines_at:
             self._sweep_deadlines()
         self._order += 1
-        heapq.heappush(self.deadlines, (time_ms, self._order, waiter))
+        heapq.heappush(self.due.deadlines, (time_ms, self._order, waiter))
+
+    def add_absence(self, queue: Queue, consumer: Consumer, now_ms: int) -> None:
+        """Note that nobody has a consumer open; it is looked at when its time is over."""
+        consumer.away_since_ms = now_ms
+        due = (now_ms + consumer.timeout_ms, queue.name, queue.incarnation, consumer.name)
+        heapq.heappush(self.due.claims, due)
 
     def pop_deadline(self) -> Waiter:
         """Remove and return the waiter whose deadline comes first."""
-        return heapq.heappop(self.deadlines)[2]
+        return heapq.heappop(self.due.deadlines)[2]
 
     def pop_expiry(self) -> tuple[Queue, Place] | None:
         """Remove the next expiry; return its queue and place if that queue still exists."""
-        _, name, incarnation, place = heapq.heappop(self.expiries)
-        queue = self._that_queue(name, incarnation)
+        _, name, incarnation, place = heapq.heappop(self.due.expiries)
+        queue = self.that_queue(name, incarnation)
         return (queue, place) if queue else None
 
     def next_tick_ms(self) -> int | None:
         """Say when the next Tick has something to do, or None."""
-        heaps = (self.expiries, self.deadlines, self.paged_ends, self.mark_ends)
-        due = [heap[0][0] for heap in heaps if heap]
-        return min(due) if due else None
+        return self.due.next_ms()
 
-    def _that_queue(self, name: str, incarnation: int) -> Queue | None:
+    def that_queue(self, name: str, incarnation: int) -> Queue | None:
+        """Return a queue, unless it is another one of its name by now."""
         queue = self.queues.get(name)
         return queue if queue and queue.incarnation == incarnation else None
 
     def _sweep_expiries(self) -> None:
         """Forget the messages that are gone, so that a long life costs nothing after the get."""
         kept = []
-        for expiry in self.expiries:
-            queue = self._that_queue(expiry[1], expiry[2])
+        for expiry in self.due.expiries:
+            queue = self.that_queue(expiry[1], expiry[2])
             if queue and expiry[3] in queue.stored:
                 kept.append(expiry)
         heapq.heapify(kept)
-        self.expiries = kept
+        self.due.expiries = kept
         self._sweep_expiries_at = max(_SWEEP_AT, 2 * len(kept))
 
     def _sweep_deadlines(self) -> None:
         """Forget the waits that have ended, so that a long wait costs nothing once it is served."""
-        kept = [deadline for deadline in self.deadlines if not deadline[2].ended]
+        kept = [deadline for deadline in self.due.deadlines if not deadline[2].ended]
         heapq.heapify(kept)
-        self.deadlines = kept
+        self.due.deadlines = kept
         self._sweep_deadlines_at = max(_SWEEP_AT, 2 * len(kept))

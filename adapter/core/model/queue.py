@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.commands import Request
+from adapter.core.model.claims import Batch, Consumer, Span
 from adapter.core.model.lane import Lane, PageNeeded
 from adapter.core.model.marks import Marks
 from adapter.core.model.message import PRIORITY_MAX, Message, Place, Stored
@@ -62,6 +63,10 @@ class Queue:
         self.waiters: deque[Waiter] = deque()
         self.parked: list[Request] = []
         """Requests that wait for a page."""
+        self.consumers: dict[str, Consumer] = {}
+        """Durable ones, by name."""
+        self.consuming: dict[str, int] = {}
+        """Which connection has a consumer open, by its name."""
         self._index: dict[str, dict[bytes, Places]] = {}
         self._paged_index: dict[str, PagedIndex] = {}
         self.selections: Counter[str] = Counter()
@@ -73,6 +78,17 @@ class Queue:
     def is_temporary(self) -> bool:
         """Whether it is soft: a temporary dynamic queue."""
         return self.attributes.definition_type == "TEMPDYN"
+
+    @property
+    def claimed_count(self) -> int:
+        """How many messages consumers have been given: neither available nor held by a unit."""
+        return sum(span.count for span in self.claimed())
+
+    def claimed(self) -> Iterator[Span]:
+        """Iterate over what consumers have been given."""
+        for consumer in self.consumers.values():
+            for batch in consumer.batches.values():
+                yield from batch.spans
 
     @property
     def depth(self) -> int:
@@ -166,9 +182,10 @@ class Queue:
 
     def in_order(self) -> Iterator[Stored]:
         """Iterate over the available messages in the order of delivery; may raise PageNeeded."""
-        for lane in reversed(self.lanes):
-            if len(lane):
-                yield from lane.in_order(self.name)
+        if self.available_count:
+            for lane in reversed(self.lanes):
+                if lane.paged.total or lane.available.first() is not None:
+                    yield from lane.in_order(self.name)
 
     def in_order_after(self, place: Place) -> Iterator[Stored]:
         """Iterate over the available messages strictly behind a place; may raise PageNeeded."""
@@ -310,6 +327,35 @@ class Queue:
         else:
             counts = self.lanes[-place[0]].counts
             counts[place[1]] = counts.get(place[1], 0) + 1
+
+    def claim(self, batch: Batch) -> None:
+        """Hide the messages of a batch: they are on their topic, and their content goes."""
+        for span in batch.spans:
+            counts = self.lanes[span.lane].counts
+            for seq in range(span.first, span.last + 1):
+                self.take((-span.lane, seq, 0), span.priority)
+                counts.pop(seq, None)
+
+    def give_back(self, batch: Batch, more: int) -> list[Span]:
+        """Return the messages of a batch to their places, their counts raised by so many.
+
+        Returns the spans that end at a time which is new to their lane.
+        """
+        ending = []
+        for span in batch.spans:
+            lane = self.lanes[span.lane]
+            lane.paged.add_span(span.first, span.last)
+            self.available_count += span.count
+            self.depth_by_priority[span.priority] += span.count
+            if lane.add_end(span.first, span.last, span.expires_by_ms):
+                ending.append(span)
+            if more:
+                lane.counts.update(dict.fromkeys(range(span.first, span.last + 1), more))
+        for one in batch.counts:
+            self.lanes[one.lane].counts[one.seq] = one.count + more
+        self._paged_index.clear()  # what follows the messages has not seen them come back
+        self._watches.clear()
+        return ending
 
     def clear(self, kept: list[tuple[Place, int]]) -> None:
         """Remove every persistent message but those at these places, whose priority is given.

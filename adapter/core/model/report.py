@@ -44,10 +44,16 @@ class ReportDue(Struct):
 
 
 def made(
-    queue_manager: str, message: Message, kind: int, message_id: bytes, now_ms: int
+    queue_manager: str,
+    message: Message,
+    kind: int,
+    message_id: bytes,
+    now_ms: int,
+    reason: int = 0,
 ) -> Message:
     """Make the report of a kind about a message. message_id: a new one, if that is asked for.
 
+    reason: of an exception, an MQRC number.
     With PASS_DISCARD_AND_EXPIRY it lives as long as the message had left.
     """
     body = _data(message, kind)
@@ -68,7 +74,7 @@ def made(
         format=message.format if body else "",
         message_type=REPORT,
         report=message.report & DISCARD if passes else 0,
-        feedback=FEEDBACK[kind],
+        feedback=reason or FEEDBACK[kind],
         encoding=message.encoding,
         ccsid=message.ccsid,
         reply_to_queue_manager=queue_manager,

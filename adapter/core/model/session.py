@@ -80,6 +80,8 @@ class Session:
 
     def told(self, seen: list[int]) -> None:
         """Drop the outcomes of which the ledger now says that the client has seen them."""
+        if not seen:
+            return
         gone = set(seen)
         for number in gone:
             self.drop(number)

@@ -68,6 +68,14 @@ class Tally:
         """Count the persistent messages that a purge discarded."""
         self.of(record.name).discarded += record.count
 
+    def consumed(self, record: r.BatchesConsumed) -> None:
+        """Count the messages of batches."""
+        self.of(record.queue).got += record.count
+
+    def given_back(self, record: r.BatchReturned) -> None:
+        """Count the messages of a batch that go back."""
+        self.of(record.queue).returned += record.count
+
     def deleted(self, record: r.QueueDeleted) -> None:
         """Forget a queue's totals: another of its name begins anew."""
         self._queues.pop(record.name, None)
@@ -78,4 +86,6 @@ COUNT: dict[type, Callable[[Tally, Any], None]] = {
     r.MessagesDiscarded: Tally.discarded,
     r.QueuePurged: Tally.purged,
     r.QueueDeleted: Tally.deleted,
+    r.BatchesConsumed: Tally.consumed,
+    r.BatchReturned: Tally.given_back,
 }

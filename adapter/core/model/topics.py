@@ -134,6 +134,7 @@ class Subscription(Struct, eq=False, kw_only=True):
     correlation_id: bytes = b""
     user_data: str = ""
     on_request: bool = False
+    level: int = 1
     connection: int = 0
 
     @property

@@ -106,14 +106,15 @@ def _select_beside_lock(
     qm: QueueManager, handle: Handle, command: Browse, now_ms: int
 ) -> list[Stored]:
     """Choose while the handle has a lock: it sees that message, and gives it up if it finds any."""
-    locked = cursor.release(qm, handle, now_ms)
-    assert locked is not None, "the caller has looked"
+    locked = cursor.lift(handle)
     try:
         found = _select(handle, command, now_ms)
     except (PageNeeded, Refusal):
         cursor.lock(handle, locked)
         raise
-    if not found:
+    if found:
+        cursor.offer(qm, handle.queue, locked, now_ms)
+    else:
         cursor.lock(handle, locked)
     return found
 
@@ -155,5 +156,7 @@ def _move_cursor(handle: Handle, command: Browse, found: list[Stored], inside: b
         handle.cursor = found[-1].place
     elif command.restart:
         handle.cursor = START
+    else:
+        return
     if not inside:
         handle.browse_head = handle.cursor

@@ -9,6 +9,7 @@ from __future__ import annotations
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Stored
+from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.rules import fitting
 
@@ -36,7 +37,23 @@ def release(qm: QueueManager, handle: Handle, now_ms: int) -> Stored | None:
     if stored is None:
         return None
     handle.queue.unlock(stored)
-    if fitting.is_over(stored, now_ms):
-        qm.add_expiry(handle.queue, stored)
-    qm.wake(handle.queue)
+    offer(qm, handle.queue, stored, now_ms)
     return stored
+
+
+def lift(handle: Handle) -> Stored:
+    """Unlock what a handle has locked, for a look that may end with locking it again.
+
+    Nobody is woken: one who waits under that handle would look for ever.
+    """
+    stored, handle.locked = handle.locked, None
+    assert stored is not None, "the caller has looked"
+    handle.queue.unlock(stored)
+    return stored
+
+
+def offer(qm: QueueManager, queue: Queue, stored: Stored, now_ms: int) -> None:
+    """Let others find what is locked no more, and time, if it is over."""
+    if fitting.is_over(stored, now_ms):
+        qm.add_expiry(queue, stored)
+    qm.wake(queue)

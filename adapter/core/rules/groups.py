@@ -97,11 +97,14 @@ def candidates(
 ) -> Iterable[Stored]:
     """Iterate over the messages that fit, where groups or segmented messages count as a whole."""
     queue, options = handle.queue, command.options
-    if options & LOGICAL_ORDER and at is not None and not options & COMPLETE:
-        return queue.with_id("group_position", at.position)
-    found = queue.watch(NAME, partial(Groups, queue.stored))
-    if options & LOGICAL_ORDER and at is not None:
+    going_on = bool(options & LOGICAL_ORDER) and at is not None
+    following: Iterable[Stored] = ()
+    if going_on and at is not None:
         following = queue.with_id("group_position", at.position)
+        if not options & (COMPLETE | ALL_SEGMENTS) or (at.in_message and not options & COMPLETE):
+            return following
+    found = queue.watch(NAME, partial(Groups, queue.stored))
+    if going_on:
         return (stored for stored in following if found.is_whole_message(stored.message))
     fitting_ones: Iterable[Stored]
     if fitting.ids(command) or options & fitting.MATCH or handle.fits is not None:
@@ -129,7 +132,8 @@ def _is_whole(found: Groups, stored: Stored, options: int) -> bool:
 def parts(queue: Queue, first: Stored) -> list[Stored]:
     """Return the segments of a message that is whole, from its first one; may raise PageNeeded.
 
-    None at all if their offsets do not fit together, whatever their bytes add up to.
+    None at all if their offsets do not fit together, whatever their bytes add up to; nor if some
+    are persistent and others are not: what becomes of those in a crash differs.
     """
     found = [first]
     message = first.message
@@ -137,7 +141,7 @@ def parts(queue: Queue, first: Stored) -> list[Stored]:
     while segment_status(message) == "S":
         position = position_of(message.group_id, message.group_seq, offset)
         following = next(iter(queue.with_id("group_position", position)), None)
-        if following is None:
+        if following is None or following.message.persistence != first.message.persistence:
             return []
         found.append(following)
         message = following.message

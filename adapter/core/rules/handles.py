@@ -152,6 +152,8 @@ def _close(
     del connection.handles[handle.number]
     queue = handle.queue
     _count(queue, handle.modes, -1)
+    if queue.consuming.pop(handle.consumer, 0) and handle.consumer in queue.consumers:
+        qm.add_absence(queue, queue.consumers[handle.consumer], now_ms)
     marks.closed(handle)
     if handle.modes & INPUT:
         trigger.closed(qm, queue, now_ms)

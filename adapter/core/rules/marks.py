@@ -76,7 +76,7 @@ def _look_again(qm: QueueManager, queue: Queue, marks: Marks) -> None:
     if marks.wake_ms or oldest_ms is None or interval_ms == FOR_EVER:
         return
     marks.wake_ms = oldest_ms + interval_ms
-    heapq.heappush(qm.mark_ends, (marks.wake_ms, queue.name, queue.incarnation))
+    heapq.heappush(qm.due.mark_ends, (marks.wake_ms, queue.name, queue.incarnation))
 
 
 def expire(qm: QueueManager, queue: Queue, now_ms: int) -> None:
@@ -90,8 +90,8 @@ def expire(qm: QueueManager, queue: Queue, now_ms: int) -> None:
 
 def tick(qm: QueueManager, now_ms: int) -> None:
     """Look at the queues whose oldest marks are over."""
-    while qm.mark_ends and qm.mark_ends[0][0] <= now_ms:
-        _, name, incarnation = heapq.heappop(qm.mark_ends)
+    while qm.due.mark_ends and qm.due.mark_ends[0][0] <= now_ms:
+        _, name, incarnation = heapq.heappop(qm.due.mark_ends)
         queue = qm.queues.get(name)
         if queue is None or queue.incarnation != incarnation or queue.marks is None:
             continue

@@ -96,10 +96,11 @@ def decide_delete(qm: QueueManager, request: Request, command: DeleteQueue) -> D
     queue = queue_of(qm, command.name)
     if queue.open_handles or queue.uncommitted_puts or queue.locked_count:
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, "it is open, or units in flight hold it")
-    if queue.available_count and not command.purge:
-        text = f"{queue.available_count} messages are on it; purge deletes them too"
+    count = queue.available_count + queue.claimed_count
+    if count and not command.purge:
+        text = f"{count} messages are on it; purge deletes them too"
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
-    return done(qm, request, [QueueDeleted(queue.name)], queue.available_count)
+    return done(qm, request, [QueueDeleted(queue.name)], count)
 
 
 def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Decision:

@@ -11,7 +11,7 @@ import heapq
 
 from msgspec import Struct
 
-from adapter.core.commands import COMPLETE, Request
+from adapter.core.commands import COMPLETE, ClaimBatch, Request
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
@@ -123,7 +123,7 @@ def look_for_expired(
     if seq is not None:
         qm.want_page(PageNeeded(name, lane_number, seq))
         again_ms = now_ms + LOOK_AGAIN_MS
-        heapq.heappush(qm.paged_ends, (again_ms, name, incarnation, lane_number))
+        heapq.heappush(qm.due.paged_ends, (again_ms, name, incarnation, lane_number))
 
 
 def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
@@ -148,15 +148,18 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
             for lane, before in zip(queue.lanes, ends_before, strict=True):
                 for end in lane.ends.keys() - before:
                     due = (end, queue.name, queue.incarnation, lane.number)
-                    heapq.heappush(qm.paged_ends, due)
+                    heapq.heappush(qm.due.paged_ends, due)
     return count
 
 
 def _joins(queue: Queue) -> bool:
-    """Whether somebody waits for all segments of a message, which must be in memory together."""
-    return any(getattr(one.command, "options", 0) & COMPLETE for one in queue.parked) or any(
-        waiter.command.options & COMPLETE for waiter in queue.waiters
-    )
+    """Whether somebody waits for many messages, which must be in memory together: for all segments
+    of one, or for a batch.
+    """
+    return any(
+        isinstance(one.command, ClaimBatch) or getattr(one.command, "options", 0) & COMPLETE
+        for one in queue.parked
+    ) or any(waiter.command.options & COMPLETE for waiter in queue.waiters)
 
 
 def load(

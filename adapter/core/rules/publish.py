@@ -3,7 +3,8 @@
 They are put in the same unit, or together as one; so nothing is new behind this. A queue that
 cannot take its copy has it put on the dead-letter queue; else the publication fails for all if it
 is persistent and the subscription durable (PMSGDLV(ALLDUR)), and for that subscription alone if not
-(NPMSGDLV(ALLAVAIL)). This module does not know how subscriptions come to be.
+(NPMSGDLV(ALLAVAIL)). The publisher may ask for reports of such exceptions, and may say DISCARD in
+place of the dead-letter queue. This module does not know how subscriptions come to be.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Message, weight
 from adapter.core.model.queue import Queue
+from adapter.core.model.report import DISCARD, EXCEPTION
 from adapter.core.model.topics import Subscription
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import EventRaised, Record
 from adapter.core.results import PutDone
-from adapter.core.rules import put, retained, topics, trigger, undelivered
+from adapter.core.rules import put, report, retained, topics, trigger, undelivered
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -34,14 +36,19 @@ from adapter.core.rules.decision import (
 from adapter.core.rules.unit import Puts, commit_records, unit_with_room
 
 OPTIONS = RETAIN | WARN_NO_SUBSCRIBERS
+LEVEL_MAX = 9
+RETAINED_LEVEL = 1
+"""The level at which what is retained is published again: nobody intercepts it then."""
 
 
 class Copies(Struct):
     """What publications become. matched: how many subscriptions they were for. planned: how many of
     them by queue. lost: how many no queue could take. events: what is to be told of full queues.
+    reports: of exceptions; they are put behind the copies.
     """
 
     puts: Puts = []
+    reports: Puts = []
     matched: int = 0
     planned: Counter[str] = msgspec.field(default_factory=Counter)
     lost: int = 0
@@ -64,19 +71,26 @@ def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str
     records: list[Record] = []
     for message in command.messages:
         put.resolve(qm, handle.queue, message, request.now_ms)
-        for subscription in qm.topics.matcher.matching(topic):
-            if not subscription.on_request:
-                deliver(qm, copies, subscription, topic, message, request.now_ms)
+        for subscription in _reached(qm, topic, command.level):
+            deliver(qm, copies, subscription, topic, message, request.now_ms)
     if command.options & RETAIN:
         last = command.messages[-1]
         records = _retain(qm, copies, topic, last, in_unit=bool(command.unit))
     ids = [message.message_id for message in command.messages]
     result = PutDone(ids, request.now_ms)
     puts = _put_in_unit if command.unit else _put_alone
-    records = copies.events + records + puts(qm, request, command, copies.puts)
+    records = copies.events + records + puts(qm, request, command, copies)
     if command.options & WARN_NO_SUBSCRIBERS and not copies.matched:
         warning = Reason.NO_SUBSCRIBERS
     return Decision(records, result, qm.entry_n, warning=warning)
+
+
+def _reached(qm: QueueManager, topic: str, level: int) -> list[Subscription]:
+    """Return the subscriptions that get a publication: those of the highest level it reaches."""
+    matching = qm.topics.matcher.matching(topic)
+    found = [one for one in matching if not one.on_request and one.level <= level]
+    highest = max((one.level for one in found), default=0)
+    return [one for one in found if one.level == highest]
 
 
 def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> int:
@@ -89,6 +103,9 @@ def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> int:
         raise Refusal(Reason.OPTIONS_ERROR, topic, "outside a unit a put has one message")
     if command.options & ~OPTIONS:
         raise Refusal(Reason.OPTIONS_ERROR, topic, f"options {command.options}")
+    if not 0 <= command.level <= LEVEL_MAX:
+        text = f"level {command.level} is not 0 to {LEVEL_MAX}"
+        raise Refusal(Reason.OPTIONS_ERROR, topic, text)
     standing = topics.standing(qm, topic)
     if standing.publish != "ENABLED" or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, topic)
@@ -115,15 +132,21 @@ def deliver(
     queue = undelivered.destination(qm, subscription.destination)
     copy = _copy(subscription, topic, message, queue)
     reason = _obstacle(qm, copies, queue, copy)
-    if reason == 0 and queue is not None:
+    if queue is None:
+        reason = undelivered.why_missing(qm, subscription.destination)
+    elif not reason:
         _add(copies, queue, copy)
         return
     if queue is not None and reason == undelivered.Q_FULL and not queue.full_reported:
         details = {"max_depth": str(queue.attributes.max_depth)}
         copies.events.append(EventRaised("queue_full", queue.name, now_ms, details))
+    if copy.report & EXCEPTION:
+        _report(qm, copies, copy, reason, now_ms)
     dead = undelivered.dead_letter_queue(qm)
     buried = undelivered.buried(qm, copy, subscription.destination, reason, now_ms)
-    if dead is not None and not _obstacle(qm, copies, dead, buried):
+    if copy.report & DISCARD:
+        copies.lost += 1
+    elif dead is not None and not _obstacle(qm, copies, dead, buried):
         _add(copies, dead, buried)
     elif message.persistence and subscription.is_durable:
         text = (
@@ -147,6 +170,16 @@ def _copy(subscription: Subscription, topic: str, message: Message, queue: Queue
         persistence=0 if queue is not None and queue.is_temporary else message.persistence,
         details=None if details is None else msgspec.structs.replace(details),
     )
+
+
+def _report(qm: QueueManager, copies: Copies, copy: Message, reason: int, now_ms: int) -> None:
+    """Report to the publisher that a copy could not be delivered, together with the others."""
+    found = report.excepted(qm, copy, reason, now_ms, copies.planned)
+    if isinstance(found, EventRaised):
+        copies.events.append(found)
+    else:
+        copies.reports.append(found)
+        copies.planned[found[0].name] += 1
 
 
 def _obstacle(qm: QueueManager, copies: Copies, queue: Queue | None, copy: Message) -> int:
@@ -174,7 +207,8 @@ def _retain(
     return retained.replacing(gone, queue)
 
 
-def _put_in_unit(qm: QueueManager, request: Request, command: Put, puts: Puts) -> list[Record]:
+def _put_in_unit(qm: QueueManager, request: Request, command: Put, copies: Copies) -> list[Record]:
+    puts = copies.puts + copies.reports
     sizes = [weight(message) for _, message in puts]
     unit = unit_with_room(qm, request, command.unit, len(puts), sum(sizes))
     for (queue, message), size in zip(puts, sizes, strict=True):
@@ -186,12 +220,15 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, puts: Puts) -
     return []
 
 
-def _put_alone(qm: QueueManager, request: Request, command: Put, puts: Puts) -> list[Record]:
+def _put_alone(qm: QueueManager, request: Request, command: Put, copies: Copies) -> list[Record]:
     """Put all copies together. Where there is none, there is nothing to be told of twice."""
+    puts = copies.puts + copies.reports
     check_size(qm, puts)
     ident = own_unit(request, session_of(qm, request).ident)
     arrived(qm, puts, request.now_ms)
-    return commit_records(ident, puts, [], "put", outcome_of(qm, request)) if puts else []
+    # The first put says what the answer is: where that is a report, it is not the answer.
+    outcome = outcome_of(qm, request) if copies.puts else None
+    return commit_records(ident, puts, [], "put", outcome) if puts else []
 
 
 def check_size(qm: QueueManager, puts: Puts) -> None:
@@ -221,6 +258,8 @@ def retained_copies(
     Raises PageNeeded until all of it is in memory.
     """
     copies = Copies()
+    if subscription.level > RETAINED_LEVEL:
+        return copies
     target = queue or undelivered.destination(qm, subscription.destination)
     for topic, message in retained.last_of_each(qm, subscription.topic):
         copy = _copy(subscription, topic, retained.as_published(message, now_ms), target)

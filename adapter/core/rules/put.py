@@ -40,6 +40,8 @@ TEXT_LENGTHS = (
     ("user", 64),
     ("application", 64),
 )
+NUMBERS = ("report", "feedback", "encoding", "ccsid")
+NATIVE, UTF_8 = 546, 1208  # what a message says of its numbers and texts, if nothing is said
 
 
 def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
@@ -71,10 +73,18 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         return decision
     if warning:
         decision.warning = warning
-    last = command.messages[-1]
+    last = _last(queue, command.messages[-1], is_cut)
     if in_order or last.group_id != NO_ID:
         groups.moved(qm, request, handle, "put_group", last, command.unit)
     return decision
+
+
+def _last(queue: Queue, message: Message, is_cut: bool) -> Message:
+    """Return what a handle has come to by a message: the last segment, if it was cut.
+
+    A message that was cut has a group id, and is in a group only if its segments are.
+    """
+    return segments.split(message, queue.attributes.max_message_length)[-1] if is_cut else message
 
 
 def default(handle: Handle, message: Message) -> int:
@@ -109,13 +119,18 @@ def check(queue: Queue, message: Message) -> bool:
         raise Refusal(Reason.PERSISTENT_NOT_ALLOWED, queue.name, text)
     if message.expiry_ms != -1 and not 0 < message.expiry_ms <= EXPIRY_MAX_MS:
         raise Refusal(Reason.EXPIRY_ERROR, queue.name, f"{message.expiry_ms} ms")
-    for name in ("message_id", "correlation_id", "group_id"):
-        if len(getattr(message, name)) not in (0, ID_LENGTH):
-            raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{name} is not 24 bytes")
+    if message.message_id or message.correlation_id or message.group_id:
+        _check_ids(queue, message)
     if not 1 <= message.group_seq <= GROUP_SEQ_MAX:
         raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"group_seq {message.group_seq}")
     _check_rest(queue, message)
     return is_cut
+
+
+def _check_ids(queue: Queue, message: Message) -> None:
+    for name in ("message_id", "correlation_id", "group_id"):
+        if len(getattr(message, name)) not in (0, ID_LENGTH):
+            raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{name} is not 24 bytes")
 
 
 def _check_cut(queue: Queue, message: Message) -> None:
@@ -132,20 +147,30 @@ def _check_rest(queue: Queue, message: Message) -> None:
     kind = message.message_type
     if kind not in MESSAGE_TYPES and kind not in MESSAGE_TYPE_APPLICATION:
         raise Refusal(Reason.MESSAGE_TYPE_ERROR, queue.name, f"message_type {kind}")
-    for name, length in TEXT_LENGTHS:
-        if len(getattr(message, name)) > length:
-            raise Refusal(
-                Reason.OPTIONS_ERROR, queue.name, f"{name} has more than {length} characters"
-            )
-    for name in ("report", "feedback", "encoding", "ccsid"):
-        if not -(2**31) <= getattr(message, name) < 2**31:
-            raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"{name} is not a 32-bit number")
+    m = message
+    if m.format or m.reply_to or m.reply_to_queue_manager or m.user or m.application:
+        _check_texts(queue, message)
+    if m.report or m.feedback or m.encoding != NATIVE or m.ccsid != UTF_8:
+        _check_numbers(queue, message)
     if message.report or kind == REQUEST:
         report.check(queue, message)
     if message.properties:
         _check_properties(queue, message.properties)
     if message.details is not None:
         details.check(queue, message, message.details)
+
+
+def _check_texts(queue: Queue, message: Message) -> None:
+    for name, length in TEXT_LENGTHS:
+        if len(getattr(message, name)) > length:
+            text = f"{name} has more than {length} characters"
+            raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
+
+
+def _check_numbers(queue: Queue, message: Message) -> None:
+    for name in NUMBERS:
+        if not -(2**31) <= getattr(message, name) < 2**31:
+            raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"{name} is not a 32-bit number")
 
 
 def _check_properties(queue: Queue, properties: dict[str, Property]) -> None:

@@ -11,9 +11,11 @@ from adapter.core.commands import (
     AlterQueue,
     Begin,
     Browse,
+    ClaimBatch,
     ClearRetained,
     DefineObject,
     DefineQueue,
+    DeleteConsumer,
     DeleteObject,
     DeleteQueue,
     Get,
@@ -45,6 +47,8 @@ NEW_WORK = (
     Subscribe,
     SubscriptionRequest,
     ClearRetained,
+    ClaimBatch,
+    DeleteConsumer,
 )
 
 

@@ -3,12 +3,14 @@
 Confirmation of arrival is in the putter's unit, confirmation of delivery in the getter's, a report
 of an expiry in none. A report that its queue does not take goes to the dead-letter queue; without
 one, or if its program said DISCARD, it is lost, and an event says so. What a put or get does
-succeeds, whatever becomes of the report. Reports of exceptions are for messages that come from
-other queue managers: a put that fails here has its answer. This module does not know what a report
-looks like.
+succeeds, whatever becomes of the report. Reports of exceptions are for what the queue manager took
+and then could not deliver: copies of publications; a put that fails has its answer. This module
+does not know what a report looks like.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from msgspec import Struct
 
@@ -18,6 +20,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.model.report import (
     ASKS,
     DISCARD,
+    EXCEPTION,
     EXPIRATION,
     REQUEST,
     ReportDue,
@@ -88,27 +91,45 @@ def decide(qm: QueueManager, work: ReportDue) -> list[Record]:
     return sent.records + commit_records(qm.new_message_id(), sent.puts, [], "put", None)
 
 
+def excepted(
+    qm: QueueManager, message: Message, reason: int, now_ms: int, planned: Counter[str]
+) -> tuple[Queue, Message] | EventRaised:
+    """Report that a message could not be delivered, for whoever puts it with its dead letter.
+
+    Returns where the report goes, or that it is lost. planned: see undelivered.obstacle, by queue.
+    """
+    report = made(qm.name, message, EXCEPTION, qm.new_message_id(), now_ms, reason)
+    return _route(qm, message, report, now_ms, planned)
+
+
 def _send(
     qm: QueueManager, message: Message, kind: int, now_ms: int, unit: Unit | None, sent: Sent
 ) -> None:
     report = made(qm.name, message, kind, qm.new_message_id(), now_ms)
-    queue, reason = _destination(qm, message, report)
-    if reason:
-        queue = None if message.report & DISCARD else undelivered.dead_letter_queue(qm)
-        of, manager = message.reply_to, message.reply_to_queue_manager
-        report = undelivered.buried(qm, report, of, reason, now_ms, manager)
-    if queue is None or (reason and undelivered.obstacle(qm, queue, report)):
-        details = {"reply_to": message.reply_to, "reason": str(reason)}
-        sent.records.append(EventRaised(LOST, message.reply_to, now_ms, details))
+    found = _route(qm, message, report, now_ms, Counter())
+    if isinstance(found, EventRaised):
+        sent.records.append(found)
         return
+    queue, report = found
     if queue.attributes.trigger_control:
         trigger.arrived(qm, queue, report.priority, now_ms, unit)
     sent.puts.append((queue, report))
 
 
-def _destination(qm: QueueManager, message: Message, report: Message) -> tuple[Queue | None, int]:
-    """Find the queue to reply to, and say why it cannot take the report, as an MQRC number."""
-    if message.reply_to_queue_manager not in ("", qm.name):
-        return None, UNKNOWN_REMOTE_Q_MGR
-    queue = undelivered.destination(qm, message.reply_to)
-    return queue, undelivered.obstacle(qm, queue, report)
+def _route(
+    qm: QueueManager, message: Message, report: Message, now_ms: int, planned: Counter[str]
+) -> tuple[Queue, Message] | EventRaised:
+    """Find the queue that takes a report, to reply to or for dead letters; or say it is lost."""
+    to, manager = message.reply_to, message.reply_to_queue_manager
+    reason = UNKNOWN_REMOTE_Q_MGR
+    if manager in ("", qm.name):
+        queue = undelivered.destination(qm, to)
+        reason = undelivered.obstacle(qm, queue, report, planned[queue.name] if queue else 0)
+        if queue is not None and not reason:
+            return queue, report
+    if not message.report & DISCARD:
+        dead = undelivered.dead_letter_queue(qm)
+        buried = undelivered.buried(qm, report, to, reason, now_ms, manager)
+        if dead and not undelivered.obstacle(qm, dead, buried, planned[dead.name]):
+            return dead, buried
+    return EventRaised(LOST, to, now_ms, {"reply_to": to, "reason": str(reason)})

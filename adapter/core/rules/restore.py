@@ -36,11 +36,15 @@ from adapter.core.records import (
     SessionRestored,
 )
 from adapter.core.results import Done, Messages, PutDone, Result
+from adapter.core.rules import consumers
 from adapter.core.rules.pages import Paged
 from adapter.core.rules.unit import stored_as
 
 SPANS_PER_RECORD = 20_000
 """So that a record stays far below what a topic takes."""
+
+Ends = dict[tuple[str, int], dict[int, Ranges]]
+"""By queue and lane: which messages will have expired by which time (ms)."""
 
 Unmoved = dict[str, list[Stored]]
 """Messages by queue."""
@@ -55,25 +59,42 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
         if queue.is_temporary:
             continue
         yield _queue(queue)
-        held: dict[int, list[int]] = {}
-        heads: list[int] = []
-        counts: dict[int, list[int]] = {}
-        for stored in queue.stored.values():
-            lane_number, seq, n = stored.place
-            if stored.locked and not n:
-                held.setdefault(-lane_number, []).append(seq)
-            if stored.backout_count and not n:
-                counts.setdefault(-lane_number, []).extend((seq, stored.backout_count))
-        for lane in queue.lanes:
-            if lane.next_seq > 1:
-                number = lane.number
-                mine = held.get(number, []), counts.get(number, []), ends.get((queue.name, number))
-                yield from _lane(queue, lane, *mine)
-                heads += _head(queue, lane, mine[0])
-        if heads:
-            yield HeadsRestored(queue.name, heads)
+        yield from _lanes(queue, ends)
+        yield from consumers.restored(queue)
     for session in qm.sessions.values():
         yield from _session(session)
+
+
+def _lanes(queue: Queue, ends: Ends) -> Iterator[Record]:
+    """Describe what is on a queue, also what consumers have been given: that is taken out again."""
+    held: dict[int, list[int]] = {}
+    counts: dict[int, list[int]] = {}
+    heads: list[int] = []
+    for stored in queue.stored.values():
+        lane_number, seq, n = stored.place
+        if stored.locked and not n:
+            held.setdefault(-lane_number, []).append(seq)
+        if stored.backout_count and not n:
+            counts.setdefault(-lane_number, []).extend((seq, stored.backout_count))
+    claimed = _claimed(queue)
+    for lane in queue.lanes:
+        if lane.next_seq > 1:
+            number = lane.number
+            mine = held.get(number, [])
+            every = [*mine, *claimed.get(number, ())]
+            counted = counts.get(number, [])
+            yield from _lane(queue, lane, every, counted, ends.get((queue.name, number)))
+            heads += _head(queue, lane, mine)
+    if heads:
+        yield HeadsRestored(queue.name, heads)
+
+
+def _claimed(queue: Queue) -> dict[int, list[int]]:
+    """Return the seqs that consumers have been given, by lane."""
+    found: dict[int, list[int]] = {}
+    for span in queue.claimed():
+        found.setdefault(span.lane, []).extend(range(span.first, span.last + 1))
+    return found
 
 
 def _objects(qm: QueueManager) -> Iterator[Record]:
@@ -141,6 +162,8 @@ def _queue(queue: Queue) -> QueueRestored:
     for stored in queue.stored.values():
         if stored.locked and not stored.place[2]:
             priorities[stored.message.priority] += 1
+    for span in queue.claimed():
+        priorities[span.priority] += span.count
     return QueueRestored(
         queue.name,
         queue.incarnation,
@@ -151,10 +174,10 @@ def _queue(queue: Queue) -> QueueRestored:
     )
 
 
-def _ends(qm: QueueManager) -> dict[tuple[str, int], dict[int, Ranges]]:
+def _ends(qm: QueueManager) -> Ends:
     """Say when messages in memory will have expired, in buckets, by queue and lane."""
-    found: dict[tuple[str, int], dict[int, Ranges]] = {}
-    for time_ms, name, incarnation, place in qm.expiries:
+    found: Ends = {}
+    for time_ms, name, incarnation, place in qm.due.expiries:
         queue = qm.queues.get(name)
         if queue and queue.incarnation == incarnation and not place[2] and place in queue.stored:
             ends = found.setdefault((name, -place[0]), {})
@@ -278,10 +301,8 @@ def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:
     lane.counts.update(_pairs(record.counts))
     for at in range(0, len(record.ends), 3):
         end, first, last = record.ends[at : at + 3]
-        if end not in lane.ends:
-            lane.ends[end] = Ranges()
-            heapq.heappush(qm.paged_ends, (end, queue.name, queue.incarnation, lane.number))
-        lane.ends[end].add_span(first, last)
+        if lane.add_end(first, last, end):
+            heapq.heappush(qm.due.paged_ends, (end, queue.name, queue.incarnation, lane.number))
 
 
 def apply_message_restored(qm: QueueManager, record: MessageRestored) -> None:

@@ -64,8 +64,18 @@ def _check(command: c.Subscribe) -> None:
     if len(command.user_data) > USER_DATA_LENGTH_MAX:
         text = f"user_data has more than {USER_DATA_LENGTH_MAX} characters"
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
+    check_level(name, command.level, on_request=bool(options & c.ON_REQUEST))
     if len(command.correlation_id) not in (0, ID_LENGTH):
         raise Refusal(Reason.IDENTIFIER_ERROR, name, "correlation_id is not 24 bytes")
+
+
+def check_level(name: str, level: int, *, on_request: bool) -> None:
+    """Refuse what is no level, and to intercept publications that are only given on request."""
+    if not 0 <= level <= publish.LEVEL_MAX:
+        raise Refusal(Reason.OPTIONS_ERROR, name, f"level {level} is not 0 to {publish.LEVEL_MAX}")
+    if level > publish.RETAINED_LEVEL and on_request:
+        text = "what intercepts publications does not get them on request"
+        raise Refusal(Reason.OPTIONS_ERROR, name, text)
 
 
 def check_name(name: str) -> None:
@@ -94,6 +104,7 @@ def _create(
         correlation_id=_correlation_id(command, ident),
         user_data=command.user_data,
         on_request=bool(options & c.ON_REQUEST),
+        level=command.level,
     )
     gives = not options & (c.ON_REQUEST | c.NEW_ONLY)
     if gives:
@@ -175,6 +186,7 @@ def _attributes_of(made: Subscription, topic_object: str) -> dict[str, Any]:
         correlation_id=made.correlation_id.hex(),
         user_data=made.user_data,
         on_request=made.on_request,
+        sub_level=made.level,
         ident=made.ident.hex(),
     )
     return msgspec.structs.asdict(attributes)
@@ -193,6 +205,7 @@ def _told(subscription: Subscription, queue: Queue, count: int) -> Subscribed:
         subscription.correlation_id,
         subscription.user_data,
         count,
+        level=subscription.level,
     )
 
 
@@ -210,7 +223,7 @@ def _resume(
         topic = topics.full_string(qm, command.topic_object, command.topic_string)
         if topic != known.topic:
             raise Refusal(Reason.TOPIC_NOT_ALTERABLE, known.name, f"its topic is {known.topic!a}")
-    altered = _alteration(qm, command, known) if command.options & c.ALTER else {}
+    altered = _alteration(command, known) if command.options & c.ALTER else {}
     queue = _queue_of(qm, altered.get("destination", known.destination))
     _open(qm, connection, command, known, queue, request.now_ms)
     told = _told(known, queue, 0)
@@ -220,14 +233,22 @@ def _resume(
     return Decision(records, told, qm.entry_n)
 
 
-def _alteration(qm: QueueManager, command: c.Subscribe, known: Subscription) -> dict[str, Any]:
-    """Say which attributes MQSO_ALTER gives, and to what."""
+def _alteration(command: c.Subscribe, known: Subscription) -> dict[str, Any]:
+    """Say which attributes MQSO_ALTER gives, and to what; refuse what stays as it was made."""
+    if bool(command.options & c.DURABLE) != known.is_durable:
+        text = "it is durable" if known.is_durable else "it is not durable"
+        raise Refusal(Reason.DURABILITY_NOT_ALTERABLE, known.name, text)
+    if bool(command.options & c.MANAGED) != known.is_managed:
+        text = "its queue is managed" if known.is_managed else "its queue was provided"
+        raise Refusal(Reason.DESTINATION_CLASS_NOT_ALTERABLE, known.name, text)
+    if command.level != known.level:
+        raise Refusal(Reason.LEVEL_NOT_ALTERABLE, known.name, f"its level is {known.level}")
     altered: dict[str, Any] = {}
     if command.user_data != known.user_data:
         altered["user_data"] = command.user_data
     if command.options & c.SET_CORRELATION:
         altered["correlation_id"] = _correlation_id(command, b"").hex()
-    if command.destination and not known.is_managed:
+    if command.destination:
         altered["destination"] = command.destination
     return altered
 
@@ -286,6 +307,7 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
     wanted.topic_string = topics.full_string(qm, wanted.topic_object, wanted.topic_string)
     _check_allowed(qm, wanted.topic_string, name, is_durable=True)
     _check_values(name, given)
+    check_level(name, wanted.sub_level, on_request=wanted.on_request)
     if wanted.destination_class == "MANAGED" and wanted.destination:
         raise Refusal(Reason.OPTIONS_ERROR, name, "a managed subscription has a queue of its own")
     wanted.ident = qm.new_message_id().hex()
@@ -325,6 +347,10 @@ def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) ->
         if attributes.get(field, getattr(known, field)) != getattr(known, field):
             raise Refusal(Reason.TOPIC_NOT_ALTERABLE, name, f"its topic is {known.topic_string!a}")
     _check_values(name, attributes)
+    if attributes.get("sub_level", known.sub_level) != known.sub_level:
+        raise Refusal(Reason.LEVEL_NOT_ALTERABLE, name, f"its level is {known.sub_level}")
+    on_request = attributes.get("on_request", known.on_request)
+    check_level(name, known.sub_level, on_request=on_request)
     is_other = attributes.get("destination_class", known.destination_class)
     if is_other != known.destination_class:
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, "destination_class cannot be altered")

@@ -21,7 +21,7 @@ from adapter.core.rules import naming
 
 QUEUES: dict[str, dict[str, Any]] = {
     "SYSTEM.ADMIN.COMMAND.QUEUE": {
-        "description": "PCF commands",
+        "description": "IBM MQ PCF commands",  # tools look for a description like "IBM MQ *"
         "def_persistence": False,
         "max_depth": 3_000,
     },

@@ -18,7 +18,7 @@ def expired_messages(qm: QueueManager, now_ms: int) -> list[Record]:
     records: list[Record] = []
     met: set[tuple[str, Place]] = set()  # what came back when its time was over is noted twice
     for _ in range(EXPIRIES_PER_TICK):
-        if not qm.expiries or qm.expiries[0][0] > now_ms:
+        if not qm.due.expiries or qm.due.expiries[0][0] > now_ms:
             break
         found = qm.pop_expiry()
         if found is None:
@@ -33,8 +33,8 @@ def expired_messages(qm: QueueManager, now_ms: int) -> list[Record]:
 
 def expired_pages(qm: QueueManager, now_ms: int) -> None:
     """Ask for the pages of messages that have expired out of memory: they are discarded there."""
-    while qm.paged_ends and qm.paged_ends[0][0] <= now_ms:
-        pages.look_for_expired(qm, *heapq.heappop(qm.paged_ends)[1:], now_ms)
+    while qm.due.paged_ends and qm.due.paged_ends[0][0] <= now_ms:
+        pages.look_for_expired(qm, *heapq.heappop(qm.due.paged_ends)[1:], now_ms)
 
 
 def expired_marks(qm: QueueManager, now_ms: int) -> None:

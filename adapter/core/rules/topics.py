@@ -52,7 +52,7 @@ def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) ->
     handles.check_numbers(qm, connection, command.topic_string, command.handle)
     topic = full_string(qm, command.topic_object, command.topic_string)
     connection.handles[command.handle] = handle_for(topic, command.handle, OUTPUT)
-    opened = Opened(topic) if command.topic_object else Done()
+    opened = Opened(topic, is_topic=True) if command.topic_object else Done()
     return Decision([], opened, qm.entry_n)
 
 
@@ -69,10 +69,11 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     if not command.modes & OUTPUT or command.modes & ~(OUTPUT | INQUIRE):
         text = f"it stands for topic {alias.target}, which is opened for output"
         raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
-    handle = handle_for(full_string(qm, alias.target, ""), command.handle, command.modes)
+    topic = full_string(qm, alias.target, "")
+    handle = handle_for(topic, command.handle, command.modes)
     handle.alias = alias
     connection.handles[command.handle] = handle
-    return Decision([], Done(), qm.entry_n)
+    return Decision([], Opened(topic, is_topic=True), qm.entry_n)
 
 
 def handle_for(topic: str, number: int, modes: int) -> Handle:
@@ -201,4 +202,5 @@ def _subscription(qm: QueueManager, name: str) -> Subscription:
         correlation_id=bytes.fromhex(attributes.correlation_id),
         user_data=attributes.user_data,
         on_request=attributes.on_request,
+        level=attributes.sub_level,
     )

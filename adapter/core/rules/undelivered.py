@@ -24,6 +24,7 @@ PUT_INHIBITED = 2051  # MQRC_PUT_INHIBITED
 Q_FULL = 2053  # MQRC_Q_FULL
 UNKNOWN_OBJECT_NAME = 2085  # MQRC_UNKNOWN_OBJECT_NAME
 STORAGE_MEDIUM_FULL = 2192  # MQRC_STORAGE_MEDIUM_FULL
+ALIAS_TARGTYPE_CHANGED = 2480  # MQRC_ALIAS_TARGTYPE_CHANGED
 
 
 def destination(qm: QueueManager, name: str) -> Queue | None:
@@ -32,6 +33,14 @@ def destination(qm: QueueManager, name: str) -> Queue | None:
     if not isinstance(alias, AliasAttributes):
         return qm.queues.get(name)
     return qm.queues.get(alias.target) if alias.target_type == "QUEUE" else None
+
+
+def why_missing(qm: QueueManager, name: str) -> int:
+    """Say why there is no destination of a name, as an MQRC number."""
+    alias = qm.objects.get(("alias", name))
+    if isinstance(alias, AliasAttributes) and alias.target_type == "TOPIC":
+        return ALIAS_TARGTYPE_CHANGED
+    return UNKNOWN_OBJECT_NAME
 
 
 def obstacle(qm: QueueManager, queue: Queue | None, message: Message, planned: int = 0) -> int:
@@ -88,4 +97,10 @@ def buried(
         put_time=put_time,
     )
     body = dead_letter.to_dlh(header) + message.body
-    return msgspec.structs.replace(message, body=body, format=dead_letter.FORMAT)
+    return msgspec.structs.replace(
+        message,
+        body=body,
+        format=dead_letter.FORMAT,
+        encoding=dead_letter.ENCODING,
+        ccsid=dead_letter.CCSID,
+    )

@@ -7,6 +7,7 @@ import pytest
 from adapter.cli import explain, output
 from adapter.cli.explain import in_words, ranges
 from adapter.core import records as r
+from adapter.core.model.claims import Span
 from adapter.core.model.message import Message
 from adapter.format import entries
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, Envelope, decode
@@ -76,6 +77,21 @@ RECORDS: list[tuple[r.Record, str]] = [
     (r.ObjectDefined("process", "P", {"appl_id": "x"}), "process P defined: appl_id='x'"),
     (r.ObjectAltered("process", "P", {"appl_id": "y"}), "process P altered: appl_id='y'"),
     (r.ObjectDeleted("process", "P"), "process P deleted"),
+    (r.ConsumerSet("Q", "C", UNIT, 1000, 4, 0), "consumer C of Q: batch 4 is consumed"),
+    (
+        r.BatchClaimed("Q", "C", [Span(0, 1, 7, 0), Span(0, 9, 9, 0)], []),
+        "consumer C of Q was given 8 messages",
+    ),
+    (r.BatchDelivered("Q", "C", 5), "batch 5 of consumer C of Q handed out"),
+    (
+        r.BatchesConsumed("Q", "C", 5, 8, 0),
+        "batches of consumer C of Q consumed up to 5: 8 messages",
+    ),
+    (
+        r.BatchReturned("Q", "C", 5, 8, 1, 0),
+        "batch 5 of consumer C of Q went back: 8 messages, counts raised by 1",
+    ),
+    (r.ConsumerDeleted("Q", "C"), "consumer C of Q deleted"),
     (r.HeadsRestored("Q", [3, 1, 9]), "snapshot: age of what Q begins with"),
     (
         r.MessageRestored(UNIT, 1, placed("Q", 3, 7)),

@@ -151,3 +151,16 @@ def test_what_no_queue_manager_could_take(qm: adapter.Connection) -> None:
         qm.publish("a\0", "x")
     with pytest.raises(e.QueueNotFound):
         qm.subscribe("a", destination="NONE")
+
+
+def test_publications_are_intercepted_and_published_again(qm: adapter.Connection) -> None:
+    with qm.subscribe("price", level=9) as arriving, qm.subscribe("price") as final:
+        qm.publish("price", "7")
+        assert final.get() is None
+        found = arriving.get()
+        assert found is not None
+        qm.publish("price", found.body + b" checked", level=8)
+        checked = final.get()
+        assert checked is not None
+        assert checked.body == b"7 checked"
+        assert arriving.get() is None

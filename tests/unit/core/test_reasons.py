@@ -30,6 +30,7 @@ from tests.support.core import Client, client_on
 
 SUB = "subscription"
 FIRST_UNIT = (1).to_bytes(16, "big") + (1).to_bytes(8, "big")  # of the first client of a Core
+CLAIM = b"c" * 24
 NOT_YET = {
     Reason.NOT_OPEN_FOR_INQUIRE: "attributes are asked for by name, not through a handle",
 }
@@ -112,6 +113,13 @@ def damaged(client: Client) -> Client:
     return back
 
 
+def consuming(client: Client) -> Client:
+    """A client that has a consumer open, whose claim is known."""
+    client.do(c.OpenConsumer(2, "Q", "C", 1_000))
+    client.core.queue().consumers["C"].claim = CLAIM
+    return client
+
+
 def with_objects(client: Client) -> Client:
     """A client of a queue manager that has aliases, a remote queue and a model."""
     for kind, name, attributes in (
@@ -148,6 +156,11 @@ def with_topics(client: Client) -> Client:
     client.do(c.OpenTopic(2, "a"))
     client.do(c.AlterQueue("Q", {"inhibit_put": True}))
     client.do(c.Subscribe(3, "a", "", "S", c.CREATE | c.DURABLE, "Q"))
+    return client
+
+
+def with_one_that_is_closed(client: Client) -> Client:
+    with_topics(client).do(c.CloseSubscription(3))
     return client
 
 
@@ -211,6 +224,18 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.CONNECTION_NOT_FOUND: (as_it_is, c.EndConnection(77)),
     Reason.TOPIC_STRING_ERROR: (with_topics, c.OpenTopic(9, "")),
     Reason.TOPIC_NOT_ALTERABLE: (with_topics, c.AlterObject(SUB, "S", {"topic_string": "b"})),
+    Reason.DURABILITY_NOT_ALTERABLE: (
+        with_one_that_is_closed,
+        c.Subscribe(9, name="S", options=c.ALTER),
+    ),
+    Reason.LEVEL_NOT_ALTERABLE: (
+        with_one_that_is_closed,
+        c.Subscribe(9, name="S", options=c.ALTER | c.DURABLE, level=2),
+    ),
+    Reason.DESTINATION_CLASS_NOT_ALTERABLE: (
+        with_one_that_is_closed,
+        c.Subscribe(9, name="S", options=c.ALTER | c.DURABLE | c.MANAGED),
+    ),
     Reason.PUBLICATION_FAILED: (with_topics, c.Put(2, [Message(persistence=1)])),
     Reason.SUBSCRIPTION_NOT_FOUND: (with_topics, c.Subscribe(9, name="T", options=c.RESUME)),
     Reason.SUBSCRIPTION_IN_USE: (with_topics, c.Subscribe(9, name="S", options=c.RESUME)),
@@ -226,6 +251,10 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
         c.Put(2, [Message(persistence=0)], options=c.RETAIN),
     ),
     Reason.NO_RETAINED_MESSAGE: (with_topics, c.SubscriptionRequest(3)),
+    Reason.CONSUMER_NOT_FOUND: (as_it_is, c.DeleteConsumer("Q", "C")),
+    Reason.CONSUMER_IN_USE: (consuming, c.OpenConsumer(3, "Q", "C", 1_000)),
+    Reason.CLAIM_LOST: (consuming, c.ReadBatches(2, b"", 0, 0)),
+    Reason.BATCH_NOT_FOUND: (consuming, c.ReadBatches(2, CLAIM, 0, 1)),
 }
 
 

@@ -8,6 +8,7 @@ from tests.support.each import each
 
 CLASSES = {
     "MQMD": ibmmq.MD,
+    "MQMDE": ibmmq.MDE,
     "MQOD": ibmmq.OD,
     "MQGMO": ibmmq.GMO,
     "MQPMO": ibmmq.PMO,

@@ -346,3 +346,13 @@ def test_an_entry_that_fits_no_state_is_named(number: int) -> None:
     ledger.append(entries.encode([unfit[number]]))
     with pytest.raises(LedgerUnreadableError, match="offset 2"):
         take_over("QM1", b"2" * 16, "second", MemoryLedger(log), None)
+
+
+def test_what_a_browse_had_locked_did_not_come_back() -> None:
+    client = client_by_hand()
+    client.put("soft", persistence=0)
+    assert client.browse(options=c.LOCK) == ["soft"]
+    back = doubt(client)
+    resume(back)
+    (message,) = back.take()
+    assert message.backout_count == 0

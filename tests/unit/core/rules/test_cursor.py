@@ -173,3 +173,20 @@ def test_options_that_exclude_each_other(client: Client) -> None:
         c.Get(1, options=UNDER_CURSOR | c.MATCH_OFFSET),
     ):
         assert refused(client, command) is Reason.OPTIONS_ERROR
+
+
+def test_a_browse_waits_beside_the_lock_of_its_handle(client: Client) -> None:
+    """What comes before its cursor it does not show: it waits on, and the lock holds."""
+    other_one = other(client)
+    client.browse(limit=2)
+    assert client.browse(options=LOCK) == ["c"]
+    waits = client.send(c.Browse(1, wait_ms=-1))
+    assert client.answer(waits) is None
+    other_one.put("urgent", priority=9)
+    assert client.answer(waits) is None
+    assert other_one.browse(restart=True, limit=9) == ["urgent", "a", "b"], "the lock holds"
+    other_one.put("d")
+    answer = client.answer(waits)
+    assert isinstance(answer, Messages)
+    assert [one.message.body for one in answer.messages] == [b"d"]
+    assert other_one.browse(restart=True, limit=9) == ["urgent", "a", "b", "c", "d"]

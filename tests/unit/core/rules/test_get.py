@@ -368,7 +368,7 @@ def test_served_waits_leave_nothing_behind() -> None:
         assert bodies(client, waiting) == [str(number)]
         client.seen(client.issued)
         other.seen(other.issued)
-    assert len(client.core.qm.deadlines) <= 1024
+    assert len(client.core.qm.due.deadlines) <= 1024
 
 
 def test_the_number_of_waits_is_bounded() -> None:

@@ -298,3 +298,12 @@ def test_options_that_are_none() -> None:
         c.Browse(1, options=c.UNDER_CURSOR | LOGICAL_ORDER),
     ):
         assert client.refused(command) is Reason.OPTIONS_ERROR
+
+
+def test_a_browse_in_order_shows_no_group_twice() -> None:
+    """At the end of the queue it stays behind the first message, wherever the last one lies."""
+    client = client_on()
+    client.put("one", group_id=GROUP, priority=5)
+    client.put("two", group_id=GROUP, group_seq=2, last_in_group=True, priority=9)
+    shown = [client.browse(options=LOGICAL_ORDER) for _ in range(5)]
+    assert shown == [["one"], ["two"], [], [], []]

@@ -216,3 +216,32 @@ def test_segments_are_adjacent_in_their_unit(client: Client) -> None:
 def records(client: Client) -> list[UnitCommitted]:
     found = [record for payload in client.core.entries for record in entries.decode(payload)]
     return [record for record in found if isinstance(record, UnitCommitted)]
+
+
+def test_a_message_that_is_cut_is_in_no_group(client: Client) -> None:
+    put(client)
+    assert client.refused(c.Put(1, [Message(b"x" * 41)], options=LOGICAL_ORDER))
+    answer = client.do(c.Put(1, [Message(b"next")], options=LOGICAL_ORDER))
+    assert isinstance(answer, PutDone)
+    assert (answer.group_id, answer.warning) == (NO_ID, 0)
+
+
+def test_all_segments_of_a_later_message_of_a_group() -> None:
+    client = client_on()
+    last: dict[str, Any] = {"group_id": GROUP, "group_seq": 2}
+    flags = IN_GROUP | LAST_IN_GROUP | SEGMENT
+    client.put("one", group_id=GROUP)
+    client.put("two, ", details=Details(flags=flags), **last)
+    options = LOGICAL_ORDER | ALL_SEGMENTS
+    assert client.get(options=options) == ["one"]
+    assert client.get(options=options) == [], "its second half is missing"
+    client.put("2nd half", details=Details(flags=flags | LAST_SEGMENT, offset=5), **last)
+    assert [client.get(options=options) for _ in range(2)] == [["two, "], ["2nd half"]]
+
+
+def test_segments_of_which_some_are_persistent_are_no_message(client: Client) -> None:
+    client.put("soft", group_id=GROUP, persistence=0, details=Details(flags=SEGMENT))
+    details = Details(flags=LAST_SEGMENT, offset=4)
+    client.put("hard", group_id=GROUP, persistence=1, details=details)
+    assert whole(client) == []
+    assert [client.get() for _ in range(2)] == [["soft"], ["hard"]]

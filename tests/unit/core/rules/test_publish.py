@@ -3,12 +3,14 @@
 import pytest
 
 from adapter.core import commands as c
-from adapter.core.model import dead_letter
+from adapter.core.model import dead_letter, report
 from adapter.core.model.details import Details
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import NO_ID, Message
 from adapter.core.reasons import Reason
+from adapter.core.records import EventRaised
 from adapter.core.results import PutDone, UnitOutcome
+from adapter.format import entries
 from tests.support.core import Client, Core
 from tests.support.topics import (
     DURABLE,
@@ -250,3 +252,87 @@ def test_copies_share_nothing_that_a_rule_may_change(client: Client, core: Core)
     assert one.details == other.details == Details(origin_data="o")
     assert one.details is not other.details
     assert one.properties is not other.properties
+
+
+def events_of(core: Core) -> list[EventRaised]:
+    decoded = [record for entry in core.entries for record in entries.decode(entry)]
+    return [record for record in decoded if isinstance(record, EventRaised)]
+
+
+def excepting(client: Client, core: Core) -> None:
+    """Let a subscription's queue be full, and a queue to reply to be there."""
+    core.configure(dead_letter_queue="SYSTEM.DEAD.LETTER.QUEUE")
+    client.define("FULL", max_depth=0)
+    client.define("REPLIES")
+    attributes = {"topic_string": "a", "destination": "FULL"}
+    client.do(c.DefineObject("subscription", "S", attributes))
+    client.open("REPLIES", handle=2)
+
+
+def test_an_exception_is_reported_with_its_reason(client: Client, core: Core) -> None:
+    excepting(client, core)
+    asked = 3 * report.EXCEPTION
+    body = "x" * 200
+    done = publish(client, "a", body, priority=4, persistence=1, report=asked, reply_to="REPLIES")
+    (told,) = (one.message for one in client.take(handle=2))
+    assert (told.message_type, told.feedback, told.body) == (report.REPORT, 2053, b"x" * 100)
+    assert told.correlation_id == done.message_ids[0]
+    assert (told.persistence, told.priority) == (1, 4)
+
+
+def test_a_report_that_cannot_be_sent_is_an_event(client: Client, core: Core) -> None:
+    excepting(client, core)
+    asked = report.EXCEPTION | report.DISCARD
+    publish(client, "a", "x", persistence=1, report=asked, reply_to="NO.SUCH")
+    (event,) = [one for one in events_of(core) if one.kind == "report_lost"]
+    assert event.details == {"reply_to": "NO.SUCH", "reason": "2085"}
+
+
+def test_reports_are_trigger_events(client: Client, core: Core) -> None:
+    excepting(client, core)
+    client.define("INITQ")
+    client.do(c.DefineObject("process", "P", {}))
+    client.do(c.Close(2))
+    client.open("INITQ", handle=3)
+    triggering = {"trigger_control": True, "initiation_queue": "INITQ", "process": "P"}
+    client.do(c.AlterQueue("REPLIES", triggering))
+    publish(client, "a", "x", report=report.EXCEPTION, reply_to="REPLIES", persistence=1)
+    assert len(client.get(handle=3)) == 1
+    assert client.get(handle=3) == [], "one, and not two"
+
+
+def test_no_exception_is_reported_of_what_is_delivered(client: Client, core: Core) -> None:
+    excepting(client, core)
+    client.do(c.AlterQueue("FULL", {"max_depth": 9}))
+    publish(client, "a", "x", report=report.EXCEPTION, reply_to="REPLIES")
+    assert client.get(handle=2) == []
+
+
+def test_the_highest_level_that_it_reaches_gets_a_publication(client: Client) -> None:
+    for number, level in enumerate((0, 1, 5, 5, 9)):
+        subscribe(client, "a", handle=100 + 10 * number, level=level)
+    got = []
+    for level in (9, 8, 5, 4, 1, 0):
+        publish(client, "a", str(level), level=level)
+        got.append([len(client.get(handle=handle)) for handle in range(101, 151, 10)])
+    assert got == [
+        [0, 0, 0, 0, 1],
+        [0, 0, 1, 1, 0],
+        [0, 0, 1, 1, 0],
+        [0, 1, 0, 0, 0],
+        [0, 1, 0, 0, 0],
+        [1, 0, 0, 0, 0],
+    ]
+
+
+def test_nobody_below_and_on_request_is_reached_and_that_is_told(client: Client) -> None:
+    subscribe(client, "a", level=5)
+    subscribe(client, "a", MANAGED | c.ON_REQUEST, handle=20)
+    publish(client, "a", "x", level=4)
+    assert (client.get(handle=11), client.get(handle=21)) == ([], [])
+    client.do(c.OpenTopic(9, "a"))
+    warned = client.do(c.Put(9, [Message()], options=c.WARN_NO_SUBSCRIBERS, level=4))
+    assert isinstance(warned, PutDone)
+    assert warned.warning == Reason.NO_SUBSCRIBERS
+    assert client.refused(c.Put(9, [Message()], level=10)) is Reason.OPTIONS_ERROR
+    assert client.refused(c.Put(9, [Message()], level=-1)) is Reason.OPTIONS_ERROR

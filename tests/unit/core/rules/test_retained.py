@@ -1,5 +1,7 @@
 """Retained publications: one for each topic, within bounds, there again after a restart."""
 
+from typing import Any
+
 import pytest
 
 from adapter.core import commands as c
@@ -18,7 +20,7 @@ from tests.support.topics import (
 )
 
 
-def retain(client: Client, topic: str, body: str, unit: bytes = b"", **fields: object) -> None:
+def retain(client: Client, topic: str, body: str, unit: bytes = b"", **fields: Any) -> None:
     publish(client, topic, body, unit=unit, options=c.RETAIN, **fields)
 
 

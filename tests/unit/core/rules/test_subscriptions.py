@@ -125,6 +125,11 @@ def test_keeping_is_what_a_close_does_unless_told(client: Client) -> None:
         (c.Subscribe(5, "a", "", "S", RESUMED), Reason.SUBSCRIPTION_IN_USE),
         (c.Subscribe(5, "a", "", "T", RESUMED), Reason.SUBSCRIPTION_NOT_FOUND),
         (c.Subscribe(5, "b", "", "FREE", RESUMED), Reason.TOPIC_NOT_ALTERABLE),
+        (c.Subscribe(5, "", "", "FREE", c.ALTER), Reason.DURABILITY_NOT_ALTERABLE),
+        (
+            c.Subscribe(5, "", "", "FREE", c.ALTER | c.DURABLE, "Q"),
+            Reason.DESTINATION_CLASS_NOT_ALTERABLE,
+        ),
         (c.Subscribe(5, "b", "", "", DURABLE), Reason.SUBSCRIPTION_NAME_ERROR),
         (c.Subscribe(5, "b", "", "x" * 10_241, DURABLE), Reason.SUBSCRIPTION_NAME_ERROR),
         (c.Subscribe(5, "", "", "N", DURABLE), Reason.TOPIC_STRING_ERROR),
@@ -170,7 +175,7 @@ def test_altering_by_a_program(client: Client) -> None:
     client.do(c.Subscribe(10, "a", "", "S", c.CREATE | c.DURABLE, "OWN", user_data="old"))
     client.do(c.CloseSubscription(10))
     altered = c.Subscribe(
-        10, "", "", "S", c.ALTER | c.SET_CORRELATION, "OTHER", 0, "new", b"c" * 24
+        10, "", "", "S", c.ALTER | c.DURABLE | c.SET_CORRELATION, "OTHER", 0, "new", b"c" * 24
     )
     told = client.do(altered)
     assert isinstance(told, Subscribed)
@@ -276,3 +281,43 @@ def test_a_publisher_is_listed_among_handles(client: Client) -> None:
     client.do(c.OpenTopic(PUBLISHER, "a"))
     told = client.do(c.AskConnections(handles=True))
     assert [one.queue for one in told.handles] == ["a"]  # type: ignore[union-attr]
+
+
+def test_a_level_is_told_kept_and_not_altered(client: Client, core: Core) -> None:
+    assert subscribe(client, "a", DURABLE, name="S", level=5).level == 5
+    client.lose()
+    core.crash_with_snapshot()
+    bob = core.connect()
+    again = c.Subscribe(10, name="S", options=RESUMED)
+    told = bob.do(again)
+    assert isinstance(told, Subscribed)
+    assert told.level == 5
+    publish(bob, "a", "below", level=4)
+    publish(bob, "a", "reached", level=5)
+    bob.open(told.queue, c.INPUT, handle=12)
+    assert bob.get(handle=12) + bob.get(handle=12) == ["reached"]
+    altered = c.AlterObject("subscription", "S", {"sub_level": 4})
+    assert bob.refused(altered) is Reason.LEVEL_NOT_ALTERABLE
+    bob.do(c.AlterObject("subscription", "S", {"sub_level": 5}))
+    on_request = c.AlterObject("subscription", "S", {"on_request": True})
+    assert bob.refused(on_request) is Reason.OPTIONS_ERROR
+
+
+@pytest.mark.parametrize(
+    ("options", "level"), [(MANAGED, 10), (MANAGED, -1), (MANAGED | c.ON_REQUEST, 2)]
+)
+def test_levels_that_are_none(client: Client, options: int, level: int) -> None:
+    assert client.refused(c.Subscribe(1, "a", options=options, level=level)) is Reason.OPTIONS_ERROR
+
+
+def test_what_intercepts_is_not_defined_to_be_on_request(client: Client) -> None:
+    client.define("Q")
+    given = {"topic_string": "a", "destination": "Q", "on_request": True, "sub_level": 2}
+    assert client.refused(c.DefineObject("subscription", "S", given)) is Reason.OPTIONS_ERROR
+    client.do(c.DefineObject("subscription", "S", given | {"sub_level": 0}))
+
+
+def test_what_is_retained_is_not_intercepted(client: Client) -> None:
+    publish(client, "a", "kept", options=c.RETAIN)
+    found = [subscribe(client, "a", handle=10 * (1 + n), level=n).retained for n in (0, 1, 2)]
+    assert found == [1, 1, 0]

@@ -64,7 +64,7 @@ def test_messages_that_are_gone_leave_nothing_behind() -> None:
         client.put("a", expiry_ms=10**9)
         client.get()
         client.seen(client.issued - 1, client.issued)
-    assert len(client.core.qm.expiries) <= 1024
+    assert len(client.core.qm.due.expiries) <= 1024
 
 
 def test_sessions_are_looked_at_once_a_minute() -> None:

@@ -5,7 +5,7 @@ import pytest
 from adapter.core import commands as c
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Done
+from adapter.core.results import Opened
 from adapter.core.rules.topics import Standing, full_string, standing
 from tests.support.core import Client, Core
 from tests.support.topics import DURABLE, subscribe
@@ -72,7 +72,7 @@ def test_an_alias_of_a_topic_publishes(client: Client) -> None:
     alias = {"target": "T", "target_type": "TOPIC", "def_priority": 3}
     client.do(c.DefineObject("alias", "A", alias))
     subscribe(client, "fruit", DURABLE, name="S")
-    assert client.do(c.Open(2, "A", c.OUTPUT | c.INQUIRE)) == Done()
+    assert client.do(c.Open(2, "A", c.OUTPUT | c.INQUIRE)) == Opened("fruit", is_topic=True)
     unit = client.begin()
     client.put("in a unit", unit=unit, handle=2)
     client.do(c.Commit(unit))

@@ -55,7 +55,7 @@ def test_a_queue_whose_topic_cannot_be_written_takes_no_more_than_may_wait() -> 
 
 def test_a_header_says_why_it_is_dead_and_what_follows() -> None:
     qm = client_on("Q").core.qm
-    message = Message(body=b"12", priority=0, persistence=1, format="MQSTR", ccsid=850)
+    message = Message(body=b"12", format="MQSTR", ccsid=850, encoding=273)
     buried = undelivered.buried(qm, message, "Q", 2053, START_MS)
     header, body = dead_letter.split(buried.format, buried.body)
     assert header is not None
@@ -65,7 +65,18 @@ def test_a_header_says_why_it_is_dead_and_what_follows() -> None:
         "Q",
         qm.name,
     )
-    assert (header.format, header.ccsid) == ("MQSTR", 850)
+    assert (header.format, header.ccsid, header.encoding) == ("MQSTR", 850, 273)
+    assert (buried.format, buried.ccsid, buried.encoding) == ("MQDEAD", 1208, 546)
     assert (header.put_date, header.put_time) == dead_letter.stamps(START_MS)
     elsewhere = undelivered.buried(qm, message, "Q", 2087, START_MS, "QM9")
     assert dead_letter.from_dlh(elsewhere.body).destination_queue_manager == "QM9"
+
+
+def test_why_there_is_no_destination() -> None:
+    client = client_on("Q")
+    client.do(c.DefineObject("alias", "A", {"target": "Q"}))
+    qm = client.core.qm
+    assert undelivered.why_missing(qm, "A") == 2085
+    client.do(c.AlterObject("alias", "A", {"target_type": "TOPIC"}))
+    assert undelivered.destination(qm, "A") is None
+    assert undelivered.why_missing(qm, "A") == 2480

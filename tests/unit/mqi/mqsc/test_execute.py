@@ -307,9 +307,9 @@ def test_topics_are_cleared_of_nothing_else(qm: adapter.Connection, more: str) -
     assert told(qm, f"CLEAR TOPICSTR('a') {more}")[0].startswith("AMQ8405E")
 
 
-def test_a_subscription_has_the_one_level_there_is(qm: adapter.Connection) -> None:
+def test_a_subscription_has_a_level(qm: adapter.Connection) -> None:
     qm.define_queue("LEVELLED")
-    told(qm, "DEFINE SUB(LEVEL) TOPICSTR('a') DEST(LEVELLED) SUBLEVEL(1)")
-    assert shown(qm, "DISPLAY SUB(LEVEL) SUBLEVEL")["SUBLEVEL"] == "1"
+    told(qm, "DEFINE SUB(LEVEL) TOPICSTR('a') DEST(LEVELLED) SUBLEVEL(5)")
+    assert shown(qm, "DISPLAY SUB(LEVEL) SUBLEVEL")["SUBLEVEL"] == "5"
     (refused,) = told(qm, "ALTER SUB(LEVEL) SUBLEVEL(2)")
-    assert "SUBLEVEL is 1 here, and cannot be 2" in refused
+    assert "MQRC_SUBLEVEL_NOT_ALTERABLE" in refused

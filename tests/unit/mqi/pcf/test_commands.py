@@ -183,7 +183,7 @@ def test_an_inventory_of_queues(ask: Ask, qm: adapter.Connection) -> None:
     asked = Integers(1002, (2016,))
     (deep,) = ok(ask(QUEUE.inquire, String(2016, "*"), asked, Condition(3, 4, 0)))
     assert deep == {2016: "INV.Q", 20: 1, 3: 1}
-    (like,) = ok(ask(QUEUE.inquire, String(2016, "*"), asked, Condition(2013, 18, "IBM MQ *")))
+    (like,) = ok(ask(QUEUE.inquire, String(2016, "INV.*"), asked, Condition(2013, 18, "IBM MQ *")))
     assert like[2013] == "IBM MQ like"
     aliases = ok(ask(QUEUE.inquire, String(2016, "*"), Integer(20, 3)))
     assert {one[20] for one in aliases} == {3}

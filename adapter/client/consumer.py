@@ -1,0 +1,133 @@
+"""A durable consumer of a queue, for programs that read the queue's topic themselves.
+
+It says which messages are the consumer's, in batches, and when they are consumed; what they say is
+read from Kafka, by whoever has room for it. This module does not know Kafka.
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from types import TracebackType
+from typing import Self, TypeVar
+
+from adapter.client import arguments as a
+from adapter.client import requests as rq
+from adapter.client.channel import Channel
+from adapter.client.requests import Handle, Pending, open_request
+from adapter.client.verbs import close_handles
+from adapter.core import commands as c
+from adapter.core.results import Batches, ConsumerState
+from adapter.errors import NotOpen
+
+AnswerT = TypeVar("AnswerT")
+Asked = c.ClaimBatch | c.ReadBatches | c.ConsumeBatches
+BATCH_MAX = 10_000
+
+
+class Consumer:
+    """An open consumer. Every method may be called from any thread; leaving it closes it.
+
+    Batches are numbered from 1 on, without gaps, and are consumed in that order. claim: an id that
+    is another one after the consumer was away too long and lost what it had.
+    """
+
+    def __init__(self, channel: Channel, queue: str, name: str, timeout: float | timedelta) -> None:
+        self.queue = a.as_name(queue)
+        self.name = a.as_name(name, "consumer")
+        self._channel = channel
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._handle = channel.new_handle(self.queue, c.INPUT)
+        wait_ms = a.as_wait_ms(timeout)
+        self._handle.opening = c.OpenConsumer(self._handle.number, self.queue, self.name, wait_ms)
+        state = self._open()
+        self.claim = state.claim
+        self.consumed = state.consumed
+        """The number of the last batch that is consumed."""
+        self.last = state.last
+        """The number of the last batch that it was given."""
+
+    def claim_batch(self, limit: int = BATCH_MAX, planned: int = 0) -> int:
+        """Ask for the next batch of at most so many messages; the number of the last batch.
+
+        It is as before if there was nothing to give. An empty batch is given while the one before
+        is unconsumed. planned: up to which batch the program knows that it was given them.
+        Only persistent messages are given, once they are on the queue's topic.
+        Raises GetInhibited, QueueManagerQuiescing.
+        """
+        limit = a.as_whole("limit", limit, 1, BATCH_MAX)
+        command = c.ClaimBatch(0, limit, a.as_whole("planned", planned, 0, 2**63 - 1))
+        self._take(self._ask(command, ConsumerState))
+        return self.last
+
+    def read(self, after: int, through: int) -> Batches:
+        """Say what is in the batches behind one number up to another; those before are consumed.
+
+        The same each time it is asked, also by another program of this name. A batch that was
+        handed out backout_threshold times is broken up instead, and empty from then on: what was in
+        it goes back, and in the end what spoils it to the backout queue.
+        Raises ClaimLost, BatchNotFound.
+        """
+        command = c.ReadBatches(0, self.claim, *self._numbers(after, through))
+        return self._ask(command, Batches)
+
+    def consume(self, through: int) -> None:
+        """Consume the batches up to this number: their messages are gone for good.
+
+        Asking again is harmless. Raises ClaimLost, BatchNotFound.
+        """
+        command = c.ConsumeBatches(0, self.claim, *self._numbers(through))
+        self._take(self._ask(command, ConsumerState))
+
+    def close(self) -> None:
+        """Let go of the name: another program may open it, and is given the same batches."""
+        with self._lock:
+            was_open, self._is_closed = not self._is_closed, True
+        if was_open and not self._channel.is_closed:
+            close_handles(self._channel, [self._handle])
+
+    def _numbers(self, *numbers: int) -> list[int]:
+        return [a.as_whole("batch", number, 0, 2**63 - 1) for number in numbers]
+
+    def _take(self, state: ConsumerState) -> None:
+        self.consumed, self.last = state.consumed, state.last
+
+    def _open(self) -> ConsumerState:
+        request = open_request(self._handle)
+        self._channel.keep_handle(self._handle)  # first: see verbs.open_handle
+        try:
+            self._channel.ask([request])
+            return self._channel.result(request, ConsumerState)
+        except BaseException:
+            self._channel.drop_handle(self._handle)
+            raise
+
+    def _ask(self, command: Asked, kind: type[AnswerT]) -> AnswerT:
+        command.handle = self._open_handle().number
+        request = Pending(command, rq.AGAIN, handle=self._handle)
+        self._channel.ask([request])
+        return self._channel.result(request, kind)
+
+    def _open_handle(self) -> Handle:
+        """Return the handle, opened anew if that failed when the connection was lost."""
+        with self._lock:
+            if self._is_closed:
+                raise NotOpen(f"consumer {self.name!r} is closed: open it again", self.name)
+            if not self._handle.is_open:
+                self._open()
+            return self._handle
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Consumer {self.name!r} of {self.queue!r}>"

@@ -1,0 +1,455 @@
+"""Durable consumers: batches of messages that lie on the queue's topic, claimed until consumed.
+
+A program whose readers read Kafka themselves takes a queue in batches: which messages is decided
+here, and stays decided, whatever restarts; what they say is read from the topic. A batch that is
+handed out again and again without being consumed is broken up, so that what spoils it ends on the
+backout queue. This module does not know who the programs are, nor how they read.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from adapter.core import commands as c
+from adapter.core.model.claims import Batch, Consumer, Count, Span
+from adapter.core.model.connection import Handle
+from adapter.core.model.lane import PageNeeded, bucket_of
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import Stored
+from adapter.core.model.queue import Queue
+from adapter.core.reasons import Reason, Refusal
+from adapter.core.records import (
+    BatchClaimed,
+    BatchDelivered,
+    BatchesConsumed,
+    BatchReturned,
+    ConsumerDeleted,
+    ConsumerSet,
+    EventRaised,
+    Record,
+)
+from adapter.core.results import BatchDescription, Batches, Consumers, ConsumerState, ConsumerStatus
+from adapter.core.rules import handles, naming, resolve, trigger, undelivered
+from adapter.core.rules.decision import Decision, connection_of, done, queue_of
+from adapter.core.rules.unit import commit_records
+
+CONSUMERS_MAX = 100
+"""Of one queue: each may hold as much as fits into memory as ranges."""
+BATCH_MAX = 10_000
+"""Messages; as many as a unit may have."""
+BATCH_BYTES = 64 * 1024 * 1024
+"""Of bodies, which are in memory while a batch is made up."""
+AHEAD_MAX = 8
+"""Batches that were claimed before a program died that had not taken note of them."""
+TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 1_000, 30 * 86_400_000
+SMALLER = 10
+"""A batch that failed too often is followed by batches of a tenth of its size, and so on."""
+CLAIM_LOST = "claim_lost"
+
+
+class _Found(Struct):
+    """What there is for a batch; poison: what came back too often, with the queue it goes to."""
+
+    messages: list[Stored] = []
+    poison: list[Stored] = []
+    size: int = 0
+
+
+def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenConsumer) -> Decision:
+    """Open a queue as its consumer of this name; at most one program has it open."""
+    connection = connection_of(qm, request)
+    handles.check_numbers(qm, connection, command.queue, command.handle)
+    naming.check_name(command.consumer)
+    if not TIMEOUT_MIN_MS <= command.timeout_ms <= TIMEOUT_MAX_MS:
+        text = f"a timeout is {TIMEOUT_MIN_MS} to {TIMEOUT_MAX_MS} ms, not {command.timeout_ms}"
+        raise Refusal(Reason.OPTIONS_ERROR, command.queue, text)
+    found = resolve.find(qm, c.Open(command.handle, command.queue, c.INPUT))
+    queue = found.queue
+    if found.is_made or queue.is_temporary:
+        text = "a temporary queue, or a model of one, has no messages that others could read"
+        raise Refusal(Reason.OPTIONS_ERROR, command.queue, text)
+    records = _known(qm, queue, command)
+    handle = Handle(command.handle, queue, c.INPUT, found.alias)
+    handles.opened(qm, connection, handle, request.now_ms)
+    handle.consumer = command.consumer
+    queue.consuming[command.consumer] = connection.number
+    known = queue.consumers.get(command.consumer)
+    if known is None:
+        assert isinstance(records[0], ConsumerSet), "it comes to be"
+        state = ConsumerState(records[0].claim, 0, 0)
+    else:
+        state = _state(known)
+    return Decision(records, state, qm.entry_n)
+
+
+def _known(qm: QueueManager, queue: Queue, command: c.OpenConsumer) -> list[Record]:
+    """Say what is to be recorded of a consumer that is opened: nothing, if it is as before."""
+    known = queue.consumers.get(command.consumer)
+    if known is None:
+        if len(queue.consumers) >= CONSUMERS_MAX:
+            text = f"a queue has at most {CONSUMERS_MAX} consumers"
+            raise Refusal(Reason.LIMIT_REACHED, queue.name, text)
+        claim = qm.new_message_id()
+        return [ConsumerSet(queue.name, command.consumer, claim, command.timeout_ms, 0, 0)]
+    if command.consumer in queue.consuming:
+        text = f"connection {queue.consuming[command.consumer]} has it open"
+        raise Refusal(Reason.CONSUMER_IN_USE, command.consumer, text)
+    if known.timeout_ms == command.timeout_ms:
+        return []
+    return [_set(queue, known, timeout_ms=command.timeout_ms)]
+
+
+def decide_claim(qm: QueueManager, request: c.Request, command: c.ClaimBatch) -> Decision:
+    """Give a consumer its next batch, in the order of delivery, as far as its topic has it."""
+    handle, consumer = _opened(qm, request, command.handle)
+    queue = handle.queue
+    if queue.attributes.inhibit_get:
+        raise Refusal(Reason.GET_INHIBITED, queue.name)
+    if not 0 < command.limit <= BATCH_MAX:
+        text = f"a batch has 1 to {BATCH_MAX} messages, not {command.limit}"
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
+    if consumer.last - max(command.planned, consumer.consumed) >= AHEAD_MAX:
+        return Decision([], _state(consumer), qm.entry_n)
+    limit = min(command.limit, consumer.size_max or BATCH_MAX)
+    found = _find(qm, queue, limit, request.now_ms)
+    records = _set_aside(qm, queue, found.poison, request.now_ms)
+    if not found.messages and not _waits_for_its_end(consumer):
+        return Decision(records, _state(consumer), qm.entry_n)
+    counts = [
+        Count(-one.place[0], one.place[1], one.backout_count)
+        for one in found.messages
+        if one.backout_count
+    ]
+    spans = list(_spans(found.messages))
+    records.append(BatchClaimed(queue.name, consumer.name, spans, counts))
+    state = ConsumerState(consumer.claim, consumer.consumed, consumer.last + 1)
+    return Decision(records, state, qm.entry_n)
+
+
+def _waits_for_its_end(consumer: Consumer) -> bool:
+    """Whether its last batch has messages, and may be ended by another one alone."""
+    return bool(consumer.batches) and consumer.batches[consumer.last].size > 0
+
+
+def _find(qm: QueueManager, queue: Queue, limit: int, now_ms: int) -> _Found:
+    """Look for what a batch may have: of each lane what comes before the first that is not copied.
+
+    Raises PageNeeded for what is not in memory: what a message says decides what becomes of it.
+    """
+    moved_n = -1 if queue.name in qm.parked else qm.moved_n
+    threshold = queue.attributes.backout_threshold
+    found = _Found()
+    for lane in reversed(queue.lanes):
+        for one in _in_order(queue, lane.number, limit - len(found.messages)):
+            if len(found.messages) >= limit or found.size >= BATCH_BYTES:
+                return found
+            if one.place[2] or 0 < one.message.expires_at_ms <= now_ms:
+                continue
+            if one.entry_n > moved_n:
+                break
+            if 0 < threshold <= one.backout_count:
+                found.poison.append(one)
+                continue
+            found.messages.append(one)
+            found.size += len(one.message.body)
+    return found
+
+
+def _in_order(queue: Queue, lane_number: int, count: int) -> Iterator[Stored]:
+    """Iterate over a lane; what is not in memory is asked for in pages as large as is of use."""
+    lane = queue.lanes[lane_number]
+    if not len(lane):
+        return
+    try:
+        yield from lane.in_order(queue.name)
+    except PageNeeded as needed:
+        raise PageNeeded(queue.name, lane_number, needed.seq, max(count, 1)) from None
+
+
+def _spans(messages: Iterable[Stored]) -> Iterator[Span]:
+    """Join what is adjacent and alike."""
+    span: Span | None = None
+    for one in messages:
+        number, seq, priority = -one.place[0], one.place[1], one.message.priority
+        expires_ms = bucket_of(one.message.expires_at_ms)
+        if (
+            span is not None
+            and (span.lane, span.last + 1, span.priority) == (number, seq, priority)
+            and span.expires_by_ms == expires_ms
+        ):
+            span = Span(number, span.first, seq, priority, expires_ms)
+            continue
+        if span is not None:
+            yield span
+        span = Span(number, seq, seq, priority, expires_ms)
+    if span is not None:
+        yield span
+
+
+def _set_aside(qm: QueueManager, queue: Queue, poison: list[Stored], now_ms: int) -> list[Record]:
+    """Move what came back too often to the backout queue; what that does not take stays."""
+    target = qm.queues.get(queue.attributes.backout_requeue_queue)
+    if target is None or target is queue:
+        return []
+    records: list[Record] = []
+    for one in poison:
+        if undelivered.obstacle(qm, target, one.message, len(records)):
+            break
+        if target.attributes.trigger_control:
+            trigger.arrived(qm, target, one.message.priority, now_ms)
+        ident = qm.new_message_id()
+        records += commit_records(ident, [(target, one.message)], [(queue, one)], "commit", None)
+    return records
+
+
+def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) -> Decision:
+    """Say what is in batches, and count that they are handed out; those before are consumed.
+
+    A batch that was handed out backout_threshold times before is broken up instead: its messages
+    go back, and it is empty from now on.
+    """
+    handle, consumer = _opened(qm, request, command.handle)
+    _check(consumer, command.claim, command.after, command.through)
+    queue = handle.queue
+    records: list[Record] = []
+    if command.after > consumer.consumed:
+        records.append(_consumed(queue, consumer, command.after))
+    shown = []
+    for number in range(command.after + 1, command.through + 1):
+        batch = consumer.batches[number]
+        found = None
+        if number not in handle.batches and batch.size:
+            found = _broken_up(queue, consumer, number, batch)
+            records.append(found or BatchDelivered(queue.name, consumer.name, number))
+        handle.batches.add(number)
+        shown.append(
+            _described(number, Batch([], []) if isinstance(found, BatchReturned) else batch)
+        )
+    return Decision(records, Batches(queue.incarnation, shown), qm.entry_n)
+
+
+def _described(number: int, batch: Batch) -> BatchDescription:
+    spans = [part for one in batch.spans for part in (one.lane, one.first, one.last)]
+    counts = [part for one in batch.counts for part in (one.lane, one.seq, one.count)]
+    return BatchDescription(number, spans, counts)
+
+
+def _broken_up(queue: Queue, consumer: Consumer, number: int, batch: Batch) -> BatchReturned | None:
+    """Return the messages of a batch that failed too often; None if it has not.
+
+    Of several it is not known which is to blame: the next batches are smaller, until it is alone.
+    A message alone has been given back as often as it was handed out.
+    """
+    threshold = queue.attributes.backout_threshold
+    if not threshold or batch.deliveries < threshold:
+        return None
+    size = batch.size
+    raised = batch.deliveries if size == 1 else 0
+    size_max = max(1, size // SMALLER)
+    return BatchReturned(queue.name, consumer.name, number, size, raised, size_max)
+
+
+def decide_consume(qm: QueueManager, request: c.Request, command: c.ConsumeBatches) -> Decision:
+    """Consume batches; asking again is harmless."""
+    handle, consumer = _opened(qm, request, command.handle)
+    if command.through <= consumer.consumed and command.claim == consumer.claim:
+        return Decision([], _state(consumer), qm.entry_n)
+    _check(consumer, command.claim, consumer.consumed, command.through)
+    state = ConsumerState(consumer.claim, command.through, consumer.last)
+    return Decision([_consumed(handle.queue, consumer, command.through)], state, qm.entry_n)
+
+
+def _consumed(queue: Queue, consumer: Consumer, through: int) -> BatchesConsumed:
+    """Say that batches are consumed; after one that went well the next may be larger again."""
+    numbers = range(consumer.consumed + 1, through + 1)
+    count = sum(consumer.batches[number].size for number in numbers)
+    size_max = consumer.size_max
+    if size_max and count:
+        size_max = 0 if size_max * SMALLER >= BATCH_MAX else size_max * SMALLER
+    return BatchesConsumed(queue.name, consumer.name, through, count, size_max)
+
+
+def _check(consumer: Consumer, claim: bytes, after: int, through: int) -> None:
+    """Refuse what a program asks that has lost its claim, or knows other batches."""
+    if claim != consumer.claim:
+        raise Refusal(Reason.CLAIM_LOST, consumer.name)
+    if not consumer.consumed <= after <= through <= consumer.last:
+        text = (
+            f"batches {after + 1} to {through} were asked for: {consumer.consumed} are consumed, "
+            f"{consumer.last} were given"
+        )
+        raise Refusal(Reason.BATCH_NOT_FOUND, consumer.name, text)
+
+
+def _opened(qm: QueueManager, request: c.Request, number: int) -> tuple[Handle, Consumer]:
+    """Return a handle that is a consumer's, and the consumer."""
+    handle = connection_of(qm, request).handles.get(number)
+    if handle is None or not handle.consumer:
+        raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not a consumer's")
+    if handle.queue.is_deleted:
+        raise Refusal(Reason.QUEUE_DELETED, handle.queue.name)
+    return handle, handle.queue.consumers[handle.consumer]
+
+
+def _state(consumer: Consumer) -> ConsumerState:
+    return ConsumerState(consumer.claim, consumer.consumed, consumer.last)
+
+
+def lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
+    """Take from consumers that have been away too long what they were given."""
+    records: list[Record] = []
+    while qm.due.claims and qm.due.claims[0][0] <= now_ms:
+        _, name, incarnation, consumer_name = heapq.heappop(qm.due.claims)
+        queue = qm.that_queue(name, incarnation)
+        consumer = queue.consumers.get(consumer_name) if queue else None
+        if queue is None or consumer is None or consumer_name in queue.consuming:
+            continue
+        if now_ms - consumer.away_since_ms >= consumer.timeout_ms and consumer.held:
+            records += _taken_away(qm, queue, consumer, now_ms)
+    return records
+
+
+def _taken_away(qm: QueueManager, queue: Queue, consumer: Consumer, now_ms: int) -> list[Record]:
+    """Return all that a consumer holds, with raised counts; its program finds the claim lost."""
+    count = consumer.held
+    records = _returned(queue, consumer, raised=1)
+    fenced = _set(queue, consumer, claim=qm.new_message_id(), consumed=consumer.last)
+    details = {"consumer": consumer.name, "messages": str(count)}
+    return [*records, fenced, EventRaised(CLAIM_LOST, queue.name, now_ms, details)]
+
+
+def _returned(queue: Queue, consumer: Consumer, raised: int) -> list[Record]:
+    return [
+        BatchReturned(queue.name, consumer.name, number, batch.size, raised, consumer.size_max)
+        for number, batch in consumer.batches.items()
+        if batch.size
+    ]
+
+
+def _set(
+    queue: Queue,
+    consumer: Consumer,
+    *,
+    claim: bytes | None = None,
+    timeout_ms: int = 0,
+    consumed: int | None = None,
+) -> ConsumerSet:
+    """Say what a consumer's figures are from now on: those that are given, and the others."""
+    return ConsumerSet(
+        queue.name,
+        consumer.name,
+        claim or consumer.claim,
+        timeout_ms or consumer.timeout_ms,
+        consumer.consumed if consumed is None else consumed,
+        consumer.size_max,
+    )
+
+
+def decide_ask_consumers(qm: QueueManager, request: c.Request, command: c.AskConsumers) -> Decision:
+    """Show the consumers of queues."""
+    names = naming.fitting(qm.queues, command.pattern, command.system)
+    found = [
+        _status(queue, queue.consumers[name], request.now_ms)
+        for queue in map(qm.queues.__getitem__, names)
+        for name in sorted(queue.consumers)
+    ]
+    return Decision([], Consumers(found), qm.entry_n)
+
+
+def _status(queue: Queue, consumer: Consumer, now_ms: int) -> ConsumerStatus:
+    connection = queue.consuming.get(consumer.name, 0)
+    first = next(iter(consumer.batches.values()), None)
+    return ConsumerStatus(
+        queue.name,
+        consumer.name,
+        consumer.claim,
+        connection,
+        consumer.timeout_ms,
+        0.0 if connection else max(0, now_ms - consumer.away_since_ms) / 1000,
+        consumer.consumed,
+        consumer.last,
+        consumer.held,
+        first.deliveries if first else 0,
+        consumer.size_max,
+    )
+
+
+def decide_delete_consumer(
+    qm: QueueManager, request: c.Request, command: c.DeleteConsumer
+) -> Decision:
+    """Forget a consumer; the answer says how many messages go back to their places."""
+    queue = queue_of(qm, command.queue)
+    consumer = queue.consumers.get(command.consumer)
+    if consumer is None:
+        raise Refusal(Reason.CONSUMER_NOT_FOUND, command.consumer, f"of queue {queue.name}")
+    if command.consumer in queue.consuming:
+        text = f"connection {queue.consuming[command.consumer]} has it open"
+        raise Refusal(Reason.CONSUMER_IN_USE, command.consumer, text)
+    records = _returned(queue, consumer, raised=1)
+    return done(qm, request, [*records, ConsumerDeleted(queue.name, consumer.name)], consumer.held)
+
+
+def restored(queue: Queue) -> Iterator[Record]:
+    """Describe a queue's consumers for a snapshot, behind its lanes, which count their messages."""
+    for consumer in queue.consumers.values():
+        yield _set(queue, consumer)
+        for batch in consumer.batches.values():
+            yield BatchClaimed(
+                queue.name, consumer.name, batch.spans, batch.counts, batch.deliveries
+            )
+
+
+def apply_consumer_set(qm: QueueManager, record: ConsumerSet) -> None:
+    """Make the consumer, or give it these figures. What it was given and lost is forgotten."""
+    queue = qm.queues[record.queue]
+    consumer = queue.consumers.get(record.consumer)
+    if consumer is None:
+        consumer = Consumer(record.consumer, record.claim, record.timeout_ms)
+        queue.consumers[record.consumer] = consumer
+    if consumer.claim != record.claim:
+        consumer.batches.clear()
+    consumer.claim, consumer.timeout_ms = record.claim, record.timeout_ms
+    consumer.consumed, consumer.size_max = record.consumed, record.size_max
+
+
+def apply_batch_claimed(qm: QueueManager, record: BatchClaimed) -> None:
+    """Hide the messages of the batch."""
+    queue = qm.queues[record.queue]
+    consumer = queue.consumers[record.consumer]
+    batch = Batch(record.spans, record.counts, record.deliveries)
+    queue.claim(batch)
+    consumer.batches[consumer.last + 1] = batch
+
+
+def apply_batch_delivered(qm: QueueManager, record: BatchDelivered) -> None:
+    """Count it."""
+    qm.queues[record.queue].consumers[record.consumer].batches[record.batch].deliveries += 1
+
+
+def apply_batches_consumed(qm: QueueManager, record: BatchesConsumed) -> None:
+    """Forget the batches: their messages are neither available nor held any more."""
+    consumer = qm.queues[record.queue].consumers[record.consumer]
+    for number in range(consumer.consumed + 1, record.through + 1):
+        del consumer.batches[number]
+    consumer.consumed, consumer.size_max = record.through, record.size_max
+
+
+def apply_batch_returned(qm: QueueManager, record: BatchReturned) -> None:
+    """Make the messages available again; the batch's number stays, without messages."""
+    queue = qm.queues[record.queue]
+    consumer = queue.consumers[record.consumer]
+    batch = consumer.batches[record.batch]
+    for span in queue.give_back(batch, record.raised):
+        due = (span.expires_by_ms, queue.name, queue.incarnation, span.lane)
+        heapq.heappush(qm.due.paged_ends, due)
+    consumer.batches[record.batch] = Batch([], [])
+    consumer.size_max = record.size_max
+    qm.wake(queue)
+
+
+def apply_consumer_deleted(qm: QueueManager, record: ConsumerDeleted) -> None:
+    """Forget it."""
+    del qm.queues[record.queue].consumers[record.consumer]

@@ -1,0 +1,70 @@
+"""MQMDE: what version 2 of MQMD has more, in front of a body, for programs with a version-1 MQMD.
+
+A put takes it off, a get puts it on. This module knows no verb, and not what groups and segments
+are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapter.core.model.details import Details
+from adapter.core.model.message import NO_ID, Message
+from adapter.mqi import constants as mq
+from adapter.mqi.descriptor import CCSID_UTF_8, flags_of
+from adapter.mqi.reasons import Failure
+from adapter.mqi.structs import MQMDE
+
+FORMAT = b"MQHMDE  "
+STRUC_ID = b"MDE "
+VERSION_2 = 2
+NATIVE_CCSIDS = (0, 819, CCSID_UTF_8)
+"""MQCCSI_Q_MGR, and the sets in which the letters of the header are those of ours."""
+DEFAULTS = {"GroupId": NO_ID, "MsgSeqNumber": 1, "Offset": 0, "MsgFlags": 0, "OriginalLength": -1}
+"""The fields that only version 2 has, and what they are if nothing is said."""
+DESCRIBING = ("Format", "Encoding", "CodedCharSetId")
+
+
+def taken_off(md: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return the MQMD of a put as version 2 has it, and the body behind an MQMDE.
+
+    One of another version or encoding, or beside an MQMD that says these things itself, is part of
+    the body. Failure(2248) if it cannot be read.
+    """
+    if md["Format"] != FORMAT or md["Encoding"] != mq.MQENC_NATIVE:
+        return md, body
+    said = md["Version"] >= VERSION_2 and any(md[name] != DEFAULTS[name] for name in DEFAULTS)
+    if said or md["CodedCharSetId"] not in NATIVE_CCSIDS:
+        return md, body
+    if len(body) < MQMDE.size:
+        raise Failure(mq.MQRC_MDE_ERROR)
+    extension = MQMDE.read(body[: MQMDE.size])
+    if extension["StrucId"] != STRUC_ID or extension["StrucLength"] != MQMDE.size:
+        raise Failure(mq.MQRC_MDE_ERROR)
+    if extension["Version"] != VERSION_2:
+        return md, body
+    if extension["Flags"]:
+        raise Failure(mq.MQRC_MDE_ERROR)
+    named = (*DEFAULTS, *DESCRIBING)
+    whole = md | {name: extension[name] for name in named} | {"Version": VERSION_2}
+    return whole, body[MQMDE.size :]
+
+
+def put_on(md: dict[str, Any], message: Message, body: bytes) -> bytes:
+    """Return the body of a get behind an MQMDE, and say so in the MQMD, if that cannot say it."""
+    if md["Version"] >= VERSION_2:
+        return body
+    details = message.details or Details()
+    said = {
+        "GroupId": message.group_id or NO_ID,
+        "MsgSeqNumber": message.group_seq,
+        "Offset": details.offset,
+        "MsgFlags": flags_of(message),
+        "OriginalLength": details.original_length,
+    }
+    if said == DEFAULTS:
+        return body
+    extension = {"StrucId": STRUC_ID, "Version": VERSION_2, "StrucLength": MQMDE.size}
+    extension |= {name: md[name] for name in ("Encoding", "CodedCharSetId", "Format")}
+    md["Format"], md["Encoding"], md["CodedCharSetId"] = FORMAT, mq.MQENC_NATIVE, CCSID_UTF_8
+    return MQMDE.write(extension | {"Flags": 0} | said) + body

@@ -1,0 +1,39 @@
+"""Ask what each line of the standard input says, and print the replies; echo.py answers.
+
+Usage: python request.py REQUESTS <questions.txt
+
+The replies come to a temporary queue of this program's own, which goes when it ends.
+"""
+
+import sys
+
+import ibmmq
+from ibmmq import CMQC
+
+WAIT_MS = 30_000
+
+
+def main(name: str) -> None:
+    qmgr = ibmmq.QueueManager("")  # where MQSERVER says: CHANNEL/TCP/HOST(PORT)
+    model = ibmmq.OD(ObjectName=b"SYSTEM.DEFAULT.MODEL.QUEUE", DynamicQName=b"REPLIES.*")
+    replies = ibmmq.Queue(qmgr, model, CMQC.MQOO_INPUT_EXCLUSIVE)  # model is told the queue's name
+    requests = ibmmq.Queue(qmgr, name, CMQC.MQOO_OUTPUT)
+    gmo = ibmmq.GMO(
+        Version=CMQC.MQGMO_VERSION_2,
+        Options=CMQC.MQGMO_WAIT | CMQC.MQGMO_CONVERT,
+        MatchOptions=CMQC.MQMO_MATCH_CORREL_ID,
+        WaitInterval=WAIT_MS,
+    )
+    for line in sys.stdin:
+        asked = ibmmq.MD(
+            MsgType=CMQC.MQMT_REQUEST, Format=CMQC.MQFMT_STRING, ReplyToQ=model.ObjectName
+        )
+        requests.put(line.rstrip("\n"), asked)
+        print(replies.get(None, ibmmq.MD(CorrelId=asked.MsgId), gmo).decode())
+    replies.close()
+    requests.close()
+    qmgr.disconnect()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,41 @@
+"""Print what is published on a topic, until nothing comes for some seconds (30).
+
+Usage: python subscribe.py prices/# [SECONDS [NAME]]
+
+With a name the subscription is durable: it collects while nobody is there, and goes on where it was
+left. Without one it ends with this program.
+"""
+
+import sys
+
+import ibmmq
+from ibmmq import CMQC
+
+
+def main(topic_string: str, seconds: str = "30", name: str = "") -> None:
+    qmgr = ibmmq.QueueManager("")  # where MQSERVER says: CHANNEL/TCP/HOST(PORT)
+    options = CMQC.MQSO_CREATE | CMQC.MQSO_MANAGED
+    options |= CMQC.MQSO_DURABLE | CMQC.MQSO_RESUME if name else CMQC.MQSO_NON_DURABLE
+    wanted = ibmmq.SD(Options=options)
+    wanted.set_vs("ObjectString", topic_string)
+    if name:
+        wanted.set_vs("SubName", name)
+    subscription = ibmmq.Subscription(qmgr)
+    subscription.sub(sub_desc=wanted)
+    print("subscribed", flush=True)
+    gmo = ibmmq.GMO(
+        Options=CMQC.MQGMO_WAIT | CMQC.MQGMO_NO_SYNCPOINT | CMQC.MQGMO_NO_PROPERTIES,
+        WaitInterval=int(float(seconds) * 1000),
+    )
+    try:
+        while True:
+            print(subscription.get(None, ibmmq.MD(), gmo).decode(), flush=True)
+    except ibmmq.MQMIError as error:
+        if error.reason != CMQC.MQRC_NO_MSG_AVAILABLE:
+            raise
+    subscription.close(sub_close_options=CMQC.MQCO_KEEP_SUB if name else CMQC.MQCO_NONE)
+    qmgr.disconnect()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,35 @@
+"""List the local queues whose names begin so, by PCF: depth, description.
+
+Usage: python inventory.py [NAME*]
+"""
+
+import sys
+
+import pymqi
+from pymqi import CMQC, CMQCFC
+
+
+def main(name: str = "*") -> None:
+    qmgr = pymqi.QueueManager("")  # where MQSERVER says: CHANNEL/TCP/HOST(PORT)
+    pcf = pymqi.PCFExecute(qmgr)
+    found = pcf.MQCMD_INQUIRE_Q(
+        {
+            CMQC.MQCA_Q_NAME: name.encode(),
+            CMQC.MQIA_Q_TYPE: CMQC.MQQT_LOCAL,
+            CMQCFC.MQIACF_Q_ATTRS: [
+                CMQC.MQCA_Q_NAME,
+                CMQC.MQIA_CURRENT_Q_DEPTH,
+                CMQC.MQCA_Q_DESC,
+            ],
+        }
+    )
+    for queue in found:
+        depth = queue[CMQC.MQIA_CURRENT_Q_DEPTH]
+        description = queue[CMQC.MQCA_Q_DESC].decode().strip()
+        print(f"{queue[CMQC.MQCA_Q_NAME].decode().strip()}: {depth}, {description}")
+    pcf.disconnect()
+    qmgr.disconnect()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,26 @@
+"""Publish every line of the standard input on a topic.
+
+Usage: python publish.py prices/fruit <prices.txt
+"""
+
+import sys
+
+import pymqi
+from pymqi import CMQC
+
+UTF_8 = 1208
+
+
+def main(topic_string: str) -> None:
+    qmgr = pymqi.QueueManager("")  # where MQSERVER says: CHANNEL/TCP/HOST(PORT)
+    topic = pymqi.Topic(qmgr, topic_string=topic_string)
+    topic.open(open_opts=CMQC.MQOO_OUTPUT)
+    for line in sys.stdin:
+        md = pymqi.MD(Format=CMQC.MQFMT_STRING, CodedCharSetId=UTF_8)
+        topic.pub(line.rstrip("\n").encode(), md)
+    topic.close()
+    qmgr.disconnect()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,106 @@
+"""MQMDE: groups and segments for programs that have a version-1 MQMD."""
+
+from typing import Any
+
+import ibmmq
+import pytest
+from ibmmq import CMQC
+
+from tests.mqi.conftest import reason_of
+
+BOTH = CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED
+IN_GROUP = CMQC.MQMF_MSG_IN_GROUP
+GROUP = b"g" * 24
+
+
+def extended(**fields: Any) -> bytes:
+    """A body behind an MQMDE: the second message of a group, if nothing else is said."""
+    said = {
+        "GroupId": GROUP,
+        "MsgSeqNumber": 2,
+        "MsgFlags": IN_GROUP,
+        "Format": CMQC.MQFMT_STRING,
+        "CodedCharSetId": 1208,
+    }
+    return bytes(ibmmq.MDE(**(said | fields)).pack()) + b"body"
+
+
+def first_version(**fields: Any) -> ibmmq.MD:
+    return ibmmq.MD(Version=CMQC.MQMD_VERSION_1, Format=CMQC.MQFMT_MD_EXTENSION, **fields)
+
+
+@pytest.fixture
+def queue(qmgr: ibmmq.QueueManager) -> ibmmq.Queue:
+    return ibmmq.Queue(qmgr, "ORDERS", BOTH)
+
+
+@pytest.mark.parametrize("version", [CMQC.MQMD_VERSION_1, CMQC.MQMD_VERSION_2])
+def test_a_put_takes_it_off(queue: ibmmq.Queue, version: int) -> None:
+    md = first_version(CodedCharSetId=819)
+    md.Version = version
+    queue.put(extended(), md)
+    assert md.Format == CMQC.MQFMT_MD_EXTENSION, "it is still what the program has in its buffer"
+    assert md.CodedCharSetId == 819
+    got = ibmmq.MD()
+    assert queue.get(None, got) == b"body"
+    assert (got.GroupId, got.MsgSeqNumber, got.MsgFlags) == (GROUP, 2, IN_GROUP)
+    assert (got.Format, got.CodedCharSetId) == (CMQC.MQFMT_STRING, 1208)
+
+
+def test_a_get_puts_it_on(queue: ibmmq.Queue) -> None:
+    put = {"GroupId": GROUP, "MsgSeqNumber": 2, "MsgFlags": IN_GROUP}
+    queue.put(b"in a group", ibmmq.MD(Format=CMQC.MQFMT_STRING, CodedCharSetId=819, **put))
+    queue.put(b"alone", ibmmq.MD(Format=CMQC.MQFMT_STRING))
+    md = ibmmq.MD(Version=CMQC.MQMD_VERSION_1)
+    body = queue.get(None, md)
+    assert md.Format == CMQC.MQFMT_MD_EXTENSION
+    extension = ibmmq.MDE().unpack(body[: CMQC.MQMDE_LENGTH_2])
+    assert (extension.GroupId, extension.MsgSeqNumber, extension.MsgFlags) == (GROUP, 2, IN_GROUP)
+    assert (extension.Offset, extension.OriginalLength) == (0, CMQC.MQOL_UNDEFINED)
+    assert (extension.Format, extension.CodedCharSetId) == (CMQC.MQFMT_STRING, 819)
+    assert body[CMQC.MQMDE_LENGTH_2 :] == b"in a group"
+    queue.put(body, first_version(CodedCharSetId=md.CodedCharSetId))
+    alone = ibmmq.MD(Version=CMQC.MQMD_VERSION_1)
+    assert queue.get(None, alone) == b"alone", "there is nothing to say of it"
+    again = ibmmq.MD()
+    assert queue.get(None, again) == b"in a group"
+    assert again.GroupId == GROUP
+
+
+@pytest.mark.parametrize(
+    ("md", "body"),
+    [
+        ({"GroupId": b"h" * 24, "MsgFlags": IN_GROUP, "Version": 2}, extended()),
+        ({"Encoding": 273}, extended()),
+        ({"CodedCharSetId": 500}, extended()),
+        ({}, extended(Version=3)),
+    ],
+)
+def test_one_that_is_not_meant_is_part_of_the_body(
+    queue: ibmmq.Queue, md: dict[str, Any], body: bytes
+) -> None:
+    put = first_version()
+    put.set(**md)
+    queue.put(body, put)
+    assert queue.get(None, ibmmq.MD()) == body
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"_StrucId": b"MDX "}, CMQC.MQRC_MDE_ERROR),
+        ({"StrucLength": 80}, CMQC.MQRC_MDE_ERROR),
+        ({"Flags": 1}, CMQC.MQRC_MDE_ERROR),
+        ({"MsgFlags": 1 << 18}, CMQC.MQRC_MSG_FLAGS_ERROR),
+    ],
+)
+def test_one_that_cannot_be(queue: ibmmq.Queue, fields: dict[str, Any], reason: int) -> None:
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.put(extended(**fields), first_version())
+    assert reason_of(refused) == reason
+
+
+def test_one_that_is_not_whole(queue: ibmmq.Queue) -> None:
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.put(extended()[: CMQC.MQMDE_LENGTH_2 - 1], first_version())
+    assert reason_of(refused) == CMQC.MQRC_MDE_ERROR

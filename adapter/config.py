@@ -208,7 +208,8 @@ SETTINGS: Mapping[str, Setting] = {
             "refuses while another owner's last record is younger than three times this.",
         ),
         Setting(
-            key="schema_registry", kind=Annotated[str, Meta(pattern=REGISTRY_PATTERN)], default="topic",
+            key="schema_registry", kind=Annotated[str, Meta(pattern=REGISTRY_PATTERN)],
+            default="topic",
             meaning="Where the schemas of its own topics are registered: topic, a registry of its "
             "own, which is also served at /registry of http_port; none; or the URL of another.",
             example='"http://registry:8081"',
@@ -216,7 +217,7 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(
             key="schema_topic", kind=Annotated[str, Meta(pattern=TOPIC_PATTERN)],
             default="_schemas",
-            meaning="With schema_registry = topic: which one. Queue managers on one Kafka share it.",
+            meaning="With schema_registry = topic: which. Queue managers on one Kafka share it.",
         ),
         Setting(
             key="kafka.bootstrap_servers", kind=_text(1), default="",

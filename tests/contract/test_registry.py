@@ -10,7 +10,7 @@ from adapter.localkafka import LocalKafka
 from adapter.registry import topic
 from adapter.registry.http import RegistryServer
 from tests.contract import apicurio
-from tests.contract.registry_contract import DIFFERENCES, RegistryContract, Site
+from tests.contract.registry_contract import DIFFERENCES, Olds, RegistryContract, Site
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -33,6 +33,11 @@ def at_apicurio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One for the run: it takes a quarter of a gigabyte."""
     with apicurio.running(tmp_path_factory.mktemp("apicurio")) as url:
         yield Site(url, ours=False)
+
+
+@pytest.fixture(scope="module")
+def olds() -> Olds:
+    return {}
 
 
 class TestInMemory(RegistryContract):

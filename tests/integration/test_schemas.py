@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -11,15 +13,26 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
 from confluent_kafka.schema_registry import SchemaRegistryClient, topic_subject_name_strategy
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from adapter import kafka as plain
 from adapter.errors import RegistryNotAvailable
+from adapter.ledger.kafka_reader import Whole
+from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka, free_port
 from adapter.registry import topic
 from adapter.registry.http import RegistryServer
+from adapter.registry.port import Level
+from adapter.registry.rest import RestRegistry
 from adapter.registry.topic import TopicRegistry
 from adapter.testing import queue_manager
 from tests.support.server_process import ServerProcess
@@ -38,6 +51,7 @@ WITH_NOTE = json.dumps(
         ],
     }
 )
+LEVELS: tuple[Level, ...] = ("NONE", "FULL", "FORWARD", "BACKWARD", "FULL_TRANSITIVE") * 2
 STRATEGY = {"subject.name.strategy": topic_subject_name_strategy}
 
 
@@ -111,6 +125,54 @@ def test_what_is_registered_outlives_the_registry(
             assert second.schema(2) == first.schema(2)
 
 
+EAGER = {
+    "segment.ms": "10",
+    "min.cleanable.dirty.ratio": "0.01",
+    "delete.retention.ms": "0",
+    "max.compaction.lag.ms": "100",
+}
+
+
+def test_compaction_removes_what_nobody_needs_and_nothing_else() -> None:
+    """On a broker of its own, whose cleaner looks all the time."""
+    with LocalKafka(settings={"log.cleaner.backoff.ms": "100"}) as kafka:
+        servers = kafka.bootstrap_servers
+        with closing(topic.on_kafka(servers)) as registry:
+            registry.register("s", ORDER)
+            configure(servers, "_schemas", EAGER)
+            deadline_s, kept, written = time.monotonic() + WAIT_S, 1, 0
+            while kept > written // 2 and time.monotonic() < deadline_s:
+                for level in LEVELS:
+                    registry.set_level(level, "s")
+                written += len(LEVELS)
+                kept = len(values_on(servers, "_schemas"))
+            assert written >= 2 * len(LEVELS)
+            assert kept <= written // 2
+            registry.register("s", WITH_NOTE)
+            registry.register("t", ORDER)
+            with closing(topic.on_kafka(servers)) as again:
+                assert again.level("s") == LEVELS[-1]
+                assert (again.versions("s"), again.versions("t")) == ([1, 2], [1])
+                assert again.lookup("s", ORDER).schema_id == 1
+                assert again.register("u", WITH_NOTE) == 2
+
+
+def configure(servers: str, name: str, settings: dict[str, str]) -> None:
+    """Alter the settings of a topic."""
+    resource = ConfigResource(ResourceType.TOPIC, name)
+    for key, value in settings.items():
+        change = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+        resource.add_incremental_config(change)
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.incremental_alter_configs([resource])[resource].result(WAIT_S)
+
+
+def values_on(servers: str, name: str) -> list[bytes]:
+    """The values that a topic still has."""
+    settings = LedgerSettings(bootstrap_servers=servers, topic=name)
+    return [raw.value for raw in Whole(settings).records() if raw.value is not None]
+
+
 def test_a_kafka_that_is_away_is_an_error_in_time() -> None:
     away = {"socket.connection.setup.timeout.ms": 1000}
     with closing(topic.on_kafka(f"127.0.0.1:{free_port()}", "_schemas", away)) as registry:
@@ -132,6 +194,26 @@ def test_a_queue_manager_registers_its_schemas_and_serves_its_registry(
         assert found is not None
         assert found["subject"] == "mqk.Entry"
         assert json.loads(str(found["schema"]))["name"] == "Entry"
+
+
+def test_a_registry_is_served_until_it_is_told_to_end(
+    kafka: LocalKafka, unique_name: Callable[..., str]
+) -> None:
+    command = [sys.executable, "-m", "adapter.cli", "registry", "serve", "--json"]
+    where = ["--bootstrap-server", kafka.bootstrap_servers, "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(
+        [*command, *where, "--topic", unique_name("_schemas.")], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            url = json.loads(process.stdout.readline())["url"]
+            with closing(RestRegistry(url)) as registry:
+                assert registry.register("s", ORDER) == 1
+                assert registry.subjects() == ["s"]
+            process.terminate()
+            assert process.wait(WAIT_S) == 0
+        finally:
+            process.kill()
 
 
 def answer(url: str) -> dict[str, object] | None:

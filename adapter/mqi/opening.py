@@ -157,7 +157,7 @@ def close_object(session: Session, number: int, options: int) -> None:
     delete = options & (mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE)
     if options & (mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB):
         raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
-    if delete and (opened.kind != "queue" or opened.is_managed):
+    if delete and (opened.kind != "queue" or opened.managed_by is not None):
         raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if opened.handle is not None:
         request = close_request(opened.handle)

@@ -40,7 +40,7 @@ class Object(Struct, eq=False):
     handle: of a queue, a topic or a subscription. resolved: the local queue that it is; of a topic
     its whole topic string. cursor: the place of the message that
     was browsed last. saved: the message whose context was saved (MQOO_SAVE_ALL_CONTEXT).
-    is_managed: a queue that was opened by MQSUB.
+    managed_by: the subscription's handle by which MQSUB opened a queue, and may open it again.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Object(Struct, eq=False):
     resolved: str = ""
     cursor: tuple[int, int, int] | None = None
     saved: Message | None = None
-    is_managed: bool = False
+    managed_by: Handle | None = None
 
 
 class Tally(Struct):
@@ -148,6 +148,8 @@ class Session:
         opened = self.objects.get(number)
         if opened is None or opened.kind == SUBSCRIPTION:
             raise Failure(mq.MQRC_HOBJ_ERROR)
+        if opened.managed_by is not None:  # after a lost connection it may be another queue
+            opened.name = opened.resolved = opened.managed_by.leads_to
         return opened
 
     def subscription(self, number: int) -> tuple[Object, Handle]:

@@ -63,7 +63,7 @@ def subscribe(session: Session, sd: bytes, hobj: int) -> tuple[bytes, int, int, 
     subscription = session.add(SUBSCRIPTION, told.name, asked, mine)
     if queue is None:
         queue = session.add("queue", told.queue, MANAGED_QUEUE, other, told.queue)
-        queue.is_managed = True
+        queue.managed_by = mine
     elif told.queue != queue.resolved:
         close(session, subscription.number, mq.MQCO_NONE)
         raise Failure(mq.MQRC_HOBJ_ERROR)
@@ -91,7 +91,7 @@ def _ask(session: Session, wanted: c.Subscribe, mine: Handle, other: Handle | No
 def _provided(session: Session, hobj: int) -> Object:
     """Return the queue that a program has opened for publications. Failure(2019) if it is none."""
     queue = session.object(hobj)
-    if queue.is_managed or not queue.options & (INPUT | mq.MQOO_BROWSE):
+    if queue.managed_by is not None or not queue.options & (INPUT | mq.MQOO_BROWSE):
         raise Failure(mq.MQRC_HOBJ_ERROR)
     return queue
 

@@ -471,6 +471,9 @@ def test_subscriptions_are_taken_up_again_after_a_restart(
     for body in (b"before", b"after"):
         wanted = ibmmq.MD(CorrelId=sd.SubCorrelId)
         assert other.get(None, wanted, WAIT) == body, "the queue is new, the id is not"
+    found = other.get_sub_queue().inquire([CMQC.MQCA_Q_NAME, CMQC.MQIA_CURRENT_Q_DEPTH])
+    assert found[CMQC.MQCA_Q_NAME].startswith(b"SYSTEM.MANAGED.NDURABLE.")
+    assert found[CMQC.MQIA_CURRENT_Q_DEPTH] == 0
     durable.close(CMQC.MQCO_REMOVE_SUB)
 
 

@@ -16,7 +16,7 @@ IN_TWO := --numprocesses=2 --dist=worksteal
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo docs mutants bench fmt lint types constraints wheel clean \
+.PHONY: help setup check short test demo docs mutants bench fmt lint types constraints wheel clean \
     schemas-check
 
 help: ## print the targets
@@ -41,8 +41,11 @@ types: $(STAMP)
 schemas-check: $(STAMP) ## exit 1 if a schema cannot read what a release has written
 	$(BIN)/mqk registry check schemas/*[a-z].avsc --against schemas/released
 
-# In two processes: whoever is free takes tests from the other.
-check: lint types schemas-check ## tidy, lint, types, unit and scenario tests; no broker, under a minute
+check: lint ## tidy, lint, types, unit and scenario tests; no broker, under a minute
+	@$(MAKE) --no-print-directory --jobs=2 types schemas-check short
+
+# In two processes: whoever is free takes tests from the other. Beside it runs what checks types.
+short: $(STAMP)
 	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(CHECKED)
 
 # First what needs no broker; then, in one process with one broker, all the rest.

@@ -11,7 +11,7 @@ from benchmarks.results import Row, Rows, show
 from benchmarks.stack import queue_manager
 from benchmarks.verbs import rate, round_trips
 
-RUNS = 5
+RUNS = 3
 SECONDS = 5.0
 PROGRAM = "benchmarks.ibmmq_clients"
 CLIENTS = {1: (1, 1), 64: (4, 16)}

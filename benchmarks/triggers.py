@@ -14,7 +14,7 @@ from benchmarks.clients import TRIGGERED, Task
 from benchmarks.results import Row, Rows, show
 from benchmarks.stack import queue_manager, run_clients
 
-RUNS = 5
+RUNS = 3
 MESSAGES = 1_000
 WARM_UP = 100
 QUEUE = "APPL"
@@ -57,7 +57,13 @@ def define(address: str) -> None:
 
 
 def measure_once(address: str, rows: Rows) -> None:
-    """Put so many in turn, while a process waits at the initiation queue."""
+    """Put so many in turn, while a process waits at the initiation queue.
+
+    What was put before is taken away: opening the initiation queue would trigger for it.
+    """
+    with adapter.connect(address) as qm:
+        for name in (QUEUE, QUEUE + TRIGGERED):
+            qm.queue(name).purge()
     waiting = Task(address=address, kind="arrivals", queue=INITIATION, messages=MESSAGES)
     putting = Task(address=address, kind="in turn", queue=QUEUE, messages=MESSAGES)
     arrived, plain, triggered = run_clients([waiting, putting])

@@ -21,8 +21,6 @@ from adapter.server.kafka_wiring import KafkaSettings
 
 ON_TOPIC, NO_REGISTRY = "topic", "none"
 RETRY_S, RETRY_S_MAX = 1.0, 60.0
-STOP_TIMEOUT_S = 1.0
-"""A request that waits for Kafka is not waited for: the thread ends with the process."""
 
 log = structlog.get_logger("mqk.registry")
 
@@ -55,10 +53,8 @@ class OwnSchemas:
             self._thread.start()
 
     def stop(self) -> None:
-        """Register no more."""
+        """Register no more. A request that waits for Kafka is left: it ends with the process."""
         self._told.set()
-        if self._thread.is_alive():
-            self._thread.join(STOP_TIMEOUT_S)
         if self.embedded is not None and not self._thread.is_alive():
             self.embedded.close()
 

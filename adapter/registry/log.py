@@ -20,7 +20,7 @@ from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_reader import PARTITION, Source, offset_of, unavailable, wrong_settings
 from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
 from adapter.ledger.memory import MemoryLog
-from adapter.ledger.port import LedgerUnavailable
+from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
 from adapter.topics import TopicSettings
 
 SCHEMAS = "_schemas"
@@ -30,6 +30,7 @@ WRITE_TIMEOUT_MS = 15_000
 READ_TIMEOUT_S = 15.0
 FETCH_WAIT_MS = 2
 POLL_S = 0.1
+NOWHERE = -1
 SPARE_S = 5.0
 """The producer times its messages by itself, and somewhat late."""
 
@@ -61,7 +62,7 @@ class SchemaLog(Protocol):
         """Let compaction remove records. What fails is logged: they only take room."""
 
     def close(self) -> None:
-        """Let go of connections. May be called twice."""
+        """Let go of connections; they are made again when needed. May be called twice."""
 
 
 class MemorySchemaLog:
@@ -115,7 +116,7 @@ class TopicLog:
         )
         self._source: Source | None = None
         self._producer: Producer | None = None
-        self._next = 0
+        self._next = NOWHERE
         self._unread: list[Kept] = []  # what was read before a read failed
 
     def write(self, key: bytes, value: bytes) -> None:
@@ -146,6 +147,11 @@ class TopicLog:
         """See the port."""
         source = self._opened()
         end = source.bounds()[1]
+        if end < self._next:
+            raise LedgerMismatch(
+                f"{self.topic} ends at offset {end}, and was read up to {self._next}: it was made "
+                "anew; start the registry anew, so that it reads what is there now"
+            )
         if self._next < end:
             source.start(self._next)
             while self._next < end:
@@ -191,7 +197,8 @@ class TopicLog:
             raise unavailable(settings, "making the topic", str(error), kind) from error
         source = Source(settings)
         try:
-            self._next = source.bounds()[0]
+            if self._next == NOWHERE:
+                self._next = source.bounds()[0]
         except BaseException:
             source.close()
             raise

@@ -137,7 +137,10 @@ class TopicRegistry:
         return self.change(lambda known: rules.delete_subject(known, subject, permanent=permanent))
 
     def close(self) -> None:
-        """See the port. What waits for Kafka at the moment is left to end by itself."""
+        """Let go of connections; they are made again when something is asked.
+
+        What waits for Kafka at the moment is left to end by itself.
+        """
         if self._lock.acquire(timeout=CLOSE_TIMEOUT_S):
             try:
                 self._log.close()

@@ -55,8 +55,6 @@ class OwnSchemas:
     def stop(self) -> None:
         """Register no more. A request that waits for Kafka is left: it ends with the process."""
         self._told.set()
-        if self.embedded is not None and not self._thread.is_alive():
-            self.embedded.close()
 
     def _run(self) -> None:
         wait_s = RETRY_S
@@ -76,7 +74,9 @@ class OwnSchemas:
 
     def _register(self) -> int:
         if self.embedded is not None:
-            return own.register_own(self.embedded)
+            # Mostly nobody asks again: no connection is kept for that.
+            with closing(self.embedded):
+                return own.register_own(self.embedded)
         asked: SchemaRegistry
         with closing(RestRegistry(self._where)) as asked:
             return own.register_own(asked)

@@ -120,6 +120,7 @@ def test_what_is_registered_outlives_the_registry(
             assert second.register("s", WITH_NOTE) == 2
             assert second.level("s") == "FULL"
             assert first.versions("s") == [1, 2]
+            first.close()
             assert first.delete_subject("s") == [1, 2]
             assert second.subjects() == []
             assert second.schema(2) == first.schema(2)

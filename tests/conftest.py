@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Cheap layers first, so that a broken rule shows before a broker is started.
 LAYERS = (
     *("unit", "scenarios", "spec", "simulation"),
-    *("contract", "integration", "acceptance", "spark", "soak"),
+    *("contract", "integration", "acceptance", "spark", "soak", "docker"),
 )
 TESTS = Path(__file__).parent
 PYMQI_VERSION = "1.12.13"
@@ -51,6 +51,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "spark" in getattr(item, "fixturenames", ()):
             # Spark's bridge to the JVM leaves sockets to the garbage collector.
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+            item.add_marker(
+                pytest.mark.timeout(300)
+            )  # with the start of the JVM, on a busy machine
 
 
 def pytest_collection_finish() -> None:

@@ -93,6 +93,7 @@ CLOCKS = frozenset({"adapter.owner.clock", "adapter.owner.pages", "adapter.owner
 ENTRY_POINTS = frozenset(
     {
         *("adapter.cli.main", "adapter.testing", "adapter.kafka"),
+        "adapter.localkafka.container",
         *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe", "adapter.toplevel.pyspark_mq"),
     }
 )

@@ -20,7 +20,7 @@ import uvloop
 from msgspec import Struct
 
 from adapter import logs
-from adapter.config import Config
+from adapter.config import WITH_PASSWORD, Config
 from adapter.core.model.manager import Limits
 from adapter.errors import StartError
 from adapter.logs import LogSettings
@@ -56,6 +56,7 @@ class ServerSettings(Struct, kw_only=True):
     http_port: for monitoring, 0 for none. http_if_free: nobody has chosen that port, so that the
     server goes on without one if it is taken. quiesce_ms: how long a stop gives units in flight.
     heartbeat_ms: how often an idle owner writes. take_over: start even if another owner is alive.
+    remote_clients: host may be one that other machines reach.
     """
 
     queue_manager: str
@@ -71,6 +72,7 @@ class ServerSettings(Struct, kw_only=True):
     heartbeat_ms: int = round(HEARTBEAT_S * 1000)
     take_over: bool = False
     credentials_file: str = ""
+    remote_clients: bool = False
 
 
 FLAGS = ("depth_trigger_disables", "every_triggers_on_backout")
@@ -115,6 +117,7 @@ def settings_of(config: Config) -> ServerSettings:
         ),
         attributes=_attributes(config),
         credentials_file=config["credentials_file"],
+        remote_clients=config["remote_clients"] == WITH_PASSWORD,
     )
 
 
@@ -158,6 +161,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 settings.attributes,
                 _credentials(settings),
                 settings.kafka.bootstrap_servers,
+                remote_clients=settings.remote_clients,
             )
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)

@@ -129,9 +129,13 @@ class Server:
         settings: Mapping[str, Any] | None = None,
         credentials: Credentials | None = None,
         kafka: str = "",
+        *,
+        remote_clients: bool = False,
     ) -> None:
-        """credentials: of the users that are let in; without them everybody is. kafka: its address,
-        as clients are told that want to read the topics.
+        """credentials: of the users that are let in; without them everybody is, from this machine.
+
+        kafka: its address, as clients are told that want to read the topics. remote_clients: listen
+        where other machines could connect; their clients must give a password.
         """
         own = secrets.token_hex()
         self.name = name
@@ -144,7 +148,13 @@ class Server:
         self._address = ("", 0)
         admission = Admission(credentials, own)
         self.listener = Listener(
-            name, clock, self.tell_to_stop, self._need_commands, admission, kafka
+            name,
+            clock,
+            self.tell_to_stop,
+            self._need_commands,
+            admission,
+            kafka,
+            remote_clients=remote_clients,
         )
         self.owner = Owner(
             name, ledger, clock, self.listener, limits, storage, heartbeat_s, settings

@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check short test demo docs mutants bench fmt lint types constraints wheel clean \
-    schemas-check
+    schemas-check images docker-test
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,7 +51,7 @@ short: $(STAMP)
 # First what needs no broker; then, in one process with one broker, all the rest.
 test: lint types schemas-check ## everything, on a real Kafka
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_TWO) $(CHECKED) tests/simulation
-	$(BIN)/python -m pytest --strict-outcomes --durations=15 tests $(addprefix --ignore=,$(CHECKED) tests/simulation)
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 tests $(addprefix --ignore=,$(CHECKED) tests/simulation tests/docker)
 
 demo: $(STAMP) ## 336,776 real flights through transactional queues; FLIGHTS=N for a short run
 	$(BIN)/mqk demo $(if $(FLIGHTS),--flights $(FLIGHTS))
@@ -71,6 +71,12 @@ docs: $(STAMP) ## write docs/reference again, from the code
 fmt: $(STAMP) ## format and mend what ruff can mend
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
+
+images: $(STAMP) ## build the images of docker/ for Docker; BASE_IMAGE=... for another base
+	docker/build $(IMAGES)
+
+docker-test: $(STAMP) ## the images and compose.yaml, where there is a Docker daemon or one can be started
+	docker/test
 
 wheel: $(STAMP) ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation

@@ -26,7 +26,12 @@ FILE = "mqk.toml"
 """The file in the working directory that is read if no other is named."""
 FILE_VARIABLE = "MQK_CONFIG"
 PREFIX = "MQK_"
-OTHER_VARIABLES = frozenset({FILE_VARIABLE, "MQK_QMGR", "MQK_DEBUG", "MQK_CACHE_DIR"})
+OTHER_VARIABLES = frozenset(
+    {
+        *(FILE_VARIABLE, "MQK_QMGR", "MQK_DEBUG", "MQK_CACHE_DIR"),
+        *("MQK_USER", "MQK_PASSWORD", "MQK_REGISTRY"),
+    }
+)
 """Read by other parts."""
 OF_KUBERNETES = re.compile(r"MQK_(PORT|SERVICE|\w+_SERVICE|\w+_PORT)(_\w+)?")
 """What Kubernetes puts into the environment of every pod beside a service called mqk."""
@@ -117,6 +122,7 @@ ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?$"
 REGISTRY_PATTERN = r"^(topic|none|https?://\S+)$"
 TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}$"
 DEFAULT_PORT = 1414
+WITH_PASSWORD = "with_password"  # noqa: S105 - a choice, no password
 PORT_MAX = 65535
 
 SETTINGS: Mapping[str, Setting] = {
@@ -130,13 +136,20 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(
             key="listen", kind=Annotated[str, Meta(pattern=ADDRESS_PATTERN)],
             default=f"127.0.0.1:{DEFAULT_PORT}",
-            meaning="HOST:PORT where programs connect; loopback only. Port 0: any free one.",
+            meaning="HOST:PORT where programs connect; loopback only, unless remote_clients says "
+            "more. Port 0: any free one.",
         ),
         Setting(
             key="credentials_file", kind=_text(), default="",
             meaning="File of users and hashes of their passwords, written by `mqk user`; empty: no "
             "password is checked. Who must give one: CHCKCLNT of the queue manager's CONNAUTH.",
             example='"/etc/mqk/users"',
+        ),
+        Setting(
+            key="remote_clients", kind=Literal["no", "with_password"], default="no",
+            meaning="with_password: listen may be an address that other machines reach. Their "
+            "clients must give a right password, whatever CHCKCLNT demands, so credentials_file "
+            "must be set. Nothing is encrypted, passwords neither: only for networks you trust.",
         ),
         Setting(
             key="http_port", kind=_number(0, PORT_MAX), default=9414,
@@ -483,4 +496,10 @@ def _check_together(config: Config) -> None:
         raise ConfigError(
             f"{source}: kafka.min_insync_replicas is {in_sync}, and kafka.replication is not set: "
             "set both, or neither"
+        )
+    if config["remote_clients"] == WITH_PASSWORD and not config["credentials_file"]:
+        source = config.values["remote_clients"].source
+        raise ConfigError(
+            f"{source}: remote_clients is {WITH_PASSWORD}, and credentials_file is not set: there "
+            "would be no password to check; write one with `mqk user add`"
         )

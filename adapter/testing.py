@@ -56,8 +56,10 @@ class TestQueueManager:
         storage: Callable[[], Storage | None] = lambda: None,
         attributes: dict[str, Any] | None = None,
         credentials: Credentials | None = None,
+        kafka: str = "",
     ) -> None:
         self.name = name
+        self._kafka = kafka
         self._credentials = credentials
         self._attributes = attributes
         self._clock = clock
@@ -145,6 +147,7 @@ class TestQueueManager:
             storage,
             settings=self._attributes,
             credentials=self._credentials,
+            kafka=self._kafka,
         )
         self._address = await server.start(*self._address)
         return server
@@ -219,6 +222,7 @@ def queue_manager(
         storage,
         attributes,
         Credentials(Path(users)) if users else None,
+        bootstrap_servers or "",
     )
     try:
         manager.start()

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from adapter.localkafka import LocalKafka
-from benchmarks import lag, mqi, queues, scale, switching, triggers, verbs
+from benchmarks import lag, mqi, queues, scale, spark, switching, triggers, verbs
 from benchmarks.results import RESULTS, Rows, is_met, save, show, target
 
 
@@ -33,6 +33,7 @@ PARTS = {
     "switching": Part(switching.measure, "switch intervals of the server"),
     "replicated": Part(verbs.measure_replicated, "3 brokers, replication 3", brokers=3),
     "lag": Part(lag.measure, "movers under full load for two minutes"),
+    "spark": Part(spark.measure, "what Spark reads of queues, beside plain Kafka"),
     "scale": Part(scale.measure, "a million messages waiting"),
 }
 

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,10 +17,15 @@ from adapter.localkafka.jars import cache_folder
 from adapter.mqi import pymqi_files
 from tests.strict_outcomes import StrictOutcomes, add_option
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.support.spark_site import Site
+
 # Cheap layers first, so that a broken rule shows before a broker is started.
 LAYERS = (
     *("unit", "scenarios", "spec", "simulation"),
-    *("contract", "integration", "acceptance", "soak"),
+    *("contract", "integration", "acceptance", "spark", "soak", "docker"),
 )
 TESTS = Path(__file__).parent
 PYMQI_VERSION = "1.12.13"
@@ -41,6 +47,13 @@ def layer_rank(path: Path) -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: layer_rank(item.path))
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            # Spark's bridge to the JVM leaves sockets to the garbage collector.
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+            item.add_marker(
+                pytest.mark.timeout(300)
+            )  # with the start of the JVM, on a busy machine
 
 
 def pytest_collection_finish() -> None:
@@ -83,6 +96,32 @@ def _pymqi_wheel(folder: Path) -> Path:
         shutil.copyfile(made, whole)
         whole.replace(kept)
     return kept
+
+
+@pytest.fixture(scope="session")
+def spark() -> "Iterator[SparkSession]":
+    """One Spark session for the whole run, as jobs have it; started when first asked for."""
+    from spark_jobs import session
+
+    one = session.spark_session("tests")
+    yield one
+    one.stop()
+
+
+@pytest.fixture(scope="module")
+def site(
+    kafka: LocalKafka, spark: "SparkSession", request: pytest.FixtureRequest
+) -> "Iterator[Site]":
+    """A queue manager on Kafka, of the module's own, whose queues Spark reads."""
+    from adapter import testing
+    from tests.support.spark_site import Site
+
+    name = re.sub(r"[^A-Z0-9]+", "", request.path.stem.removeprefix("test_").upper())
+    with testing.queue_manager(
+        f"SPARK{name}", bootstrap_servers=kafka.bootstrap_servers
+    ) as manager:
+        yield Site(manager, kafka.bootstrap_servers, spark)
+    gc.collect()  # while sockets that Spark left are not complained about
 
 
 @pytest.fixture(scope="session")

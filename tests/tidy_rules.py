@@ -55,7 +55,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "server topics wire",
         "cli": "*",
         "adapter": "client errors",
-        "spark_jobs": "adapter client errors format localkafka.jars registry",
+        "spark_jobs": "adapter cli.main cli.options client core.model.message errors format "
+        "localkafka owner.pages registry",
     }.items()
 }
 # adapter/demo/check.py is the demo's independent judge: nothing of ours may vouch for itself.
@@ -92,7 +93,8 @@ CLOCKS = frozenset({"adapter.owner.clock", "adapter.owner.pages", "adapter.owner
 ENTRY_POINTS = frozenset(
     {
         *("adapter.cli.main", "adapter.testing", "adapter.kafka"),
-        *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe"),
+        "adapter.localkafka.container",
+        *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe", "adapter.toplevel.pyspark_mq"),
     }
 )
 SPARK = "spark_jobs"

@@ -35,6 +35,7 @@ COMMANDS = {
     "registry": "adapter.cli.registry:registry",
     "user": "adapter.cli.users:user",
     "install-pymqi": "adapter.cli.install_pymqi:install_pymqi",
+    "spark": "adapter.cli.spark:spark",
     "ledger": "adapter.cli.ledger:ledger",
     "doctor": "adapter.cli.doctor:doctor",
 }

@@ -113,6 +113,11 @@ class Channel:
         return self._greeting.queue_manager
 
     @property
+    def kafka(self) -> str:
+        """Where its Kafka is reached; "" without one."""
+        return self._greeting.kafka
+
+    @property
     def is_closed(self) -> bool:
         """Whether close() has been called."""
         return self._closing.is_set()

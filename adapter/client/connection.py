@@ -113,6 +113,11 @@ class Connection(Administration):
         return self._channel.queue_manager
 
     @property
+    def bootstrap_servers(self) -> str:
+        """Where the Kafka is that holds the queues' topics; "" for a queue manager in memory."""
+        return self._channel.kafka
+
+    @property
     def is_closed(self) -> bool:
         """Whether it has been closed."""
         return self._channel.is_closed

@@ -53,6 +53,7 @@ class Greeting:
         password: str = "",
     ) -> None:
         self.queue_manager = queue_manager
+        self.kafka = ""
         self._addresses = list(addresses)
         self._application = application
         self._user = user
@@ -117,6 +118,7 @@ class Greeting:
                 if isinstance(frame, Welcome):
                     _check_version(frame)
                     self.queue_manager = frame.queue_manager
+                    self.kafka = frame.kafka
                     return
                 raise LinkLost(f"{link.address}: a welcome was expected")
         except BaseException:

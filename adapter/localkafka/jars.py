@@ -1,7 +1,8 @@
-"""Where Java and Kafka's jars come from: the machine's Java and Maven, and a cache folder.
+"""Where Java and jars come from: the machine's Java and Maven, and a cache folder.
 
-pom.xml beside this file names every version. The jars are resolved once into the cache, under a
-lock, and moved into place whole, so that two processes never see half a folder.
+pom.xml beside this file names every version of Kafka's. Jars are resolved once into the cache,
+under a lock, and moved into place whole, so that two processes never see half a folder. Those of
+other rooms, with a pom.xml of their own, are fetched the same way.
 """
 
 import fcntl
@@ -39,12 +40,38 @@ def say_nothing(_text: str) -> None:
     """The listener for progress when nobody wants to hear of it."""
 
 
+class Jars(Struct, frozen=True):
+    """The jars that a pom.xml names: of what, the property that has its version, their size."""
+
+    pom: Path
+    name: str
+    version_property: str
+    size_mb: int
+
+    @property
+    def version(self) -> str:
+        """The version that the pom.xml names."""
+        tree = ElementTree.parse(self.pom)  # noqa: S314 - our own file
+        found = tree.findtext(".//{*}" + self.version_property)
+        if found is None:
+            raise LocalKafkaError(f"{self.pom} names no {self.version_property}: reinstall mqk")
+        return found
+
+    @property
+    def folder(self) -> Path:
+        """Where the jars of exactly this pom.xml lie, or will lie."""
+        digest = hashlib.sha256(self.pom.read_bytes()).hexdigest()[:8]
+        return cache_folder() / f"{self.name.lower()}-{self.version}-{digest}"
+
+
+def kafka_jars() -> Jars:
+    """Kafka's own."""
+    return Jars(POM, "Kafka", "kafka.version", 45)
+
+
 def kafka_version() -> str:
     """The version of Kafka that pom.xml names."""
-    found = ElementTree.parse(POM).findtext(".//{*}kafka.version")  # noqa: S314 - our own file
-    if found is None:
-        raise LocalKafkaError(f"{POM} names no kafka.version: reinstall mqk")
-    return found
+    return kafka_jars().version
 
 
 def cache_folder() -> Path:
@@ -56,9 +83,8 @@ def cache_folder() -> Path:
 
 
 def jars_folder() -> Path:
-    """Where the jars of exactly this pom.xml lie, or will lie."""
-    digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:8]
-    return cache_folder() / f"kafka-{kafka_version()}-{digest}"
+    """Where Kafka's jars lie, or will lie."""
+    return kafka_jars().folder
 
 
 def java_version(printed: str) -> int | None:
@@ -99,34 +125,36 @@ def find_java() -> Java:
     return Java(java, f"{found}-{hashlib.sha256(printed.encode()).hexdigest()[:8]}")
 
 
-def resolve_jars(say: Say) -> Path:
-    """The folder with Kafka's jars; fetches them with Maven if this is the first time."""
-    folder = jars_folder()
+def resolve_jars(say: Say, wanted: Jars | None = None) -> Path:
+    """The folder with the jars, Kafka's if not said; fetches them if this is the first time."""
+    wanted = wanted or kafka_jars()
+    folder = wanted.folder
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with locked(folder.parent):
         if not folder.is_dir():
-            say(f"fetching Kafka {kafka_version()} with Maven, once (45 MB)")
-            _fetch(folder)
+            what = f"{wanted.name} {wanted.version}"
+            say(f"fetching {what} with Maven, once ({wanted.size_mb} MB)")
+            _fetch(wanted.pom, folder, what)
     return folder
 
 
-def _fetch(folder: Path) -> None:
+def _fetch(pom: Path, folder: Path, what: str) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="resolving-") as work:
-        pom = shutil.copy(POM, work)
+        copy = shutil.copy(pom, work)
         jars = Path(work) / "jars"
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime"]
-        _run_maven(["-f", str(pom), *goal, f"-DoutputDirectory={jars}"])
+        _run_maven(["-f", str(copy), *goal, f"-DoutputDirectory={jars}"], what)
         jars.rename(folder)
 
 
-def _run_maven(arguments: list[str]) -> None:
+def _run_maven(arguments: list[str], what: str) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise LocalKafkaError(
-            f"Maven fetches the jars of Kafka {kafka_version()} the first time, and there is no "
-            "mvn in PATH: install Maven (on Debian and Ubuntu: maven)"
+            f"Maven fetches the jars of {what} the first time, and there is no mvn in PATH: "
+            "install Maven (on Debian and Ubuntu: maven)"
         )
     try:
         done = subprocess.run(
@@ -141,15 +169,15 @@ def _run_maven(arguments: list[str]) -> None:
         )
     except subprocess.TimeoutExpired as problem:
         raise LocalKafkaError(
-            f"Maven did not fetch Kafka's jars in {RESOLVE_TIMEOUT_S} s: look at the network and "
-            "at the repositories that Maven is configured to use, then try again"
+            f"Maven did not fetch the jars of {what} in {RESOLVE_TIMEOUT_S} s: look at the network "
+            "and at the repositories that Maven is configured to use, then try again"
         ) from problem
     if done.returncode != 0:
         words = "\n".join(done.stdout.strip().splitlines()[:QUOTED_LINES_MAX])
         raise LocalKafkaError(
-            f"Maven could not fetch the jars of Kafka {kafka_version()} (exit status "
-            f"{done.returncode}): look at the network and at the repositories that Maven is "
-            f"configured to use, then try again. It said:\n{words}"
+            f"Maven could not fetch the jars of {what} (exit status {done.returncode}): look at "
+            "the network and at the repositories that Maven is configured to use, then try again. "
+            f"It said:\n{words}"
         )
 
 
@@ -167,7 +195,7 @@ def locked(folder: Path) -> Iterator[None]:
                 if time.monotonic() > deadline_s:
                     raise LocalKafkaError(
                         f"another process has held {path} for {RESOLVE_TIMEOUT_S} s while fetching "
-                        "Kafka's jars: end it and try again"
+                        "jars: end it and try again"
                     ) from None
                 time.sleep(LOCK_POLL_S)
         yield

@@ -2,7 +2,8 @@
 
 The queue manager's attribute connection_auth names authentication information, whose check_client
 says whether clients must give a password. Passwords are checked off the event loop, one at a time:
-each takes 64 MiB of memory. Without a file of users nobody is asked.
+each takes 64 MiB of memory. Without a file of users nobody is asked, but for clients of other
+machines: these always need a right password.
 """
 
 from __future__ import annotations
@@ -40,10 +41,17 @@ class Admission:
         self._executor = ThreadPoolExecutor(1, "passwords")
         self._waiting = 0
 
-    def ask(self, qm: QueueManager | None, hello: Hello, decide: Decide) -> None:
-        """Have decide called with None if the client may come in, or why not; at once or later."""
+    def ask(
+        self, qm: QueueManager | None, hello: Hello, decide: Decide, *, remote: bool = False
+    ) -> None:
+        """Have decide called with None if the client may come in, or why not; at once or later.
+
+        remote: it comes from another machine, and whatever the queue manager demands is too little.
+        """
         credentials = self._credentials
         demand = "NONE" if credentials is None else _demand(qm)
+        if remote:
+            demand = "REQUIRED"
         is_own = bool(self._own) and secrets.compare_digest(hello.password, self._own)
         if is_own or demand == "NONE" or (not hello.password and demand != "REQUIRED"):
             decide(None)

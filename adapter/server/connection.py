@@ -80,7 +80,7 @@ class ClientConnection(asyncio.Protocol):
 
     def __init__(self, house: House, number: int) -> None:
         self.number = number
-        self.address = ""
+        self.host = self.address = ""
         self._house = house
         self._loop = asyncio.get_running_loop()
         self._session = ServerSession(house.queue_manager)
@@ -105,6 +105,7 @@ class ClientConnection(asyncio.Protocol):
         self._transport = transport = cast("asyncio.Transport", transport)
         transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         host, port, *_ = transport.get_extra_info("peername") or ("", 0)
+        self.host = host
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         sock = transport.get_extra_info("socket")
         if sock is not None:

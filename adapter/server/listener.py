@@ -1,4 +1,4 @@
-"""The listener: client connections on a loopback address, as the owner's front.
+"""The listener: client connections, on loopback unless more is asked for; the owner's front.
 
 It knows who is connected and what all of them together may hold; one of them is in connection.py.
 """
@@ -43,7 +43,7 @@ log = structlog.get_logger("mqk.listener")
 
 
 class NotLoopbackError(ValueError):
-    """The address is reachable from other machines, and there is no access control yet."""
+    """The address is reachable from other machines, and nobody has said that it may be."""
 
 
 def check_loopback(host: str) -> None:
@@ -54,9 +54,17 @@ def check_loopback(host: str) -> None:
         raise NotLoopbackError(f"{host!r} is no address of this machine: {error}") from error
     if not all(ipaddress.ip_address(info[4][0]).is_loopback for info in found):
         raise NotLoopbackError(
-            f"{host!r} is reachable from other machines; until there is access control the queue "
-            "manager listens on loopback only, such as 127.0.0.1"
+            f"{host!r} is reachable from other machines: listen on loopback, such as 127.0.0.1, or "
+            "say remote_clients = with_password and read what that means"
         )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a client's address is of this machine; what is no address is not."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def files_max() -> int:
@@ -79,11 +87,18 @@ class Listener:
         on_stop: Callable[[bool], None],
         on_commands: Callable[[], None] = lambda: None,
         admission: Admission | None = None,
+        kafka: str = "",
+        *,
+        remote_clients: bool = False,
     ) -> None:
         """on_commands: called when somebody opens the command queue to put to it. admission: who is
-        let in; everybody, if nothing is said.
+        let in; everybody, if nothing is said. kafka: where clients are told that the topics are.
+        remote_clients: listen also where other machines could connect; admission asks these for a
+        password.
         """
+        self._remote_clients = remote_clients
         self._admission = admission or Admission()
+        self._kafka = kafka
         self.queue_manager = queue_manager
         self._clock = clock
         self._on_stop = on_stop
@@ -102,7 +117,8 @@ class Listener:
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
         """Open the port; returns the address in use. Call serve() when the owner is running."""
-        check_loopback(host)
+        if not self._remote_clients:
+            check_loopback(host)
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._accept, host, port, backlog=1024)
         self._connections_max = min(CONNECTIONS_MAX, files_max() - FILES_RESERVED)
@@ -190,7 +206,7 @@ class Listener:
 
         owner = self._owner
         qm = owner.loop.qm if owner is not None and owner.running else None
-        self._admission.ask(qm, hello, decided)
+        self._admission.ask(qm, hello, decided, remote=not is_loopback(client.host))
 
     def _let_in(self, client: ClientConnection, hello: frames.Hello) -> None:
         client.write(
@@ -199,6 +215,7 @@ class Listener:
                     version=frames.common_version(hello),
                     queue_manager=self.queue_manager,
                     connection=client.number,
+                    kafka=self._kafka,
                 )
             )
         )

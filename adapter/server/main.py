@@ -20,7 +20,7 @@ import uvloop
 from msgspec import Struct
 
 from adapter import logs
-from adapter.config import Config
+from adapter.config import WITH_PASSWORD, Config
 from adapter.core.model.manager import Limits
 from adapter.errors import StartError
 from adapter.logs import LogSettings
@@ -59,6 +59,7 @@ class ServerSettings(Struct, kw_only=True):
     server goes on without one if it is taken. quiesce_ms: how long a stop gives units in flight.
     heartbeat_ms: how often an idle owner writes. take_over: start even if another owner is alive.
     registry, registry_topic: schema_registry and schema_topic of the configuration.
+    remote_clients: host may be one that other machines reach.
     """
 
     queue_manager: str
@@ -76,6 +77,7 @@ class ServerSettings(Struct, kw_only=True):
     credentials_file: str = ""
     registry: str = ON_TOPIC
     registry_topic: str = SCHEMAS
+    remote_clients: bool = False
 
 
 FLAGS = ("depth_trigger_disables", "every_triggers_on_backout")
@@ -122,6 +124,7 @@ def settings_of(config: Config) -> ServerSettings:
         credentials_file=config["credentials_file"],
         registry=config["schema_registry"],
         registry_topic=config["schema_topic"],
+        remote_clients=config["remote_clients"] == WITH_PASSWORD,
     )
 
 
@@ -164,6 +167,8 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 heartbeat_s,
                 settings.attributes,
                 _credentials(settings),
+                settings.kafka.bootstrap_servers,
+                remote_clients=settings.remote_clients,
             )
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)

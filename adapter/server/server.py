@@ -128,8 +128,15 @@ class Server:
         heartbeat_s: float = HEARTBEAT_S,
         settings: Mapping[str, Any] | None = None,
         credentials: Credentials | None = None,
+        kafka: str = "",
+        *,
+        remote_clients: bool = False,
     ) -> None:
-        """credentials: of the users that are let in; without them everybody is."""
+        """credentials: of the users that are let in; without them everybody is, from this machine.
+
+        kafka: its address, as clients are told that want to read the topics. remote_clients: listen
+        where other machines could connect; their clients must give a password.
+        """
         own = secrets.token_hex()
         self.name = name
         self.stopping = asyncio.Event()
@@ -139,8 +146,15 @@ class Server:
         self._watch: asyncio.Task[None] | None = None
         self._commands = CommandService(own)
         self._address = ("", 0)
+        admission = Admission(credentials, own)
         self.listener = Listener(
-            name, clock, self.tell_to_stop, self._need_commands, Admission(credentials, own)
+            name,
+            clock,
+            self.tell_to_stop,
+            self._need_commands,
+            admission,
+            kafka,
+            remote_clients=remote_clients,
         )
         self.owner = Owner(
             name, ledger, clock, self.listener, limits, storage, heartbeat_s, settings

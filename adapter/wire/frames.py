@@ -60,13 +60,15 @@ class Hello(Struct, array_like=True, tag=1, kw_only=True):
 class Welcome(Struct, array_like=True, tag=2, kw_only=True):
     """The server's answer to Hello. connection: its number, as status displays show it.
 
-    version: the one that is spoken from here on, the newest that both ends speak.
+    version: the one that is spoken from here on, the newest that both ends speak. kafka: where the
+    queues' topics are, for those that read them; "" for a queue manager without Kafka.
     """
 
     version: int
     queue_manager: str
     connection: int
     frame_bytes_max: int = FRAME_BYTES_MAX
+    kafka: Text = ""
 
 
 class Operation(Struct, array_like=True, gc=False):

@@ -60,7 +60,7 @@ def refused(server: ServerProcess, within_s: float = 20.0) -> str:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_an_address_that_others_can_reach_is_refused(make: MakeServer, host: str) -> None:
-    assert "listens on loopback only" in refused(make(host=host))
+    assert "is reachable from other machines: listen on loopback" in refused(make(host=host))
 
 
 def test_a_port_in_use(make: MakeServer) -> None:

@@ -10,7 +10,7 @@ from adapter import config
 from adapter.config import SETTINGS, Config, ConfigError, load, missing
 
 FLAG = {
-    "queue_manager": "FLAG", "credentials_file": "flag",
+    "queue_manager": "FLAG", "credentials_file": "flag", "remote_clients": "with_password",
     "listen": "127.0.0.1:1", "http_port": "1", "log_level": "error",
     "log_format": "json", "max_uncommitted_messages": "1", "max_handles": "1", "max_queues": "1",
     "max_sessions": "1", "session_expiry_ms": "1001", "mover_interval_ms": "1",
@@ -23,7 +23,7 @@ FLAG = {
     "kafka.consumed_retention_ms": "1",
 }  # fmt: skip
 VARIABLE = {
-    "queue_manager": "ENV", "credentials_file": "env",
+    "queue_manager": "ENV", "credentials_file": "env", "remote_clients": "no",
     "listen": "127.0.0.1:2", "http_port": "2", "log_level": "warning",
     "log_format": "text", "max_uncommitted_messages": "2", "max_handles": "2", "max_queues": "2",
     "max_sessions": "2", "session_expiry_ms": "1002", "mover_interval_ms": "2",
@@ -35,7 +35,7 @@ VARIABLE = {
     "kafka.consumed_retention_ms": "2",
 }  # fmt: skip
 IN_FILE: dict[str, Any] = {
-    "queue_manager": "FILE", "credentials_file": "file",
+    "queue_manager": "FILE", "credentials_file": "file", "remote_clients": "with_password",
     "listen": "127.0.0.1:3", "http_port": 3, "log_level": "debug",
     "log_format": "json", "max_uncommitted_messages": 3, "max_handles": 3, "max_queues": 3,
     "max_sessions": 3, "session_expiry_ms": 1003, "mover_interval_ms": 3,
@@ -47,7 +47,10 @@ IN_FILE: dict[str, Any] = {
     "kafka.consumed_retention_ms": 3,
 }  # fmt: skip
 KEYS = [key for key in SETTINGS if key != config.OPTIONS]
-IN_SYNC = "kafka.min_insync_replicas"
+BESIDE: dict[str, dict[str, Any]] = {
+    "kafka.min_insync_replicas": {"kafka.replication": 7},
+    "remote_clients": {"credentials_file": "users"},
+}
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +85,7 @@ def test_nothing_given_is_the_defaults() -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_flags_win_over_the_environment_over_the_file(key: str, tmp_path: Path) -> None:
-    beside = {"kafka.replication": 7} if key == IN_SYNC else {}
+    beside = BESIDE.get(key, {})
     path = toml(tmp_path / "a.toml", {key: IN_FILE[key]} | beside)
     in_environment = environment({key: VARIABLE[key]})
     flags = {key: FLAG[key]}
@@ -180,6 +183,7 @@ def test_variables_of_others_are_let_be(name: str) -> None:
         ("[kafka.options]\nx = [1]", "kafka.options: x is a list; text is wanted"),
         ("[kafka]\nreplication = 2\nmin_insync_replicas = 3", "nothing could be written"),
         ("[kafka]\nmin_insync_replicas = 1", "set both, or neither"),
+        ("remote_clients = 'with_password'", "there would be no password to check"),
         ("a = ", "is not TOML: "),
     ],
 )

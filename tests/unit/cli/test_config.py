@@ -66,7 +66,7 @@ def test_what_is_still_missing_is_a_note(mqk: Mqk, tmp_path: Path) -> None:
     ("content", "words"),
     [
         ("lisen = 'x'", "lisen is no setting; did you mean listen?"),
-        ("listen = '0.0.0.0:1'", "listens on loopback only"),
+        ("listen = '0.0.0.0:1'", "say remote_clients = with_password"),
         ("[kafka.options]\nno.such = 1", 'No such configuration property: "no.such"'),
     ],
 )

@@ -10,7 +10,7 @@ import adapter
 from adapter import testing
 from adapter.errors import LimitReached, NotAuthorized
 from adapter.mqi.pcf import structures as pcf
-from adapter.server import admission, credentials
+from adapter.server import admission, credentials, listener
 from adapter.testing import TestQueueManager
 from tests.support.passwords import cheaply_hashed
 
@@ -49,6 +49,27 @@ def test_a_wrong_password_never_does(manager: TestQueueManager, demand: Demand, 
         with pytest.raises(NotAuthorized, match="user or password is wrong") as told:
             manager.connect(user=user, password=password)
         assert (told.value.reason, told.value.object_name) == (2035, user)
+
+
+@pytest.mark.parametrize("what", ["NONE", "OPTIONAL", "REQDADM"])
+def test_another_machine_needs_one_whatever_is_demanded(
+    what: str, manager: TestQueueManager, demand: Demand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demand(what)
+    monkeypatch.setattr(listener, "is_loopback", lambda host: host != "127.0.0.1")
+    with pytest.raises(NotAuthorized, match="must be given"):
+        manager.connect(user="ada")
+    with pytest.raises(NotAuthorized, match="user or password is wrong"):
+        manager.connect(user="ada", password="wrong")
+    manager.connect(user="ada", password="secret").close()
+
+
+def test_another_machine_is_refused_where_there_are_no_users(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(listener, "is_loopback", lambda host: host != "127.0.0.1")
+    with testing.queue_manager() as one, pytest.raises(NotAuthorized, match="must be given"):
+        one.connect(user="ada", password="secret")
 
 
 def test_none_is_needed_where_it_is_optional(manager: TestQueueManager, demand: Demand) -> None:

@@ -1,0 +1,134 @@
+"""What Spark reads of queues: rows a second beside plain Kafka, and from a put to the sink.
+
+Rows are those of one topic each, read to their end by a batch query into a sink that drops them.
+The plain reader takes the same records with their headers, and decodes nothing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from statistics import quantiles
+
+from pyspark.sql import DataFrame, SparkSession
+
+import adapter
+from adapter.format import names
+from benchmarks.results import Row, Rows
+from benchmarks.stack import caught_up_s, queue_manager
+from spark_jobs import session, sources
+
+MANAGER = "SPARK"
+SIZES = {100: 200_000, 1_000: 100_000, 10_000: 20_000}
+"""Bytes of a body, and how many are read: some seconds each."""
+RUNS = 3
+LATENCY_MESSAGES = 600
+PAUSE_S = 0.03
+PERCENT = 100
+
+
+def measure(bootstrap: str) -> Rows:
+    """Rows a second for each size of a body, and how long a message is on its way."""
+    rows: Rows = {}
+    with queue_manager(bootstrap, MANAGER) as address:
+        spark = session.spark_session("benchmark")
+        for size, count in SIZES.items():
+            fill(address, f"S{size}", size, count)
+            rows |= reading(spark, bootstrap, address, size, count)
+        rows |= latency(spark, bootstrap, address)
+        spark.stop()
+    return rows
+
+
+def fill(address: str, queue: str, size: int, count: int) -> None:
+    """Put messages, and wait until they are on the topic."""
+    with adapter.connect(address) as qm:
+        qm.define_queue(queue)
+        qm.queue(queue).put_many(b"x" * size for _ in range(count))
+    caught_up_s(address)
+
+
+def reading(spark: SparkSession, bootstrap: str, address: str, size: int, count: int) -> Rows:
+    """Rows a second of the three readers, one after the other, after a warm-up."""
+    queue = f"S{size}"
+    plain = f"plain.{size}"
+    rows = {
+        plain: Row(f"{size} B: plain format kafka, with headers", "row/s"),
+        f"stream.{size}": Row(
+            f"{size} B: queue_batch, descriptor decoded", "row/s", against=plain, at_least=0.75
+        ),
+        f"mq.{size}": Row(f'{size} B: format("mq"), browse', "row/s", against=plain, at_least=0.25),
+    }
+    readers: dict[str, Callable[[], DataFrame]] = {
+        plain: lambda: of_kafka(spark, bootstrap, names.queue_topic(MANAGER, queue)),
+        f"stream.{size}": lambda: sources.queue_batch(
+            spark, queue, bootstrap_servers=bootstrap, queue_manager=MANAGER
+        ),
+        f"mq.{size}": lambda: of_mq(spark, queue, address),
+    }
+    for reader in readers.values():
+        read_s(reader())
+    for _ in range(RUNS):
+        for name, reader in readers.items():
+            rows[name].runs.append(count / read_s(reader()))
+    return rows
+
+
+def of_kafka(spark: SparkSession, bootstrap: str, topic: str) -> DataFrame:
+    """The records as Spark's own source has them."""
+    reader = spark.read.format("kafka").option("kafka.bootstrap.servers", bootstrap)
+    reader = reader.option("subscribe", topic).option("includeHeaders", "true")
+    return reader.option("kafka.isolation.level", "read_committed").load()
+
+
+def of_mq(spark: SparkSession, queue: str, address: str) -> DataFrame:
+    """The messages as our data source has them."""
+    return spark.read.format("mq").option("queue", queue).option("address", address).load()
+
+
+def read_s(rows: DataFrame) -> float:
+    """Read everything, and drop it."""
+    began = time.monotonic()
+    rows.write.format("noop").mode("overwrite").save()
+    return time.monotonic() - began
+
+
+def latency(spark: SparkSession, bootstrap: str, address: str) -> Rows:
+    """From a put to the row in foreachBatch, with a message every 30 ms."""
+    rows = {
+        "p50": Row("from a put to the sink, p50", "ms"),
+        "p99": Row("from a put to the sink, p99", "ms"),
+    }
+    with adapter.connect(address) as qm:
+        qm.define_queue("LATENCY")
+        queue = qm.queue("LATENCY")
+        queue.put("first")
+        caught_up_s(address)
+        found: list[float] = []
+        done = threading.Event()
+
+        def take(batch: DataFrame, _number: int) -> None:
+            put = [row[0] for row in batch.select("put_time").collect()]
+            now_s = time.time()
+            found.extend((now_s - one.timestamp()) * 1000 for one in put)
+            if len(found) > LATENCY_MESSAGES:
+                done.set()
+
+        messages = sources.queue_stream(
+            spark, "LATENCY", bootstrap_servers=bootstrap, queue_manager=MANAGER
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            query = (
+                messages.writeStream.foreachBatch(take).option("checkpointLocation", folder).start()
+            )
+            for number in range(LATENCY_MESSAGES):
+                queue.put(str(number))
+                time.sleep(PAUSE_S)
+            done.wait(60)
+            query.stop()
+    cuts = quantiles(found[LATENCY_MESSAGES // 10 :], n=PERCENT)
+    rows["p50"].runs.append(cuts[49])
+    rows["p99"].runs.append(cuts[98])
+    return rows

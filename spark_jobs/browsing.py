@@ -1,0 +1,304 @@
+"""Read mode browse: a stream of what is put to a queue, consumed or not, which removes nothing.
+
+The driver asks Kafka how far each lane is committed; a task reads one lane's records from one
+offset to another and joins messages of several records, also one that begins in the batch before.
+Offsets name their topic: when a queue is deleted and defined again, a checkpoint of the old one
+does not fit the new one's. This module knows Kafka's client; it must not know Spark's columns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from confluent_kafka import (
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+import adapter
+from adapter.format import chunks, descriptor
+from adapter.format.schemas import UnreadableError
+from spark_jobs.errors import SparkJobError
+from spark_jobs.options import BROKERS, Options
+from spark_jobs.rows import Rows
+from spark_jobs.topics import choose
+
+ANSWER_S = 20.0
+STALL_S = 60.0
+"""Without any record of a range that is known to be there."""
+POLL_S = 0.5
+FETCH_COUNT = 5_000
+Lanes = dict[str, int]
+Offset = dict[str, Any]
+CONSUMER: Mapping[str, Any] = {
+    "group.id": "mqk-spark",
+    "enable.auto.commit": False,
+    "isolation.level": "read_committed",
+    "auto.offset.reset": "error",
+    "enable.partition.eof": True,
+    "fetch.wait.max.ms": 50,
+}
+
+
+class Range(InputPartition):
+    """Records of one lane, from one offset to before another."""
+
+    def __init__(
+        self, options: Options, servers: str, topic: str, lane: int, start: int, end: int
+    ) -> None:
+        super().__init__(lane)
+        self.options = options
+        self.servers = servers
+        self.topic = topic
+        self.lane = lane
+        self.start = start
+        self.end = end
+
+    def client(self) -> dict[str, Any]:
+        """The settings of a Kafka client."""
+        return {**self.options.kafka, "bootstrap.servers": self.servers}
+
+
+class Topic:
+    """A queue's topic, as the driver sees it; a context manager."""
+
+    def __init__(self, options: Options, servers: str, name: str, lanes: list[int]) -> None:
+        self.name = name
+        self._options = options
+        self._servers = servers
+        self._lanes = lanes
+        self._admin = AdminClient({**options.kafka, "bootstrap.servers": servers})
+
+    @classmethod
+    def find(cls, options: Options) -> Self:
+        """Ask the queue manager for its Kafka, and that for the queue's topic; SparkJobError."""
+        try:
+            with adapter.connect(options.address, application="spark") as qm:
+                manager, told = qm.name, qm.bootstrap_servers
+        except adapter.Error as problem:
+            raise SparkJobError(f"mqk: {problem.text}") from None
+        servers = options.kafka.get("bootstrap.servers", told)
+        if not servers:
+            raise SparkJobError(
+                f"mqk: queue manager {manager} at {options.address} runs in memory: only queues on "
+                "Kafka can be read"
+            )
+        admin = AdminClient({**options.kafka, "bootstrap.servers": servers})
+        try:
+            topics = admin.list_topics(timeout=ANSWER_S).topics
+        except KafkaException as problem:
+            raise SparkJobError(
+                f"mqk: Kafka at {servers} does not answer ({problem}): give its address as option "
+                f"{BROKERS} if it is another from here"
+            ) from None
+        try:
+            name = choose(topics, options.queue, manager)
+        except SparkJobError as problem:
+            raise SparkJobError(f"mqk: {problem.text}") from None
+        return cls(options, servers, name, sorted(topics[name].partitions))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """The client ends with its last reference."""
+
+    def beginning(self, options: Options) -> Lanes:
+        """Where a new query begins."""
+        if options.starting == "latest":
+            return self.ends()
+        lanes = self._ask(OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+        if isinstance(options.starting, dict):
+            lanes |= {str(lane): offset for lane, offset in options.starting.items()}
+        return lanes
+
+    def ends(self) -> Lanes:
+        """How far each lane is committed."""
+        return self._ask(OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+    def ranges(self, start: Lanes, end: Lanes) -> Iterator[Range]:
+        """A range for each lane that has anything between two offsets."""
+        for lane in self._lanes:
+            begin = start.get(str(lane), 0)
+            if end[str(lane)] > begin:
+                yield Range(self._options, self._servers, self.name, lane, begin, end[str(lane)])
+
+    def _ask(self, spec: OffsetSpec) -> Lanes:
+        wanted = {TopicPartition(self.name, lane): spec for lane in self._lanes}
+        asked = self._admin.list_offsets(
+            wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=ANSWER_S
+        )
+        try:
+            return {str(one.partition): found.result().offset for one, found in asked.items()}
+        except KafkaException as problem:
+            raise SparkJobError(
+                f"mqk: Kafka does not say how far {self.name} goes: {problem}"
+            ) from None
+
+
+class BrowseReader(DataSourceStreamReader):
+    """Plans the micro-batches of a stream; it lives in the driver's Python process."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._topic: Topic | None = None
+        self._told: Offset | None = None
+
+    def initialOffset(self) -> Offset:  # noqa: N802 -- Spark's name
+        """Where a new query begins."""
+        topic = self._found()
+        self._told = _offset(topic.name, topic.beginning(self._options))
+        return self._told
+
+    def latestOffset(self) -> Offset:  # noqa: N802 -- Spark's name
+        """How far the next batch goes.
+
+        Spark 4.0 does not say where it begins: that is where the last one ended. The first batch
+        after a start is therefore as large as it happens to be.
+        """
+        topic = self._found()
+        ends = topic.ends()
+        if self._told is not None and self._options.max_messages_per_trigger:
+            ends = limited(self._told["lanes"], ends, self._options.max_messages_per_trigger)
+        self._told = _offset(topic.name, ends)
+        return self._told
+
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        """The ranges of one batch; the same for the same offsets, also after a restart."""
+        topic = self._found()
+        if {start["topic"], end["topic"]} != {topic.name}:
+            raise SparkJobError(
+                f"mqk: the checkpoint is of {start['topic']}, and queue {self._options.queue} has "
+                f"been deleted and defined again: its topic is {topic.name} now. Begin with a new "
+                "checkpoint"
+            )
+        self._told = end
+        return list(topic.ranges(start["lanes"], end["lanes"]))
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """In a task: the rows of one lane, as Arrow batches."""
+        assert isinstance(partition, Range), "what partitions() made"
+        return read(partition)
+
+    def commit(self, end: Offset) -> None:
+        """Nothing is consumed."""
+
+    def stop(self) -> None:
+        """Let go of Kafka."""
+        self._topic = None
+
+    def _found(self) -> Topic:
+        if self._topic is None:
+            self._topic = Topic.find(self._options)
+        return self._topic
+
+
+def _offset(topic: str, lanes: Lanes) -> Offset:
+    """In one fixed order: Spark compares offsets as text."""
+    return {"topic": topic, "lanes": {lane: lanes[lane] for lane in sorted(lanes, key=int)}}
+
+
+def limited(start: Lanes, ends: Lanes, count: int) -> Lanes:
+    """Cut a batch down to so many records, those of the highest priority first."""
+    cut = {}
+    for lane in sorted(ends, key=int, reverse=True):
+        begin = start.get(lane, 0)
+        taken = min(count, max(0, ends[lane] - begin))
+        cut[lane] = begin + taken
+        count -= taken
+    return cut
+
+
+def read(wanted: Range) -> Iterator[Any]:
+    """Read the messages whose last record is in a range, as Arrow batches."""
+    reader, joiner = descriptor.Reader(), chunks.Joiner()
+    rows = Rows(wanted.options.queue, wanted.topic, wanted.lane)
+    for record in records(wanted):
+        where = f"{record.topic()}[{record.partition()}] at offset {record.offset()}"
+        headers: dict[str, Any] = dict(record.headers() or ())
+        header = headers.get(descriptor.HEADER)
+        if not isinstance(header, bytes):
+            raise SparkJobError(
+                f"mqk: the record {where} is no message of a queue: it has no header "
+                f"{descriptor.HEADER}"
+            )
+        try:
+            body = joiner.take(headers.get(chunks.HEADER), record.value() or b"")
+            if body is None:
+                continue
+            message, place = reader.read(header, body)
+        except UnreadableError as problem:
+            raise SparkJobError(f"mqk: the record {where} is damaged: {problem}") from None
+        rows.add(message, place, record.offset() or 0)
+        if rows.is_full:
+            yield rows.take()
+    if len(rows):
+        yield rows.take()
+
+
+def records(wanted: Range) -> Iterator[Message]:
+    """Read a range's records; and before them those of a message that begins before the range."""
+    consumer = Consumer({**wanted.client(), **CONSUMER})
+    try:
+        taken = _from(consumer, wanted, wanted.start)
+        first = next(taken, None)
+        if first is None:
+            return
+        before = _place(first)
+        if before:
+            yield from _from(consumer, wanted, (first.offset() or 0) - before)
+            return
+        yield first
+        yield from taken
+    except KafkaException as problem:
+        raise SparkJobError(
+            f"mqk: {wanted.topic}[{wanted.lane}] cannot be read: {problem}"
+        ) from None
+    finally:
+        consumer.close()
+
+
+def _place(record: Message) -> int:
+    """How many records of the same message lie before this one."""
+    headers: dict[str, Any] = dict(record.headers() or ())
+    try:
+        return chunks.place_of(headers.get(chunks.HEADER))[0]
+    except UnreadableError:
+        return 0  # whoever decodes it says so
+
+
+def _from(consumer: Consumer, wanted: Range, offset: int) -> Iterator[Message]:
+    """Read from an offset on, to the end of the range; marks at its end are no records."""
+    consumer.assign([TopicPartition(wanted.topic, wanted.lane, offset)])
+    heard_s = time.monotonic()
+    while True:
+        some = consumer.consume(FETCH_COUNT, 0) or consumer.consume(1, POLL_S)
+        for record in some:
+            heard_s = time.monotonic()
+            error = record.error()
+            is_end = error is not None and error.code() == KafkaError._PARTITION_EOF
+            if error is not None and not is_end:
+                raise KafkaException(error)
+            if (record.offset() or 0) >= wanted.end:
+                return
+            if error is None:
+                yield record
+        if time.monotonic() - heard_s > STALL_S:
+            raise SparkJobError(
+                f"mqk: Kafka did not send {wanted.topic}[{wanted.lane}] up to offset {wanted.end} "
+                f"in {STALL_S:.0f} s"
+            )

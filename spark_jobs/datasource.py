@@ -1,0 +1,77 @@
+"""Spark's data source `mq`: a queue by its name and its queue manager's address.
+
+    spark.readStream.format("mq").option("queue", "ORDERS").option("address", "127.0.0.1:1414")
+
+Control goes through the queue manager, data through Kafka: the queue manager says where its Kafka
+is, and tasks read the records there. What a read mode does is a reader of its own, in READERS. This
+module knows Spark's Python data source API; it must not know how records are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
+from pyspark.sql.types import StructType
+
+from spark_jobs import browsing, getting
+from spark_jobs.errors import SparkJobError
+from spark_jobs.options import MODES, Options
+from spark_jobs.rows import SCHEMA
+
+
+class MqDataSource(DataSource):
+    """A queue. The options are those of spark_jobs.options."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The word for format()."""
+        return "mq"
+
+    def schema(self) -> str:
+        """The columns of every read mode."""
+        return SCHEMA
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 -- it is always SCHEMA
+        """A batch: what is on the queue's topic now."""
+        return MqReader(Options.read(self.options))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
+        """A stream, in the read mode that the options name."""
+        options = Options.read(self.options)
+        return READERS[options.read_mode](options)
+
+
+class MqReader(DataSourceReader):
+    """Reads a queue once, as far as it goes when the query begins."""
+
+    def __init__(self, options: Options) -> None:
+        if options.read_mode != "browse":
+            raise SparkJobError(
+                f"mqk: spark.read reads with readMode browse, not {options.read_mode}: a batch has "
+                "no checkpoint that could say what is consumed; use spark.readStream"
+            )
+        self._options = options
+
+    def partitions(self) -> list[InputPartition]:
+        """One for each lane that has anything."""
+        with browsing.Topic.find(self._options) as topic:
+            return list(topic.ranges(topic.beginning(self._options), topic.ends()))
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """In a task: the rows of one lane, as Arrow batches."""
+        assert isinstance(partition, browsing.Range), "what partitions() made"
+        return browsing.read(partition)
+
+
+READERS: Mapping[str, Callable[[Options], DataSourceStreamReader]] = {
+    "browse": browsing.BrowseReader,
+    "get": getting.GetReader,
+}
+assert set(READERS) <= set(MODES), "a reader for a mode that options name"

@@ -1,0 +1,140 @@
+"""What a record of a queue's topic says of its message, as columns made in the JVM.
+
+The header `mqmd` is a version byte and Avro; Spark's own decoder reads it, by the schema of the
+version that wrote it, into just the fields that are wanted. This module knows encodings and Spark's
+columns; it must not know where records come from.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
+from pyspark.sql.avro.functions import from_avro
+
+from adapter.format import chunks, descriptor
+from adapter.format.schemas import schema_text
+
+FIELDS = (
+    *("message_id", "correlation_id", "group_id", "group_seq", "priority", "expires_at_ms"),
+    *("put_time_ms", "format", "properties", "seq", "unit", "unit_index", "unit_size"),
+    *("queue_unit_index", "queue_unit_size"),
+)
+"""Of a descriptor, in the schema's order; the others are not decoded."""
+COLUMNS = (
+    *("queue", "priority", "seq", "unit_id", "unit_index", "unit_size", "queue_unit_index"),
+    *("queue_unit_size", "message_id", "correlation_id", "group_id", "group_seq", "put_time"),
+    *("expiry_time", "format", "properties", "body", "topic", "partition", "offset"),
+)
+"""Of every message that this package reads, in this order."""
+PROBLEM = "problem"
+QUEUE_METADATA = "mqk.queue"
+"""Of the column `queue`: the queue's name, for what is made of these columns later."""
+VALUE_TYPES = ("boolean", "long", "double", "string", "bytes")
+"""Of properties: Spark reads a union as a struct with a field for each."""
+
+_HEADER = "get(headers, 0)"  # each of our records begins with it
+_CHUNK = "get(headers, 1)"
+_PLACE_DIGITS = 8  # two 32-bit numbers of a chunk's header, in hexadecimal digits each
+
+
+def _schema(version: int) -> str:
+    name = "descriptor" if version == descriptor.VERSION else f"descriptor.{version}"
+    return schema_text(name)
+
+
+def _wanted() -> str:
+    """The newest schema with just the fields that are wanted: Avro skips the others."""
+    schema = json.loads(schema_text("descriptor"))
+    schema["fields"] = [field for field in schema["fields"] if field["name"] in FIELDS]
+    return json.dumps(schema)
+
+
+def decoded() -> Column:
+    """The descriptor as a struct; null, or one whose fields are null, for what is none."""
+    avro = F.expr(f"substring({_HEADER}.value, 2)")
+    options = {"mode": "PERMISSIVE", "avroSchema": _wanted()}
+    ours = F.expr(f"{_HEADER}.key = '{descriptor.HEADER}'")
+    found = None
+    for version in range(descriptor.VERSION, 0, -1):  # the newest is the usual one
+        wrote = ours & F.expr(f"substring({_HEADER}.value, 1, 1) = x'{version:02x}'")
+        column = from_avro(avro, _schema(version), options)
+        found = F.when(wrote, column) if found is None else found.when(wrote, column)
+    assert found is not None, "there is a version"
+    return found.alias("descriptor")
+
+
+def problem() -> Column:
+    """Why a record is no message of a queue; null for one that is. Needs the column descriptor."""
+    header = f"{_HEADER}.key is null or {_HEADER}.key != '{descriptor.HEADER}'"
+    version = f"conv(hex(substring({_HEADER}.value, 1, 1)), 16, 10)"
+    newer = f"cast({version} as int) between {descriptor.VERSION + 1} and 31"
+    none = f"no message of a queue: it has no header {descriptor.HEADER}"
+    return (
+        F.when(F.expr("descriptor.seq is not null"), F.lit(None))
+        .when(F.expr(header), F.lit(none))
+        .when(F.expr(newer), F.lit("written by a later release of mqk: read it with that one"))
+        .otherwise(F.lit(f"damaged: its header {descriptor.HEADER} cannot be read"))
+        .cast("string")
+        .alias(PROBLEM)
+    )
+
+
+def where() -> Column:
+    """Say of which record a sentence is."""
+    return F.concat(
+        F.col("topic"),
+        F.lit("["),
+        F.col("partition").cast("string"),
+        F.lit("] at offset "),
+        F.col("offset").cast("string"),
+    )
+
+
+def refusing(records: DataFrame) -> DataFrame:
+    """End the query at the first record that is no message, with a sentence that names it."""
+    kind = records.schema["descriptor"].dataType
+    text = F.concat(F.lit("mqk: the record "), where(), F.lit(" is "), problem())
+    checked = F.when(F.expr("descriptor.seq is null"), F.raise_error(text).cast(kind)).otherwise(
+        F.col("descriptor")
+    )
+    return records.withColumn("descriptor", checked)
+
+
+def chunk_place() -> tuple[Column, Column]:
+    """Which chunk of its message a record is, from 0, and of how many; nulls for a whole one."""
+    header = f"if({_CHUNK}.key = '{chunks.HEADER}', hex({_CHUNK}.value), null)"
+    index, count = (
+        F.expr(f"cast(conv(substring({header}, {start}, {_PLACE_DIGITS}), 16, 10) as int)")
+        for start in (1, 1 + _PLACE_DIGITS)
+    )
+    return index, count
+
+
+def columns(queue: str, body: Column) -> list[Column]:
+    """The columns of COLUMNS, of records whose descriptor is decoded."""
+    expiry = "if(descriptor.expires_at_ms = 0, null, timestamp_millis(descriptor.expires_at_ms))"
+    own = {
+        "unit_id": F.col("descriptor.unit"),
+        "put_time": F.timestamp_millis(F.col("descriptor.put_time_ms")),
+        "expiry_time": F.expr(expiry),
+        "properties": _properties(),
+        "body": body,
+        "topic": F.col("topic"),
+        "partition": F.col("partition"),
+        "offset": F.col("offset"),
+    }
+    named = [own.get(name, F.col(f"descriptor.{name}")).alias(name) for name in COLUMNS]
+    named[0] = F.lit(queue).alias("queue", metadata={QUEUE_METADATA: queue})
+    return named
+
+
+def _properties() -> Column:
+    """All values as text, bytes in hexadecimal digits, as the command line shows them."""
+    parts = [
+        f"hex(v.member{number})" if kind == "bytes" else f"cast(v.member{number} as string)"
+        for number, kind in enumerate(VALUE_TYPES)
+    ]
+    text = f"transform_values(descriptor.properties, (k, v) -> coalesce({', '.join(parts)}))"
+    return F.expr(text)

@@ -1,0 +1,53 @@
+"""What goes wrong between queues and Spark, as one sentence that says what to do."""
+
+from __future__ import annotations
+
+import re
+
+from adapter.errors import Error
+
+CAUSE = re.compile(r"(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ?")
+OURS = re.compile(r"(?<!\")mqk: (.*)")  # and no line of the program that raises it
+STATE = re.compile(r" SQLSTATE: \w+.*")
+QUOTED_MAX = 500
+NESTED_MAX = 20  # causes within causes; Spark nests five
+
+
+class SparkJobError(Error):
+    """A job or a source of messages for Spark could not go on."""
+
+    def __str__(self) -> str:
+        return self.text  # what went wrong is rarely a queue manager's, so a code would mislead
+
+
+def explain(problem: BaseException) -> str:
+    """Find the sentence in what Spark, the JVM and Python wrapped around it.
+
+    What this package raised inside Spark begins with "mqk: ", and is told alone.
+    """
+    text = _text_of(problem)
+    ours = OURS.findall(text)
+    if ours:  # the last one: before it comes the line of the program that raised it
+        return _short(STATE.sub("", ours[-1]))
+    lines = [line.strip() for line in text.splitlines()]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    told = causes[-1].removeprefix("Caused by: ") if causes else next(filter(None, lines), "")
+    return _short(CAUSE.sub("", told) or type(problem).__name__)
+
+
+def _text_of(problem: BaseException) -> str:
+    """Everything that an exception, and what caused it, says."""
+    parts: list[str] = []
+    found: BaseException | None = problem
+    while found is not None and len(parts) < NESTED_MAX:
+        parts.append(str(found))
+        trace = getattr(found, "_stackTrace", None)  # a JVM's, of pyspark's exceptions
+        if isinstance(trace, str):
+            parts.append(trace)
+        found = found.__cause__ or found.__context__
+    return "\n".join(parts)
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= QUOTED_MAX else words[: QUOTED_MAX - 3] + "..."

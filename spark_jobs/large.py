@@ -1,0 +1,108 @@
+"""Messages that are several records of their topic: refused, or joined wherever a batch was cut.
+
+The records of a message lie one behind the other. The row of the last one becomes the message's,
+and what came before it is read again from Kafka by the task that has that row: so nothing is kept
+between batches. It costs every row a way through Python, and is therefore asked for.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
+
+from adapter.format import chunks
+from adapter.format.schemas import UnreadableError
+from spark_jobs import descriptors
+from spark_jobs.errors import SparkJobError
+
+READ_S = 30.0
+"""For the records before the last: at most 100 MB, and the broker has just sent the last."""
+POLL_S = 1.0
+
+
+def refuse_chunks(records: DataFrame) -> tuple[DataFrame, Column]:
+    """End the query at a record that is only a part; the rows, and the column of bodies."""
+    _, count = descriptors.chunk_place()
+    text = F.concat(
+        F.lit("mqk: the record "),
+        descriptors.where(),
+        F.lit(
+            " is a part of a message of more than 4 MiB: read the queue with large_messages=True"
+        ),
+    )
+    part = F.raise_error(text).cast("binary")
+    return records, F.when(count.isNotNull(), part).otherwise(_body())
+
+
+def _body() -> Column:
+    """The value of a record that is a message: an empty body may have none."""
+    body = F.coalesce(F.col("value"), F.lit(b""))
+    return F.when(F.expr("descriptor.seq is not null"), body)
+
+
+def join_chunks(
+    records: DataFrame, bootstrap_servers: str, options: dict[str, str]
+) -> tuple[DataFrame, Column]:
+    """Keep of each message the last record; the rows, and the column of whole bodies."""
+    index, count = descriptors.chunk_place()
+    settings = {"bootstrap.servers": bootstrap_servers, **options}
+
+    def before(topic: str | None, partition: int, offset: int, parts: int) -> bytes | None:
+        return None if topic is None else read_range(settings, topic, partition, offset, parts)
+
+    last = records.where(index.isNull() | (index == count - 1))
+    is_part = count.isNotNull() & (count > 1)
+    head = F.udf(before, "binary")(  # type: ignore[call-overload, unused-ignore]
+        F.when(is_part, F.col("topic")),
+        F.when(is_part, F.col("partition")),
+        F.when(is_part, F.col("offset") - count + 1),
+        F.when(is_part, count - 1),
+    )
+    whole = last.withColumn("head", head)
+    joined = F.concat(F.col("head"), F.col("value"))
+    return whole, F.when(F.col("head").isNotNull(), joined).otherwise(_body())
+
+
+def read_range(
+    settings: dict[str, str], topic: str, partition: int, offset: int, count: int
+) -> bytes:
+    """Read so many records from an offset on, the first parts of one message; what they hold."""
+    consumer = Consumer(
+        {
+            **settings,
+            "group.id": "mqk-spark",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "error",
+        }
+    )
+    try:
+        consumer.assign([TopicPartition(topic, partition, offset)])
+        return _joined(consumer, f"{topic}[{partition}] at offset {offset}", count)
+    except (KafkaException, UnreadableError) as problem:
+        text = f"the message at {topic}[{partition}] at offset {offset} cannot be read: {problem}"
+        raise SparkJobError(f"mqk: {text}") from None
+    finally:
+        consumer.close()
+
+
+def _joined(consumer: Consumer, where: str, count: int) -> bytes:
+    """Take the records one by one: each says which part it is."""
+    parts: list[bytes] = []
+    deadline_s = monotonic() + READ_S
+    while len(parts) < count:
+        record = consumer.poll(POLL_S)
+        if monotonic() > deadline_s:
+            raise UnreadableError(f"{where}: Kafka did not send it in {READ_S:.0f} s")
+        if record is None:
+            continue
+        if record.error() is not None:
+            raise UnreadableError(f"{where}: {record.error()}")
+        place = dict(record.headers() or ()).get(chunks.HEADER)
+        if chunks.place_of(place) != (len(parts), count + 1):
+            raise UnreadableError(f"{where}: its parts do not lie one behind the other")
+        parts.append(record.value() or b"")
+    return b"".join(parts)

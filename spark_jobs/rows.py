@@ -1,0 +1,110 @@
+"""Messages as rows for Spark, a batch of Arrow at a time, for what is read in Python.
+
+The columns are those of descriptors.COLUMNS, typed as Spark's own decoder types them. This module
+must not know where records come from.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+import pyarrow
+
+from adapter.core.model.message import Message, Property
+from adapter.format.descriptor import Position
+
+TEXT, BINARY, TIME = pyarrow.string(), pyarrow.binary(), pyarrow.timestamp("us", tz="UTC")
+INT, LONG = pyarrow.int32(), pyarrow.int64()
+US_A_MS = 1000
+ROWS_MAX = 5_000
+BYTES_MAX = 8 * 1024 * 1024
+"""Of bodies in one batch of Arrow: a task holds one, and Spark another."""
+
+ARROW: tuple[tuple[str, str, pyarrow.DataType], ...] = (
+    ("queue", "string", TEXT),
+    ("priority", "int", INT),
+    ("seq", "bigint", LONG),
+    ("unit_id", "binary", BINARY),
+    ("unit_index", "int", INT),
+    ("unit_size", "int", INT),
+    ("queue_unit_index", "int", INT),
+    ("queue_unit_size", "int", INT),
+    ("message_id", "binary", BINARY),
+    ("correlation_id", "binary", BINARY),
+    ("group_id", "binary", BINARY),
+    ("group_seq", "int", INT),
+    ("put_time", "timestamp", TIME),
+    ("expiry_time", "timestamp", TIME),
+    ("format", "string", TEXT),
+    ("properties", "map<string,string>", pyarrow.map_(TEXT, TEXT)),
+    ("body", "binary", BINARY),
+    ("topic", "string", TEXT),
+    ("partition", "int", INT),
+    ("offset", "bigint", LONG),
+)
+SCHEMA = ", ".join(f"{name} {kind}" for name, kind, _ in ARROW)
+ARROW_SCHEMA = pyarrow.schema([(name, kind) for name, _, kind in ARROW])
+OF_MESSAGE = attrgetter(
+    *("priority", "message_id", "correlation_id", "group_id", "group_seq", "format", "body")
+)
+OF_PLACE = attrgetter(
+    *("seq", "unit", "unit_index", "unit_size", "queue_unit_index", "queue_unit_size")
+)
+
+
+class Rows:
+    """Collects the messages of one lane until there are enough for a batch."""
+
+    def __init__(self, queue: str, topic: str, partition: int) -> None:
+        self._constant = {"queue": queue, "topic": topic, "partition": partition}
+        self._messages: list[tuple[Message, Position, int]] = []
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to take()."""
+        return len(self._messages) >= ROWS_MAX or self._bytes >= BYTES_MAX
+
+    def add(self, message: Message, place: Position, offset: int) -> None:
+        """Add a message, and where its last record is."""
+        self._messages.append((message, place, offset))
+        self._bytes += len(message.body)
+
+    def take(self) -> pyarrow.RecordBatch:
+        """Make one batch of what has been collected, and begin anew."""
+        rows, self._messages, self._bytes = self._messages, [], 0
+        columns = self._columns(rows)
+        arrays = [pyarrow.array(columns[name], kind) for name, _, kind in ARROW]
+        return pyarrow.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
+
+    def _columns(self, rows: list[tuple[Message, Position, int]]) -> dict[str, Any]:
+        said = zip(*(OF_MESSAGE(message) for message, _, _ in rows), strict=True)
+        at = zip(*(OF_PLACE(place) for _, place, _ in rows), strict=True)
+        names = ("priority", "message_id", "correlation_id", "group_id", "group_seq", "format")
+        columns: dict[str, Any] = dict(zip((*names, "body"), said, strict=True))
+        places = ("seq", "unit_id", "unit_index", "unit_size", "queue_unit_index")
+        columns |= dict(zip((*places, "queue_unit_size"), at, strict=True))
+        columns |= {name: [value] * len(rows) for name, value in self._constant.items()}
+        columns["put_time"] = [message.put_time_ms * US_A_MS for message, _, _ in rows]
+        columns["expiry_time"] = [message.expires_at_ms * US_A_MS or None for message, _, _ in rows]
+        columns["properties"] = [as_texts(message.properties) for message, _, _ in rows]
+        columns["offset"] = [offset for _, _, offset in rows]
+        return columns
+
+
+def as_texts(properties: dict[str, Property] | None) -> list[tuple[str, str | None]]:
+    """Values as Spark writes them as text: true, and bytes in hexadecimal digits."""
+    return [(name, as_text(value)) for name, value in (properties or {}).items()]
+
+
+def as_text(value: Property) -> str | None:
+    """One value."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.hex().upper() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,196 @@
+"""Running a job: the options that all have, progress while it runs, a report when it ends.
+
+A job starts its queries and says what came of them; it neither waits nor prints. Whatever goes
+wrong ends as one sentence. This module must not know what a job does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar
+
+import click
+from msgspec import Struct
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from adapter.cli import options
+from adapter.cli.main import run as run_command
+from spark_jobs import session
+from spark_jobs.errors import SparkJobError, explain
+from spark_jobs.sinks import Sink
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+FAILURES = (PySparkException, Py4JError)
+LOOK_S = 0.5
+MESSAGES_A_BATCH = 10_000
+
+
+class Job(Struct, kw_only=True):
+    """What every job is told.
+
+    available_now: end when everything is done that is there. messages_a_batch: 0 for no limit.
+    """
+
+    queue_manager: str
+    bootstrap_servers: str
+    kafka_options: dict[str, str]
+    master: str | None
+    checkpoint: str
+    available_now: bool
+    messages_a_batch: int
+    as_json: bool
+
+    def start(self, messages: DataFrame, sink: Sink, mode: str = "append") -> StreamingQuery:
+        """Start a query of this job."""
+        writer = self._writer(messages, sink, mode)
+        return (writer.trigger(availableNow=True) if self.available_now else writer).start()
+
+    def start_endless(self, messages: DataFrame, sink: Sink) -> StreamingQuery:
+        """Start a query that goes on until somebody ends it: see end_when_idle."""
+        return self._writer(messages, sink, "append").start()
+
+    def _writer(self, messages: DataFrame, sink: Sink, mode: str) -> DataStreamWriter:
+        writer = messages.writeStream.outputMode(mode).foreachBatch(sink)
+        return writer.option("checkpointLocation", self.checkpoint)
+
+
+def end_when_idle(query: StreamingQuery) -> None:
+    """End a query when everything is done that is there: what availableNow is for, for sources that
+    it gives one batch only.
+    """
+
+    def wait() -> None:
+        with contextlib.suppress(*FAILURES):  # whoever follows the query hears of them
+            query.processAllAvailable()
+            query.stop()
+
+    threading.Thread(target=wait, name="end when idle", daemon=True).start()
+
+
+def job_options(command: Command) -> Command:
+    """The options of every job that is a stream."""
+    stream = (
+        click.option(
+            "--checkpoint", metavar="FOLDER",
+            help="Where Spark notes how far it is. [default: _checkpoint in PATH]",
+        ),
+        click.option(
+            "--available-now", is_flag=True,
+            help="End when everything is done that is there; otherwise at Ctrl-C.",
+        ),
+        click.option(
+            "--messages-a-batch", type=click.IntRange(min=0), default=MESSAGES_A_BATCH,
+            show_default=True, metavar="NUMBER", help="At most; 0 for no limit.",
+        ),
+    )  # fmt: skip
+    for option in reversed(stream):
+        command = option(command)
+    return source_options(command)
+
+
+def source_options(command: Command) -> Command:
+    """The options of every job."""
+    command = options.json_output(command)
+    command = click.option(
+        "--master", metavar="URL", help="Where Spark runs. [default: two threads of this process]"
+    )(command)
+    command = click.option(
+        "--queue-manager", default="QM1", show_default=True, metavar="NAME",
+        help="Whose queue it is.",
+    )(command)  # fmt: skip
+    return options.kafka_client(command)
+
+
+def job_of(path: str, given: Mapping[str, Any]) -> Job:
+    """Read the options of a job; path: where its checkpoint is unless another place is named."""
+    return Job(
+        queue_manager=given["queue_manager"],
+        bootstrap_servers=given["bootstrap_servers"],
+        kafka_options=options.kafka_options(given["command_config"], given["settings"]),
+        master=given["master"],
+        checkpoint=given.get("checkpoint") or f"{path}/_checkpoint",
+        available_now=given.get("available_now", True),
+        messages_a_batch=given.get("messages_a_batch", 0),
+        as_json=given["as_json"],
+    )
+
+
+def perform(name: str, job: Job, work: Callable[[SparkSession], dict[str, Any]]) -> dict[str, Any]:
+    """Have a session, do the work, print its report; failures are SparkJobError."""
+    try:
+        spark = session.spark_session(f"mqk {name}", master=job.master, say=tell)
+        report = work(spark)
+    except FAILURES as problem:
+        _give_up(problem)
+    print(json.dumps(report) if job.as_json else as_lines(report), flush=True)
+    return report
+
+
+def follow(query: StreamingQuery) -> dict[str, Any]:
+    """Wait for a query, and tell of each batch; the figures of all of them.
+
+    Ctrl-C ends it; a batch that was not finished is done again at the next start.
+    """
+    totals = {"batches": 0, "messages": 0}
+    seen = -1
+    try:
+        while not query.awaitTermination(LOOK_S):  # type: ignore[arg-type]  # seconds, and a part
+            seen = _tell(query, seen, totals)
+    except KeyboardInterrupt:
+        tell("stopping")
+        query.stop()
+    except FAILURES as problem:
+        _tell(query, seen, totals)
+        _give_up(problem)
+    _tell(query, seen, totals)
+    return totals
+
+
+def _give_up(problem: Exception) -> NoReturn:
+    """Raise the sentence that is in what Spark raised."""
+    raise SparkJobError(explain(problem)) from problem
+
+
+def _tell(query: StreamingQuery, seen: int, totals: dict[str, int]) -> int:
+    """Tell of the batches since the last one; the number of the last."""
+    for one in query.recentProgress:
+        number, rows = int(one["batchId"]), int(one["numInputRows"])
+        if number <= seen or not rows:
+            continue
+        seen = number
+        totals["batches"] += 1
+        totals["messages"] += rows
+        tell(f"batch {number}: {rows:,} messages, {float(one['processedRowsPerSecond']):,.0f}/s")
+    return seen
+
+
+def tell(text: str) -> None:
+    """Say how it goes, where it does not mix with the report."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def as_lines(report: Mapping[str, Any]) -> str:
+    """A report for people."""
+    lines = []
+    for name, value in report.items():
+        shown = f"{value:,}" if isinstance(value, int) else str(value)
+        lines.append(f"{name.replace('_', ' '):24} {shown}")
+    return "\n".join(lines)
+
+
+def script(name: str) -> NoReturn:
+    """Run a job that was given to spark-submit: the same as `mqk spark NAME`."""
+    sys.exit(run_command(["spark", name, *sys.argv[1:]]))
+
+
+def folder(path: str) -> str:
+    """A path without the slash at its end; what Spark takes: a folder, or a URL of one."""
+    return path.rstrip("/") or "/"

@@ -1,0 +1,229 @@
+"""Where batches go, each of them exactly once: into Parquet files, or back into a queue.
+
+These are functions for `foreachBatch`. Spark runs a batch again, with the same number and the same
+messages, when it was not finished: so each of them knows by the number whether it was written, in
+the same step that writes it. This module must not know what is in the rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+
+import adapter
+from adapter.client.message import Message
+from adapter.errors import InvalidOption, QueueExists, QueueInUse, UnitTooLarge
+from spark_jobs.errors import SparkJobError
+from spark_jobs.transforms import dead_letters, readable
+
+Sink = Callable[[DataFrame, int], None]
+QUERY_ID = "sql.streaming.queryId"
+PROGRESS = "SYSTEM.SPARK."
+APPLICATION_LENGTH_MAX = 48 - len(PROGRESS)  # of a queue's name
+IN_USE_S = 30.0
+"""For the connection of a driver that has just died to be noticed."""
+IN_USE_POLL_S = 0.5
+WRITING = "_writing"
+QUERY = "_query"
+CARRIED = ("priority", "correlation_id", "group_id", "group_seq", "format", "message_type")
+BESIDE = ("body", "message_id", "properties")
+"""Columns that a message put back takes over, if there are any."""
+ROWS_MAX = 100_000
+"""Of a batch in the driver's memory. A unit of the queue manager is 10,000 unless it is told
+otherwise."""
+
+
+def parquet(path: str) -> Sink:
+    """Write each batch into a folder of its own, batch_id=N: it appears whole, and once.
+
+    `spark.read.parquet(path)` reads all of them, and nothing that is not finished. A path is of one
+    query: with another checkpoint use another path, or its batches would be taken for written.
+    """
+    if not path:
+        raise InvalidOption("parquet() needs the path of a folder")
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        files = Files(batch.sparkSession, path)
+        files.claim(query_of(batch))
+        if files.has(f"batch_id={batch_id}"):
+            return
+        draft = f"{WRITING}/{uuid.uuid4().hex}"
+        batch.write.parquet(f"{path}/{draft}")
+        files.rename(draft, f"batch_id={batch_id}")
+
+    return write
+
+
+def with_dead_letters(values: Sink, letters: Sink) -> Sink:
+    """Write the messages of a batch that have a value to one sink, all others to another."""
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        batch.persist()
+        try:
+            letters(dead_letters(batch), batch_id)
+            values(readable(batch), batch_id)
+        finally:
+            batch.unpersist()
+
+    return write
+
+
+def query_of(batch: DataFrame) -> str:
+    """The id of the query that a batch is of, which its checkpoint keeps; "" outside a stream."""
+    return batch.sparkSession.sparkContext.getLocalProperty(QUERY_ID) or ""
+
+
+class Files:
+    """A folder as Hadoop's file systems see it: local, HDFS, or an object store."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        jvm, java = spark._jvm, spark._jsc
+        assert jvm is not None, "a session of this program has a JVM"
+        self._path = path
+        self._paths = jvm.org.apache.hadoop.fs.Path
+        root = self._paths(path)
+        self._system = root.getFileSystem(java.hadoopConfiguration())
+        self._charset = jvm.java.nio.charset.StandardCharsets.UTF_8
+        self._io = jvm.org.apache.commons.io.IOUtils
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file or folder of this name."""
+        return bool(self._system.exists(self._at(name)))
+
+    def claim(self, query: str) -> None:
+        """Make the folder one query's; SparkJobError if it is another's."""
+        if not self.has(QUERY):
+            stream = self._system.create(self._at(QUERY), False)
+            stream.write(bytearray(query.encode()))
+            stream.close()
+            return
+        stream = self._system.open(self._at(QUERY))
+        owner = str(self._io.toString(stream, self._charset))
+        stream.close()
+        if owner != query:
+            raise SparkJobError(
+                f"mqk: {self._path} has been written by query {owner or '(none)'}, and this is "
+                f"query {query or '(none)'}, with another checkpoint: use another path, or that "
+                "checkpoint"
+            )
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a folder its name, in one step."""
+        if self.has(to) or not self._system.rename(self._at(name), self._at(to)):
+            raise SparkJobError(
+                f"mqk: {self._path}/{to} was written by another driver at the same time: only one "
+                "may run with a checkpoint"
+            )
+
+    def _at(self, name: str) -> Any:
+        return self._paths(f"{self._path}/{name}")
+
+
+def to_queue(queue: str, *, address: str, application_id: str) -> Sink:
+    """Put the rows of each batch on a queue, as one unit that also says that the batch is written.
+
+    A row needs the column body (text or bytes); message_id, properties and those of CARRIED are
+    taken over if there are any. application_id: the durable name of this writer, one query's.
+    What it has written is noted on queue SYSTEM.SPARK.(application_id), which it makes, and holds
+    open so that no second driver writes meanwhile.
+    """
+    if not 1 <= len(application_id) <= APPLICATION_LENGTH_MAX:
+        raise InvalidOption(
+            f"application_id has 1 to {APPLICATION_LENGTH_MAX} characters, not {application_id!r}"
+        )
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        with (
+            adapter.connect(address, application=f"spark {application_id}") as qm,
+            _noted(qm, PROGRESS + application_id) as progress,
+        ):
+            if not _is_written(progress, application_id, query_of(batch), batch_id):
+                _put_batch(qm, qm.queue(queue), progress, batch, batch_id)
+
+    return write
+
+
+def _noted(qm: adapter.Connection, name: str) -> adapter.Queue:
+    """Open the queue of what is written, for this driver alone."""
+    with contextlib.suppress(QueueExists):
+        qm.define_queue(name, max_depth=1)
+    deadline_s = time.monotonic() + IN_USE_S
+    while True:
+        try:
+            return qm.queue(name, open_for="input_exclusive")
+        except QueueInUse as problem:
+            if time.monotonic() > deadline_s:
+                raise SparkJobError(
+                    f"mqk: another driver holds {name}, with the same application_id: "
+                    "end it, or give this one an application_id of its own"
+                ) from problem
+        time.sleep(IN_USE_POLL_S)
+
+
+def _is_written(progress: adapter.Queue, application_id: str, query: str, batch_id: int) -> bool:
+    """Whether a batch was written, by the note that its unit left."""
+    note = next(iter(progress.browse()), None)
+    if note is None:
+        return False
+    told = json.loads(note.body)
+    if told["query"] != query:
+        raise SparkJobError(
+            f"mqk: application_id {application_id} has written up to batch {told['batch']} of "
+            f"query {told['query']}, and this is query {query or '(none)'}, with another "
+            "checkpoint: use another application_id, or that checkpoint"
+        )
+    return bool(told["batch"] >= batch_id)
+
+
+def _put_batch(
+    qm: adapter.Connection,
+    queue: adapter.Queue,
+    progress: adapter.Queue,
+    batch: DataFrame,
+    batch_id: int,
+) -> None:
+    try:
+        with qm.unit():
+            progress.get()
+            progress.put(json.dumps({"query": query_of(batch), "batch": batch_id}))
+            queue.put_many(_outgoing(batch))
+    except UnitTooLarge as problem:
+        raise SparkJobError(
+            f"mqk: batch {batch_id} is more than a unit of the queue manager may hold "
+            f"({problem.text}): read with a smaller max_messages_per_batch"
+        ) from problem
+
+
+def _outgoing(batch: DataFrame) -> Iterator[Message]:
+    """The rows of a batch as messages, in its order."""
+    if "body" not in batch.columns:
+        raise SparkJobError(f"mqk: a row needs a body to be put, and has {batch.columns}")
+    carried = [name for name in CARRIED if name in batch.columns]
+    wanted = [name for name in (*CARRIED, *BESIDE) if name in batch.columns]
+    rows = batch.select(*wanted).limit(ROWS_MAX + 1).collect()
+    if len(rows) > ROWS_MAX:
+        raise SparkJobError(
+            f"mqk: a batch of more than {ROWS_MAX:,} rows is no unit: read with a smaller "
+            "max_messages_per_batch"
+        )
+    return (message_of(row, carried) for row in rows)
+
+
+def message_of(row: Row, carried: list[str]) -> Message:
+    """A row as a message."""
+    fields: dict[str, Any] = {name: row[name] for name in carried if row[name] is not None}
+    for name in ("correlation_id", "group_id"):
+        if name in fields:
+            fields[name] = bytes(fields[name])
+    if "message_id" in row and row["message_id"] is not None:
+        fields["message_id"] = bytes(row["message_id"])
+    if "properties" in row and (properties := row["properties"]):
+        fields["properties"] = dict(properties)
+    body = row["body"]
+    return Message(body.encode() if isinstance(body, str) else bytes(body or b""), **fields)

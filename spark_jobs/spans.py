@@ -1,0 +1,89 @@
+"""Spans of lanes: reads the messages of given numbers, in a task, as a consumer was given them.
+
+It jumps to where a lane's messages are, as the queue manager does when it pages, and joins those
+that are several records. This module knows Kafka; it must not know who was given the messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from confluent_kafka import Message as Record
+
+from adapter.core.model.message import Message
+from adapter.format import chunks, descriptor
+from adapter.owner.pages import KafkaPageReader
+from spark_jobs.errors import SparkJobError
+
+Span = tuple[int, int]
+"""The first and the last seq of adjacent messages."""
+READ_OVER = 2_000
+"""Messages between two spans that are rather read over than jumped over."""
+Found = tuple[Message, descriptor.Position, int]
+"""A message, its place in its unit and lane, and the offset of its (last) record."""
+
+
+class SpanReader:
+    """Reads lanes of one queue manager's queues. Close it."""
+
+    def __init__(
+        self, queue_manager: str, bootstrap_servers: str, options: Mapping[str, str]
+    ) -> None:
+        self._pages = KafkaPageReader(queue_manager, bootstrap_servers, options)
+
+    def messages(
+        self, queue: str, incarnation: int, lane: int, spans: Sequence[Span]
+    ) -> Iterator[Found]:
+        """Iterate over the messages of a lane that the spans name, in the spans' order.
+
+        Raises SparkJobError for what is not there, PagesUnavailableError if Kafka does not answer.
+        """
+        for near in _neighbours(spans):
+            yield from self._read(queue, incarnation, lane, near)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._pages.close()
+
+    def _read(self, queue: str, incarnation: int, lane: int, spans: list[Span]) -> Iterator[Found]:
+        """Read ascending spans that are near one another, in one go."""
+        reader, joiner = descriptor.Reader(), chunks.Joiner()
+        waiting = iter(spans)
+        first, last = next(waiting)
+        for seq, record in self._pages.records(queue, incarnation, lane, first):
+            headers = _headers(record)
+            body = joiner.take(headers.get(chunks.HEADER), record.value() or b"")
+            if body is None or seq < first:
+                continue
+            if seq > first:
+                break
+            header = headers[descriptor.HEADER]
+            assert isinstance(header, bytes), "a mover wrote it"
+            yield *reader.read(header, body), record.offset() or 0
+            first += 1
+            if first > last:
+                following = next(waiting, None)
+                if following is None:
+                    return
+                first, last = following
+        raise SparkJobError(
+            f"mqk: message {first} of lane {lane} of queue {queue} was given to this job, and is "
+            "not on the queue's topic: was the topic deleted, or records of it?",
+            queue,
+        )
+
+
+def _neighbours(spans: Sequence[Span]) -> Iterator[list[Span]]:
+    """Put together the spans that ascend and are near one another."""
+    near: list[Span] = []
+    for span in spans:
+        if near and not 0 < span[0] - near[-1][1] <= READ_OVER:
+            yield near
+            near = []
+        near.append(span)
+    if near:
+        yield near
+
+
+def _headers(record: Record) -> dict[str, object]:
+    return dict(record.headers() or [])

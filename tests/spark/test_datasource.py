@@ -1,0 +1,118 @@
+"""format("mq"): it registers itself, and reads in browse mode what queue_stream reads."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame
+
+from spark_jobs import errors
+from tests.support.spark_site import Site, collecting, drain, order_problems, queues
+
+
+def browse(site: Site, queue: str, **options: Any) -> DataFrame:
+    """The queue as a stream of the data source."""
+    reader = site.spark.readStream.format("mq").option("queue", queue)
+    return reader.options(address=site.address, **options).load()
+
+
+def test_it_reads_what_the_kafka_source_reads(site: Site, tmp_path: Path) -> None:
+    with queues(site, "SAME") as qm:
+        site.put_units("SAME", 30)
+        qm.put(
+            "SAME", b"", priority=2, expiry_s=60, format="MQSTR", correlation_id=b"c" * 24,
+            properties={"n": 1, "t": True, "f": 1.5, "s": "x", "b": b"\x01\xff", "z": None},
+        )  # fmt: skip
+    site.wait_copied("SAME", 91)
+    rows: list[Any] = []
+    drain(browse(site, "SAME", readMode="browse"), collecting(rows), tmp_path)
+    kafka = site.batch("SAME").collect()
+    batch = site.spark.read.format("mq").option("queue", "SAME").option("address", site.address)
+    assert sorted(map(as_told, (row for _, row in rows))) == sorted(map(as_told, kafka))
+    assert sorted(map(as_told, batch.load().collect())) == sorted(map(as_told, kafka))
+    assert batch.load().dtypes == site.batch("SAME").dtypes
+    assert order_problems(row for _, row in rows) == []
+
+
+def as_told(row: Any) -> str:
+    """A row as text, to be compared."""
+    return str(sorted(row.asDict().items()))
+
+
+def test_a_limit_holds_for_all_batches_but_the_first(site: Site, tmp_path: Path) -> None:
+    """Messages, and the marks of transactions beside them, count."""
+    with queues(site, "LIMIT"):
+        site.put_units("LIMIT", 1)
+    site.wait_copied("LIMIT", 3)
+    rows: list[Any] = []
+    query = (
+        browse(site, "LIMIT", maxMessagesPerTrigger=10)
+        .writeStream.foreachBatch(collecting(rows))
+        .option("checkpointLocation", str(tmp_path))
+        .start()
+    )
+    query.processAllAvailable()
+    site.put_units("LIMIT", 10)
+    site.wait_copied("LIMIT", 33)
+    query.processAllAvailable()
+    query.stop()
+    assert len(rows) == 33
+    assert order_problems(row for _, row in rows) == []
+    sizes = Counter(batch for batch, _ in rows)
+    assert len(sizes) >= 4
+    assert max(sizes.values()) <= 10
+    with site.manager.connect() as qm:
+        qm.put("LIMIT", "later", priority=3)
+    site.wait_copied("LIMIT", 34)
+    drain(browse(site, "LIMIT"), collecting(rows), tmp_path)
+    assert [bytes(row["body"]) for _, row in rows[33:]] == [b"later"]
+
+
+def test_large_messages_are_joined(site: Site, tmp_path: Path) -> None:
+    body = bytes(range(256)) * (9 * 4096)
+    with queues(site) as qm:
+        qm.define_queue("LARGE", max_message_length=20_000_000)
+        qm.put("LARGE", body)
+    site.wait_copied("LARGE", 3)
+    rows: list[Any] = []
+    query = (
+        browse(site, "LARGE", maxMessagesPerTrigger=1)
+        .writeStream.foreachBatch(collecting(rows))
+        .option("checkpointLocation", str(tmp_path))
+        .start()
+    )
+    query.processAllAvailable()
+    query.stop()
+    assert [bytes(row["body"]) for _, row in rows] == [body]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"queue": ""}, "option queue is missing"),
+        ({"readMode": "steal"}, "option readMode is browse or get, not 'steal'"),
+        ({"readMode": "get"}, "readMode get needs option consumer"),
+        ({"maxMessagesPerTrigger": "0"}, "option maxMessagesPerTrigger is a number from 1 on"),
+        ({"startingOffsets": "first"}, "option startingOffsets is earliest, latest"),
+        ({"que": "x"}, "there is no option que"),
+        ({"queue": "NOWHERE"}, "queue NOWHERE of queue manager SPARKDATASOURCE has no topic"),
+        ({"address": "127.0.0.1:1"}, "no queue manager answers"),
+    ],
+)
+def test_wrong_options(site: Site, options: dict[str, str], said: str) -> None:
+    given = {"queue": "SAME", "address": site.address, **options}
+    with pytest.raises(Exception, match="mqk: ") as refused:
+        site.spark.read.format("mq").options(**given).load().collect()
+    assert said in errors.explain(refused.value)
+
+
+def test_foreign_records_end_the_query(site: Site) -> None:
+    with queues(site, "FOREIGN") as qm:
+        qm.put("FOREIGN", "ours", priority=5)
+    site.wait_copied("FOREIGN", 1)
+    site.write_foreign("FOREIGN", b"theirs", [])
+    reader = site.spark.read.format("mq").option("queue", "FOREIGN")
+    with pytest.raises(Exception, match="mqk: ") as refused:
+        reader.option("address", site.address).load().collect()
+    assert "[0] at offset 0 is no message of a queue" in errors.explain(refused.value)

@@ -1,0 +1,110 @@
+"""What needs no Spark: names, options, versions, jars, and the sentence in what Spark raises."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapter.localkafka import jars
+from spark_jobs import browsing, rows, session, sinks, topics
+from spark_jobs.descriptors import COLUMNS
+from spark_jobs.errors import SparkJobError, explain
+from spark_jobs.options import Options
+
+TOPICS = ["mq.QM1.q.ORDERS", "mq.QM1.q.ORDERS-2", "mq.QM1.q.A.B", "mq.QM2.q.ORDERS", "other"]
+
+
+def test_the_topic_of_a_queue_is_that_of_its_last_definition() -> None:
+    assert topics.choose(TOPICS, "ORDERS", "QM1") == "mq.QM1.q.ORDERS-2"
+    assert topics.choose(TOPICS, "A.B", "QM1") == "mq.QM1.q.A.B"
+    with pytest.raises(SparkJobError, match=r"those that are there: A\.B, ORDERS"):
+        topics.choose(TOPICS, "NONE", "QM1")
+
+
+def test_rows_of_both_sources_have_the_same_columns() -> None:
+    assert tuple(name for name, _, _ in rows.ARROW) == COLUMNS
+
+
+def test_options_are_read_in_whatever_case_they_come() -> None:
+    told = {"QUEUE": "Q", "readmode": "GET", "Consumer": "c", "maxmessagespertrigger": "5"}
+    found = Options.read({**told, "kafka.security.protocol": "SSL"})
+    assert (found.queue, found.read_mode, found.consumer) == ("Q", "get", "c")
+    assert found.max_messages_per_trigger == 5
+    assert Options.read({"queue": "Q", "startingoffsets": '{"5": 7}'}).starting == {5: 7}
+    with pytest.raises(SparkJobError, match="leave out startingOffsets"):
+        Options.read({**told, "startingOffsets": "earliest"})
+    assert found.kafka == {"security.protocol": "SSL"}
+
+
+@pytest.mark.parametrize(
+    ("count", "wanted"),
+    [
+        (1, {"0": 3, "5": 2, "9": 11}),
+        (12, {"0": 3, "5": 4, "9": 20}),
+        (100, {"0": 8, "5": 7, "9": 20}),
+    ],
+)
+def test_a_limit_is_spent_on_the_highest_lanes_first(count: int, wanted: dict[str, int]) -> None:
+    start, ends = {"0": 3, "5": 2, "9": 10}, {"0": 8, "5": 7, "9": 20}
+    assert browsing.limited(start, ends, count) == wanted
+
+
+def test_the_sentence_of_ours_is_found_within_what_is_wrapped_around_it() -> None:
+    inner = SparkJobError("mqk: queue X is gone: define it")
+    outer = RuntimeError("[STREAM_FAILED] Query [id = 1] terminated\n at org.apache.Foo(Foo.java)")
+    outer.__cause__ = inner
+    assert explain(outer) == "queue X is gone: define it"
+    trace = 'raise SparkJobError(f"mqk: {text}")\nSparkJobError: mqk: Q is gone SQLSTATE: P0001'
+    assert explain(RuntimeError(trace)) == "Q is gone"
+    java = "An error occurred\nCaused by: java.lang.RuntimeException: wrong\n at a.b\n"
+    java += "Caused by: org.apache.kafka.common.errors.TimeoutException: no broker\n at c.d"
+    assert explain(RuntimeError(java)) == "no broker"
+    assert explain(RuntimeError("")) == "RuntimeError"
+    assert len(explain(RuntimeError("x" * 9999))) <= 500
+
+
+def test_another_version_of_spark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda _name: "4.1.2")
+    with pytest.raises(SparkJobError, match=r"Spark 4.1.2 is .* `pip install pyspark==4.0.0`"):
+        session.spark_session()
+
+
+@pytest.mark.parametrize("version", [11, 25])
+def test_another_java_is_refused(
+    version: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    java = tmp_path / "java"
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}.0.1\"'\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(SparkJobError, match=rf"Java {version}.* JAVA_HOME"):
+        session.check_java()
+
+
+def test_jars_that_cannot_be_fetched_say_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("MQK_CACHE_DIR", str(tmp_path / "cache"))
+    with pytest.raises(SparkJobError, match=r"jars of Spark 4.0.0 .* install Maven"):
+        session.jar_paths()
+
+
+def test_the_versions_of_pyspark_and_of_the_connectors_are_one() -> None:
+    session.check_version()
+    pins = (Path(__file__).parents[2] / "constraints.txt").read_text()
+    assert f"pyspark=={session.connector_jars().version} " in pins
+    assert jars.kafka_jars().folder != session.connector_jars().folder
+
+
+@pytest.mark.parametrize("name", ["", "x" * 36])
+def test_an_application_id_fits_a_queues_name(name: str) -> None:
+    with pytest.raises(Exception, match="application_id has 1 to 35 characters"):
+        sinks.to_queue("Q", address="127.0.0.1:1414", application_id=name)
+
+
+def test_property_values_as_text() -> None:
+    given: dict[str, Any] = {"n": 1, "t": False, "f": 1.5, "s": "x", "b": b"\xff", "z": None}
+    texts = [("n", "1"), ("t", "false"), ("f", "1.5"), ("s", "x"), ("b", "FF"), ("z", None)]
+    assert rows.as_texts(given) == texts

@@ -33,7 +33,7 @@ from adapter.server import kafka_wiring
 from adapter.server.credentials import Credentials
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
 from adapter.server.listener import NotLoopbackError
-from adapter.server.own_schemas import ON_TOPIC, OwnSchemas
+from adapter.server.own_schemas import NO_REGISTRY, OwnSchemas
 from adapter.server.server import Server
 
 SWITCH_INTERVAL_S = 0.0001
@@ -75,7 +75,7 @@ class ServerSettings(Struct, kw_only=True):
     heartbeat_ms: int = round(HEARTBEAT_S * 1000)
     take_over: bool = False
     credentials_file: str = ""
-    registry: str = ON_TOPIC
+    registry: str = NO_REGISTRY
     registry_topic: str = SCHEMAS
     remote_clients: bool = False
 

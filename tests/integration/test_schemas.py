@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
@@ -29,11 +30,14 @@ from adapter.errors import RegistryNotAvailable
 from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka, free_port
+from adapter.logs import LogSettings
 from adapter.registry import log, topic
 from adapter.registry.http import RegistryServer
 from adapter.registry.port import Level
 from adapter.registry.rest import RestRegistry
 from adapter.registry.topic import TopicRegistry
+from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.main import ServerSettings
 from adapter.testing import queue_manager
 from tests.support.server_process import ServerProcess
 
@@ -187,6 +191,16 @@ def test_a_queue_manager_registers_its_schemas_and_serves_its_registry(
 ) -> None:
     name, port = unique_name("QM"), free_port()
     with ServerProcess(name, kafka.bootstrap_servers, tmp_path, http_port=port) as process:
+        kafka_settings = KafkaSettings(bootstrap_servers=kafka.bootstrap_servers)
+        told = ServerSettings(
+            queue_manager=name,
+            kafka=kafka_settings,
+            port=process.port,
+            http_port=port,
+            registry="topic",
+            log=LogSettings(format="text"),
+        )
+        process.write_settings(msgspec.json.encode(told))
         process.start()
         url = f"http://127.0.0.1:{port}/registry/subjects/mqk.Entry/versions/latest"
         deadline_s = time.monotonic() + WAIT_S

@@ -19,6 +19,7 @@ def test_defaults_are_those_of_the_parts() -> None:
         kafka=KafkaSettings(bootstrap_servers="k:1"),
         http_port=9414,
         http_if_free=True,
+        registry="topic",
     )
     assert made == wanted
     topics = TopicSettings(replication=1, min_insync_replicas=1)

@@ -168,7 +168,7 @@ class BrowseReader(DataSourceStreamReader):
         """How far the next batch goes.
 
         Spark 4.0 does not say where it begins: that is where the last one ended. The first batch
-        after a restart is therefore as large as it happens to be.
+        after a start is therefore as large as it happens to be.
         """
         topic = self._found()
         ends = topic.ends()

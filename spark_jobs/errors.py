@@ -7,7 +7,8 @@ import re
 from adapter.errors import Error
 
 CAUSE = re.compile(r"(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ?")
-OURS = re.compile(r"mqk: (.*)")
+OURS = re.compile(r"(?<!\")mqk: (.*)")  # and no line of the program that raises it
+STATE = re.compile(r" SQLSTATE: \w+.*")
 QUOTED_MAX = 500
 NESTED_MAX = 20  # causes within causes; Spark nests five
 
@@ -25,9 +26,9 @@ def explain(problem: BaseException) -> str:
     What this package raised inside Spark begins with "mqk: ", and is told alone.
     """
     text = _text_of(problem)
-    ours = OURS.search(text)
-    if ours is not None:
-        return _short(ours[1].strip(" '\""))
+    ours = OURS.findall(text)
+    if ours:  # the last one: before it comes the line of the program that raised it
+        return _short(STATE.sub("", ours[-1]))
     lines = [line.strip() for line in text.splitlines()]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     told = causes[-1].removeprefix("Caused by: ") if causes else next(filter(None, lines), "")

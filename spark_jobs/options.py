@@ -25,9 +25,9 @@ class Options(Struct, frozen=True):
 
     queue: its name. address: of its queue manager. read_mode: browse copies, get consumes.
     consumer: the durable name for get, and how long it keeps what it was given while nobody uses
-    it. max_messages_per_trigger: 0 for no limit. starting:
-    "earliest", "latest", or an offset for each lane. kafka: settings of librdkafka, among them
-    where Kafka is if that is not what the queue manager says.
+    it. max_messages_per_trigger: 0 for no limit. starting: "earliest", "latest", or an offset for
+    each lane. kafka: settings of librdkafka, among them where Kafka is if that is not what the
+    queue manager says.
     """
 
     queue: str

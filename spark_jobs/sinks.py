@@ -32,8 +32,11 @@ IN_USE_POLL_S = 0.5
 WRITING = "_writing"
 QUERY = "_query"
 CARRIED = ("priority", "correlation_id", "group_id", "group_seq", "format", "message_type")
-"""Columns that a message put back takes over, if there are any; beside body, message_id and
-properties."""
+BESIDE = ("body", "message_id", "properties")
+"""Columns that a message put back takes over, if there are any."""
+ROWS_MAX = 100_000
+"""Of a batch in the driver's memory. A unit of the queue manager is 10,000 unless it is told
+otherwise."""
 
 
 def parquet(path: str) -> Sink:
@@ -202,8 +205,14 @@ def _outgoing(batch: DataFrame) -> Iterator[Message]:
     if "body" not in batch.columns:
         raise SparkJobError(f"mqk: a row needs a body to be put, and has {batch.columns}")
     carried = [name for name in CARRIED if name in batch.columns]
-    for row in batch.toLocalIterator():
-        yield message_of(row, carried)
+    wanted = [name for name in (*CARRIED, *BESIDE) if name in batch.columns]
+    rows = batch.select(*wanted).limit(ROWS_MAX + 1).collect()
+    if len(rows) > ROWS_MAX:
+        raise SparkJobError(
+            f"mqk: a batch of more than {ROWS_MAX:,} rows is no unit: read with a smaller "
+            "max_messages_per_batch"
+        )
+    return (message_of(row, carried) for row in rows)
 
 
 def message_of(row: Row, carried: list[str]) -> Message:

@@ -51,6 +51,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "spark" in getattr(item, "fixturenames", ()):
             # Spark's bridge to the JVM leaves sockets to the garbage collector.
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+            item.add_marker(
+                pytest.mark.timeout(300)
+            )  # with the start of the JVM, on a busy machine
 
 
 def pytest_collection_finish() -> None:

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 
 from spark_jobs import session, sinks, sources
 
-MESSAGES_A_BATCH = 60
+MESSAGES_A_BATCH = 45
 KILLED_S = 60.0
 """Whoever told this driver to stop here kills it well before that."""
 
@@ -51,7 +51,7 @@ def main(servers: str, manager: str, address: str, folder: Path, places: set[str
 
     def write(batch: DataFrame, batch_id: int) -> None:
         with (folder / "journal").open("a") as journal:
-            for row in batch.select("partition", "seq").toLocalIterator():
+            for row in batch.select("partition", "seq").collect():
                 journal.write(json.dumps([batch_id, row["partition"], row["seq"]]) + "\n")
         stops.at(batch_id, "read")
         files(batch, batch_id)

@@ -19,7 +19,7 @@ from spark_jobs import errors, sinks
 from tests.support.spark_site import Site, collecting, drain, order_problems, queues
 
 TOP = Path(__file__).parents[2]
-UNITS = 420
+UNITS = 300
 SAID_S = 100
 KILLS = (
     "3.files",  # the files are there, the queue has nothing
@@ -65,7 +65,6 @@ def finish(site: Site, folder: Path, stops: str = "") -> str:
         return process.communicate(timeout=SAID_S)[1]
 
 
-@pytest.mark.timeout(300)
 def test_killed_drivers_write_everything_once(site: Site, tmp_path: Path) -> None:
     with queues(site, "IN", "BACK"):
         ids = site.put_units("IN", UNITS)

@@ -165,7 +165,6 @@ def test_failures_are_one_sentence(job: Any, tmp_path: Path, site: Site) -> None
     assert "Traceback" not in said
 
 
-@pytest.mark.timeout(240)
 def test_jobs_run_as_commands_and_with_spark_submit(site: Site, tmp_path: Path) -> None:
     """Nothing but the report is on standard output, and no traceback anywhere."""
     with queues(site, "SUBMITTED"):

@@ -27,9 +27,12 @@ def test_rows_of_both_sources_have_the_same_columns() -> None:
 
 def test_options_are_read_in_whatever_case_they_come() -> None:
     told = {"QUEUE": "Q", "readmode": "GET", "Consumer": "c", "maxmessagespertrigger": "5"}
-    found = Options.read({**told, "kafka.security.protocol": "SSL", "startingOffsets": '{"5": 7}'})
+    found = Options.read({**told, "kafka.security.protocol": "SSL"})
     assert (found.queue, found.read_mode, found.consumer) == ("Q", "get", "c")
-    assert (found.max_messages_per_trigger, found.starting) == (5, {5: 7})
+    assert found.max_messages_per_trigger == 5
+    assert Options.read({"queue": "Q", "startingoffsets": '{"5": 7}'}).starting == {5: 7}
+    with pytest.raises(SparkJobError, match="leave out startingOffsets"):
+        Options.read({**told, "startingOffsets": "earliest"})
     assert found.kafka == {"security.protocol": "SSL"}
 
 
@@ -51,6 +54,8 @@ def test_the_sentence_of_ours_is_found_within_what_is_wrapped_around_it() -> Non
     outer = RuntimeError("[STREAM_FAILED] Query [id = 1] terminated\n at org.apache.Foo(Foo.java)")
     outer.__cause__ = inner
     assert explain(outer) == "queue X is gone: define it"
+    trace = 'raise SparkJobError(f"mqk: {text}")\nSparkJobError: mqk: Q is gone SQLSTATE: P0001'
+    assert explain(RuntimeError(trace)) == "Q is gone"
     java = "An error occurred\nCaused by: java.lang.RuntimeException: wrong\n at a.b\n"
     java += "Caused by: org.apache.kafka.common.errors.TimeoutException: no broker\n at c.d"
     assert explain(RuntimeError(java)) == "no broker"

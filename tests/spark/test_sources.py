@@ -57,17 +57,17 @@ def shuffled(messages: DataFrame) -> DataFrame:
 def test_lanes_are_in_order_over_many_batches_and_restarts(site: Site, tmp_path: Path) -> None:
     """Rows are checked as they reach the sink, unsorted."""
     with queues(site, "ORDER"):
-        site.put_units("ORDER", 200)
-    site.wait_copied("ORDER", 600)
+        site.put_units("ORDER", 140)
+    site.wait_copied("ORDER", 420)
     rows: list[Any] = []
-    messages = site.stream("ORDER", max_messages_per_batch=30)
+    messages = site.stream("ORDER", max_messages_per_batch=25)
     failing = collecting(rows, fail_at(6))
     with pytest.raises(StreamingQueryException):
         drain(messages, failing, tmp_path / "checkpoint")
     rows[:] = [(batch, row) for batch, row in rows if batch < 6]  # batch 6 is done again
     drain(messages, collecting(rows), tmp_path / "checkpoint")
     assert len({batch for batch, _ in rows}) >= 20
-    assert len(rows) == 600
+    assert len(rows) == 420
     assert order_problems(row for _, row in rows) == []
 
 
@@ -85,7 +85,7 @@ def test_a_shuffle_ends_the_order_of_lanes(site: Site, tmp_path: Path) -> None:
     """The same check fails for a job with a round-robin repartition; in_lanes() mends it."""
     rows: list[Any] = []
     drain(shuffled(site.stream("ORDER")), collecting(rows), tmp_path / "shuffled")
-    assert len(rows) == 600
+    assert len(rows) == 420
     assert order_problems(row for _, row in rows) != []
     mended: list[Any] = []
 
@@ -101,7 +101,7 @@ def test_large_messages_are_joined_wherever_a_batch_is_cut(site: Site, tmp_path:
     """Three records and one a batch: the message is there once, in the batch of its last record."""
     body = bytes(range(256)) * (9 * 4096)
     with queues(site) as qm:
-        qm.define_queue("LARGE", max_msg_length=20_000_000)
+        qm.define_queue("LARGE", max_message_length=20_000_000)
         qm.put("LARGE", "before")
         qm.put("LARGE", body)
         qm.put("LARGE", "behind")

@@ -122,7 +122,7 @@ def collecting(into: list[Any], then: Callable[[DataFrame, int], None] | None = 
     """A sink that keeps (batch, row) as the rows reach it, in whatever order they have there."""
 
     def write(batch: DataFrame, batch_id: int) -> None:
-        into.extend((batch_id, row) for row in batch.toLocalIterator())
+        into.extend((batch_id, row) for row in batch.collect())
         if then is not None:
             then(batch, batch_id)
 

@@ -20,7 +20,7 @@ from tests.support.spark_site import Site, collecting, drain, order_problems, qu
 
 TOP = Path(__file__).parents[2]
 UNITS = 300
-SAID_S = 100
+SAID_S = 250
 KILLS = (
     "3.files",  # the files are there, the queue has nothing
     "9.queue",  # both are there, and Spark does not know
@@ -65,6 +65,7 @@ def finish(site: Site, folder: Path, stops: str = "") -> str:
         return process.communicate(timeout=SAID_S)[1]
 
 
+@pytest.mark.timeout(900)
 def test_killed_drivers_write_everything_once(site: Site, tmp_path: Path) -> None:
     with queues(site, "IN", "BACK"):
         ids = site.put_units("IN", UNITS)

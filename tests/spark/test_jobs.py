@@ -15,7 +15,7 @@ from spark_jobs import session
 from tests.support.spark_site import Site, queues
 
 TOP = Path(__file__).parents[2]
-DONE_S = 100
+DONE_S = 200
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -165,6 +165,7 @@ def test_failures_are_one_sentence(job: Any, tmp_path: Path, site: Site) -> None
     assert "Traceback" not in said
 
 
+@pytest.mark.timeout(600)
 def test_jobs_run_as_commands_and_with_spark_submit(site: Site, tmp_path: Path) -> None:
     """Nothing but the report is on standard output, and no traceback anywhere."""
     with queues(site, "SUBMITTED"):

@@ -92,7 +92,8 @@ class Descriptions(Struct, array_like=True, tag=6):
 
 
 class QueueStatus(Struct, array_like=True, gc=False):
-    """Soft figures of one queue. uncommitted counts puts and gets of open units.
+    """Soft figures of one queue. uncommitted counts puts and gets of open units; claimed counts the
+    messages that durable consumers have been given, which the depth does not.
 
     The totals count messages since the process started: put and got for good, returned by backouts,
     and gone without having been got (expired or purged).
@@ -112,6 +113,7 @@ class QueueStatus(Struct, array_like=True, gc=False):
     got_total: int = 0
     returned_total: int = 0
     discarded_total: int = 0
+    claimed: int = 0
 
 
 class Statuses(Struct, array_like=True, tag=7):

@@ -51,11 +51,16 @@ CLAIM_LOST = "claim_lost"
 
 
 class _Found(Struct):
-    """What there is for a batch; poison: what came back too often, with the queue it goes to."""
+    """What there is for a batch. poison: what came back too often. size: bytes of all bodies."""
 
     messages: list[Stored] = []
     poison: list[Stored] = []
     size: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is as much as may be looked at, for all of it is in memory meanwhile."""
+        return len(self.poison) >= BATCH_MAX or self.size >= BATCH_BYTES
 
 
 def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenConsumer) -> Decision:
@@ -144,17 +149,15 @@ def _find(qm: QueueManager, queue: Queue, limit: int, now_ms: int) -> _Found:
     found = _Found()
     for lane in reversed(queue.lanes):
         for one in _in_order(queue, lane.number, limit - len(found.messages)):
-            if len(found.messages) >= limit or found.size >= BATCH_BYTES:
+            if len(found.messages) >= limit or found.is_full:
                 return found
             if one.place[2] or 0 < one.message.expires_at_ms <= now_ms:
                 continue
             if one.entry_n > moved_n:
                 break
-            if 0 < threshold <= one.backout_count:
-                found.poison.append(one)
-                continue
-            found.messages.append(one)
             found.size += len(one.message.body)
+            came_too_often = 0 < threshold <= one.backout_count
+            (found.poison if came_too_often else found.messages).append(one)
     return found
 
 

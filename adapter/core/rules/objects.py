@@ -160,6 +160,7 @@ def _status(queue: Queue, tally: QueueTally, now_ms: int) -> QueueStatus:
         tally.got,
         tally.returned,
         tally.discarded,
+        queue.claimed_count,
     )
 
 

@@ -13,8 +13,9 @@ def test_spark_that_is_not_installed(
 ) -> None:
     for name in [name for name in sys.modules if name.startswith("spark_jobs.")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "pyspark.errors", None)
-    monkeypatch.setitem(sys.modules, "pyspark", None)
+    known = [name for name in sys.modules if name.startswith("pyspark.")]  # found without pyspark
+    for name in ("pyspark", *known):
+        monkeypatch.setitem(sys.modules, name, None)
     assert run(["spark", "archive", "--help"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("mqk: ")

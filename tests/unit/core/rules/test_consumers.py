@@ -15,7 +15,9 @@ from adapter.core.results import (
     ConsumerState,
     ConsumerStatus,
     Done,
+    Statuses,
 )
+from adapter.core.rules import consumers
 from adapter.format import entries
 from tests.support.core import IN_OUT, Client, client_on
 
@@ -108,6 +110,9 @@ def test_a_batch_is_what_the_queue_has_in_the_order_of_delivery() -> None:
     assert status(client).messages == 1
     assert client.core.queue().depth == 0
     assert client.get() == []
+    told = client.do(c.AskStatus("Q"))
+    assert isinstance(told, Statuses)
+    assert told.queues[0].claimed == 1
 
 
 def test_what_is_not_persistent_or_held_by_a_unit_is_left_to_others() -> None:
@@ -338,6 +343,23 @@ def test_what_the_backout_queue_does_not_take_stays_and_is_passed_over() -> None
     assert claim(client, planned=1) == 2
     assert spans(client, 2) == [0, 2, 2]
     assert client.browse() == ["a"]
+
+
+def test_so_much_that_came_back_too_often_is_passed_over_at_once() -> None:
+    client = consumer_on(*"abc", backout_threshold=1)
+    claim(client, limit=3)
+    client = poisoned(client, 1)
+    read(client, 0, 1)
+    for number in (2, 3):
+        claim(client, limit=1, planned=number - 1)
+        read(client, number - 1, number)
+        client = back(client)
+        read(client, number - 1, number)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(consumers, "BATCH_MAX", 2)
+        assert claim(client, limit=1, planned=3) == 3
+    assert claim(client, limit=1, planned=3) == 4
+    assert spans(client, 4) == [0, 3, 3]
 
 
 def test_what_has_expired_is_not_given_and_ends_when_it_comes_back() -> None:

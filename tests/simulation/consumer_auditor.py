@@ -405,9 +405,7 @@ class ConsumerAuditor:
     # -- what follows
 
     def _in_hand(self, hand: str) -> list[Letter]:
-        return [
-            one for queue in self.queues.values() for one in queue.letters if one.hand == hand
-        ]
+        return [one for queue in self.queues.values() for one in queue.letters if one.hand == hand]
 
     def _goes_away(self, one: Consumer) -> None:
         """Nobody has it open from now on."""

@@ -23,7 +23,7 @@ OPERATIONS = 1_000
 TRIGGER_OPERATIONS = 150
 MESSAGE_OPERATIONS = 150
 PUBLISH_OPERATIONS = 80
-CONSUMER_OPERATIONS = 120
+CONSUMER_OPERATIONS = 100
 TRACE = "--trace"
 COLLECT_EVERY = 20
 """Seeds between two collections of garbage: a third of the time goes to it otherwise."""

@@ -1,12 +1,13 @@
 """Durable consumers and programs that get, drawn at random, for their auditor to judge.
 
-All is durable at once here: what an unfinished entry does to messages is the other simulation's
-business. Half of the seeds have an owner on a ledger, whose messages are copied to their topics
-some time later; the others a core that crashes with and without a snapshot. Pages may be late.
+All is durable at once here, but for what consumers ask while an append goes wrong. Half of the
+seeds have an owner on a ledger, whose messages are copied to their topics some time later; the
+others a core that crashes with and without a snapshot. Pages may be late.
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
 import random
 from collections.abc import Callable
@@ -51,6 +52,8 @@ TIMEOUTS_MS = (20_000, 60_000)
 UNITS_MAX = 2
 LOOK_EVERY = 5
 PAGES_MAX = 1_000
+DOUBTS = ("lost before durable", "lost after durable", "doubtful", "rival owner", "duplicate")
+"""What the append meets that holds what a consumer has asked for."""
 OVER_S = 400.0
 """After so long nobody has a claim any more, and all that can expire has gone."""
 
@@ -84,7 +87,7 @@ class Copied(ByHand):
         """See ByHand; and read what is wanted, if it may be."""
         for _ in range(PAGES_MAX):
             super().settle()
-            if not self.wanted or not self.reads_pages:
+            if self.doubts or not self.wanted or not self.reads_pages:
                 return
             self._read(*self.wanted.pop(0))
         raise AssertionError(f"pages are wanted for ever: {self.wanted}")
@@ -108,7 +111,7 @@ class ConsumerWork:
         limits = Limits(window_messages=rng.choice([1, 3, 1_000]))
         self.core = Copied(limits) if seed % 2 == 0 else Core(limits)
         self.expires = rng.random() < 0.5
-        threshold = rng.choice([0, 1, 2, 2, 3])
+        threshold = rng.choice([0, 1, 1, 2, 3])
         requeue = rng.choice(["B", "B", "B", "", "MISSING"])
         most = 0 if self.expires else rng.choice([0, 2])
         self.auditor = ConsumerAuditor(threshold, requeue, most)
@@ -125,14 +128,15 @@ class ConsumerWork:
         self._open_all(*self.people)
         self.operations: dict[Callable[[], None], float] = {
             self.put: 28,
-            self.get: 8,
-            self.begin: 4,
-            self.end: 5,
+            self.get: 14,
+            self.begin: 7,
+            self.end: 8,
             self.open: 12,
             self.claim: 24,
             self.claim_late: 5,
             self.read: 20,
             self.die_of_it: 5,
+            self.doubt: 5,
             self.read_old: 2,
             self.consume: 10,
             self.close: 3,
@@ -175,15 +179,19 @@ class ConsumerWork:
 
     def look(self) -> None:
         """Compare what is on the queues, and what is said of consumers, with what is expected."""
-        found = {name: self._browsed(number) for number, name in enumerate(QUEUES, 1)}
-        self.auditor.check(self.auditor.listing(), found, "a look at the queues")
-        answer = self._do(OBSERVER, c.AskConsumers("Q"))
-        assert isinstance(answer, Consumers), answer
-        shown = [self._status(one) for one in answer.consumers]
-        self.auditor.check(self.auditor.statuses(), shown, "a look at the consumers")
+        self.auditor.check(self.auditor.listing(), self._listing(), "a look at the queues")
+        self.auditor.check(self.auditor.statuses(), self._statuses(), "a look at the consumers")
         for name, depth in self._depths().items():
             low, high = self.auditor.depths()[name]
             assert low <= depth <= high, f"depth of {name} is {depth}, due is {low} to {high}"
+
+    def _listing(self) -> dict[str, list[tuple[str, int]]]:
+        return {name: self._browsed(number) for number, name in enumerate(QUEUES, 1)}
+
+    def _statuses(self) -> list[Answer]:
+        answer = self._do(OBSERVER, c.AskConsumers("Q"))
+        assert isinstance(answer, Consumers), answer
+        return [self._status(one) for one in answer.consumers]
 
     def _browsed(self, number: int) -> list[tuple[str, int]]:
         found: list[tuple[str, int]] = []
@@ -258,12 +266,64 @@ class ConsumerWork:
         way()
         self.auditor.check(before, hard_state(self.core.qm), "a replay")
         self.auditor.crashed(keeps_soft=keeps_soft)
-        self.units.clear()
-        self._connect()
-        self._open_all(*self.people)
+        self._begin_again()
         if not isinstance(self.core, Copied):
             self.auditor.copied()
         self.look()
+
+    def _begin_again(self) -> None:
+        self.units.clear()
+        self._connect()
+        self._open_all(*self.people)
+
+    def doubt(self) -> None:
+        """Let an append go wrong when a consumer asks: all that it asked is done, or nothing."""
+        core, name = self.core, self._some_open()
+        if not isinstance(core, Copied) or not name:
+            return
+        command, asked = self._some_command(name)
+        client = self.people[self._client_of(name)]
+        core.log.arm(self.rng.choice(DOUBTS))
+        request = client.send(command)
+        core.log.disarm()
+        answer = client.answer(request)
+        if not core.doubts:
+            assert answer is not None, f"{command} is not answered"
+            self.auditor.check(asked(self.auditor), self._told(answer, name), name, command)
+            return
+        assert answer is None, f"{command} is answered {answer}, and nobody knows if it was done"
+        core.recover()
+        done = copy.deepcopy(self.auditor)
+        asked(done)
+        done.met["consumer in doubt, done"] += 1
+        self.auditor.met["consumer in doubt, not done"] += 1
+        self._took_over(self.auditor, done)
+
+    def _took_over(self, *possible: ConsumerAuditor) -> None:
+        """Go on with the one of these auditors that is right."""
+        for auditor in possible:
+            auditor.crashed(keeps_soft=True)
+        self._begin_again()
+        found = self._listing(), self._statuses()
+        due = [(one.listing(), one.statuses()) for one in possible]
+        assert found in due, f"after a doubt there is {found}, possible is {due}"
+        self.auditor = possible[due.index(found)]
+
+    def _some_command(self, name: str) -> tuple[c.Command, Callable[[ConsumerAuditor], Answer]]:
+        """Draw what a consumer asks, and how an auditor is told of it."""
+        one, handle, rng = self.auditor.consumers[name], _handle(name), self.rng
+        number, ident, after = one.claim, self.claims[one.claim], one.consumed
+        through, roll = min(after + 1, one.last), rng.random()
+        if roll < 0.4:
+            command = self._claiming(name)
+            limit, planned = command.limit, command.planned
+            return command, lambda auditor: auditor.claim(name, limit, planned)
+        if roll < 0.7:
+            read = c.ReadBatches(handle, ident, after, through)
+            return read, lambda auditor: auditor.read(name, number, after, through)
+        consume = c.ConsumeBatches(handle, ident, one.last)
+        last = one.last
+        return consume, lambda auditor: auditor.consume(name, number, last)
 
     def copy(self) -> None:
         if isinstance(self.core, Copied):
@@ -271,7 +331,7 @@ class ConsumerWork:
         self.auditor.copied()
 
     def advance(self) -> None:
-        self._advance(self.rng.choice([0.5, 5, 15, 15, 45]))
+        self._advance(self.rng.choice([0.5, 5, 15, 30, 90]))
 
     def _advance(self, seconds: float) -> None:
         self.core.advance(seconds)
@@ -300,7 +360,7 @@ class ConsumerWork:
         return [unit for unit, (whose, _) in self.units.items() if whose == person]
 
     def _unit(self, person: str) -> tuple[str, bytes]:
-        unit = self.rng.choice([*self._mine(person), ""])
+        unit = self.rng.choice([*self._mine(person) * 2, ""])
         return unit, self.units[unit][1] if unit else b""
 
     # -- programs that put and get
@@ -405,7 +465,10 @@ class ConsumerWork:
             person, after = self._client_of(name), one.consumed
             self._read(name, one.claim, after, self.rng.choice([after + 1, one.last]))
             self._lose(person)
+            self._advance(self.rng.choice([0, 0, 0, 90]))
             self._open(self.rng.choice(CLIENTS), name)
+            if not one.batches:
+                return
 
     def read_old(self) -> None:
         """Let a program come that knows of an older claim: it must be refused all."""

@@ -104,6 +104,8 @@ CONSUMERS = (
     "snapshot with a batch",
     "crash with a batch",
     "take-over with a batch",
+    "consumer in doubt, done",
+    "consumer in doubt, not done",
 )
 FAULTS = (
     *filter(None, APPEND_FAULTS),

@@ -119,6 +119,8 @@ def _text(least: int = 0) -> Any:
 LIMITS = Limits()
 NAME_PATTERN = rf"^[A-Za-z0-9._/%]{{1,{NAME_LENGTH_MAX}}}$"
 ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?$"
+REGISTRY_PATTERN = r"^(topic|none|https?://\S+)$"
+TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}$"
 DEFAULT_PORT = 1414
 WITH_PASSWORD = "with_password"  # noqa: S105 - a choice, no password
 PORT_MAX = 65535
@@ -217,6 +219,18 @@ SETTINGS: Mapping[str, Setting] = {
             key="heartbeat_ms", kind=_number(100, 600_000), default=5000,
             meaning="How often an idle queue manager writes a sign of life to its ledger. A start "
             "refuses while another owner's last record is younger than three times this.",
+        ),
+        Setting(
+            key="schema_registry", kind=Annotated[str, Meta(pattern=REGISTRY_PATTERN)],
+            default="topic",
+            meaning="Where the schemas of its own topics are registered: topic, a registry of its "
+            "own, which is also served at /registry of http_port; none; or the URL of another.",
+            example='"http://registry:8081"',
+        ),
+        Setting(
+            key="schema_topic", kind=Annotated[str, Meta(pattern=TOPIC_PATTERN)],
+            default="_schemas",
+            meaning="With schema_registry = topic: which. Queue managers on one Kafka share it.",
         ),
         Setting(
             key="kafka.bootstrap_servers", kind=_text(1), default="",

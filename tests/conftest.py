@@ -28,6 +28,7 @@ LAYERS = (
     *("contract", "integration", "acceptance", "spark", "soak", "docker"),
 )
 TESTS = Path(__file__).parent
+DOCKER = TESTS / "docker"
 PYMQI_VERSION = "1.12.13"
 
 
@@ -37,6 +38,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(StrictOutcomes.of(config))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Tests of images need a Docker daemon: they are run when they are named, by docker/test."""
+    named = any("docker" in Path(argument).parts for argument in config.args)
+    return True if collection_path == DOCKER and not named else None
 
 
 def layer_rank(path: Path) -> int:

@@ -46,7 +46,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.results core.model.blank_padded core.model.dead_letter core.model.details "
         "core.model.message core.model.trigger_message",
         "toplevel": "mqi spark_jobs",
-        "server": "owner wire core format ledger movers topics errors config launch logs "
+        "server": "owner wire core format ledger movers registry topics errors config launch logs "
         "mqi.pcf.command_server",
         "testing": "adapter client config core errors format ledger localkafka logs mqi.mqsc owner "
         "registry server topics wire",

@@ -49,13 +49,16 @@ def _flag(setting: Setting) -> Callable[[Command], Command]:
     )
 
 
+METAVARS = {"listen": "HOST:PORT", "kafka.bootstrap_servers": "HOST:PORT[,...]"}
+
+
 def metavar(setting: Setting) -> str:
     """What a value looks like, in a word."""
     if setting.choices:
         return "|".join(setting.choices)
     if setting.bounds:
         return "N"
-    return "HOST:PORT" if setting.key == "listen" else "HOST:PORT[,...]"
+    return METAVARS.get(setting.key, "TEXT")
 
 
 def load(name: str | None, given: dict[str, Any]) -> Config:

@@ -96,6 +96,10 @@ class Source:
         """Read from an offset."""
         self._consumer.assign([TopicPartition(self._settings.topic, PARTITION, offset)])
 
+    def rest(self) -> None:
+        """Read no more, until the next start."""
+        self._consumer.unassign()
+
     def take(self, timeout_s: float) -> list[Message]:
         """Return the next records in order, waiting for the first; [] if none came."""
         first = self._consumer.poll(timeout_s)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from adapter.errors import InvalidSchema
+from adapter.registry.defaults import wrong_defaults
 
 if TYPE_CHECKING:
     from avro.schema import Schema
@@ -54,7 +55,8 @@ def canonical(text: str) -> str:
     """
     if len(text.encode(errors="replace")) > SCHEMA_BYTES_MAX:
         raise InvalidSchema(f"a schema has at most {SCHEMA_BYTES_MAX} bytes")
-    parse(text)
+    if wrong := sorted(set(wrong_defaults(parse(text)))):
+        raise InvalidSchema(f"the default of {', '.join(wrong)} is no value of its type")
     return json.dumps(_plain(json.loads(text)), separators=(",", ":"), ensure_ascii=False)
 
 

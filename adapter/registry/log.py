@@ -20,14 +20,17 @@ from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_reader import PARTITION, Source, offset_of, unavailable, wrong_settings
 from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
 from adapter.ledger.memory import MemoryLog
-from adapter.ledger.port import LedgerUnavailable
+from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
+from adapter.topics import TopicSettings
 
 SCHEMAS = "_schemas"
 """The topic, unless told otherwise."""
 WRITE_TIMEOUT_MS = 15_000
 """After it a write is doubtful. Whoever registers a schema waits for it, over HTTP."""
 READ_TIMEOUT_S = 15.0
+FETCH_WAIT_MS = 2
 POLL_S = 0.1
+NOWHERE = -1
 SPARE_S = 5.0
 """The producer times its messages by itself, and somewhat late."""
 
@@ -59,7 +62,7 @@ class SchemaLog(Protocol):
         """Let compaction remove records. What fails is logged: they only take room."""
 
     def close(self) -> None:
-        """Let go of connections. May be called twice."""
+        """Let go of connections; they are made again when needed. May be called twice."""
 
 
 class MemorySchemaLog:
@@ -90,7 +93,8 @@ class MemorySchemaLog:
 class TopicLog:
     """A topic of Kafka; made if it is not there. Nothing is asked of Kafka before the first call.
 
-    client: further librdkafka settings, for security.
+    client: further librdkafka settings, for security. replication: copies of the topic, if it is
+    made; 0: as many as there are brokers, three at most.
     """
 
     def __init__(
@@ -98,18 +102,21 @@ class TopicLog:
         bootstrap_servers: str,
         topic: str = SCHEMAS,
         client: Mapping[str, Any] | None = None,
+        replication: int = 0,
     ) -> None:
         self.topic = topic
+        self._replication = replication
         self._settings = LedgerSettings(
             bootstrap_servers=bootstrap_servers,
             topic=topic,
-            client=client or {},
+            # The next question waits behind a fetch that waits for records.
+            client={"fetch.wait.max.ms": FETCH_WAIT_MS, **(client or {})},
             message_timeout_ms=WRITE_TIMEOUT_MS,
             read_timeout_s=READ_TIMEOUT_S,
         )
         self._source: Source | None = None
         self._producer: Producer | None = None
-        self._next = 0
+        self._next = NOWHERE
         self._unread: list[Kept] = []  # what was read before a read failed
 
     def write(self, key: bytes, value: bytes) -> None:
@@ -140,10 +147,18 @@ class TopicLog:
         """See the port."""
         source = self._opened()
         end = source.bounds()[1]
-        while self._next < end:
-            for message in source.take_some():
-                self._unread.append(Kept(message.key() or b"", message.value()))
-                self._next = offset_of(message) + 1
+        if end < self._next:
+            raise LedgerMismatch(
+                f"{self.topic} ends at offset {end}, and was read up to {self._next}: it was made "
+                "anew; start the registry anew, so that it reads what is there now"
+            )
+        if self._next < end:
+            source.start(self._next)
+            while self._next < end:
+                for message in source.take_some():
+                    self._unread.append(Kept(message.key() or b"", message.value()))
+                    self._next = offset_of(message) + 1
+            source.rest()
         found, self._unread = self._unread, []
         return found
 
@@ -174,14 +189,16 @@ class TopicLog:
         servers, client = settings.bootstrap_servers, settings.client
         try:
             wanted = topics.settings_for(servers, client, settings.read_timeout_s)
+            if copies := self._replication:
+                wanted = TopicSettings(replication=copies, min_insync_replicas=max(1, copies - 1))
             topics.Topics(servers, wanted, client).ensure([topics.schemas_spec(self.topic)])
         except topics.TopicError as error:
             kind = Failure.RETRY if error.retriable else Failure.FATAL
             raise unavailable(settings, "making the topic", str(error), kind) from error
         source = Source(settings)
         try:
-            self._next = source.bounds()[0]
-            source.start(self._next)
+            if self._next == NOWHERE:
+                self._next = source.bounds()[0]
         except BaseException:
             source.close()
             raise

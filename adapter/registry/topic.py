@@ -39,6 +39,7 @@ from adapter.registry.state import GLOBAL, Entry, Key, State
 
 ATTEMPTS = 5
 """To change something, while others take over in between. Two that compete settle in two."""
+CLOSE_TIMEOUT_S = 1.0
 
 Answer = TypeVar("Answer")
 log = structlog.get_logger("mqk.registry")
@@ -136,9 +137,15 @@ class TopicRegistry:
         return self.change(lambda known: rules.delete_subject(known, subject, permanent=permanent))
 
     def close(self) -> None:
-        """See the port."""
-        with self._lock:
-            self._log.close()
+        """Let go of connections; they are made again when something is asked.
+
+        What waits for Kafka at the moment is left to end by itself.
+        """
+        if self._lock.acquire(timeout=CLOSE_TIMEOUT_S):
+            try:
+                self._log.close()
+            finally:
+                self._lock.release()
 
     def statistics(self) -> dict[str, int]:
         """Counts since the object was made, and how many versions it holds."""
@@ -273,10 +280,13 @@ def key_of(owner: bytes, n: int) -> bytes:
 
 
 def on_kafka(
-    bootstrap_servers: str, topic: str = SCHEMAS, client: Mapping[str, Any] | None = None
+    bootstrap_servers: str,
+    topic: str = SCHEMAS,
+    client: Mapping[str, Any] | None = None,
+    replication: int = 0,
 ) -> TopicRegistry:
-    """A registry on a topic, which is made if it is not there. client: settings for security."""
-    return TopicRegistry(TopicLog(bootstrap_servers, topic, client))
+    """A registry on a topic, which is made if it is not there; see TopicLog."""
+    return TopicRegistry(TopicLog(bootstrap_servers, topic, client, replication))
 
 
 def in_memory(shared: MemoryLog | None = None) -> TopicRegistry:

@@ -1,6 +1,7 @@
 """The HTTP endpoint for monitoring, on loopback: /metrics, /live, /ready.
 
-It asks the server and changes nothing. It is there before the ledger is taken over, so that a long
+Below /registry it has the API of the queue manager's own schema registry, if there is one. Itself
+it asks the server and changes nothing. It is there before the ledger is taken over, so that a long
 replay can be told from a dead process.
 """
 
@@ -17,6 +18,8 @@ from msgspec import Struct, json
 
 from adapter.core.results import QueueStatus
 from adapter.owner.lifecycle import State
+from adapter.registry import http as registry_api
+from adapter.registry.topic import TopicRegistry
 from adapter.server import metrics
 from adapter.server.metrics import Snapshot
 
@@ -24,6 +27,7 @@ HOST = "127.0.0.1"
 JSON = "application/json"
 SHUT_S = 1.0
 """How long a stop waits for an answer that is on its way."""
+REGISTRY = "/registry"
 PAGES = "/metrics, /live, /ready"
 
 WHY_NOT: dict[State, str] = {
@@ -105,8 +109,9 @@ def why_not(house: House) -> str:
 class Monitor:
     """The endpoint."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: House, registry: TopicRegistry | None = None) -> None:
         self._house = house
+        self._registry = registry
         self._release = metadata.version("mqk")
         self._runner: web.AppRunner | None = None
 
@@ -116,6 +121,8 @@ class Monitor:
         application.router.add_get("/metrics", self._metrics)
         application.router.add_get("/live", self._answer(live))
         application.router.add_get("/ready", self._answer(ready))
+        if self._registry is not None:
+            application.add_subapp(REGISTRY, registry_api.application(self._registry))
         application.router.add_get("/{other:.*}", self._other)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUT_S)
         await self._runner.setup()

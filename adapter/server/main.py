@@ -28,10 +28,12 @@ from adapter.owner.clock import SystemClock
 from adapter.owner.owner import HEARTBEAT_S, QUIESCE_S
 from adapter.owner.presence import OwnedElsewhereError
 from adapter.owner.replay import LedgerUnreadableError
+from adapter.registry.log import SCHEMAS
 from adapter.server import kafka_wiring
 from adapter.server.credentials import Credentials
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
 from adapter.server.listener import NotLoopbackError
+from adapter.server.own_schemas import NO_REGISTRY, OwnSchemas
 from adapter.server.server import Server
 
 SWITCH_INTERVAL_S = 0.0001
@@ -56,6 +58,7 @@ class ServerSettings(Struct, kw_only=True):
     http_port: for monitoring, 0 for none. http_if_free: nobody has chosen that port, so that the
     server goes on without one if it is taken. quiesce_ms: how long a stop gives units in flight.
     heartbeat_ms: how often an idle owner writes. take_over: start even if another owner is alive.
+    registry, registry_topic: schema_registry and schema_topic of the configuration.
     remote_clients: host may be one that other machines reach.
     """
 
@@ -72,6 +75,8 @@ class ServerSettings(Struct, kw_only=True):
     heartbeat_ms: int = round(HEARTBEAT_S * 1000)
     take_over: bool = False
     credentials_file: str = ""
+    registry: str = NO_REGISTRY
+    registry_topic: str = SCHEMAS
     remote_clients: bool = False
 
 
@@ -117,6 +122,8 @@ def settings_of(config: Config) -> ServerSettings:
         ),
         attributes=_attributes(config),
         credentials_file=config["credentials_file"],
+        registry=config["schema_registry"],
+        registry_topic=config["schema_topic"],
         remote_clients=config["remote_clients"] == WITH_PASSWORD,
     )
 
@@ -165,7 +172,9 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             )
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)
-            http = await _monitor(settings, server, ends)
+            registry = OwnSchemas.of(settings.registry, settings.registry_topic, settings.kafka)
+            ends.callback(registry.stop)
+            http = await _monitor(settings, server, registry, ends)
             host, port = await server.start(
                 settings.host, settings.port, take_over=settings.take_over
             )
@@ -174,6 +183,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
         except OSError as error:
             address = f"{settings.host}:{settings.port}"
             raise StartError(_no_port(address, error, "--listen"), name) from error
+        registry.start()
         ready = Ready(name, host, port, http)
         print(msgspec.json.encode(ready).decode(), file=out, flush=True)
         failure = await server.run()
@@ -182,14 +192,16 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
         raise StartError(failure, name)
 
 
-async def _monitor(settings: ServerSettings, server: Server, ends: AsyncExitStack) -> str:
+async def _monitor(
+    settings: ServerSettings, server: Server, registry: OwnSchemas, ends: AsyncExitStack
+) -> str:
     """Open the endpoint for monitoring, if there is to be one; its address."""
     if not settings.http_port:
         return ""
     # Half a second, which a server without the endpoint does not spend.
     from adapter.server.http import HOST, Monitor  # noqa: PLC0415
 
-    monitor = Monitor(server)
+    monitor = Monitor(server, registry.embedded)
     ends.push_async_callback(monitor.stop)
     try:
         return await monitor.start(settings.http_port)

@@ -216,6 +216,11 @@ RIGHTS = (
         "mq.QM1.",
         ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "WRITE", "READ", "DELETE"),
     ),
+    (
+        ResourceType.TOPIC,
+        "_schemas",
+        ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "WRITE", "READ"),
+    ),
     (ResourceType.TRANSACTIONAL_ID, "mq.QM1.", ("WRITE", "DESCRIBE")),
     (ResourceType.GROUP, "mqk-", ("DESCRIBE",)),
 )

@@ -1,75 +1,25 @@
 """Schemas held against each other: every kind of change, every level, and what is no schema."""
 
-import json
-from typing import Any
-
 import pytest
 
 from adapter.errors import InvalidSchema
 from adapter.registry import avro_schema
 from adapter.registry.avro_schema import RULES
-
-
-def record(*fields: dict[str, Any], name: str = "R") -> str:
-    return json.dumps({"type": "record", "name": name, "namespace": "x", "fields": list(fields)})
-
-
-def field(kind: Any, name: str = "a", **more: Any) -> dict[str, Any]:
-    return {"name": name, "type": kind, **more}
-
-
-def enum(*symbols: str, **more: Any) -> dict[str, Any]:
-    return {"type": "enum", "name": "E", "symbols": list(symbols), **more}
-
-
-INT, DEFAULT = field("int"), field("int", "b", default=0)
-# name -> (one schema, the next one, whether the next reads the first, whether the first the next)
-CHANGES = {
-    "nothing": (record(INT), record(INT), True, True),
-    "a field with a default more": (record(INT), record(INT, DEFAULT), True, True),
-    "a field without one more": (record(INT), record(INT, field("int", "b")), False, True),
-    "a field less": (record(INT, field("int", "b")), record(INT), True, False),
-    "a wider type": (record(INT), record(field("long")), True, False),
-    "another type": (record(INT), record(field("string")), False, False),
-    "bytes and text": ('"bytes"', '"string"', True, True),
-    "a union more": (record(INT), record(field(["null", "int"])), True, False),
-    "a symbol more": (record(field(enum("A"))), record(field(enum("A", "B"))), True, False),
-    "a renamed field": (record(INT), record(field("int", "b", aliases=["a"])), True, False),
-    "another record": (record(INT), record(INT, name="Q"), False, False),
-    "a wider item": (
-        record(field({"type": "array", "items": "int"})),
-        record(field({"type": "array", "items": "long"})),
-        True,
-        False,
-    ),
-    "a list of itself": (
-        record(field(["null", "x.R"])),
-        record(field(["null", "x.R"]), DEFAULT),
-        True,
-        True,
-    ),
-    "another size": (
-        record(field({"type": "fixed", "name": "F", "size": 4})),
-        record(field({"type": "fixed", "name": "F", "size": 5})),
-        False,
-        False,
-    ),
-}
+from tests.contract.schema_changes import CHANGES, FAR, INT, field, record
 
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("level", RULES)
 def test_a_level_judges_a_change_by_who_reads_whom(level: str, change: str) -> None:
-    old, new, reads_old, read_by_old = CHANGES[change]
-    rule = RULES[level]
-    expected = (reads_old or not rule.backward) and (read_by_old or not rule.forward)
-    found = avro_schema.problems(level, new, [(1, old)])
+    tried, rule = CHANGES[change], RULES[level]
+    expected = (tried.backward or not rule.backward) and (tried.forward or not rule.forward)
+    found = avro_schema.problems(level, tried.new, [(1, tried.old)])
     assert (not found) == expected, found
 
 
 @pytest.mark.parametrize("level", RULES)
 def test_only_a_transitive_level_looks_further_back(level: str) -> None:
-    first, second, third = record(INT), record(), record(field("string", default=""))
+    first, second, third = FAR
     fits_the_second = avro_schema.problems(level, third, [(2, second)])
     assert not fits_the_second
     found = avro_schema.problems(level, third, [(1, first), (2, second)])

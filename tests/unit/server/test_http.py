@@ -10,6 +10,8 @@ from aiohttp import ClientSession
 
 from adapter.core.results import QueueStatus
 from adapter.owner.lifecycle import State
+from adapter.registry import topic
+from adapter.registry.topic import TopicRegistry
 from adapter.server import http
 from adapter.server.http import DEAD, WHY_NOT, Monitor
 
@@ -47,11 +49,11 @@ class Page(msgspec.Struct):
 Ask = Callable[[str], Awaitable[Page]]
 
 
-def asked(house: House, *paths: str) -> list[Page]:
+def asked(house: House, *paths: str, registry: TopicRegistry | None = None) -> list[Page]:
     """Start an endpoint, and ask for these pages."""
 
     async def ask() -> list[Page]:
-        monitor = Monitor(house)
+        monitor = Monitor(house, registry)
         url = await monitor.start(0)
         try:
             async with ClientSession(url) as session:
@@ -143,3 +145,14 @@ def test_it_is_on_loopback_and_a_taken_port_is_an_error() -> None:
 
     assert asyncio.run(twice()).startswith(f"http://{http.HOST}:")
     assert http.HOST == "127.0.0.1"
+
+
+def test_the_registrys_api_lies_below_its_own_path() -> None:
+    registry = topic.in_memory()
+    registry.register("s", '"int"')
+    paths = "/registry/subjects", "/registry/nothing", "/registry/", "/live", "/subjects"
+    subjects, nothing, greeted, live, outside = asked(House(), *paths, registry=registry)
+    assert (subjects.status, subjects.said) == (200, ["s"])
+    assert (nothing.status, nothing.said["error_code"]) == (404, 404)
+    assert (greeted.status, live.status, outside.status) == (200, 200, 404)
+    assert asked(House(), paths[0])[0].status == 404

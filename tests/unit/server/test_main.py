@@ -19,6 +19,7 @@ def test_defaults_are_those_of_the_parts() -> None:
         kafka=KafkaSettings(bootstrap_servers="k:1"),
         http_port=9414,
         http_if_free=True,
+        registry="topic",
     )
     assert made == wanted
     topics = TopicSettings(replication=1, min_insync_replicas=1)
@@ -45,6 +46,8 @@ def test_every_setting_gets_where_it_is_used() -> None:
         "every_triggers_on_backout": "no",
         "dead_letter_queue": "DLQ",
         "credentials_file": "users",
+        "schema_registry": "http://127.0.0.1:8081/x",
+        "schema_topic": "other",
     }
     made = settings_of(load(flags, {}, None, {"-X": {"security.protocol": "SSL"}}))
     wanted = {key: int(value) for key, value in numbers.items()}
@@ -79,5 +82,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
             "every_triggers_on_backout": False,
         },
         credentials_file="users",
+        registry="http://127.0.0.1:8081/x",
+        registry_topic="other",
     )
     assert not wanted

@@ -1,0 +1,82 @@
+"""The schemas of a queue manager's own topics, registered while it serves.
+
+It serves without a registry as well: what goes wrong here is logged, and tried again if that may
+help. It knows registries; it must not know what the schemas are for.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from typing import Self
+
+import structlog
+
+from adapter.errors import InvalidOption, RegistryNotAvailable, SchemaError
+from adapter.registry import own, topic
+from adapter.registry.port import SchemaRegistry
+from adapter.registry.rest import RestRegistry
+from adapter.registry.topic import TopicRegistry
+from adapter.server.kafka_wiring import KafkaSettings
+
+ON_TOPIC, NO_REGISTRY = "topic", "none"
+RETRY_S, RETRY_S_MAX = 1.0, 60.0
+
+log = structlog.get_logger("mqk.registry")
+
+
+class OwnSchemas:
+    """Registers our schemas from a thread of its own.
+
+    embedded: the queue manager's own registry, if that is the one.
+    """
+
+    def __init__(self, where: str, embedded: TopicRegistry | None = None) -> None:
+        self.embedded = embedded
+        self._where = where
+        self._told = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="own schemas", daemon=True)
+
+    @classmethod
+    def of(cls, where: str, topic_name: str, kafka: KafkaSettings) -> Self:
+        """where: "topic", "none", or a registry's URL."""
+        if where != ON_TOPIC:
+            return cls(where)
+        embedded = topic.on_kafka(
+            kafka.bootstrap_servers, topic_name, kafka.options, kafka.replication
+        )
+        return cls(where, embedded)
+
+    def start(self) -> None:
+        """Begin."""
+        if self._where != NO_REGISTRY:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Register no more. A request that waits for Kafka is left: it ends with the process."""
+        self._told.set()
+
+    def _run(self) -> None:
+        wait_s = RETRY_S
+        while not self._told.is_set():
+            try:
+                written = self._register()
+            except RegistryNotAvailable as error:
+                log.warning("our schemas are not registered yet", reason=error.text)
+                self._told.wait(wait_s)
+                wait_s = min(wait_s * 2, RETRY_S_MAX)
+            except (SchemaError, InvalidOption) as error:
+                log.warning("our schemas are not registered", reason=error.text)
+                return
+            else:
+                log.info("our schemas are registered", new=written)
+                return
+
+    def _register(self) -> int:
+        if self.embedded is not None:
+            # Mostly nobody asks again: no connection is kept for that.
+            with closing(self.embedded):
+                return own.register_own(self.embedded)
+        asked: SchemaRegistry
+        with closing(RestRegistry(self._where)) as asked:
+            return own.register_own(asked)

@@ -1,0 +1,120 @@
+"""What the contract does not ask of everybody: imports, modes over all, bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from adapter.errors import SchemaError
+from adapter.registry import codes, rules
+from adapter.registry.rules import Decision
+from adapter.registry.state import GLOBAL, Entry, State
+from tests.contract.schema_changes import DEFAULT, INT, record
+
+A, AB = record(INT), record(INT, DEFAULT)
+
+
+@pytest.fixture
+def state() -> State:
+    return State()
+
+
+def do(state: State, decision: Decision[Any]) -> Any:
+    """Make a decision's changes; its answer."""
+    if decision.changes:
+        state.apply(Entry(list(decision.changes), state.next_id))
+    return decision.answer
+
+
+def mode(state: State, wanted: str, subject: str = GLOBAL, *, force: bool = False) -> None:
+    do(state, rules.set_mode(state, subject, wanted, force=force))
+
+
+def refused(code: int, step: Any, *given: Any, **named: Any) -> None:
+    with pytest.raises(SchemaError) as caught:
+        step(*given, **named)
+    assert caught.value.code == code
+
+
+def test_an_import_keeps_its_numbers(state: State) -> None:
+    mode(state, "IMPORT")
+    assert do(state, rules.register(state, "s", AB, 7, 40)) == 40
+    assert do(state, rules.register(state, "s", '"int"', 3, 12)) == 12
+    assert [(one.version, one.id) for one in state.versions("s")] == [(3, 12), (7, 40)]
+    mode(state, "READWRITE")
+    assert do(state, rules.register(state, "t", A)) == 41
+    assert do(state, rules.register(state, "u", AB)) == 40
+
+
+def test_numbers_are_given_in_an_import_and_only_there(state: State) -> None:
+    refused(codes.NOT_PERMITTED, rules.register, state, "s", A, 0, 5)
+    refused(codes.NOT_PERMITTED, rules.register, state, "s", A, 1, 0)
+    mode(state, "IMPORT")
+    refused(codes.NOT_PERMITTED, rules.register, state, "s", A)
+
+
+def test_an_import_overwrites_nothing(state: State) -> None:
+    mode(state, "IMPORT")
+    do(state, rules.register(state, "s", A, 1, 5))
+    refused(codes.NOT_PERMITTED, rules.register, state, "s", AB, 1, 6)
+    refused(codes.NOT_PERMITTED, rules.register, state, "t", AB, 1, 5)
+    assert do(state, rules.register(state, "s", A, 1, 5)) == 5
+    assert len(state.versions("s")) == 1
+
+
+def test_an_import_begins_where_nothing_is_unless_it_is_forced(state: State) -> None:
+    do(state, rules.register(state, "s", A))
+    refused(codes.NOT_PERMITTED, rules.set_mode, state, GLOBAL, "IMPORT", force=False)
+    refused(codes.NOT_PERMITTED, rules.set_mode, state, "s", "IMPORT", force=False)
+    mode(state, "IMPORT", "other")
+    mode(state, "import", "s", force=True)
+    assert state.mode("s") == "IMPORT"
+
+
+@pytest.mark.parametrize("wanted", ["READONLY", "READONLY_OVERRIDE"])
+def test_where_only_reading_is_allowed_nothing_is_changed(state: State, wanted: str) -> None:
+    do(state, rules.register(state, "s", A))
+    do(state, rules.delete_version(state, "s", 1, permanent=False))
+    do(state, rules.register(state, "s", AB))
+    mode(state, wanted)
+    for step in (
+        lambda: rules.register(state, "s", A),
+        lambda: rules.delete_version(state, "s", 2, permanent=False),
+        lambda: rules.delete_subject(state, "s", permanent=False),
+        lambda: rules.set_level(state, "s", "NONE"),
+        lambda: rules.take_level(state, GLOBAL),
+    ):
+        refused(codes.NOT_PERMITTED, step)
+    assert rules.version(state, "s", 2).schema
+    mode(state, "READWRITE", "s")
+    assert (state.mode("s") == "READWRITE") == (wanted == "READONLY")
+
+
+def test_a_subjects_own_mode_and_level_go_with_it(state: State) -> None:
+    do(state, rules.register(state, "s", A))
+    do(state, rules.set_level(state, "s", "FULL"))
+    mode(state, "READWRITE", "s")
+    do(state, rules.delete_subject(state, "s", permanent=False))
+    refused(codes.NO_LEVEL, rules.level, state, "s", default=False)
+    refused(codes.NO_MODE, rules.mode, state, "s", default=False)
+    refused(codes.NO_MODE, rules.take_mode, state, "s")
+    refused(codes.NO_LEVEL, rules.take_level, state, "s")
+
+
+@pytest.mark.parametrize("name", ["", "x" * 600, "a\nb", "\0"])
+def test_a_name_that_is_none_is_refused(state: State, name: str) -> None:
+    refused(codes.UNPROCESSABLE, rules.register, state, name, A)
+
+
+@pytest.mark.parametrize("name", ["0", "-2", "x", "1.0", "", "2147483648", "²"])
+def test_a_version_that_is_none_is_refused(state: State, name: str) -> None:
+    refused(codes.INVALID_VERSION, rules.version, state, "s", name)
+
+
+def test_a_registry_is_bounded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "SCHEMAS_MAX", 2)
+    for name in ("s", "t"):
+        do(state, rules.register(state, name, A))
+    refused(codes.STORE_FAILED, rules.register, state, "u", A)
+    assert do(state, rules.register(state, "s", A)) == 1

@@ -1,0 +1,96 @@
+"""A queue manager registers its own schemas while it serves, and serves without."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from adapter.errors import RegistryNotAvailable
+from adapter.registry import own, topic
+from adapter.registry.http import RegistryServer
+from adapter.registry.log import MemorySchemaLog
+from adapter.registry.topic import TopicRegistry
+from adapter.server import own_schemas
+from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.own_schemas import OwnSchemas
+
+WAIT_S = 20.0
+
+
+class Away(TopicRegistry):
+    """Cannot be reached the first times it is asked."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__(MemorySchemaLog())
+        self.left = times
+        self.done = threading.Event()
+
+    def subjects(self) -> list[str]:
+        if self.left:
+            self.left -= 1
+            raise RegistryNotAvailable("away")
+        return super().subjects()
+
+    def register(self, subject: str, schema: str) -> int:
+        found = super().register(subject, schema)
+        if subject == "mqk.Progress":
+            self.done.set()
+        return found
+
+
+def events(logs: list[Any]) -> list[str]:
+    return [one["event"] for one in logs]
+
+
+def test_schemas_are_registered_as_soon_as_the_registry_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(own_schemas, "RETRY_S", 0.01)
+    registry = Away(3)
+    with capture_logs() as logs:
+        ours = OwnSchemas("topic", registry)
+        ours.start()
+        assert registry.done.wait(WAIT_S)
+        ours.stop()
+    assert events(logs).count("our schemas are not registered yet") == 3
+    assert registry.subjects() == [one.subject for one in own.own()]
+
+
+def test_a_stop_does_not_wait_for_a_registry_that_is_away() -> None:
+    registry = Away(10**9)
+    ours = OwnSchemas("topic", registry)
+    ours.start()
+    ours.stop()
+    ours.stop()
+
+
+def test_a_registry_that_refuses_is_not_asked_again() -> None:
+    registry = topic.in_memory()
+    registry.register("mqk.Event", '"int"')
+    with capture_logs() as logs:
+        ours = OwnSchemas("topic", registry)
+        ours.start()
+        ours._thread.join(WAIT_S)
+    assert events(logs) == ["our schemas are not registered"]
+    assert "incompatible" in logs[0]["reason"]
+
+
+def test_a_registry_elsewhere_is_asked_over_http() -> None:
+    registry = topic.in_memory()
+    with RegistryServer(registry) as server:
+        ours = OwnSchemas.of(server.start(port=0), "", KafkaSettings(bootstrap_servers=""))
+        assert ours.embedded is None
+        ours.start()
+        ours._thread.join(WAIT_S)
+    assert registry.subjects() == [one.subject for one in own.own()]
+
+
+def test_without_a_registry_nothing_is_done() -> None:
+    ours = OwnSchemas.of("none", "", KafkaSettings(bootstrap_servers=""))
+    ours.start()
+    assert not ours._thread.is_alive()
+    assert ours.embedded is None
+    ours.stop()

@@ -134,6 +134,7 @@ class ConsumerWork:
             self.open: 12,
             self.claim: 24,
             self.claim_late: 5,
+            self.claim_ahead: 2,
             self.read: 20,
             self.die_of_it: 5,
             self.doubt: 5,
@@ -418,6 +419,13 @@ class ConsumerWork:
             command = self._claiming(name)
             answer = self._do(self._client_of(name), command)
             self._claimed(name, command, answer)
+
+    def claim_ahead(self) -> None:
+        """Claim batch after batch, as a program does that takes no note of them."""
+        name = self._some_open()
+        for _ in range(10 if name else 0):
+            command = c.ClaimBatch(_handle(name), 1)
+            self._claimed(name, command, self._do(self._client_of(name), command))
 
     def claim_late(self) -> None:
         """Claim; if a page is needed something else happens before it comes."""

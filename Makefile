@@ -54,7 +54,7 @@ test: lint types schemas-check ## everything, on a real Kafka
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 tests $(addprefix --ignore=,$(CHECKED) tests/simulation)
 
 demo: $(STAMP) ## 336,776 real flights through transactional queues; FLIGHTS=N for a short run
-	$(BIN)/mqk demo $(if $(FLIGHTS),--flights $(FLIGHTS))
+	$(BIN)/mqk demo --chart build/delays.png $(if $(FLIGHTS),--flights $(FLIGHTS))
 
 mutants: $(STAMP) ## switch off each rule of core, one by one; exit 1 if no test turns red
 	$(BIN)/python -m tests.mutation

@@ -23,6 +23,7 @@ FIELDS = {"dep_delay": 5, "arr_delay": 8, "carrier": 9, "origin": 12, "hour": 16
 NUMBERS = ("dep_delay", "arr_delay", "hour", "made_up")
 KEYS = ("hour", "carrier", "origin")
 CARRIERS_MAX = 10
+HOURS = range(5, 24, 3)
 PIXELS_AN_INCH = 110
 
 
@@ -131,7 +132,7 @@ def draw(rows: list[Row], picture: Path) -> None:
             hours = sorted({row["hour"] for row in of})
             mean = [mean_delay([row for row in of if row["hour"] == hour]) for hour in hours]
             by_hour.plot(hours, mean, marker="o", markersize=3, label=origin)
-        by_hour.set(xlabel="hour of departure", ylabel="mean delay, minutes")
+        by_hour.set(xlabel="hour of departure", ylabel="mean delay, minutes", xticks=HOURS)
         by_hour.set_title("Departure delay by hour and airport", loc="left")
         if known:
             by_hour.legend(frameon=False)

@@ -15,7 +15,10 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
+from spark_jobs import pandas_state
 from spark_jobs.values import REASON, VALUE
+
+pandas_state.mend()  # here: Spark's Python processes import this module for _collect
 
 UNIT = ("topic", "unit_id")
 LANE = ("topic", "partition")

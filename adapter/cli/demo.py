@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 import click
@@ -30,7 +31,11 @@ FLIGHTS_MIN = 1000
     help="How many flights.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def demo(flights: int, as_json: bool) -> None:
+@click.option(
+    "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="At the end, let a Spark job draw the delays into this PNG file.",
+)  # fmt: skip
+def demo(flights: int, as_json: bool, chart: Path | None) -> None:
     """Put real flights through prioritised, transactional queues, and check what comes out.
 
     It starts a Kafka, a queue manager, a producer, and a trigger monitor that starts two workers
@@ -40,7 +45,7 @@ def demo(flights: int, as_json: bool) -> None:
     is lost, doubled, altered or out of order.
     """
     with interruptible(), Screen() as screen:
-        outcome = run(flights, screen)
+        outcome = run(flights, screen, chart)
     if as_json:
         output.emit(msgspec.structs.asdict(outcome) | {"ok": outcome.ok})
     else:

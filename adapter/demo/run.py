@@ -34,8 +34,11 @@ FAULTS = ("lost", "duplicated", "out_of_order")
 OTHER_FAULTS = tuple(kind for kind in checker.KINDS if kind not in FAULTS)
 
 
-def run(count: int, screen: Screen) -> Outcome:
-    """Run the demo with the first so many flights; DemoError if it cannot be run to its end."""
+def run(count: int, screen: Screen, chart: Path | None = None) -> Outcome:
+    """Run the demo with the first so many flights; DemoError if it cannot be run to its end.
+
+    chart: where a Spark job on the queue of results draws the delays, if that is wanted.
+    """
     began_s = time.monotonic()
     archive = flights.fetch(screen.say)
     lines = flights.load(archive, count)
@@ -47,8 +50,29 @@ def run(count: int, screen: Screen) -> Outcome:
                 played["left"] = settle(stage, kafka.bootstrap_servers, len(lines), screen)
             screen.say("checking the topics with a program that shares no code with us")
             report = check(kafka.bootstrap_servers, archive, len(lines), screen)
+            if chart is not None:
+                screen.say("Spark reads the queue of results, and draws the delays")
+                draw(kafka.bootstrap_servers, Path(folder) / "delays", chart)
     elapsed_s = time.monotonic() - began_s
     return judge(lines, report, played, elapsed_s)
+
+
+def draw(servers: str, folder: Path, chart: Path) -> None:
+    """Run the job `flights` on the queue that has just been filled."""
+    command = [
+        sys.executable, "-m", "adapter.cli", "spark", "flights", str(folder), "--chart", str(chart),
+        "--queue", queues.DONE, "--queue-manager", queues.QUEUE_MANAGER, "--available-now",
+        "--messages-a-batch", "0", "--bootstrap-server", servers,
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=CHECK_TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as problem:
+        raise DemoError(f"Spark was not done after {CHECK_TIMEOUT_S:.0f} s") from problem
+    if done.returncode != 0:
+        raise DemoError(f"there is no chart of the delays: {done.stderr.strip()}")
 
 
 def play(stage: Stage, archive: Path, count: int, screen: Screen) -> dict[str, Any]:

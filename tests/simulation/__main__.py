@@ -1,8 +1,8 @@
 """Runs seeds: `python -m tests.simulation 17`, or `1-150`; says what the first broken one found.
 
 Exit status 1 if one was broken. The last line is JSON: which faults were met, and how often.
-`--trace` prints all that the auditor was told before it. Of `triggers`, `messages`, `publications`
-and `everything` those are run that are named, or all.
+`--trace` prints all that the auditor was told before it. Of `triggers`, `messages`, `publications`,
+`consumers` and `everything` those are run that are named, or all.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 
+from tests.simulation.consumer_work import ConsumerWork
 from tests.simulation.message_work import MessageWork
 from tests.simulation.publish_work import PublishWork
 from tests.simulation.simulation import Simulation
@@ -22,6 +23,7 @@ OPERATIONS = 1_000
 TRIGGER_OPERATIONS = 150
 MESSAGE_OPERATIONS = 150
 PUBLISH_OPERATIONS = 80
+CONSUMER_OPERATIONS = 100
 TRACE = "--trace"
 COLLECT_EVERY = 20
 """Seeds between two collections of garbage: a third of the time goes to it otherwise."""
@@ -60,6 +62,14 @@ def of_publications(seed: int, trace: bool) -> Counter[str]:
     return work.auditor.met
 
 
+def of_consumers(seed: int, trace: bool) -> Counter[str]:
+    """Run what is judged by the auditor of durable consumers; what was met."""
+    work = ConsumerWork(seed)
+    work.auditor.trace = print if trace else None
+    work.run(CONSUMER_OPERATIONS)
+    return work.auditor.met
+
+
 def of_everything(seed: int, trace: bool) -> Counter[str]:
     """Run the production code under every fault; what was met."""
     simulation = Simulation(seed)
@@ -72,6 +82,7 @@ RUNS: dict[str, Callable[[int, bool], Counter[str]]] = {
     "triggers": of_triggers,
     "messages": of_messages,
     "publications": of_publications,
+    "consumers": of_consumers,
     "everything": of_everything,
 }
 """By name; what is soon done comes first."""

@@ -80,6 +80,33 @@ PUBLICATIONS = (
     "subscription resumed",
     "subscription gone",
 )
+CONSUMERS = (
+    "batch claimed",
+    "empty batch ends another",
+    "batch consumed",
+    "batch handed out again",
+    "batch of what came back",
+    "batch broken up",
+    "message found that spoils",
+    "what spoils set aside",
+    "several set aside at once",
+    "what spoils stays",
+    "batches grow again",
+    "so many batches ahead",
+    "claim lost",
+    "old claim refused",
+    "claim waits for a page",
+    "claim waits for copies",
+    "consumer in use",
+    "consumer deleted with a batch",
+    "expired in a batch",
+    "purge beside a batch",
+    "snapshot with a batch",
+    "crash with a batch",
+    "take-over with a batch",
+    "consumer in doubt, done",
+    "consumer in doubt, not done",
+)
 FAULTS = (
     *filter(None, APPEND_FAULTS),
     *CRASHES,
@@ -93,6 +120,7 @@ FAULTS = (
     *DYNAMIC_QUEUES,
     *REPORTS,
     *PUBLICATIONS,
+    *CONSUMERS,
 )
 """All that goes wrong here, and all that becomes of messages, by name; a run of all seeds in which
 one never did proves nothing.

@@ -193,19 +193,23 @@ def _spans(messages: Iterable[Stored]) -> Iterator[Span]:
 
 
 def _set_aside(qm: QueueManager, queue: Queue, poison: list[Stored], now_ms: int) -> list[Record]:
-    """Move what came back too often to the backout queue; what that does not take stays."""
+    """Move what came back too often to the backout queue, in a unit; what that does not take
+    stays.
+    """
     target = qm.queues.get(queue.attributes.backout_requeue_queue)
     if target is None or target is queue:
         return []
-    records: list[Record] = []
+    moved: list[Stored] = []
     for one in poison:
-        if undelivered.obstacle(qm, target, one.message, len(records)):
+        if undelivered.obstacle(qm, target, one.message, len(moved)):
             break
         if target.attributes.trigger_control:
             trigger.arrived(qm, target, one.message.priority, now_ms)
-        ident = qm.new_message_id()
-        records += commit_records(ident, [(target, one.message)], [(queue, one)], "commit", None)
-    return records
+        moved.append(one)
+    if not moved:
+        return []
+    puts, gets = [(target, one.message) for one in moved], [(queue, one) for one in moved]
+    return commit_records(qm.new_message_id(), puts, gets, "commit", None)
 
 
 def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) -> Decision:
@@ -304,12 +308,16 @@ def _state(consumer: Consumer) -> ConsumerState:
 def lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
     """Take from consumers that have been away too long what they were given."""
     records: list[Record] = []
+    met: set[tuple[str, str]] = set()  # who went away twice is noted twice
     while qm.due.claims and qm.due.claims[0][0] <= now_ms:
         _, name, incarnation, consumer_name = heapq.heappop(qm.due.claims)
         queue = qm.that_queue(name, incarnation)
         consumer = queue.consumers.get(consumer_name) if queue else None
         if queue is None or consumer is None or consumer_name in queue.consuming:
             continue
+        if (name, consumer_name) in met:
+            continue
+        met.add((name, consumer_name))
         if now_ms - consumer.away_since_ms >= consumer.timeout_ms and consumer.held:
             records += _taken_away(qm, queue, consumer, now_ms)
     return records

@@ -137,8 +137,9 @@ def _check_deletion(handle: Handle, delete: int) -> None:
     if queue.open_handles > 1 or queue.uncommitted_puts or queue.locked_count:
         text = "others have it open, or units in flight hold it"
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, text)
-    if queue.available_count and delete == DELETE:
-        text = f"{queue.available_count} messages are on it; PURGE deletes them too"
+    count = queue.available_count + queue.claimed_count
+    if count and delete == DELETE:
+        text = f"{count} messages are on it; PURGE deletes them too"
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
 
 

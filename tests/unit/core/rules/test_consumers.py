@@ -201,6 +201,14 @@ def test_what_a_program_lost_comes_back_with_a_raised_count(with_snapshot: bool)
     assert claim_of(other) != before
 
 
+def test_who_went_away_twice_loses_it_once() -> None:
+    client = consumer_on("a")
+    claim(client)
+    back(client).do(c.Close(H))
+    client.core.advance(2 * TIMEOUT_MS / 1000)
+    assert client.core.queue().lanes[0].counts == {1: 1}
+
+
 def test_a_consumer_that_holds_nothing_may_be_away_for_ever() -> None:
     client = consumer_on("a")
     claim(client)
@@ -345,6 +353,19 @@ def test_what_the_backout_queue_does_not_take_stays_and_is_passed_over() -> None
     assert client.browse() == ["a"]
 
 
+def test_several_that_came_back_too_often_go_to_places_of_their_own() -> None:
+    client = consumer_on(*"abc", backout_threshold=1, backout_requeue_queue="B")
+    client.define("B", max_depth=2)
+    claim(client)
+    client.lose()
+    client.core.advance(TIMEOUT_MS / 1000)
+    client = back(client.core.connect())
+    assert claim(client) == 1, "there is no batch, and what was lost was number 1"
+    client.open("B", handle=3)
+    assert (client.get(handle=3), client.get(handle=3)) == (["a"], ["b"])
+    assert client.browse() == ["c"]
+
+
 def test_so_much_that_came_back_too_often_is_passed_over_at_once() -> None:
     client = consumer_on(*"abc", backout_threshold=1)
     claim(client, limit=3)
@@ -415,6 +436,18 @@ def test_a_queue_is_not_empty_while_a_consumer_has_something() -> None:
     other.define()
     assert other.do(c.AskConsumers("Q")) == Consumers([])
     client.core.advance(TIMEOUT_MS)
+
+
+def test_a_dynamic_queue_is_not_empty_either() -> None:
+    client = client_on()
+    client.do(c.DefineObject("model", "M", {"definition_type": "PERMDYN"}))
+    client.do(c.Open(2, "M", IN_OUT, "D"))
+    client.put("a", handle=2, persistence=1)
+    client.do(c.OpenConsumer(H, "D", "C", TIMEOUT_MS))
+    assert claim(client) == 1
+    client.do(c.Close(H))
+    assert client.refused(c.Close(2, c.DELETE)) is Reason.QUEUE_NOT_EMPTY
+    assert client.do(c.Close(2, c.PURGE)) == Done()
 
 
 def test_a_consumer_is_deleted_by_hand() -> None:

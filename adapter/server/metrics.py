@@ -117,6 +117,9 @@ QUEUES: Mapping[str, Described] = {
     "uncommitted_gets": _gauge(
         "mqk_queue_in_flight", "Messages that open units have got and not yet committed."
     ),
+    "claimed": _gauge(
+        "mqk_queue_claimed", "Messages that durable consumers have been given and not yet consumed."
+    ),
     "uncommitted_puts": _gauge(
         "mqk_queue_uncommitted_puts", "Messages that open units have put and not yet committed."
     ),

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,7 +21,8 @@ def came(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let the run come to something."""
 
     def install(*, flights: list[int] | None = None, **changes: Any) -> None:
-        def run(count: int, _screen: object) -> Outcome:
+        def run(count: int, _screen: object, chart: Path | None) -> Outcome:
+            assert chart is None
             if flights is not None:
                 flights.append(count)
             return msgspec.convert(RIGHT | changes, Outcome)

@@ -19,7 +19,7 @@ from adapter.topics import TopicSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
 NOT_NUMBERS = {"queue_manager", "state", "movers", "movers_hold", "movers_parked"}
-STATUS = QueueStatus("Q", 5, 1, 2, 4, 3, 1, 6, 2.5, [0] * 10, 11, 12, 13, 14)
+STATUS = QueueStatus("Q", 5, 1, 2, 4, 3, 1, 6, 2.5, [0] * 10, 11, 12, 13, 14, 15)
 FIGURES_SAID = {
     "queue_manager": "QM1",
     "state": "running",
@@ -54,6 +54,7 @@ def test_figures_are_told_as_prometheus_reads_them() -> None:
         "mqk_queue_open_input_handles": 1,
         "mqk_queue_open_output_handles": 2,
         "mqk_queue_uncommitted_puts": 3,
+        "mqk_queue_claimed": 15,
         "mqk_queue_in_flight": 1,
         "mqk_queue_waiting_gets": 6,
         "mqk_queue_oldest_message_age_seconds": 2.5,

@@ -34,6 +34,11 @@ class Answered(Struct):
 class Driver(Protocol):
     """What a transcript runs on."""
 
+    @property
+    @abstractmethod
+    def queue_manager(self) -> str:
+        """The name that it has here; in a transcript it is QM1."""
+
     @abstractmethod
     def connect(self, client: str) -> None:
         """Connect a client that is not connected."""
@@ -83,6 +88,10 @@ class OnCore:
         self._clients: dict[str, Client] = {}
         self._seen: dict[str, list[int]] = {}
         self._given: set[tuple[int, int]] = set()
+
+    @property
+    def queue_manager(self) -> str:
+        return self._core.qm.name
 
     def connect(self, client: str) -> None:
         self._clients[client] = self._core.connect()
@@ -205,6 +214,10 @@ class OnServer:
     def __init__(self, manager: TestQueueManager) -> None:
         self._manager = manager
         self._lines: dict[str, Line] = {}
+
+    @property
+    def queue_manager(self) -> str:
+        return self._manager.name
 
     def connect(self, client: str) -> None:
         self._lines[client] = Line(self._manager.address)

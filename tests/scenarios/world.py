@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core import commands as c
-from adapter.core.attributes.objects import KINDS
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.dispatch import is_durable
 from adapter.core.model import dead_letter, trigger_message
@@ -275,7 +275,9 @@ class World:
         return c.DefineObject(call.words[0], call.words[1], attributes(call), replace)
 
     def _alter_object(self, _: Person, call: Call) -> c.Command:
-        return c.AlterObject(call.words[0], call.words[1], attributes(call))
+        kind, name = call.words
+        name = self._driver.queue_manager if kind == QUEUE_MANAGER else name
+        return c.AlterObject(kind, name, attributes(call))
 
     def _delete_object(self, _: Person, call: Call) -> c.Command:
         return c.DeleteObject(call.words[0], call.words[1])

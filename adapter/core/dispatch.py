@@ -244,8 +244,8 @@ def page_loaded(
     still there. What waited for it is decided again.
     """
     executed = Executed()
-    queue = qm.queues.get(needed.queue)
-    if queue is None or queue.incarnation != incarnation:
+    queue = qm.that_queue(needed.queue, incarnation)
+    if queue is None:
         return executed
     if needed.field:
         pages.index(queue, needed.field, needed.lane, through, page)
@@ -266,8 +266,8 @@ def page_missing(qm: QueueManager, needed: PageNeeded, incarnation: int, now_ms:
     Whoever asks for it later has it looked for again: somebody may bring the topic back.
     """
     executed = Executed()
-    queue = qm.queues.get(needed.queue)
-    if queue is not None and queue.incarnation == incarnation:
+    queue = qm.that_queue(needed.queue, incarnation)
+    if queue is not None:
         qm.missing = (needed.queue, needed.lane, needed.seq)
         qm.wake(queue)
         _decide_again(qm, executed, queue, now_ms)

@@ -203,6 +203,10 @@ class QueueManager:
             self._sweep_expiries()
         heapq.heappush(self.due.expiries, (time_ms, queue.name, queue.incarnation, stored.place))
 
+    def add_paged_end(self, queue: Queue, lane: int, time_ms: int) -> None:
+        """Remember to look at a lane when paged-out messages of it will have expired."""
+        heapq.heappush(self.due.paged_ends, (time_ms, queue.name, queue.incarnation, lane))
+
     def want_page(self, needed: PageNeeded) -> None:
         """Ask the owner for a page."""
         self.pages_wanted[needed.queue, needed.lane, needed.field] = needed

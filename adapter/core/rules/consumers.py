@@ -454,8 +454,7 @@ def apply_batch_returned(qm: QueueManager, record: BatchReturned) -> None:
     consumer = queue.consumers[record.consumer]
     batch = consumer.batches[record.batch]
     for span in queue.give_back(batch, record.raised):
-        due = (span.expires_by_ms, queue.name, queue.incarnation, span.lane)
-        heapq.heappush(qm.due.paged_ends, due)
+        qm.add_paged_end(queue, span.lane, span.expires_by_ms)
     consumer.batches[record.batch] = Batch([], [])
     consumer.size_max = record.size_max
     qm.wake(queue)

@@ -92,8 +92,8 @@ def tick(qm: QueueManager, now_ms: int) -> None:
     """Look at the queues whose oldest marks are over."""
     while qm.due.mark_ends and qm.due.mark_ends[0][0] <= now_ms:
         _, name, incarnation = heapq.heappop(qm.due.mark_ends)
-        queue = qm.queues.get(name)
-        if queue is None or queue.incarnation != incarnation or queue.marks is None:
+        queue = qm.that_queue(name, incarnation)
+        if queue is None or queue.marks is None:
             continue
         queue.marks.wake_ms = 0
         expire(qm, queue, now_ms)

@@ -7,8 +7,6 @@ is held until then. This module does not know from where a page is read.
 
 from __future__ import annotations
 
-import heapq
-
 from msgspec import Struct
 
 from adapter.core.commands import COMPLETE, ClaimBatch, Request
@@ -116,14 +114,13 @@ def look_for_expired(
     qm: QueueManager, name: str, incarnation: int, lane_number: int, now_ms: int
 ) -> None:
     """Ask for the first page of what has expired in a lane, and look again later."""
-    queue = qm.queues.get(name)
-    if queue is None or queue.incarnation != incarnation:
+    queue = qm.that_queue(name, incarnation)
+    if queue is None:
         return
     seq = queue.lanes[lane_number].first_expired(now_ms)
     if seq is not None:
         qm.want_page(PageNeeded(name, lane_number, seq))
-        again_ms = now_ms + LOOK_AGAIN_MS
-        heapq.heappush(qm.due.paged_ends, (again_ms, name, incarnation, lane_number))
+        qm.add_paged_end(queue, lane_number, now_ms + LOOK_AGAIN_MS)
 
 
 def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
@@ -147,8 +144,7 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
             count += gone
             for lane, before in zip(queue.lanes, ends_before, strict=True):
                 for end in lane.ends.keys() - before:
-                    due = (end, queue.name, queue.incarnation, lane.number)
-                    heapq.heappush(qm.due.paged_ends, due)
+                    qm.add_paged_end(queue, lane.number, end)
     return count
 
 

@@ -7,7 +7,6 @@ This module does not know where a snapshot is kept, nor when one is made.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -178,8 +177,8 @@ def _ends(qm: QueueManager) -> Ends:
     """Say when messages in memory will have expired, in buckets, by queue and lane."""
     found: Ends = {}
     for time_ms, name, incarnation, place in qm.due.expiries:
-        queue = qm.queues.get(name)
-        if queue and queue.incarnation == incarnation and not place[2] and place in queue.stored:
+        queue = qm.that_queue(name, incarnation)
+        if queue and not place[2] and place in queue.stored:
             ends = found.setdefault((name, -place[0]), {})
             ends.setdefault(bucket_of(time_ms), Ranges()).add(place[1])
     return found
@@ -302,7 +301,7 @@ def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:
     for at in range(0, len(record.ends), 3):
         end, first, last = record.ends[at : at + 3]
         if lane.add_end(first, last, end):
-            heapq.heappush(qm.due.paged_ends, (end, queue.name, queue.incarnation, lane.number))
+            qm.add_paged_end(queue, lane.number, end)
 
 
 def apply_message_restored(qm: QueueManager, record: MessageRestored) -> None:

@@ -8,7 +8,7 @@ know where pages come from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from adapter.core.model.message import Place, Stored
 from adapter.core.model.places import Places
@@ -168,14 +168,21 @@ class Lane:
             return self.paged.at_or_after(0)
         return self.paged.at_or_after(after[1] + 1)
 
-    def live(self, locked: list[int]) -> list[tuple[int, int]]:
-        """Return the spans of all persistent messages; locked: the seqs that units hold."""
+    def live(
+        self, locked: Iterable[int], claimed: Iterable[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        """Return the spans of all persistent messages.
+
+        locked: the seqs that units hold. claimed: the spans that consumers have been given.
+        """
         live = Ranges(self.paged.spans())
         for stored in self.available:
             if not stored.place[2]:
                 live.add(stored.place[1])
         for seq in locked:
             live.add(seq)
+        for span in claimed:
+            live.add_span(*span)
         return live.spans()
 
     def evict(self, keep: int, keep_bytes: int, may_go: Callable[[Stored], bool]) -> list[Stored]:

@@ -80,19 +80,19 @@ def _lanes(queue: Queue, ends: Ends) -> Iterator[Record]:
         if lane.next_seq > 1:
             number = lane.number
             mine = held.get(number, [])
-            every = [*mine, *claimed.get(number, ())]
+            live = lane.live(mine, claimed.get(number, ()))
             counted = counts.get(number, [])
-            yield from _lane(queue, lane, every, counted, ends.get((queue.name, number)))
+            yield from _lane(queue, lane, live, counted, ends.get((queue.name, number)))
             heads += _head(queue, lane, mine)
     if heads:
         yield HeadsRestored(queue.name, heads)
 
 
-def _claimed(queue: Queue) -> dict[int, list[int]]:
-    """Return the seqs that consumers have been given, by lane."""
-    found: dict[int, list[int]] = {}
+def _claimed(queue: Queue) -> dict[int, list[tuple[int, int]]]:
+    """Return the first and last seqs of what consumers have been given, by lane."""
+    found: dict[int, list[tuple[int, int]]] = {}
     for span in queue.claimed():
-        found.setdefault(span.lane, []).extend(range(span.first, span.last + 1))
+        found.setdefault(span.lane, []).append((span.first, span.last))
     return found
 
 
@@ -185,10 +185,14 @@ def _ends(qm: QueueManager) -> Ends:
 
 
 def _lane(
-    queue: Queue, lane: Lane, held: list[int], counted: list[int], ends: dict[int, Ranges] | None
+    queue: Queue,
+    lane: Lane,
+    live: list[tuple[int, int]],
+    counted: list[int],
+    ends: dict[int, Ranges] | None,
 ) -> Iterator[LaneRestored]:
-    """held, counted, ends: of the messages in memory."""
-    spans = _flat(lane.live(held))
+    """live: the spans of all persistent messages. counted, ends: of the messages in memory."""
+    spans = _flat(live)
     counts = _flat(lane.counts.items()) + counted
     expiries = [
         part

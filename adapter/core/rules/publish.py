@@ -199,10 +199,11 @@ def _retain(
 
     In a unit the last one before stays until there is another: the unit may be backed out.
     """
-    queue = retained.queue_for(qm, len(message.body))
+    size = len(message.body)
+    queue = retained.queue_for(qm, size)
     before = retained.kept(queue, topic)
     gone = before[:-1] if in_unit else before
-    retained.check_room(queue, copies.planned[queue.name] + 1, len(gone))
+    retained.check_room(qm, queue, copies.planned[queue.name] + 1, size, gone)
     _add(copies, queue, retained.copy_to_keep(message, topic))
     return retained.replacing(gone, queue)
 

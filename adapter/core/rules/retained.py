@@ -40,25 +40,31 @@ def queue_in_memory(qm: QueueManager) -> Queue | None:
 
 
 def queue_for(qm: QueueManager, size: int) -> Queue:
-    """Return the queue if it can take one more, of so many bytes (MQRC_RETAINED_MSG_Q_ERROR)."""
+    """Return the queue if it takes messages of so many bytes (MQRC_RETAINED_MSG_Q_ERROR)."""
     queue = queue_in_memory(qm)
     if queue is None or queue.attributes.inhibit_put:
         raise Refusal(Reason.RETAINED_QUEUE_ERROR, RETAINED_QUEUE, "it is inhibited, or not there")
-    most = qm.limits.retained_bytes
-    if queue.weight + size > most:
-        text = f"{queue.weight} bytes are retained, of {most}"
-        raise Refusal(Reason.RETAINED_QUEUE_ERROR, RETAINED_QUEUE, text)
     if size > queue.attributes.max_message_length:
         text = f"max_message_length is {queue.attributes.max_message_length}"
         raise Refusal(Reason.RETAINED_QUEUE_ERROR, RETAINED_QUEUE, text)
     return queue
 
 
-def check_room(queue: Queue, coming: int, replaced: int) -> None:
-    """Refuse to keep more than the queue takes. replaced: how many go."""
+def check_room(
+    qm: QueueManager, queue: Queue, coming: int, size: int, replaced: list[Stored]
+) -> None:
+    """Refuse to keep more than there is room for once those that are replaced have gone.
+
+    coming: how many messages. size: bytes of the body that is to be kept.
+    """
     limit = queue.attributes.max_depth
-    if queue.depth - replaced + coming > limit:
+    if queue.depth - len(replaced) + coming > limit:
         raise Refusal(Reason.RETAINED_QUEUE_ERROR, RETAINED_QUEUE, f"max_depth is {limit}")
+    left = queue.weight - sum(len(one.message.body) for one in replaced)
+    most = qm.limits.retained_bytes
+    if left + size > most:
+        text = f"{left} bytes are retained, of {most}"
+        raise Refusal(Reason.RETAINED_QUEUE_ERROR, RETAINED_QUEUE, text)
 
 
 def copy_to_keep(message: Message, topic: str) -> Message:

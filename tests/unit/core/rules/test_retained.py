@@ -156,6 +156,18 @@ def test_as_many_and_as_much_as_the_queue_takes() -> None:
     assert sorted(found(client, "+")) == [60 * "x", "y"]
 
 
+def test_what_is_replaced_makes_room_for_what_takes_its_place() -> None:
+    client = core_with_topics(Limits(retained_bytes=100)).connect()
+    retain(client, "a", 60 * "x")
+    retain(client, "a", 100 * "y")
+    assert found(client, "a") == [100 * "y"]
+    client.do(c.OpenTopic(PUBLISHER, "a"))
+    more = [Message(body=bytes(101))]
+    assert client.refused(c.Put(PUBLISHER, more, options=c.RETAIN)) == Reason.RETAINED_QUEUE_ERROR
+    beside = c.Put(PUBLISHER, [Message(body=b"z")], client.begin(), c.RETAIN)
+    assert client.refused(beside) == Reason.RETAINED_QUEUE_ERROR  # the unit may be backed out
+
+
 def test_without_its_queue_nothing_is_retained(client: Client) -> None:
     client.do(c.DeleteQueue(RETAINED_QUEUE))
     client.do(c.OpenTopic(PUBLISHER, "a"))

@@ -22,6 +22,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.rules import (
+    absence,
     browse,
     connections,
     consumers,
@@ -391,9 +392,7 @@ def restarted(qm: QueueManager, now_ms: int) -> None:
     """
     for kept in qm.sessions.values():
         kept.last_seen_ms = now_ms
-    for queue in qm.queues.values():
-        for consumer in queue.consumers.values():
-            qm.add_absence(queue, consumer, now_ms)
+    absence.restarted(qm, now_ms)
 
 
 def begin_term(qm: QueueManager, term: int) -> None:

@@ -12,7 +12,6 @@ from collections import deque
 from msgspec import Struct
 
 from adapter.core.attributes.objects import QueueManagerAttributes
-from adapter.core.model.claims import Consumer
 from adapter.core.model.connection import Connection
 from adapter.core.model.due import Due
 from adapter.core.model.lane import PageNeeded
@@ -225,12 +224,6 @@ class QueueManager:
             self._sweep_deadlines()
         self._order += 1
         heapq.heappush(self.due.deadlines, (time_ms, self._order, waiter))
-
-    def add_absence(self, queue: Queue, consumer: Consumer, now_ms: int) -> None:
-        """Note that nobody has a consumer open; it is looked at when its time is over."""
-        consumer.away_since_ms = now_ms
-        due = (now_ms + consumer.timeout_ms, queue.name, queue.incarnation, consumer.name)
-        heapq.heappush(self.due.claims, due)
 
     def pop_deadline(self) -> Waiter:
         """Remove and return the waiter whose deadline comes first."""

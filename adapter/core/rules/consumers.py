@@ -8,7 +8,6 @@ backout queue. This module does not know who the programs are, nor how they read
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -32,7 +31,7 @@ from adapter.core.records import (
     Record,
 )
 from adapter.core.results import BatchDescription, Batches, Consumers, ConsumerState, ConsumerStatus
-from adapter.core.rules import handles, naming, resolve, trigger, undelivered
+from adapter.core.rules import absence, handles, naming, resolve, trigger, undelivered
 from adapter.core.rules.decision import Decision, connection_of, done, queue_of
 from adapter.core.rules.unit import commit_records
 
@@ -79,8 +78,7 @@ def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenCo
     records = _known(qm, queue, command)
     handle = Handle(command.handle, queue, c.INPUT, found.alias)
     handles.opened(qm, connection, handle, request.now_ms)
-    handle.consumer = command.consumer
-    queue.consuming[command.consumer] = connection.number
+    absence.opened(connection, handle, command.consumer)
     known = queue.consumers.get(command.consumer)
     if known is None:
         assert isinstance(records[0], ConsumerSet), "it comes to be"
@@ -307,20 +305,12 @@ def _state(consumer: Consumer) -> ConsumerState:
 
 def lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
     """Take from consumers that have been away too long what they were given."""
-    records: list[Record] = []
-    met: set[tuple[str, str]] = set()  # who went away twice is noted twice
-    while qm.due.claims and qm.due.claims[0][0] <= now_ms:
-        _, name, incarnation, consumer_name = heapq.heappop(qm.due.claims)
-        queue = qm.that_queue(name, incarnation)
-        consumer = queue.consumers.get(consumer_name) if queue else None
-        if queue is None or consumer is None or consumer_name in queue.consuming:
-            continue
-        if (name, consumer_name) in met:
-            continue
-        met.add((name, consumer_name))
-        if now_ms - consumer.away_since_ms >= consumer.timeout_ms and consumer.held:
-            records += _taken_away(qm, queue, consumer, now_ms)
-    return records
+    return [
+        record
+        for queue, consumer in absence.over(qm, now_ms)
+        if consumer.held
+        for record in _taken_away(qm, queue, consumer, now_ms)
+    ]
 
 
 def _taken_away(qm: QueueManager, queue: Queue, consumer: Consumer, now_ms: int) -> list[Record]:

@@ -23,6 +23,7 @@ from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import QueueDeleted, Record
 from adapter.core.results import Done, Messages, Opened
 from adapter.core.rules import (
+    absence,
     cursor,
     fitting,
     groups,
@@ -153,8 +154,7 @@ def _close(
     del connection.handles[handle.number]
     queue = handle.queue
     _count(queue, handle.modes, -1)
-    if queue.consuming.pop(handle.consumer, 0) and handle.consumer in queue.consumers:
-        qm.add_absence(queue, queue.consumers[handle.consumer], now_ms)
+    absence.closed(qm, handle, now_ms)
     marks.closed(handle)
     if handle.modes & INPUT:
         trigger.closed(qm, queue, now_ms)

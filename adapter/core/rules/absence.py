@@ -1,0 +1,54 @@
+"""Absence: who has a consumer open, since when nobody has, and who has been away for too long.
+
+This module does not know what becomes of what such a consumer holds.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from adapter.core.model.claims import Consumer
+from adapter.core.model.connection import Connection, Handle
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import Queue
+
+
+def opened(connection: Connection, handle: Handle, consumer: str) -> None:
+    """Note that a handle is a consumer's."""
+    handle.consumer = consumer
+    handle.queue.consuming[consumer] = connection.number
+
+
+def closed(qm: QueueManager, handle: Handle, now_ms: int) -> None:
+    """Note that nobody has the consumer open any more whose handle this was, if it was one's."""
+    queue = handle.queue
+    if queue.consuming.pop(handle.consumer, 0) and handle.consumer in queue.consumers:
+        _begins(qm, queue, queue.consumers[handle.consumer], now_ms)
+
+
+def restarted(qm: QueueManager, now_ms: int) -> None:
+    """Give every consumer its full time again: nobody has any open."""
+    for queue in qm.queues.values():
+        for consumer in queue.consumers.values():
+            _begins(qm, queue, consumer, now_ms)
+
+
+def _begins(qm: QueueManager, queue: Queue, consumer: Consumer, now_ms: int) -> None:
+    """Note since when nobody has a consumer open; it is looked at when its time is over."""
+    consumer.away_since_ms = now_ms
+    due = (now_ms + consumer.timeout_ms, queue.name, queue.incarnation, consumer.name)
+    heapq.heappush(qm.due.claims, due)
+
+
+def over(qm: QueueManager, now_ms: int) -> list[tuple[Queue, Consumer]]:
+    """Return who has been away for too long, each once: who went away twice is noted twice."""
+    found: dict[tuple[str, str], tuple[Queue, Consumer]] = {}
+    while qm.due.claims and qm.due.claims[0][0] <= now_ms:
+        _, name, incarnation, consumer_name = heapq.heappop(qm.due.claims)
+        queue = qm.that_queue(name, incarnation)
+        consumer = queue.consumers.get(consumer_name) if queue else None
+        if queue is None or consumer is None or consumer_name in queue.consuming:
+            continue
+        if now_ms - consumer.away_since_ms >= consumer.timeout_ms:
+            found[name, consumer_name] = queue, consumer
+    return list(found.values())

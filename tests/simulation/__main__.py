@@ -12,18 +12,15 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from tests.simulation.consumer_work import ConsumerWork
 from tests.simulation.message_work import MessageWork
 from tests.simulation.publish_work import PublishWork
 from tests.simulation.simulation import Simulation
 from tests.simulation.trigger_work import TriggerWork
+from tests.simulation.work import Work
 
-OPERATIONS = 1_000
-TRIGGER_OPERATIONS = 150
-MESSAGE_OPERATIONS = 150
-PUBLISH_OPERATIONS = 80
-CONSUMER_OPERATIONS = 100
 TRACE = "--trace"
 COLLECT_EVERY = 20
 """Seeds between two collections of garbage: a third of the time goes to it otherwise."""
@@ -38,54 +35,23 @@ def seeds_of(arguments: list[str]) -> list[int]:
     return seeds
 
 
-def of_triggers(seed: int, trace: bool) -> Counter[str]:
-    """Run what is judged by the auditor of triggers; what was met."""
-    work = TriggerWork(seed)
-    work.auditor.trace = print if trace else None
-    work.run(TRIGGER_OPERATIONS)
-    return work.auditor.met
-
-
-def of_messages(seed: int, trace: bool) -> Counter[str]:
-    """Run what is judged by the auditor of groups, reports and dynamic queues; what was met."""
-    work = MessageWork(seed)
-    work.auditor.trace = print if trace else None
-    work.run(MESSAGE_OPERATIONS)
-    return work.auditor.met
-
-
-def of_publications(seed: int, trace: bool) -> Counter[str]:
-    """Run what is judged by the auditor of publications; what was met."""
-    work = PublishWork(seed)
-    work.auditor.trace = print if trace else None
-    work.run(PUBLISH_OPERATIONS)
-    return work.auditor.met
-
-
-def of_consumers(seed: int, trace: bool) -> Counter[str]:
-    """Run what is judged by the auditor of durable consumers; what was met."""
-    work = ConsumerWork(seed)
-    work.auditor.trace = print if trace else None
-    work.run(CONSUMER_OPERATIONS)
-    return work.auditor.met
-
-
-def of_everything(seed: int, trace: bool) -> Counter[str]:
-    """Run the production code under every fault; what was met."""
-    simulation = Simulation(seed)
-    simulation.auditor.trace = print if trace else None
-    simulation.run(OPERATIONS)
-    return simulation.met
-
-
-RUNS: dict[str, Callable[[int, bool], Counter[str]]] = {
-    "triggers": of_triggers,
-    "messages": of_messages,
-    "publications": of_publications,
-    "consumers": of_consumers,
-    "everything": of_everything,
+RUNS: dict[str, tuple[Callable[[int], Work[Any] | Simulation], int]] = {
+    "triggers": (TriggerWork, 150),
+    "messages": (MessageWork, 150),
+    "publications": (PublishWork, 80),
+    "consumers": (ConsumerWork, 100),
+    "everything": (Simulation, 1_000),
 }
-"""By name; what is soon done comes first."""
+"""By name: what a seed makes, and how many operations it does. What is soon done comes first."""
+
+
+def run(name: str, seed: int, *, trace: bool) -> Counter[str]:
+    """Run a seed of one of RUNS; returns what was met."""
+    make, operations = RUNS[name]
+    work = make(seed)
+    work.auditor.trace = print if trace else None
+    work.run(operations)
+    return work.met
 
 
 def main(arguments: list[str]) -> int:
@@ -96,7 +62,7 @@ def main(arguments: list[str]) -> int:
     for name in [one for one in RUNS if one in arguments] or RUNS:
         for count, seed in enumerate(seeds, 1):
             try:
-                met += RUNS[name](seed, TRACE in arguments)
+                met += run(name, seed, trace=TRACE in arguments)
             except Exception as error:  # noqa: BLE001 -- whatever it is, it is what was found
                 print(f"seed {seed} of {name}: {type(error).__name__}: {error}"[:2_000])
                 return 1

@@ -10,19 +10,13 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
-Answer = tuple[Any, ...]
+from tests.simulation.work_auditor import Answer, WorkAuditor, refused
+
 FREE = ""
 SMALLER = 10
 ENLARGED_MAX = 10_000
 AHEAD_MAX = 8
-
-
-def refused(reason: str) -> Answer:
-    """Return what a refusal is told as."""
-    return "refused", reason
 
 
 class Letter:
@@ -120,29 +114,20 @@ class Unit:
         self.puts: list[Letter] = []
 
 
-class ConsumerAuditor:
+class ConsumerAuditor(WorkAuditor):
     """Expects answers. Raises AssertionError if there are others."""
 
     def __init__(self, threshold: int, requeue: str, requeue_max: int) -> None:
         """threshold: backout_threshold of the queue; requeue_max: as many go to requeue."""
+        super().__init__()
         self.threshold = threshold
         self.main = Queue()
         self.queues = {"Q": self.main, "B": Queue(requeue_max)}
         self.requeue = self.queues.get(requeue)
         self.consumers: dict[str, Consumer] = {}
         self.units: dict[str, Unit] = {}
-        self.met: Counter[str] = Counter()
-        self.trace: Callable[..., object] | None = None
-        """Hears what is told and expected, if somebody wants to read it."""
-        self.now_ms = 0
         self._order = 0
         self._claims = 0
-
-    def check(self, expected: object, answer: object, *asked: object) -> None:
-        """Compare an answer with what it has to be."""
-        if self.trace is not None:
-            self.trace(*asked, "answered", answer)
-        assert answer == expected, f"{asked} was answered {answer}, due is {expected}"
 
     # -- what must be seen
 
@@ -202,17 +187,17 @@ class ConsumerAuditor:
             queue.letters.remove(found)
         return found.name, found.lifts
 
-    def begin(self, client: str, unit: str) -> None:
+    def begun(self, client: str, unit: str) -> None:
         self.units[unit] = Unit(client)
 
-    def commit(self, unit: str) -> None:
+    def committed(self, unit: str) -> None:
         ended = self.units.pop(unit)
         for queue in self.queues.values():
             queue.letters = [one for one in queue.letters if one.hand != unit]
         for letter in ended.puts:
             self._store(self.main, letter)
 
-    def back_out(self, unit: str) -> None:
+    def backed_out(self, unit: str) -> None:
         del self.units[unit]
         for one in self._in_hand(unit):
             one.hand, one.copied = FREE, False
@@ -231,10 +216,10 @@ class ConsumerAuditor:
             for one in queue.letters:
                 one.copied = one.copied or one.hand == FREE
 
-    def lose(self, client: str) -> None:
+    def lost(self, client: str) -> None:
         """A connection is gone: its units are backed out, its consumers are away."""
         for unit in [name for name, one in self.units.items() if one.client == client]:
-            self.back_out(unit)
+            self.backed_out(unit)
         for one in self.consumers.values():
             if one.client == client:
                 self._goes_away(one)

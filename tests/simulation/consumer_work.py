@@ -8,9 +8,8 @@ others a core that crashes with and without a snapshot. Pages may be late.
 from __future__ import annotations
 
 import copy
-import itertools
-import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -28,29 +27,26 @@ from adapter.core.results import (
     ConsumerState,
     ConsumerStatus,
     Done,
-    Messages,
     Refused,
     Result,
 )
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedgerReader
 from adapter.owner.storage import Page
-from tests.simulation.consumer_auditor import Answer, ConsumerAuditor, Letter
+from tests.simulation.consumer_auditor import ConsumerAuditor, Letter
 from tests.simulation.programs import ident_of
+from tests.simulation.work import CLIENTS, OBSERVER, Operation, Work, messages_of
+from tests.simulation.work_auditor import Answer
 from tests.support.by_hand import ByHand
-from tests.support.core import Client, Core
+from tests.support.core import Core
 
 QUEUES = ("Q", "B")
 """Handles 1 and 2; Q has the consumers, B is its backout queue."""
 NAMES = ("X", "Y")
 CONSUMER_AT = 10
 """Handles of consumers are numbered from here."""
-CLIENTS = ("ada", "bob")
-OBSERVER = "eve"
 MODES = c.INPUT | c.OUTPUT | c.BROWSE
 TIMEOUTS_MS = (20_000, 60_000)
-UNITS_MAX = 2
-LOOK_EVERY = 5
 PAGES_MAX = 1_000
 DOUBTS = ("lost before durable", "lost after durable", "doubtful", "rival owner", "duplicate")
 """What the append meets that holds what a consumer has asked for."""
@@ -103,11 +99,15 @@ class Copied(ByHand):
         self.loop.page(needed, incarnation, Page(through, copies))
 
 
-class ConsumerWork:
+class ConsumerWork(Work[ConsumerAuditor]):
     """One run; a seed says everything that happens."""
 
+    LOOK_EVERY = 5
+    SECONDS = (0.5, 5, 15, 30, 90)
+
     def __init__(self, seed: int) -> None:
-        self.rng = rng = random.Random(seed)
+        super().__init__(seed)
+        rng = self.rng
         limits = Limits(window_messages=rng.choice([1, 3, 1_000]))
         self.core = Copied(limits) if seed % 2 == 0 else Core(limits)
         self.expires = rng.random() < 0.5
@@ -116,17 +116,14 @@ class ConsumerWork:
         most = 0 if self.expires else rng.choice([0, 2])
         self.auditor = ConsumerAuditor(threshold, requeue, most)
         self.auditor.now_ms = self.core.now_ms
-        self.people: dict[str, Client] = {}
-        self.units: dict[str, tuple[str, bytes]] = {}
         self.claims: dict[int, bytes] = {}
         """By their numbers, what claims are called."""
-        self._numbers = itertools.count(1)
         self._connect()
         spoils = {"backout_threshold": threshold, "backout_requeue_queue": requeue}
         self._do("ada", c.DefineQueue("Q", spoils))
         self._do("ada", c.DefineQueue("B", {"max_depth": most or 1_000}))
-        self._open_all(*self.people)
-        self.operations: dict[Callable[[], None], float] = {
+        self._open_all()
+        self.operations = {
             self.put: 28,
             self.get: 14,
             self.begin: 7,
@@ -149,17 +146,14 @@ class ConsumerWork:
             self.crash: 3,
         }
 
-    def run(self, operations: int) -> None:
-        """Do so many operations; look at what is there now and then, and at the end."""
-        verbs = list(self.operations)
-        weights = list(itertools.accumulate(self.operations.values()))
-        for count in range(operations):
-            self.rng.choices(verbs, cum_weights=weights)[0]()
-            if not isinstance(self.core, Copied):
-                self.auditor.copied()
-            if count % LOOK_EVERY == 0:
-                self.look()
-        self._come_to_rest()
+    def _step(self, operation: Operation) -> None:
+        operation()
+        self._copied()
+
+    def _copied(self) -> None:
+        """A core that is no owner's has on its topics at once what it is given."""
+        if not isinstance(self.core, Copied):
+            self.auditor.copied()
 
     def _come_to_rest(self) -> None:
         """Let all go, and all time pass: nothing that was not consumed is lost."""
@@ -197,7 +191,7 @@ class ConsumerWork:
     def _browsed(self, number: int) -> list[tuple[str, int]]:
         found: list[tuple[str, int]] = []
         again = True
-        while messages := _messages(self._do(OBSERVER, c.Browse(number, again, 1_000))):
+        while messages := messages_of(self._do(OBSERVER, c.Browse(number, again, 1_000))):
             found += [(self._name(one), one.backout_count) for one in messages]
             again = False
         return found
@@ -226,56 +220,26 @@ class ConsumerWork:
 
     # -- connections, units, time
 
-    def _connect(self, *names: str) -> None:
-        for name in names or (*CLIENTS, OBSERVER):
-            self.people[name] = client = self.core.connect()
-            client.open_session(self.core.new_session_id())
-
     def _open_all(self, *people: str) -> None:
-        for person in people:
+        for person in people or self.people:
             for number, queue in enumerate(QUEUES, 1):
                 self._do(person, c.Open(number, queue, MODES))
 
-    def lose(self) -> None:
-        self._lose(self.rng.choice(CLIENTS))
+    def _crash(self, way: Operation, *, keeps_soft: bool) -> None:
+        super()._crash(partial(self._replay, way), keeps_soft=keeps_soft)
 
-    def _lose(self, person: str) -> None:
-        self.people[person].lose()
-        self.units = {unit: one for unit, one in self.units.items() if one[0] != person}
-        self.auditor.lose(person)
-        self._connect(person)
-        self._open_all(person)
-
-    def crash(self) -> None:
-        """Crash, after a snapshot or without one, or let the owner take over from itself."""
-        core = self.core
-        if not isinstance(core, Copied):
-            way = self.rng.choice([core.crash, core.crash_with_snapshot])
-            self.auditor.met["snapshot with a batch"] += way == core.crash_with_snapshot and any(
-                one.held for one in self.auditor.consumers.values()
-            )
-            self._crash(way, keeps_soft=False)
-        elif self.rng.random() < 0.5:
-            self._crash(lambda: core.take_over(core.qm), keeps_soft=True)
-        else:
-            self._crash(core.crash, keeps_soft=False)
-
-    def _crash(self, way: Callable[[], None], *, keeps_soft: bool) -> None:
+    def _replay(self, way: Operation) -> None:
         """Crash, and see that what is replayed is what there was."""
         before = hard_state(self.core.qm)
-        self.core.answers.clear()
+        self.auditor.met["snapshot with a batch"] += way == self.core.crash_with_snapshot and any(
+            one.held for one in self.auditor.consumers.values()
+        )
         way()
         self.auditor.check(before, hard_state(self.core.qm), "a replay")
-        self.auditor.crashed(keeps_soft=keeps_soft)
-        self._begin_again()
-        if not isinstance(self.core, Copied):
-            self.auditor.copied()
-        self.look()
 
     def _begin_again(self) -> None:
-        self.units.clear()
-        self._connect()
-        self._open_all(*self.people)
+        super()._begin_again()
+        self._copied()
 
     def doubt(self) -> None:
         """Let an append go wrong when a consumer asks: all that it asked is done, or nothing."""
@@ -331,38 +295,9 @@ class ConsumerWork:
             self.core.copy()
         self.auditor.copied()
 
-    def advance(self) -> None:
-        self._advance(self.rng.choice([0.5, 5, 15, 30, 90]))
-
-    def _advance(self, seconds: float) -> None:
-        self.core.advance(seconds)
-        self.auditor.passes(self.core.now_ms)
-
-    def begin(self) -> None:
-        person = self.rng.choice(CLIENTS)
-        if len(self._mine(person)) < UNITS_MAX:
-            unit = f"u{next(self._numbers)}"
-            self.units[unit] = person, self.people[person].begin()
-            self.auditor.begin(person, unit)
-
-    def end(self) -> None:
-        if not self.units:
-            return
-        unit = self.rng.choice(list(self.units))
-        person, ident = self.units.pop(unit)
-        if self.rng.random() < 0.6:
-            self._do(person, c.Commit(ident))
-            self.auditor.commit(unit)
-        else:
-            self._do(person, c.Backout(ident))
-            self.auditor.back_out(unit)
-
-    def _mine(self, person: str) -> list[str]:
-        return [unit for unit, (whose, _) in self.units.items() if whose == person]
-
     def _unit(self, person: str) -> tuple[str, bytes]:
         unit = self.rng.choice([*self._mine(person) * 2, ""])
-        return unit, self.units[unit][1] if unit else b""
+        return unit, self._ident(unit)
 
     # -- programs that put and get
 
@@ -387,7 +322,7 @@ class ConsumerWork:
     def get(self) -> None:
         person, number = self.rng.choice(CLIENTS), self.rng.choice([1, 1, 1, 2])
         unit, ident = self._unit(person)
-        found = _messages(self._do(person, c.Get(number, ident)))
+        found = messages_of(self._do(person, c.Get(number, ident)))
         given = [(self._name(one), one.backout_count) for one in found]
         due = self.auditor.get(QUEUES[number - 1], unit)
         self.auditor.check([due] if due else [], given, "get", person, QUEUES[number - 1], unit)
@@ -530,9 +465,6 @@ class ConsumerWork:
 
     # -- words
 
-    def _do(self, person: str, command: c.Command) -> Result:
-        return self.people[person].do(command)
-
     def _told(self, answer: Result, name: str) -> Answer:
         """Say an answer in the auditor's words."""
         if isinstance(answer, Refused):
@@ -576,8 +508,3 @@ def _handle(name: str) -> int:
 
 def _triples(flat: list[int]) -> list[tuple[int, int, int]]:
     return list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
-
-
-def _messages(result: Result) -> list[Delivered]:
-    assert isinstance(result, Messages), result
-    return result.messages

@@ -8,13 +8,11 @@ browse of each queue must show. All is durable at once here.
 from __future__ import annotations
 
 from bisect import insort
-from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 from tests.simulation.letters import NOWHERE, At, Handle, Letter, Queue, Unit, Wants, after
+from tests.simulation.work_auditor import Answer, WorkAuditor, refused
 
-Answer = tuple[Any, ...]
 Shown = tuple[str, int, str, int, str, int, bool]
 """Name, offset, body, how often it came back, group, number, whether the last of it."""
 DONE: Answer = ("done", "")
@@ -25,11 +23,6 @@ ARRIVAL, DELIVERY, EXPIRY = ("a", 259), ("d", 260), ("e", 258)
 NO_QUEUE, NOT_PERSISTENT = 2085, 2048
 
 
-def refused(reason: str) -> Answer:
-    """Return what a refusal is told as."""
-    return "refused", reason
-
-
 def shown(letter: Letter, lifts: int | None = None) -> Shown:
     """Return what is shown of a message."""
     count = letter.lifts if lifts is None else lifts
@@ -37,10 +30,11 @@ def shown(letter: Letter, lifts: int | None = None) -> Shown:
     return letter.name, letter.offset, letter.body, count, *rest
 
 
-class MessageAuditor:
+class MessageAuditor(WorkAuditor):
     """Expects answers. Raises AssertionError if there are others."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.queues: dict[str, Queue] = {}
         self.handles: dict[tuple[str, int], Handle] = {}
         self.units: dict[str, Unit] = {}
@@ -48,20 +42,10 @@ class MessageAuditor:
         """In the order of their arrival."""
         self.served: dict[str, Answer] = {}
         """By name, what those were answered that waited."""
-        self.met: Counter[str] = Counter()
-        self.trace: Callable[..., object] | None = None
-        """Hears what is told and expected, if somebody wants to read it."""
-        self.now_ms = 0
         self._order = 0
         self._groups = 0
 
     # -- what is asked
-
-    def check(self, expected: object, answer: object, *asked: object) -> None:
-        """Compare an answer with what it has to be."""
-        if self.trace is not None:
-            self.trace(*asked, "answered", answer)
-        assert answer == expected, f"{asked} was answered {answer}, due is {expected}"
 
     def listing(self) -> dict[str, list[tuple[str, int, int]]]:
         """Say what a browse of each queue must show: names, offsets, how often they came back."""
@@ -127,7 +111,7 @@ class MessageAuditor:
             return "QUEUE_IN_USE"
         return "QUEUE_NOT_EMPTY" if queue.items and not purge else ""
 
-    def begin(self, client: str, unit: str) -> None:
+    def begun(self, client: str, unit: str) -> None:
         self.units[unit] = Unit(client)
 
     def put(self, client: str, number: int, letter: Letter, unit: str, *, logical: bool) -> Answer:
@@ -213,7 +197,7 @@ class MessageAuditor:
         self._serve()
         return "got", [], ""
 
-    def commit(self, unit: str) -> None:
+    def committed(self, unit: str) -> None:
         ended = self._end_unit(unit)
         for queue, letter in ended.gets:
             queue.items.remove(letter)
@@ -221,11 +205,11 @@ class MessageAuditor:
             self._store(queue, letter)
         self._serve()
 
-    def back_out(self, unit: str) -> None:
+    def backed_out(self, unit: str) -> None:
         self._back_out(unit)
         self._serve()
 
-    def lose(self, client: str) -> None:
+    def lost(self, client: str) -> None:
         """A connection is gone: nobody waits, its units are backed out, its handles closed."""
         self.waiting = [one for one in self.waiting if one.client != client]
         for name in [name for name, unit in self.units.items() if unit.client == client]:

@@ -7,9 +7,6 @@ snapshot, or its owner takes over again.
 
 from __future__ import annotations
 
-import itertools
-import random
-from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -21,8 +18,10 @@ from adapter.core.model.message import NO_ID, Delivered, Message
 from adapter.core.reasons import Reason
 from adapter.core.results import Done, Messages, Opened, PutDone, Refused, Result
 from tests.simulation.letters import At, Handle, Letter, Queue, Wants
-from tests.simulation.message_auditor import DEAD, Answer, MessageAuditor, Shown
+from tests.simulation.message_auditor import DEAD, MessageAuditor, Shown
 from tests.simulation.programs import ident_of
+from tests.simulation.work import CLIENTS, OBSERVER, Operation, Work, messages_of
+from tests.simulation.work_auditor import Answer
 from tests.support.by_hand import ByHand
 from tests.support.core import Client, Core
 
@@ -34,13 +33,7 @@ MODELS = {"TEMP": "TEMPDYN", "PERM": "PERMDYN"}
 DYNAMIC_AT = 10
 """Handles of dynamic queues are numbered from here."""
 DYNAMIC_MAX = 3
-CLIENTS = ("ada", "bob")
-OBSERVER = "eve"
 MODES = c.INPUT | c.OUTPUT | c.BROWSE
-UNITS_MAX = 1
-"""As on MQ: of several that end in any order nobody says where a handle is in a group then."""
-LOOK_EVERY = 8
-"""Operations between two looks at what is on all queues."""
 REPORTS = {
     "a": report.CONFIRM_ON_ARRIVAL,
     "d": report.CONFIRM_ON_DELIVERY,
@@ -61,21 +54,25 @@ class Sent(Struct):
     request: int
 
 
-class MessageWork:
+class MessageWork(Work[MessageAuditor]):
     """One run; a seed says everything that happens."""
 
+    UNITS_MAX = 1
+    """As on MQ: of several that end in any order nobody says where a handle is in a group then."""
+    COMMITTED = 0.65
+    LOOK_EVERY = 8
+    SECONDS = (0.5, 2, 10)
+
     def __init__(self, seed: int) -> None:
-        self.rng = rng = random.Random(seed)
+        super().__init__(seed)
+        rng = self.rng
         window = rng.choice([1, 3, 1_000, 1_000])
         self.is_owner = seed % 2 == 0
         self.expires = self.is_owner or window == 1_000
         """Whether messages do: what is not in memory goes some time later, and nobody says when."""
         self.core = ByHand() if self.is_owner else Core(Limits(window_messages=window))
         self.auditor = MessageAuditor()
-        self.people: dict[str, Client] = {}
-        self.units: dict[str, tuple[str, bytes]] = {}
         self.waits: dict[str, Sent] = {}
-        self._numbers = itertools.count(1)
         self._groups: dict[bytes, str] = {NO_ID: ""}
         self._parts: list[Letter] = []
         self._connect()
@@ -87,7 +84,7 @@ class MessageWork:
             self._do("ada", c.DefineObject("model", name, given))
         self._do("ada", c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": DEAD}))
         self._open_all()
-        self.operations: dict[Callable[[], None], float] = {
+        self.operations = {
             self.put: 40,
             self.put_part: 14,
             self.get: 42,
@@ -104,16 +101,9 @@ class MessageWork:
             self.crash: 1.0,
         }
 
-    def run(self, operations: int) -> None:
-        """Do so many operations; look at all queues now and then."""
-        verbs = list(self.operations)
-        weights = list(itertools.accumulate(self.operations.values()))
-        for count in range(operations):
-            self.rng.choices(verbs, cum_weights=weights)[0]()
-            self._see_served()
-            if count % LOOK_EVERY == 0:
-                self.look()
-        self.look()
+    def _step(self, operation: Operation) -> None:
+        operation()
+        self._see_served()
 
     def look(self) -> None:
         """Compare all queues, and what is on them, with what is expected."""
@@ -122,29 +112,13 @@ class MessageWork:
         for name in sorted(self.core.qm.queues):
             eve.do(c.Open(99, name, c.BROWSE))
             found[name] = []
-            while messages := self._messages(eve.do(c.Browse(99, limit=1_000))):
+            while messages := messages_of(eve.do(c.Browse(99, limit=1_000))):
                 found[name] += [(*self._shown(one)[:2], one.backout_count) for one in messages]
             eve.do(c.Close(99))
         expected = dict(sorted(self.auditor.listing().items()))
         self.auditor.check(expected, found, "a look at all queues")
 
-    @staticmethod
-    def _messages(result: Result) -> list[Delivered]:
-        assert isinstance(result, Messages), result
-        return result.messages
-
     # -- connections
-
-    def _connect(self) -> None:
-        self.units.clear()
-        self.waits.clear()
-        for name in (*CLIENTS, OBSERVER):
-            self.people[name] = self._client()
-
-    def _client(self) -> Client:
-        client = self.core.connect()
-        client.open_session(self.core.new_session_id())
-        return client
 
     def _open_all(self, *people: str) -> None:
         for person in people or CLIENTS:
@@ -157,63 +131,20 @@ class MessageWork:
         expected = self.auditor.open(person, number, queue, colour)
         self.auditor.check(expected, self._told(answer), "open", person, number, queue)
 
-    def lose(self) -> None:
-        person = self.rng.choice(CLIENTS)
-        self.people[person].lose()
-        self.units = {unit: one for unit, one in self.units.items() if one[0] != person}
-        self.auditor.lose(person)
-        self.people[person] = self._client()
-        self._open_all(person)
+    def _begin_again(self) -> None:
+        self.waits.clear()
+        super()._begin_again()
 
-    def crash(self) -> None:
-        """Crash, after a snapshot or without one, or let the owner take over from itself."""
-        core, keeps_soft = self.core, False
-        if not isinstance(core, ByHand):
-            ways = [core.crash] if self.expires else [core.crash, core.crash_with_snapshot]
-            self.rng.choice(ways)()
-        elif self.rng.random() < 0.5:
-            keeps_soft = True
-            core.answers.clear()
-            core.take_over(core.qm)
-        else:
-            core.crash()
-        self.auditor.crashed(keeps_soft=keeps_soft)
-        self._connect()
-        self._open_all()
-        self.look()
-
-    def advance(self) -> None:
-        self.core.advance(self.rng.choice([0.5, 2, 10]))
-        self.auditor.passes(self.core.now_ms)
-
-    def begin(self) -> None:
-        person = self.rng.choice(CLIENTS)
-        if len(self._mine(person)) < UNITS_MAX:
-            unit = f"u{next(self._numbers)}"
-            self.units[unit] = person, self.people[person].begin()
-            self.auditor.begin(person, unit)
+    def _ways_to_crash(self) -> list[Operation]:
+        return [self.core.crash] if self.expires else super()._ways_to_crash()
 
     def end(self) -> None:
         if not self.units:
             return
-        unit = self.rng.choice(list(self.units))
-        person, ident = self.units.pop(unit)
-        if self.rng.random() < 0.65:
-            self._do(person, c.Commit(ident))
-            self.auditor.commit(unit)
-        else:
-            self._do(person, c.Backout(ident))
-            self.auditor.back_out(unit)
+        super().end()
         if self.expires:  # what came back when its time was over goes with the next tick
             self._see_served()
-            self.core.advance(0)
-            self.auditor.passes(self.core.now_ms)
-
-    def _mine(self, person: str) -> list[str]:
-        return [unit for unit, (whose, _) in self.units.items() if whose == person]
-
-    def _ident(self, unit: str) -> bytes:
-        return self.units[unit][1] if unit else b""
+            self._advance(0)
 
     # -- dynamic queues
 
@@ -478,9 +409,6 @@ class MessageWork:
         return self.rng.choice([*mine, ""])
 
     # -- words
-
-    def _do(self, person: str, command: c.Command) -> Result:
-        return self.people[person].do(command)
 
     def _told(self, result: Result) -> Answer:
         """Say an answer in the auditor's words."""

@@ -6,9 +6,9 @@ order; what is on the queues of subscriptions must be what it expects. All is du
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
 from typing import NamedTuple
+
+from tests.simulation.work_auditor import WorkAuditor
 
 
 class Copy(NamedTuple):
@@ -69,25 +69,23 @@ def is_meant(pattern: str, topic: str) -> bool:
     return means(pattern.split("/"), topic.split("/"))
 
 
-class PublishAuditor:
+class PublishAuditor(WorkAuditor):
     """Expects copies. Raises AssertionError if there are others, or not those."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.queues: dict[str, list[Copy]] = {}
         self.subscriptions: dict[str, Subscription] = {}
         self.units: dict[str, Unit] = {}
         self.kept: dict[str, list[Kept]] = {}
         """By topic, what is retained: the last one counts, a unit leaves the one before."""
-        self.met: Counter[str] = Counter()
-        self.trace: Callable[..., object] | None = None
-        """Hears what is told, if somebody wants to read it."""
         self._order = 0
 
     # -- what is told
 
     def subscribed(self, name: str, one: Subscription, *, retained: bool) -> int:
         """A subscription was made; returns how many publications it must have been given."""
-        self._note("subscribed", name, one.topic, one.queue)
+        self.note("subscribed", name, one.topic, one.queue)
         self.subscriptions[name] = one
         self.queues.setdefault(one.queue, [])
         self.met["subscription durable" if one.durable else "subscription not durable"] += 1
@@ -103,7 +101,7 @@ class PublishAuditor:
 
     def closed(self, name: str, *, remove: bool) -> None:
         """MQCLOSE; remove: a durable one is to go as well."""
-        self._note("closed", name, remove)
+        self.note("closed", name, remove)
         one = self.subscriptions[name]
         one.client = ""
         if remove or not one.durable:
@@ -111,7 +109,7 @@ class PublishAuditor:
 
     def published(self, topic: str, one: Kept, unit: str = "", *, retain: bool = False) -> int:
         """A publication was made; returns for how many subscriptions it was."""
-        self._note("published", topic, one, unit, retain)
+        self.note("published", topic, one, unit, retain)
         matching = [sub for sub in self.subscriptions.values() if is_meant(sub.topic, topic)]
         copies = [
             (sub.queue, one.priority, f"{one.name} {topic}", one.hard and not sub.soft)
@@ -142,7 +140,7 @@ class PublishAuditor:
         self.units[unit] = Unit(client)
 
     def committed(self, unit: str) -> None:
-        self._note("committed", unit)
+        self.note("committed", unit)
         ended = self.units.pop(unit)
         self.met["publication in a unit"] += len(ended.copies)
         self._put(ended.copies)
@@ -150,7 +148,7 @@ class PublishAuditor:
             self.kept[topic] = [*self.kept.get(topic, []), one]
 
     def backed_out(self, unit: str) -> None:
-        self._note("backed out", unit)
+        self.note("backed out", unit)
         del self.units[unit]
 
     def took(self, queue: str, name: str) -> None:
@@ -163,7 +161,7 @@ class PublishAuditor:
 
     def lost(self, client: str) -> None:
         """A connection is gone: its units are backed out, its subscriptions closed."""
-        self._note("lost", client)
+        self.note("lost", client)
         for unit in [unit for unit, one in self.units.items() if one.client == client]:
             self.backed_out(unit)
         for name, one in list(self.subscriptions.items()):
@@ -172,7 +170,7 @@ class PublishAuditor:
 
     def crashed(self, *, keeps_soft: bool) -> None:
         """The queue manager went, and is there again. keeps_soft: its process lived on."""
-        self._note("crashed", keeps_soft)
+        self.note("crashed", keeps_soft)
         for client in {one.client for one in self.subscriptions.values() if one.client}:
             self.lost(client)
         self.units.clear()
@@ -185,7 +183,7 @@ class PublishAuditor:
 
     def seen(self, found: dict[str, list[str]], kept: int) -> None:
         """These are the names on the queues, in order, and how many messages are retained."""
-        self._note("seen", found, kept)
+        self.note("seen", found, kept)
         assert found.keys() == self.queues.keys(), f"{sorted(found)}, due {sorted(self.queues)}"
         for queue, names in found.items():
             expected = self.queues[queue]
@@ -200,10 +198,6 @@ class PublishAuditor:
         )
 
     # -- what follows
-
-    def _note(self, *facts: object) -> None:
-        if self.trace is not None:
-            self.trace(*facts)
 
     def _put(self, copies: list[tuple[str, int, str, bool]]) -> None:
         for queue, priority, name, hard in copies:

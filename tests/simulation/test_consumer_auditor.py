@@ -54,7 +54,7 @@ def test_what_is_not_copied_waits_with_all_that_lies_behind_it(auditor: Consumer
 
 def test_who_stays_away_loses_what_he_has(auditor: ConsumerAuditor) -> None:
     auditor.claim("X", 1, 0)
-    auditor.lose("ann")
+    auditor.lost("ann")
     auditor.passes(9_999)
     assert ("a", 0) not in auditor.listing()["Q"]
     auditor.passes(10_000)
@@ -71,7 +71,7 @@ def test_what_spoils_a_batch_is_found_and_set_aside(auditor: ConsumerAuditor) ->
     for number in (1, 2):
         for _ in range(2):
             assert auditor.read("X", 1, number - 1, number)[1][0][1], "it is handed out"
-            auditor.lose("ann")
+            auditor.lost("ann")
             auditor.open("ann", "X", 10_000)
         assert auditor.read("X", 1, number - 1, number) == ("batches", [(number, [], {})])
         auditor.claim("X", 2, number)

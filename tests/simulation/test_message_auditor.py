@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tests.simulation.letters import Letter, Queue, Wants
-from tests.simulation.message_auditor import DEAD, MessageAuditor, refused
+from tests.simulation.message_auditor import DEAD, MessageAuditor
+from tests.simulation.work_auditor import refused
 
 IN_ORDER = Wants("ann", 1, logical=True)
 
@@ -54,10 +55,10 @@ def test_a_group_is_put_and_got_in_order(auditor: MessageAuditor) -> None:
 
 
 def test_a_unit_that_is_backed_out_takes_its_handle_back(auditor: MessageAuditor) -> None:
-    auditor.begin("ann", "u")
+    auditor.begun("ann", "u")
     put(auditor, "one", "u", grouped=True)
     put(auditor, "two", "u", grouped=True)
-    auditor.back_out("u")
+    auditor.backed_out("u")
     assert put(auditor, "one", grouped=True) == ("put", "", "g2", 1)
 
 
@@ -88,7 +89,7 @@ def test_a_temporary_queue_goes_with_its_maker(auditor: MessageAuditor, ends: st
     if ends == "crash":
         auditor.crashed(keeps_soft=True)
     elif ends == "lose":
-        auditor.lose("ann")
+        auditor.lost("ann")
     else:
         auditor.close("ann", 2)
     assert "DYN" not in auditor.listing()
@@ -110,10 +111,10 @@ def test_a_permanent_one_is_deleted_when_nobody_uses_it(auditor: MessageAuditor)
 
 
 def test_reports_go_with_what_caused_them(auditor: MessageAuditor) -> None:
-    auditor.begin("ann", "u")
+    auditor.begun("ann", "u")
     put(auditor, "a", "u", report="ad", reply_to="R")
     assert auditor.listing()["R"] == []
-    auditor.commit("u")
+    auditor.committed("u")
     got(auditor, Wants("ann", 1))
     assert auditor.listing()["R"] == [("259 a", 0, 0), ("260 a", 0, 0)]
     put(auditor, "b", report="e", reply_to="NONE", expires_ms=5)

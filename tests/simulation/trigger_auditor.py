@@ -7,9 +7,11 @@ dead-letter queue: that must be what it expects, message by message.
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+from tests.simulation.work_auditor import WorkAuditor
 
 FULL, INHIBITED, MISSING = 2053, 2051, 2085
 
@@ -68,10 +70,11 @@ class Queue:
         return mine + sum(one.priority >= least for one in self.told)
 
 
-class TriggerAuditor:
+class TriggerAuditor(WorkAuditor):
     """Expects trigger messages. Raises AssertionError if there are others, or not those."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.queues: dict[str, Queue] = {}
         self.processes: set[str] = set()
         self.settings: dict[str, Any] = {
@@ -82,10 +85,6 @@ class TriggerAuditor:
         }
         self.units: dict[str, tuple[str, list[Held]]] = {}
         """Of open units: whose they are, and what they hold."""
-        self.met: Counter[str] = Counter()
-        self.trace: Callable[..., object] | None = None
-        """Hears what is expected, if somebody wants to read it."""
-        self.now_ms = 0
         self._work: deque[tuple[str, tuple[Any, ...]]] = deque()
 
     # -- what is told
@@ -164,7 +163,7 @@ class TriggerAuditor:
         self._work.append(("alter", (name, was)))
         self._do()
 
-    def crashed(self, keeps_soft: bool) -> None:
+    def crashed(self, *, keeps_soft: bool) -> None:
         """The queue manager went, and is there again; nobody is connected.
 
         keeps_soft: its process lives on, and what is not persistent with it.
@@ -214,8 +213,7 @@ class TriggerAuditor:
         """See to what was caused, and to what that causes, in this order."""
         while self._work:
             kind, facts = self._work.popleft()
-            if self.trace is not None:
-                self.trace(kind, *facts)
+            self.note(kind, *facts)
             getattr(self, f"_on_{kind}")(*facts)
 
     def _on_arrival(self, name: str, priority: int, before: int, unit: str) -> None:

@@ -7,8 +7,6 @@ business. The queue manager crashes, with and without a snapshot, or its owner t
 from __future__ import annotations
 
 import itertools
-import random
-from collections.abc import Callable
 from typing import Any
 
 from adapter.core import commands as c
@@ -16,10 +14,11 @@ from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.model import dead_letter, trigger_message
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import Message as CoreMessage
-from adapter.core.results import Messages, PutDone, Refused, Result
+from adapter.core.results import Messages, PutDone, Refused
 from tests.simulation.trigger_auditor import Told, TriggerAuditor
+from tests.simulation.work import CLIENTS, Work
 from tests.support.by_hand import ByHand
-from tests.support.core import Client, Core
+from tests.support.core import Core
 
 APPLICATIONS = ("A", "B", "C", "X")
 """X is a transmission queue."""
@@ -28,36 +27,35 @@ DEAD = "DEAD"
 SERVED = (*APPLICATIONS, DEAD)
 ALL = (*APPLICATIONS, *INITIATIONS, DEAD)
 PROCESSES = ("P", "R")
-CLIENTS = ("ada", "bob", "mon")
 DEFAULTS = {name: getattr(QueueAttributes(), name) for name in QueueAttributes.__struct_fields__}
 INPUT_AT = 100
 """Handles for input are numbered from here, those for output from 1."""
-UNITS_MAX = 2
 
 
-class TriggerWork:
+class TriggerWork(Work[TriggerAuditor]):
     """One run; a seed says everything that happens."""
 
+    CLIENTS = (*CLIENTS, "mon")
+    OTHERS = ()
+    SECONDS = (0.5, 1, 3, 10)
+
     def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
+        super().__init__(seed)
         limits = Limits(window_messages=self.rng.choice([1, 3, 1_000]))
         self.is_owner = seed % 2 == 0
         self.core = ByHand() if self.is_owner else Core(limits)
         self.auditor = TriggerAuditor()
         self._bodies = itertools.count(1)
-        self._units = itertools.count(1)
-        self.people: dict[str, Client] = {}
-        self.units: dict[str, tuple[str, bytes]] = {}
         self.auditor.now_ms = self.core.now_ms
         self._connect()
         for name in ALL:
             self._define(name)
-        self._open_output()
+        self._open_all()
         self._alter_settings(self._settings())
         for process in PROCESSES:
             self.define_process(process)
         self._monitor()
-        self.operations: dict[Callable[[], None], float] = {
+        self.operations = {
             self.put: 45,
             self.get: 16,
             self.open: 12,
@@ -76,14 +74,6 @@ class TriggerWork:
             self.crash: 1.5,
         }
 
-    def run(self, operations: int) -> None:
-        """Do so many operations; after each, look at what is there."""
-        verbs = list(self.operations)
-        weights = list(itertools.accumulate(self.operations.values()))
-        for _ in range(operations):
-            self.rng.choices(verbs, cum_weights=weights)[0]()
-            self.look()
-
     def look(self) -> None:
         """Show the auditor what is on the queues that trigger messages go to."""
         for name in (*INITIATIONS, DEAD):
@@ -93,20 +83,10 @@ class TriggerWork:
 
     # -- queues and settings
 
-    def _connect(self) -> None:
-        self.units.clear()
-        for name in CLIENTS:
-            self.people[name] = self._client()
-
-    def _client(self) -> Client:
-        client = self.core.connect()
-        client.open_session(self.core.new_session_id())
-        return client
-
-    def _open_output(self) -> None:
-        for client in self.people.values():
+    def _open_all(self, *people: str) -> None:
+        for person in people or self.CLIENTS:
             for number, queue in enumerate(APPLICATIONS, 1):
-                client.do(c.Open(number, queue, c.OUTPUT))
+                self._do(person, c.Open(number, queue, c.OUTPUT))
 
     def _define(self, name: str) -> None:
         rng = self.rng
@@ -183,19 +163,19 @@ class TriggerWork:
         self._alter(name, attributes)
 
     def _alter(self, name: str, attributes: dict[str, Any]) -> None:
-        if self._do("ada", c.AlterQueue(name, attributes)):
+        if self._does("ada", c.AlterQueue(name, attributes)):
             self.auditor.altered(name, attributes)
 
     def change_process(self) -> None:
         name = self.rng.choice(PROCESSES)
         if name in self.auditor.processes and self.rng.random() < 0.3:
-            assert self._do("ada", c.DeleteObject("process", name))
+            self._done("ada", c.DeleteObject("process", name))
             self.auditor.processes.discard(name)
         elif name not in self.auditor.processes:
             self.define_process(name)
 
     def define_process(self, name: str) -> None:
-        assert self._do("ada", c.DefineObject("process", name, {"appl_id": name.lower()}))
+        self._done("ada", c.DefineObject("process", name, {"appl_id": name.lower()}))
         self.auditor.processes.add(name)
 
     def change_initiation(self) -> None:
@@ -203,12 +183,12 @@ class TriggerWork:
         name = self.rng.choice(INITIATIONS)
         if name not in self.auditor.queues:
             self._define(name)
-        elif self._do("ada", c.DeleteQueue(name, purge=True)):
+        elif self._does("ada", c.DeleteQueue(name, purge=True)):
             self.auditor.deleted(name)
 
     def purge(self) -> None:
         name = self.rng.choice(APPLICATIONS)
-        assert self._do("ada", c.PurgeQueue(name))
+        self._done("ada", c.PurgeQueue(name))
         self.auditor.purged(name)
 
     # -- messages
@@ -245,42 +225,23 @@ class TriggerWork:
             if isinstance(answer, Messages) and answer.messages:
                 self.auditor.took(name, told(answer.messages[0].message))
 
-    def begin(self) -> None:
-        person = self.rng.choice(CLIENTS)
-        if sum(whose == person for whose, _ in self.units.values()) < UNITS_MAX:
-            unit = f"u{next(self._units)}"
-            self.units[unit] = person, self.people[person].begin()
-            self.auditor.begun(person, unit)
-
-    def end(self) -> None:
-        if not self.units:
-            return
-        unit = self.rng.choice(list(self.units))
-        person, ident = self.units.pop(unit)
-        if self.rng.random() < 0.6:
-            assert self._do(person, c.Commit(ident))
-            self.auditor.committed(unit)
-        else:
-            assert self._do(person, c.Backout(ident))
-            self.auditor.backed_out(unit)
-
     def _someone(self) -> tuple[str, tuple[str, bytes]]:
         """Choose a client, and one of its units or none."""
-        person = self.rng.choice(CLIENTS)
-        mine = [(unit, ident) for unit, (whose, ident) in self.units.items() if whose == person]
-        return person, self.rng.choice([*mine, ("", b"")])
+        person = self.rng.choice(self.CLIENTS)
+        unit = self.rng.choice([*self._mine(person), ""])
+        return person, (unit, self._ident(unit))
 
     # -- handles, connections, time
 
     def open(self) -> None:
         """Serve a queue for a while; monitor an initiation queue for longer."""
-        person, queue = self.rng.choice(CLIENTS), self.rng.choice((*SERVED, *INITIATIONS * 3))
-        if self._do(person, c.Open(self._input(queue), queue, c.INPUT)):
+        person, queue = self.rng.choice(self.CLIENTS), self.rng.choice((*SERVED, *INITIATIONS * 3))
+        if self._does(person, c.Open(self._input(queue), queue, c.INPUT)):
             self.auditor.opened(person, queue)
 
     def close(self) -> None:
-        person, queue = self.rng.choice(CLIENTS), self.rng.choice((*SERVED * 3, *INITIATIONS))
-        if self._do(person, c.Close(self._input(queue))):
+        person, queue = self.rng.choice(self.CLIENTS), self.rng.choice((*SERVED * 3, *INITIATIONS))
+        if self._does(person, c.Close(self._input(queue))):
             self.auditor.closed(person, queue)
 
     def _input(self, queue: str) -> int:
@@ -289,43 +250,17 @@ class TriggerWork:
     def _monitor(self) -> None:
         """Open the initiation queues that there are, and that nobody else has for himself."""
         for queue in INITIATIONS:
-            if self._do("mon", c.Open(self._input(queue), queue, c.INPUT)):
+            if self._does("mon", c.Open(self._input(queue), queue, c.INPUT)):
                 self.auditor.opened("mon", queue)
 
-    def lose(self) -> None:
-        person = self.rng.choice(CLIENTS)
-        self.people[person].lose()
-        self.units = {unit: one for unit, one in self.units.items() if one[0] != person}
-        self.auditor.lost(person)
-        self.people[person] = self._client()
-        for number, queue in enumerate(APPLICATIONS, 1):
-            self.people[person].do(c.Open(number, queue, c.OUTPUT))
-
-    def advance(self) -> None:
-        self.core.advance(self.rng.choice([0.5, 1, 3, 10]))
-        self.auditor.now_ms = self.core.now_ms
-
-    def crash(self) -> None:
-        """Crash, after a snapshot or without one, or let the owner take over from itself."""
-        core, keeps_soft = self.core, False
-        if not isinstance(core, ByHand):
-            self.rng.choice([core.crash, core.crash_with_snapshot])()
-        elif self.rng.random() < 0.5:
-            keeps_soft = True
-            core.answers.clear()
-            core.take_over(core.qm)
-        else:
-            core.crash()
-        self.auditor.crashed(keeps_soft)
-        self._connect()
-        self._open_output()
+    def _begin_again(self) -> None:
+        super()._begin_again()
         if self.rng.random() < 0.8:
             self._monitor()
 
-    def _do(self, person: str, command: c.Command) -> bool:
+    def _does(self, person: str, command: c.Command) -> bool:
         """Give a command; whether it was carried out."""
-        answer: Result = self.people[person].do(command)
-        return not isinstance(answer, Refused)
+        return not isinstance(self._do(person, command), Refused)
 
 
 def told(message: CoreMessage) -> Told:

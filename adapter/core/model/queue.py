@@ -331,10 +331,8 @@ class Queue:
     def claim(self, batch: Batch) -> None:
         """Hide the messages of a batch: they are on their topic, and their content goes."""
         for span in batch.spans:
-            counts = self.lanes[span.lane].counts
             for seq in range(span.first, span.last + 1):
                 self.take((-span.lane, seq, 0), span.priority)
-                counts.pop(seq, None)
 
     def give_back(self, batch: Batch, more: int) -> list[Span]:
         """Return the messages of a batch to their places, their counts raised by so many.

@@ -31,7 +31,7 @@ from adapter.core.records import (
     Record,
 )
 from adapter.core.results import BatchDescription, Batches, Consumers, ConsumerState, ConsumerStatus
-from adapter.core.rules import absence, handles, naming, resolve, trigger, undelivered
+from adapter.core.rules import absence, fitting, handles, naming, resolve, trigger, undelivered
 from adapter.core.rules.decision import Decision, connection_of, done, queue_of
 from adapter.core.rules.unit import commit_records
 
@@ -75,34 +75,36 @@ def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenCo
     if found.is_made or queue.is_temporary:
         text = "a temporary queue, or a model of one, has no messages that others could read"
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, text)
-    records = _known(qm, queue, command)
+    records, state = _known(qm, queue, command)
     handle = Handle(command.handle, queue, c.INPUT, found.alias)
     handles.opened(qm, connection, handle, request.now_ms)
     absence.opened(connection, handle, command.consumer)
-    known = queue.consumers.get(command.consumer)
-    if known is None:
-        assert isinstance(records[0], ConsumerSet), "it comes to be"
-        state = ConsumerState(records[0].claim, 0, 0)
-    else:
-        state = _state(known)
     return Decision(records, state, qm.entry_n)
 
 
-def _known(qm: QueueManager, queue: Queue, command: c.OpenConsumer) -> list[Record]:
-    """Say what is to be recorded of a consumer that is opened: nothing, if it is as before."""
+def _known(
+    qm: QueueManager, queue: Queue, command: c.OpenConsumer
+) -> tuple[list[Record], ConsumerState]:
+    """Say what is to be recorded of a consumer that is opened, if anything, and where it stands."""
     known = queue.consumers.get(command.consumer)
     if known is None:
         if len(queue.consumers) >= CONSUMERS_MAX:
             text = f"a queue has at most {CONSUMERS_MAX} consumers"
             raise Refusal(Reason.LIMIT_REACHED, queue.name, text)
         claim = qm.new_message_id()
-        return [ConsumerSet(queue.name, command.consumer, claim, command.timeout_ms, 0, 0)]
-    if command.consumer in queue.consuming:
-        text = f"connection {queue.consuming[command.consumer]} has it open"
-        raise Refusal(Reason.CONSUMER_IN_USE, command.consumer, text)
+        made = ConsumerSet(queue.name, command.consumer, claim, command.timeout_ms, 0, 0)
+        return [made], ConsumerState(claim, 0, 0)
+    _check_free(queue, command.consumer)
     if known.timeout_ms == command.timeout_ms:
-        return []
-    return [_set(queue, known, timeout_ms=command.timeout_ms)]
+        return [], _state(known)
+    return [_set(queue, known, timeout_ms=command.timeout_ms)], _state(known)
+
+
+def _check_free(queue: Queue, consumer: str) -> None:
+    """Refuse what a consumer must not be open for."""
+    if consumer in queue.consuming:
+        text = f"connection {queue.consuming[consumer]} has it open"
+        raise Refusal(Reason.CONSUMER_IN_USE, consumer, text)
 
 
 def decide_claim(qm: QueueManager, request: c.Request, command: c.ClaimBatch) -> Decision:
@@ -149,7 +151,7 @@ def _find(qm: QueueManager, queue: Queue, limit: int, now_ms: int) -> _Found:
         for one in _in_order(queue, lane.number, limit - len(found.messages)):
             if len(found.messages) >= limit or found.is_full:
                 return found
-            if one.place[2] or 0 < one.message.expires_at_ms <= now_ms:
+            if one.place[2] or fitting.is_over(one, now_ms):
                 continue
             if one.entry_n > moved_n:
                 break
@@ -386,9 +388,7 @@ def decide_delete_consumer(
     consumer = queue.consumers.get(command.consumer)
     if consumer is None:
         raise Refusal(Reason.CONSUMER_NOT_FOUND, command.consumer, f"of queue {queue.name}")
-    if command.consumer in queue.consuming:
-        text = f"connection {queue.consuming[command.consumer]} has it open"
-        raise Refusal(Reason.CONSUMER_IN_USE, command.consumer, text)
+    _check_free(queue, command.consumer)
     records = _returned(queue, consumer, raised=1)
     return done(qm, request, [*records, ConsumerDeleted(queue.name, consumer.name)], consumer.held)
 

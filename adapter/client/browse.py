@@ -88,7 +88,8 @@ def shared(
             place = (found[0].lane, found[0].seq, found[0].n)
             this = partial(remover, place, found[0].message.message_id)
             unmark = partial(_unmark, channel, handle, place)
-            yield BrowsedMessage(remover=this, unmarker=unmark, **got(found[0]))
+            shown = BrowsedMessage(remover=this, unmarker=unmark, **got(found[0]))
+            yield readable(shown, channel.schemas)
     finally:
         close_handles(channel, [handle])
 

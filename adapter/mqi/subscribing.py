@@ -84,7 +84,7 @@ def _ask(session: Session, wanted: c.Subscribe, mine: Handle, other: Handle | No
     request = open_request(mine)
     opening.ask_to_open(session, request, *handles)
     told = session.channel.result(request, Subscribed)
-    mine.leads_to, mine.opening = told.queue, _again(wanted, told)
+    mine.opening = _again(wanted, told)
     return told
 
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 from adapter.core.model.message import Place
 from adapter.core.model.waiter import Waiter
 
+SWEEP_AT = 1_024
+"""Entries of a heap before it is looked through for what is over."""
+
 
 class Due:
     """The heaps of one queue manager. Queues are named with their incarnation."""
 
-    __slots__ = ("claims", "deadlines", "expiries", "mark_ends", "paged_ends")
+    __slots__ = ("claims", "deadlines", "expiries", "mark_ends", "paged_ends", "sweep_claims_at")
 
     def __init__(self) -> None:
         self.expiries: list[tuple[int, str, int, Place]] = []
@@ -24,6 +27,7 @@ class Due:
         """When waits end: time, a number of their order, the wait."""
         self.claims: list[tuple[int, str, int, str]] = []
         """When consumers lose what they were given: time, queue, incarnation, consumer."""
+        self.sweep_claims_at = SWEEP_AT
         self.mark_ends: list[tuple[int, str, int]] = []
         """When the oldest marks of a queue's browsers are over: time, queue, incarnation."""
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from adapter.core.attributes.objects import QueueManagerAttributes
 from adapter.core.model.connection import Connection
-from adapter.core.model.due import Due
+from adapter.core.model.due import SWEEP_AT, Due
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import Place, Stored
 from adapter.core.model.queue import Queue
@@ -25,8 +25,6 @@ from adapter.core.model.trigger_event import Trigger, TriggerEvent
 from adapter.core.model.waiter import Waiter
 from adapter.core.records import ConsumedRestored, Taken
 from adapter.core.results import Result
-
-_SWEEP_AT = 1_024  # entries of a heap before it is looked through for what is over
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -155,7 +153,7 @@ class QueueManager:
         self.due = Due()
         self.moved_n = -1
         """Entries up to it are copied for good, but for queues that are parked."""
-        self._sweep_expiries_at = self._sweep_deadlines_at = _SWEEP_AT
+        self._sweep_expiries_at = self._sweep_deadlines_at = SWEEP_AT
         self._id_prefix = b"MQK " + owner_id[:12]
         self._ids = 0
         self._order = 0
@@ -253,11 +251,11 @@ class QueueManager:
                 kept.append(expiry)
         heapq.heapify(kept)
         self.due.expiries = kept
-        self._sweep_expiries_at = max(_SWEEP_AT, 2 * len(kept))
+        self._sweep_expiries_at = max(SWEEP_AT, 2 * len(kept))
 
     def _sweep_deadlines(self) -> None:
         """Forget the waits that have ended, so that a long wait costs nothing once it is served."""
         kept = [deadline for deadline in self.due.deadlines if not deadline[2].ended]
         heapq.heapify(kept)
         self.due.deadlines = kept
-        self._sweep_deadlines_at = max(_SWEEP_AT, 2 * len(kept))
+        self._sweep_deadlines_at = max(SWEEP_AT, 2 * len(kept))

@@ -9,6 +9,7 @@ import heapq
 
 from adapter.core.model.claims import Consumer
 from adapter.core.model.connection import Connection, Handle
+from adapter.core.model.due import SWEEP_AT
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 
@@ -36,19 +37,32 @@ def restarted(qm: QueueManager, now_ms: int) -> None:
 def _begins(qm: QueueManager, queue: Queue, consumer: Consumer, now_ms: int) -> None:
     """Note since when nobody has a consumer open; it is looked at when its time is over."""
     consumer.away_since_ms = now_ms
-    due = (now_ms + consumer.timeout_ms, queue.name, queue.incarnation, consumer.name)
-    heapq.heappush(qm.due.claims, due)
+    due = qm.due
+    if len(due.claims) >= due.sweep_claims_at:
+        due.claims = [one for one in set(due.claims) if _who(qm, *one)]
+        heapq.heapify(due.claims)
+        due.sweep_claims_at = max(SWEEP_AT, 2 * len(due.claims))
+    ends_ms = now_ms + consumer.timeout_ms
+    heapq.heappush(due.claims, (ends_ms, queue.name, queue.incarnation, consumer.name))
+
+
+def _who(
+    qm: QueueManager, ends_ms: int, name: str, incarnation: int, consumer_name: str
+) -> tuple[Queue, Consumer] | None:
+    """Return the consumer whose absence was noted; None if that one has ended."""
+    queue = qm.that_queue(name, incarnation)
+    consumer = queue.consumers.get(consumer_name) if queue else None
+    if queue is None or consumer is None or consumer_name in queue.consuming:
+        return None
+    return (queue, consumer) if ends_ms == consumer.away_since_ms + consumer.timeout_ms else None
 
 
 def over(qm: QueueManager, now_ms: int) -> list[tuple[Queue, Consumer]]:
-    """Return who has been away for too long, each once: who went away twice is noted twice."""
+    """Return who has been away for too long, each once: who comes and goes is noted each time."""
     found: dict[tuple[str, str], tuple[Queue, Consumer]] = {}
     while qm.due.claims and qm.due.claims[0][0] <= now_ms:
-        _, name, incarnation, consumer_name = heapq.heappop(qm.due.claims)
-        queue = qm.that_queue(name, incarnation)
-        consumer = queue.consumers.get(consumer_name) if queue else None
-        if queue is None or consumer is None or consumer_name in queue.consuming:
-            continue
-        if now_ms - consumer.away_since_ms >= consumer.timeout_ms:
-            found[name, consumer_name] = queue, consumer
+        who = _who(qm, *heapq.heappop(qm.due.claims))
+        if who is not None:
+            queue, consumer = who
+            found[queue.name, consumer.name] = who
     return list(found.values())

@@ -7,6 +7,7 @@ import pytest
 
 from adapter.core import commands as c
 from adapter.core import records as r
+from adapter.core.model.due import SWEEP_AT
 from adapter.core.reasons import Reason
 from adapter.core.results import (
     BatchDescription,
@@ -206,6 +207,19 @@ def test_who_went_away_twice_loses_it_once() -> None:
     claim(client)
     back(client).do(c.Close(H))
     client.core.advance(2 * TIMEOUT_MS / 1000)
+    assert client.core.queue().lanes[0].counts == {1: 1}
+
+
+def test_who_comes_and_goes_all_day_is_noted_a_bounded_number_of_times() -> None:
+    client = consumer_on("a")
+    claim(client)
+    for _ in range(SWEEP_AT + 100):
+        client.do(c.Close(H))
+        client.core.advance(0.001)
+        opened(client)
+    assert len(client.core.qm.due.claims) <= SWEEP_AT
+    client.do(c.Close(H))
+    client.core.advance(TIMEOUT_MS / 1000)
     assert client.core.queue().lanes[0].counts == {1: 1}
 
 

@@ -153,7 +153,7 @@ class QueueManager:
         self.due = Due()
         self.moved_n = -1
         """Entries up to it are copied for good, but for queues that are parked."""
-        self._sweep_expiries_at = self._sweep_deadlines_at = SWEEP_AT
+        self._sweep_expiries_at = self._sweep_deadlines_at = self._sweep_paged_ends_at = SWEEP_AT
         self._id_prefix = b"MQK " + owner_id[:12]
         self._ids = 0
         self._order = 0
@@ -202,6 +202,8 @@ class QueueManager:
 
     def add_paged_end(self, queue: Queue, lane: int, time_ms: int) -> None:
         """Remember to look at a lane when paged-out messages of it will have expired."""
+        if len(self.due.paged_ends) >= self._sweep_paged_ends_at:
+            self._sweep_paged_ends()
         heapq.heappush(self.due.paged_ends, (time_ms, queue.name, queue.incarnation, lane))
 
     def want_page(self, needed: PageNeeded) -> None:
@@ -245,13 +247,20 @@ class QueueManager:
     def _sweep_expiries(self) -> None:
         """Forget the messages that are gone, so that a long life costs nothing after the get."""
         kept = []
-        for expiry in self.due.expiries:
+        for expiry in set(self.due.expiries):  # what comes back from its topic is noted again
             queue = self.that_queue(expiry[1], expiry[2])
             if queue and expiry[3] in queue.stored:
                 kept.append(expiry)
         heapq.heapify(kept)
         self.due.expiries = kept
         self._sweep_expiries_at = max(SWEEP_AT, 2 * len(kept))
+
+    def _sweep_paged_ends(self) -> None:
+        """Forget what is noted again each time that messages leave memory, and queues gone."""
+        kept = [end for end in set(self.due.paged_ends) if self.that_queue(end[1], end[2])]
+        heapq.heapify(kept)
+        self.due.paged_ends = kept
+        self._sweep_paged_ends_at = max(SWEEP_AT, 2 * len(kept))
 
     def _sweep_deadlines(self) -> None:
         """Forget the waits that have ended, so that a long wait costs nothing once it is served."""

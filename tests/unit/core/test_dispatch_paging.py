@@ -5,6 +5,7 @@ import random
 import pytest
 
 from adapter.core import commands as c
+from adapter.core.model.due import SWEEP_AT
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason
@@ -91,6 +92,23 @@ def test_paged_out_messages_expire(seconds: int) -> None:
         client.core.advance(61)
     assert client.core.queue().depth == 25
     assert client.core.replayed().queues["Q"].depth == 25
+
+
+def test_ends_are_noted_a_bounded_number_of_times_however_often_pages_come_and_go() -> None:
+    client = paged()
+    for number in range(60):
+        client.put(str(number), expiry_ms=86_400_000 + 60_000 * number)
+    pages = client.core.pages
+    while client.core.pages < pages + SWEEP_AT:
+        client.browse(restart=True)
+        while client.browse(limit=10):
+            pass
+    assert client.core.qm.due.paged_ends
+    assert len(client.core.qm.due.paged_ends) <= SWEEP_AT
+    client.core.advance(2 * 86_400)
+    for _ in range(60):
+        client.core.advance(2)
+    assert client.core.queue().depth == 0
 
 
 def test_a_purge_forgets_what_is_not_in_memory() -> None:

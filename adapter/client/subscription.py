@@ -40,7 +40,13 @@ def publish_requests(
 
 
 def subscription_of(
-    topic: str, name: str | None, durable: bool, destination: str | None, retained: bool, level: int
+    topic: str,
+    name: str | None,
+    durable: bool,
+    destination: str | None,
+    retained: bool,
+    level: int,
+    selection: str,
 ) -> c.Subscribe:
     """Check what a program asks for, and make the command of it; its handles are missing."""
     options = c.CREATE | c.MANAGED * (destination is None)
@@ -56,6 +62,7 @@ def subscription_of(
         options=options,
         destination=a.as_text("destination", destination, NAME_LENGTH_MAX),
         level=a.as_whole("level", level, 0, LEVEL_MAX),
+        selection=a.as_text("selection", selection),
     )
 
 

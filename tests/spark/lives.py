@@ -21,15 +21,18 @@ from msgspec import Struct
 
 import adapter
 from adapter.format import names
-from tests.support.spark_site import order_problems, put_units, wait_copied
+from tests.support.spark_site import (
+    SHORT_LIVED_JAVA,
+    order_problems,
+    put_units,
+    wait_copied,
+)
 
 TOP = Path(__file__).parents[2]
 ENDED_S = 250
 LANES = 4
 """A task is started for each, and each of them is a file."""
 UNIT = 3
-JAVA = "-XX:TieredStopAtLevel=1"
-"""A driver lives for seconds: what Java compiles any better never pays."""
 
 
 class Scene(Struct, frozen=True):
@@ -69,7 +72,7 @@ def driver(scene: Scene, *stops: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.spark.driver", *told], cwd=TOP, stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env=os.environ | {"JDK_JAVA_OPTIONS": JAVA},
+        env=os.environ | {"JDK_JAVA_OPTIONS": SHORT_LIVED_JAVA},
     )  # fmt: skip
     try:
         yield process

@@ -22,6 +22,8 @@ Headers = list[tuple[str, str | bytes | None]]
 COPIED_S = 30.0
 DONE_S = 90
 LANES = 10
+SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1"
+"""For a driver that lives for seconds: what Java compiles any better never pays."""
 
 
 class Site:

@@ -7,6 +7,7 @@ import msgspec
 
 import adapter
 from adapter.cli import options, output
+from adapter.cli.messages import counted
 from adapter.core.results import ConsumerStatus
 
 
@@ -59,5 +60,4 @@ def delete(queue: str, name: str, qmgr: str, as_json: bool) -> None:
     if as_json:
         output.emit({"queue": queue, "consumer": name, "deleted": True, "messages_back": count})
     else:
-        messages = "1 message" if count == 1 else f"{count} messages"
-        click.echo(f"consumer {name} of queue {queue} was deleted; {messages} went back")
+        click.echo(f"consumer {name} of queue {queue} was deleted; {counted(count)} went back")

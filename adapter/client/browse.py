@@ -12,6 +12,7 @@ from adapter.client.requests import Handle, Pending, StartOver
 from adapter.client.unit import AnyUnit, NoUnit
 from adapter.client.verbs import close_handles, open_handle
 from adapter.core import commands as c
+from adapter.core.model.message import Delivered
 from adapter.core.results import Messages
 
 BATCH = 100  # messages a request: a slow reader is shown what was there a batch ago
@@ -48,12 +49,9 @@ def browsed(
     last: tuple[int, int, int] | None = None
     try:
         while not is_closed():
-            command = c.Browse(handle.number, False, BATCH, *wanted)
-            request = Pending(command, rq.FROM_START, handle=handle)
-            channel.ask([request])
-            if isinstance(request.answer, StartOver):
+            found = _ask(channel, handle, c.Browse(handle.number, False, BATCH, *wanted))
+            if found is None:
                 continue  # the cursor is before the first message again; what was shown is not
-            found = channel.result(request, Messages).messages
             if not found:
                 return
             for delivered in found:
@@ -82,25 +80,29 @@ def shared(
         while not is_closed():
             options = c.UNMARKED | c.MARK_CO_OP
             command = c.Browse(handle.number, True, 1, *wanted, options=options)
-            request = Pending(command, rq.FROM_START, handle=handle)
-            channel.ask([request])
-            if isinstance(request.answer, StartOver):
+            found = _ask(channel, handle, command)
+            if found is None:
                 continue  # what it had marked may be shown again
-            found = channel.result(request, Messages).messages
             if not found:
                 return
             place = (found[0].lane, found[0].seq, found[0].n)
             this = partial(remover, place, found[0].message.message_id)
             unmark = partial(_unmark, channel, handle, place)
-            yield BrowsedMessage(remover=this, unmarker=unmark, **got(found[0]))
+            shown = BrowsedMessage(remover=this, unmarker=unmark, **got(found[0]))
+            yield readable(shown, channel.schemas)
     finally:
         close_handles(channel, [handle])
 
 
 def _unmark(channel: Channel, handle: Handle, place: tuple[int, int, int]) -> None:
     """Take a mark away; a lost connection has done that already."""
-    command = c.Browse(handle.number, options=c.UNMARK_CO_OP, place=place)
+    _ask(channel, handle, c.Browse(handle.number, options=c.UNMARK_CO_OP, place=place))
+
+
+def _ask(channel: Channel, handle: Handle, command: c.Browse) -> list[Delivered] | None:
+    """Browse; None if the connection was lost, and with it the cursor and what was marked."""
     request = Pending(command, rq.FROM_START, handle=handle)
     channel.ask([request])
-    if not isinstance(request.answer, StartOver):
-        channel.result(request, Messages)
+    if isinstance(request.answer, StartOver):
+        return None
+    return channel.result(request, Messages).messages

@@ -26,7 +26,7 @@ from adapter.client.requests import Handle, Operations, Pending
 from adapter.client.schemas import Schemas
 from adapter.client.tcp import Link, LinkLost
 from adapter.core.reasons import Reason
-from adapter.core.results import Done, Opened, Refused, Subscribed
+from adapter.core.results import ConsumerState, Done, Opened, Refused, Subscribed
 from adapter.errors import ConnectionClosed, Error, LimitReached, UnexpectedAnswer
 from adapter.errors.refusals import refusal
 from adapter.wire.frames import (
@@ -192,7 +192,7 @@ class Channel:
 
     def check_opened(self, request: Pending) -> None:
         """Raise the error that the answer to an open is; under another name it is open too."""
-        if not isinstance(request.answer, Done | Opened):
+        if not isinstance(request.answer, Done | Opened | Subscribed | ConsumerState):
             raise self._problem(request, None)
         note_queue(request)
 

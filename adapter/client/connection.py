@@ -205,6 +205,7 @@ class Connection(Administration):
         destination: str | None = None,
         retained: bool = True,
         level: int = 1,
+        selection: str = "",
     ) -> Subscription:
         """Subscribe to a topic, in which + stands for one level and # for any number of them.
 
@@ -213,10 +214,10 @@ class Connection(Administration):
         while nobody has it open; it is resumed if there is one of this name, else made.
         destination: a queue that they go to; None: one made for it. level: 0 to 9; above 1 it
         intercepts publications, which others get when its program publishes them again, at a lower
-        level.
-        Raises InvalidTopic, SubscriptionInUse, SubscribeInhibited, QueueNotFound, ...
+        level. selection: only publications that fit, see queue(); a resumed one keeps its own.
+        Raises InvalidTopic, InvalidSelector, SubscriptionInUse, SubscribeInhibited, ...
         """
-        wanted = subscription_of(topic, name, durable, destination, retained, level)
+        wanted = subscription_of(topic, name, durable, destination, retained, level, selection)
         return Subscription(self._channel, wanted, self._application, self._replies)
 
     def reply(

@@ -15,7 +15,7 @@ from adapter.client import arguments as a
 from adapter.client import requests as rq
 from adapter.client.channel import Channel
 from adapter.client.requests import Handle, Pending, open_request
-from adapter.client.verbs import close_handles
+from adapter.client.verbs import ask_to_open, close_handles
 from adapter.core import commands as c
 from adapter.core.results import Batches, ConsumerState
 from adapter.errors import NotOpen
@@ -95,13 +95,8 @@ class Consumer:
 
     def _open(self) -> ConsumerState:
         request = open_request(self._handle)
-        self._channel.keep_handle(self._handle)  # first: see verbs.open_handle
-        try:
-            self._channel.ask([request])
-            return self._channel.result(request, ConsumerState)
-        except BaseException:
-            self._channel.drop_handle(self._handle)
-            raise
+        ask_to_open(self._channel, request, self._handle)
+        return self._channel.result(request, ConsumerState)
 
     def _ask(self, command: Asked, kind: type[AnswerT]) -> AnswerT:
         command.handle = self._open_handle().number

@@ -17,11 +17,10 @@ from adapter.client.queue import Queue
 from adapter.client.replies import Replies
 from adapter.client.requests import Handle, Pending, open_request
 from adapter.client.unit import AnyUnit
-from adapter.client.verbs import close_handles, close_request, put_request
+from adapter.client.verbs import ask_to_open, close_handles, close_request, put_request
 from adapter.core import commands as c
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.model.message import Message
-from adapter.core.results import Subscribed
 from adapter.errors import InvalidSubscriptionName, NoRetainedMessage, NotOpen
 
 LEVEL_MAX = 9
@@ -41,7 +40,13 @@ def publish_requests(
 
 
 def subscription_of(
-    topic: str, name: str | None, durable: bool, destination: str | None, retained: bool, level: int
+    topic: str,
+    name: str | None,
+    durable: bool,
+    destination: str | None,
+    retained: bool,
+    level: int,
+    selection: str,
 ) -> c.Subscribe:
     """Check what a program asks for, and make the command of it; its handles are missing."""
     options = c.CREATE | c.MANAGED * (destination is None)
@@ -57,6 +62,7 @@ def subscription_of(
         options=options,
         destination=a.as_text("destination", destination, NAME_LENGTH_MAX),
         level=a.as_whole("level", level, 0, LEVEL_MAX),
+        selection=a.as_text("selection", selection),
     )
 
 
@@ -90,21 +96,10 @@ class Subscription(Queue):
             with self._lock:
                 self._check_open()
                 if not self._mine.is_open:
-                    self._subscribe()
+                    opening = open_request(self._mine)
+                    ask_to_open(self._channel, opening, self._mine, self._input_handle)
         self.name = self._mine.leads_to
         return self._input_handle
-
-    def _subscribe(self) -> None:
-        request = open_request(self._mine)
-        for handle in (self._mine, self._input_handle):
-            self._channel.keep_handle(handle)  # first: see verbs.open_handle
-        try:
-            self._channel.ask([request])
-            self._mine.leads_to = self._channel.result(request, Subscribed).queue
-        except BaseException:
-            for handle in (self._mine, self._input_handle):
-                self._channel.drop_handle(handle)
-            raise
 
     def request_retained(self) -> int:
         """Have what is retained for its topics put to it again (MQSUBRQ); how many that is."""

@@ -25,15 +25,21 @@ def open_handle(
     if handle is None:
         handle = channel.new_handle(name, modes)
         handle.selection = selection
-    request = open_request(handle)
-    channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
+    ask_to_open(channel, open_request(handle), handle)
+    return handle
+
+
+def ask_to_open(channel: Channel, request: Pending, *handles: Handle) -> None:
+    """Ask for what opens handles; they are opened again whenever needed if that is granted."""
+    for handle in handles:
+        channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
     try:
         channel.ask([request])
         channel.check_opened(request)
     except BaseException:
-        channel.drop_handle(handle)
+        for handle in handles:
+            channel.drop_handle(handle)
         raise
-    return handle
 
 
 def close_handles(channel: Channel, handles: list[Handle]) -> None:

@@ -71,6 +71,7 @@ MANAGED = 16
 ON_REQUEST = 32  # MQSO_PUBLICATIONS_ON_REQUEST
 NEW_ONLY = 64  # MQSO_NEW_PUBLICATIONS_ONLY
 SET_CORRELATION = 128  # MQSO_SET_CORREL_ID
+AS_PUBLISHED, AS_QUEUE_SAYS = -3, -1  # in place of a priority: MQPRI_PRIORITY_AS_*
 
 
 class SessionOpen(Struct, array_like=True, tag=1):
@@ -328,7 +329,8 @@ class Subscribe(Struct, array_like=True, tag=26):
     wildcards; see OpenTopic. name: of a durable one. destination: a queue, unless it is MANAGED.
     queue_handle: if not 0, the destination is opened by it, for input. correlation_id: of the
     copies, if options say so; empty: each publication's own. level: see Put; what is retained is
-    given up to level 1.
+    given up to level 1. selection: which publications it gets, see Open; "": all. priority: of the
+    copies, 0 to 9, AS_PUBLISHED, or AS_QUEUE_SAYS.
     """
 
     handle: int
@@ -341,6 +343,8 @@ class Subscribe(Struct, array_like=True, tag=26):
     user_data: str = ""
     correlation_id: bytes = b""
     level: int = 1
+    selection: str = ""
+    priority: int = AS_PUBLISHED
 
 
 class CloseSubscription(Struct, array_like=True, tag=27):

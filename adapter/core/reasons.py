@@ -96,6 +96,7 @@ class Reason(IntEnum):
     DURABILITY_NOT_ALTERABLE = 82
     DESTINATION_CLASS_NOT_ALTERABLE = 83
     LEVEL_NOT_ALTERABLE = 84
+    SELECTOR_NOT_ALTERABLE = 85
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from adapter.core.commands import AS_PUBLISHED
 from adapter.core.model.message import Delivered, Message
 
 UnitState = Literal["committed", "backed out", "in flight", "unknown"]
@@ -211,7 +212,8 @@ class Subscribed(Struct, array_like=True, tag=12, gc=False):
 
     options: core.commands.DURABLE, MANAGED and ON_REQUEST, as far as they hold. ident: of 24 bytes.
     correlation_id: of the copies; empty: each publication's own. retained: how many publications
-    have been put there that were retained before. warning: see PutDone.
+    have been put there that were retained before. warning: see PutDone. level, selection,
+    priority: see core.commands.Subscribe.
     """
 
     name: str
@@ -224,6 +226,8 @@ class Subscribed(Struct, array_like=True, tag=12, gc=False):
     retained: int = 0
     warning: int = 0
     level: int = 1
+    selection: str = ""
+    priority: int = AS_PUBLISHED
 
 
 class ConsumerState(Struct, array_like=True, tag=13, gc=False):

@@ -21,7 +21,7 @@
     │   ├── PublicationFailed  NoSubscribers  RetainedQueueError  RetainedNotDelivered
     │   │   NoRetainedMessage  SubscribeInhibited  DurabilityNotAllowed  TopicNotAlterable
     │   │   DurabilityNotAlterable  DestinationClassNotAlterable
-    │   │   LevelNotAlterable
+    │   │   LevelNotAlterable  SelectorNotAlterable
     │   └── SubscriptionNotFound  SubscriptionInUse  SubscriptionExists
     ├── ConsumerError                a durable consumer of a queue could not go on
     │   └── ConsumerNotFound  ConsumerInUse  ClaimLost  BatchNotFound
@@ -67,6 +67,7 @@ from adapter.errors.publishing import PublicationFailed as PublicationFailed
 from adapter.errors.publishing import PublishError as PublishError
 from adapter.errors.publishing import RetainedNotDelivered as RetainedNotDelivered
 from adapter.errors.publishing import RetainedQueueError as RetainedQueueError
+from adapter.errors.publishing import SelectorNotAlterable as SelectorNotAlterable
 from adapter.errors.publishing import SubscribeInhibited as SubscribeInhibited
 from adapter.errors.publishing import SubscriptionExists as SubscriptionExists
 from adapter.errors.publishing import SubscriptionInUse as SubscriptionInUse

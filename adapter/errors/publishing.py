@@ -29,6 +29,12 @@ class LevelNotAlterable(PublishError):
     reason, reason_name = 2512, "MQRC_SUBLEVEL_NOT_ALTERABLE"
 
 
+class SelectorNotAlterable(PublishError):
+    """Which publications a subscription selects stays."""
+
+    reason, reason_name = 2524, "MQRC_SELECTOR_NOT_ALTERABLE"
+
+
 class DestinationClassNotAlterable(PublishError):
     """Whether a subscription's queue is managed or provided stays."""
 

@@ -77,6 +77,7 @@ from adapter.errors import (
     RetainedNotDelivered,
     RetainedQueueError,
     SelectionTooLong,
+    SelectorNotAlterable,
     SubscribeInhibited,
     SubscriptionExists,
     SubscriptionInUse,
@@ -322,12 +323,12 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.SELECTOR_SYNTAX_ERROR: Case(
         InvalidSelector,
-        "the selection string for queue {name} is not one",
+        "the selection string for {name} is not one",
         "correct it where the text says",
     ),
     Reason.SELECTION_TOO_LONG: Case(
         SelectionTooLong,
-        "the selection string for queue {name} is too long",
+        "the selection string for {name} is too long",
         "select by less, or by another property",
     ),
     Reason.MISSING_REPLY_TO: Case(
@@ -433,6 +434,11 @@ REFUSALS: dict[Reason, Case] = {
     Reason.LEVEL_NOT_ALTERABLE: Case(
         LevelNotAlterable,
         "subscription {name} stays at its level",
+        "close and remove the subscription, and make a new one",
+    ),
+    Reason.SELECTOR_NOT_ALTERABLE: Case(
+        SelectorNotAlterable,
+        "the selection of subscription {name} stays as it is",
         "close and remove the subscription, and make a new one",
     ),
 }

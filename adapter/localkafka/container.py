@@ -48,9 +48,7 @@ def variable(setting: str) -> str:
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a lone broker, but for where it sends clients."""
-    plan = BrokerPlan(
-        number=1, folder=Path("/"), port=PORT, controller_port=CONTROLLER_PORT
-    )  # fmt: skip
+    plan = BrokerPlan(number=1, folder=Path("/"), port=PORT, controller_port=CONTROLLER_PORT)
     names = ("PLAIN", "INSIDE", "CONTROLLER")
     listeners = zip(names, (PORT, INSIDE_PORT, CONTROLLER_PORT), strict=True)
     wanted = settings.properties(plan, [plan], {}) | {

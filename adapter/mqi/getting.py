@@ -38,6 +38,8 @@ REFINEMENTS = {
     mq.MQGMO_COMPLETE_MSG: c.COMPLETE,
     mq.MQGMO_LOCK: c.LOCK,
 }
+MATCHING_PARTS = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER | mq.MQMO_MATCH_OFFSET
+UNDER_CURSOR = mq.MQGMO_MSG_UNDER_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
 IN_UNIT = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 MARKS = {
     mq.MQGMO_MARK_BROWSE_HANDLE: c.MARK_HANDLE,
@@ -99,8 +101,8 @@ def get_unpacked(
     else:
         found = _take(session, opened, md, gmo, match, room)
     if not found.messages:
-        under = mq.MQGMO_MSG_UNDER_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
-        raise Failure(mq.MQRC_NO_MSG_UNDER_CURSOR if asked & under else mq.MQRC_NO_MSG_AVAILABLE)
+        under = asked & UNDER_CURSOR
+        raise Failure(mq.MQRC_NO_MSG_UNDER_CURSOR if under else mq.MQRC_NO_MSG_AVAILABLE)
     delivered = found.messages[0]
     if opened.options & mq.MQOO_SAVE_ALL_CONTEXT and not shows(asked):
         opened.saved = delivered.message
@@ -124,11 +126,23 @@ def _checked(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
     if gmo["Version"] > mq.MQGMO_VERSION_1:
         match = gmo["MatchOptions"]
         permitted.MATCH.check(match)
+    _check_versions(md, gmo, match)
     if asked & permitted.MARKING and not asked & permitted.BROWSING:
         raise Failure(mq.MQRC_OPTIONS_ERROR)
     if asked & mq.MQGMO_WAIT and gmo["WaitInterval"] < mq.MQWI_UNLIMITED:
         raise Failure(mq.MQRC_WAIT_INTERVAL_ERROR)
     return asked, match
+
+
+def _check_versions(md: dict[str, Any], gmo: dict[str, Any], match: int) -> None:
+    """Failure if what is asked for needs fields that these versions do not have."""
+    asked = gmo["Options"]
+    is_ordered = bool(asked & mq.MQGMO_LOGICAL_ORDER)
+    if is_ordered and gmo["Version"] < mq.MQGMO_VERSION_2:
+        raise Failure(mq.MQRC_WRONG_GMO_VERSION)
+    matches = match & MATCHING_PARTS and not asked & UNDER_CURSOR
+    if (is_ordered or matches) and md["Version"] < mq.MQMD_VERSION_2:
+        raise Failure(mq.MQRC_WRONG_MD_VERSION)
 
 
 def _wait_ms(gmo: dict[str, Any]) -> int:

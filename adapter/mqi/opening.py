@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from adapter.client import verbs
 from adapter.client.requests import Handle, Pending, open_request
-from adapter.client.verbs import close_request
 from adapter.core import commands as c
 from adapter.core.model.blank_padded import padded, unpadded
 from adapter.core.reasons import Reason
-from adapter.core.results import Done, Objects, Opened, Subscribed
+from adapter.core.results import Done, Objects, Opened
 from adapter.errors import Error
 from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted
@@ -121,18 +121,9 @@ def _opened(session: Session, request: Pending, handle: Handle) -> Opened:
 
 def ask_to_open(session: Session, request: Pending, *handles: Handle) -> None:
     """Ask for what opens handles, and keep them if it is granted. Raises Failure."""
-    channel = session.channel
-    for handle in handles:
-        channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
     try:
-        channel.ask([request])
-        if not isinstance(request.answer, Opened | Subscribed):
-            channel.result(request, Done)
-    except BaseException as error:
-        for handle in handles:
-            channel.drop_handle(handle)
-        if not isinstance(error, Error):
-            raise
+        verbs.ask_to_open(session.channel, request, *handles)
+    except Error as error:
         if error.refused is Reason.LIMIT_REACHED:
             raise Failure(mq.MQRC_HANDLE_NOT_AVAILABLE) from error
         raise session.failure(error) from error
@@ -160,7 +151,7 @@ def close_object(session: Session, number: int, options: int) -> None:
     if delete and (opened.kind != "queue" or opened.managed_by is not None):
         raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if opened.handle is not None:
-        request = close_request(opened.handle)
+        request = verbs.close_request(opened.handle)
         if isinstance(request.command, c.Close):
             request.command.delete = delete
         session.settle()

@@ -119,6 +119,8 @@ def _message(
     body: bytes,
 ) -> Message:
     asked = options["Options"]
+    if asked & mq.MQPMO_LOGICAL_ORDER and fields["Version"] < mq.MQMD_VERSION_2:
+        raise Failure(mq.MQRC_WRONG_MD_VERSION)
     message = message_of(*md_extension.taken_off(fields, body))
     if asked & mq.MQPMO_SUPPRESS_REPLYTO:
         message.reply_to = message.reply_to_queue_manager = ""

@@ -29,8 +29,6 @@ ResultT = TypeVar("ResultT")
 
 ASYNC_PUTS_MAX = 500
 """Puts without an answer; the client layer lets 768 commands of a connection go unanswered."""
-
-
 TOPIC = "topic"
 
 
@@ -253,22 +251,23 @@ class Session:
         And the topic string, if it was a topic that was put to when that failed.
         """
         tally, self.tally = self.tally, Tally()
-        name = tally.to.name if tally.to is not None else ""
-        here = self.channel.queue_manager if tally.to is not None else ""
-        is_topic = tally.to is not None and tally.to.kind == TOPIC
+        to = tally.to
+        name = padded("" if to is None else to.name, 48)
+        here = padded("" if to is None else self.channel.queue_manager, 48)
+        topic = to.resolved if to is not None and to.kind == TOPIC else ""
         fields = {
             "CompCode": tally.code,
             "Reason": tally.reason,
             "PutSuccessCount": tally.succeeded,
             "PutWarningCount": tally.warned,
             "PutFailureCount": tally.failed,
-            "ObjectType": mq.MQOT_TOPIC if is_topic else mq.MQOT_Q,
-            "ObjectName": padded(name, 48),
-            "ObjectQMgrName": padded(here, 48),
-            "ResolvedObjectName": padded(name, 48),
-            "ResolvedQMgrName": padded(here, 48),
+            "ObjectType": mq.MQOT_TOPIC if topic else mq.MQOT_Q,
+            "ObjectName": name,
+            "ObjectQMgrName": here,
+            "ResolvedObjectName": name,
+            "ResolvedQMgrName": here,
         }
-        return fields, tally.to.resolved if is_topic and tally.to is not None else ""
+        return fields, topic
 
     # -- the unit of work
 

@@ -41,7 +41,6 @@ TOLD = mq.MQSO_DURABLE | mq.MQSO_MANAGED | mq.MQSO_PUBLICATIONS_ON_REQUEST
 """What MQSD.Options says afterwards as the subscription is, whatever was asked for."""
 MANAGED_QUEUE = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_BROWSE | mq.MQOO_INQUIRE
 DELETIONS = mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE
-PRIORITIES = (mq.MQPRI_PRIORITY_AS_PUBLISHED, mq.MQPRI_PRIORITY_AS_Q_DEF)
 LEVELS = range(10)
 LEVEL_USUAL = 1
 """The initial value. pymqi has 0: its programs would get nothing beside others, and do not mean it.
@@ -84,7 +83,7 @@ def _ask(session: Session, wanted: c.Subscribe, mine: Handle, other: Handle | No
     request = open_request(mine)
     opening.ask_to_open(session, request, *handles)
     told = session.channel.result(request, Subscribed)
-    mine.leads_to, mine.opening = told.queue, _again(wanted, told)
+    mine.opening = _again(wanted, told)
     return told
 
 
@@ -112,6 +111,9 @@ def _wanted(fields: dict[str, Any], number: int, queue: Object | None) -> c.Subs
     wanted.user_data = pointers.charv(fields, "SubUserData", mq.MQRC_SUB_USER_DATA_ERROR)
     wanted.destination = queue.name if queue is not None else ""
     wanted.level = max(fields["SubLevel"], LEVEL_USUAL)
+    wanted.priority = fields["PubPriority"]
+    refused = mq.MQRC_SELECTION_STRING_ERROR
+    wanted.selection = pointers.charv(fields, "SelectionString", refused)
     if asked & mq.MQSO_SET_CORREL_ID:
         wanted.correlation_id = fields["SubCorrelId"]
     return wanted
@@ -122,13 +124,8 @@ def _check(fields: dict[str, Any]) -> None:
     if fields["SubExpiry"] != mq.MQEI_UNLIMITED:
         wrong = fields["SubExpiry"] <= 0
         raise Failure(mq.MQRC_EXPIRY_ERROR if wrong else mq.MQRC_FUNCTION_NOT_SUPPORTED)
-    if fields["PubPriority"] not in PRIORITIES:
-        wrong = fields["PubPriority"] < 0
-        raise Failure(mq.MQRC_PRIORITY_ERROR if wrong else mq.MQRC_FUNCTION_NOT_SUPPORTED)
     if fields["SubLevel"] not in LEVELS:
         raise Failure(mq.MQRC_SD_ERROR)
-    if pointers.charv(fields, "SelectionString", mq.MQRC_SELECTION_STRING_ERROR):
-        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
 
 def _again(wanted: c.Subscribe, told: Subscribed) -> c.Subscribe:
@@ -154,7 +151,8 @@ def _tell(fields: dict[str, Any], told: Subscribed) -> None:
     fields["SubCorrelId"] = told.correlation_id or NO_ID
     pointers.fill(fields, "ResObjectString", told.topic)
     if asked & mq.MQSO_RESUME:
-        fields["SubLevel"] = told.level
+        fields["SubLevel"], fields["PubPriority"] = told.level, told.priority
+        pointers.fill(fields, "SelectionString", told.selection)
         pointers.fill(fields, "SubUserData", told.user_data)
         if not asked & mq.MQSO_CREATE:
             fields["ObjectName"] = padded("", 48)

@@ -12,12 +12,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core.attributes.objects import APPLICATION_TYPES
+from adapter.core.attributes.objects import APPLICATION_TYPES, COPY_PRIORITIES
 from adapter.core.attributes.table import Row
 
 Plain = int | str | list[str]
 """What the MQI and PCF know: a number, a text, or texts."""
-APPLICATION_TYPE = "APPLTYPE"
+WORDS_FOR_NUMBERS = {"APPLTYPE": APPLICATION_TYPES, "PUBPRTY": COPY_PRIORITIES}
+"""Numbers that MQSC may write as words."""
 NAMES = "NAMES"
 """The one attribute that is a list; the table has its members separated by commas."""
 
@@ -74,13 +75,8 @@ def text(row: Row, value: Any) -> str:
     """Return the value as MQSC writes it between parentheses."""
     if members(row):
         return words(row)[members(row).index(value)]
-    if row.attribute.keyword == APPLICATION_TYPE:
-        return _application_type(value)
-    return str(value)
-
-
-def _application_type(number: int) -> str:
-    return next((word for word, one in APPLICATION_TYPES.items() if one == number), str(number))
+    named = WORDS_FOR_NUMBERS.get(row.attribute.keyword, {})
+    return next((word for word, number in named.items() if number == value), str(value))
 
 
 def from_text(row: Row, given: str) -> Any:
@@ -91,8 +87,9 @@ def from_text(row: Row, given: str) -> Any:
             taken = ", ".join(words(row))
             raise NoSuchValueError(f"{row.attribute.keyword} takes one of {taken}, not {given}")
         return members(row)[words(row).index(word)]
-    if row.attribute.keyword == APPLICATION_TYPE and word in APPLICATION_TYPES:
-        return APPLICATION_TYPES[word]
+    named = WORDS_FOR_NUMBERS.get(row.attribute.keyword, {})
+    if word in named:
+        return named[word]
     if row.type is int:
         return _whole(row, word)
     return given.rstrip()

@@ -27,25 +27,12 @@ class SchemaKept(Struct, frozen=True, tag_field="keytype", tag="SCHEMA"):
     id: int
     schema: str
 
-    @property
-    def key(self) -> Key:
-        """What it is about."""
-        return "SCHEMA", self.subject, self.version
-
 
 class SchemaDeleted(Struct, frozen=True, tag_field="keytype", tag="DELETED"):
-    """A version is deleted; its schema can still be read by its id.
-
-    It is about a key of its own: what it says does not stand for the schema's text.
-    """
+    """A version is deleted; its schema can still be read by its id."""
 
     subject: str
     version: int
-
-    @property
-    def key(self) -> Key:
-        """What it is about."""
-        return "DELETED", self.subject, self.version
 
 
 class SchemaPurged(Struct, frozen=True, tag_field="keytype", tag="PURGED"):
@@ -54,22 +41,12 @@ class SchemaPurged(Struct, frozen=True, tag_field="keytype", tag="PURGED"):
     subject: str
     version: int
 
-    @property
-    def key(self) -> Key:
-        """What it is about."""
-        return "SCHEMA", self.subject, self.version
-
 
 class LevelSet(Struct, frozen=True, tag_field="keytype", tag="CONFIG"):
     """A compatibility level; "" takes it away."""
 
     subject: str
     level: str
-
-    @property
-    def key(self) -> Key:
-        """What it is about."""
-        return "CONFIG", self.subject, 0
 
 
 class ModeSet(Struct, frozen=True, tag_field="keytype", tag="MODE"):
@@ -78,13 +55,21 @@ class ModeSet(Struct, frozen=True, tag_field="keytype", tag="MODE"):
     subject: str
     mode: str
 
-    @property
-    def key(self) -> Key:
-        """What it is about."""
-        return "MODE", self.subject, 0
-
 
 Change = SchemaKept | SchemaDeleted | SchemaPurged | LevelSet | ModeSet
+
+
+def about(change: Change) -> Key:
+    """The key of a change: a later one of the same key takes its place."""
+    match change:
+        case SchemaKept() | SchemaPurged():
+            return "SCHEMA", change.subject, change.version
+        case SchemaDeleted():  # its own: what it says does not stand for the schema's text
+            return "DELETED", change.subject, change.version
+        case LevelSet():
+            return "CONFIG", change.subject, 0
+        case ModeSet():
+            return "MODE", change.subject, 0
 
 
 class Entry(Struct, frozen=True):

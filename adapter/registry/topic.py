@@ -245,8 +245,9 @@ class TopicRegistry:
             self._landed = True
         key = key_of(envelope.owner, envelope.n)
         for change in entry.changes:
-            before = self._holds.get(change.key)
-            self._holds[change.key] = key
+            what = state.about(change)
+            before = self._holds.get(what)
+            self._holds[what] = key
             self._live[key] = self._live.get(key, 0) + 1
             if before is not None:
                 self._release(before)

@@ -27,7 +27,7 @@ TABLES = (
 VERB = re.compile("MQ|mqai")
 NOTES = {
     "MQBEGIN": "warns with 2121: there are no other resource managers",
-    "MQSUB": "without SelectionString, SubExpiry, PubPriority and SubLevel: refused with 2298",
+    "MQSUB": "without SubExpiry: refused with 2298",
     "MQLOGCF": "there is nothing to trace",
     "MQSTAT": "asynchronous puts; other types are refused with 2430",
     "MQSETMP": "without options",

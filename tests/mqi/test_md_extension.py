@@ -1,4 +1,4 @@
-"""MQMDE: groups and segments for programs that have a version-1 MQMD."""
+"""Groups and segments for programs that have a version-1 MQMD: MQMDE, and what is refused."""
 
 from typing import Any
 
@@ -27,6 +27,37 @@ def extended(**fields: Any) -> bytes:
 
 def first_version(**fields: Any) -> ibmmq.MD:
     return ibmmq.MD(Version=CMQC.MQMD_VERSION_1, Format=CMQC.MQFMT_MD_EXTENSION, **fields)
+
+
+@pytest.mark.parametrize(
+    "match", [CMQC.MQMO_MATCH_GROUP_ID, CMQC.MQMO_MATCH_MSG_SEQ_NUMBER, CMQC.MQMO_MATCH_OFFSET]
+)
+def test_what_needs_fields_of_version_2_is_refused(queue: ibmmq.Queue, match: int) -> None:
+    """MQRC_WRONG_MD_VERSION: the program has no GroupId, MsgSeqNumber and Offset to say or see."""
+    order = CMQC.MQGMO_LOGICAL_ORDER
+    first = CMQC.MQMD_VERSION_1
+    for gmo in (ibmmq.GMO(MatchOptions=match), ibmmq.GMO(Options=order, MatchOptions=0)):
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            queue.get(None, ibmmq.MD(Version=first), gmo)
+        assert reason_of(refused) == CMQC.MQRC_WRONG_MD_VERSION
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            queue.get(None, ibmmq.MD(), gmo)
+        assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.put(b"", ibmmq.MD(Version=first), ibmmq.PMO(Options=CMQC.MQPMO_LOGICAL_ORDER))
+    assert reason_of(refused) == CMQC.MQRC_WRONG_MD_VERSION
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get(None, ibmmq.MD(), ibmmq.GMO(Options=order, Version=CMQC.MQGMO_VERSION_1))
+    assert reason_of(refused) == CMQC.MQRC_WRONG_GMO_VERSION
+
+
+def test_match_options_mean_nothing_under_the_cursor(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH | CMQC.MQOO_BROWSE)
+    queue.put(b"body")
+    md = ibmmq.MD(Version=CMQC.MQMD_VERSION_1)
+    assert queue.get(None, md, ibmmq.GMO(Options=CMQC.MQGMO_BROWSE_FIRST)) == b"body"
+    under = ibmmq.GMO(Options=CMQC.MQGMO_MSG_UNDER_CURSOR, MatchOptions=CMQC.MQMO_MATCH_GROUP_ID)
+    assert queue.get(None, md, under) == b"body"
 
 
 @pytest.fixture

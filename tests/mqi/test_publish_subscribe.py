@@ -33,9 +33,15 @@ def subscribed(
     return subscription
 
 
-def publish(qmgr: ibmmq.QueueManager, topic: str, body: str, options: int = 0) -> ibmmq.MD:
+def publish(
+    qmgr: ibmmq.QueueManager,
+    topic: str,
+    body: str,
+    options: int = 0,
+    md: ibmmq.MD | None = None,
+) -> ibmmq.MD:
     """Publish once, and return the MQMD as it is afterwards."""
-    md = ibmmq.MD()
+    md = md or ibmmq.MD()
     od = ibmmq.OD(ObjectType=CMQC.MQOT_TOPIC, Version=CMQC.MQOD_VERSION_4)
     od.set_vs("ObjectString", topic)
     qmgr.put1(od, body, md, ibmmq.PMO(Options=options))
@@ -321,7 +327,7 @@ def test_put_options_of_topics(qmgr: ibmmq.QueueManager) -> None:
         ({"ObjectName": b"MISSING"}, CMQC.MQRC_UNKNOWN_OBJECT_NAME),
         ({"SubExpiry": 10}, CMQC.MQRC_FUNCTION_NOT_SUPPORTED),
         ({"SubExpiry": 0}, CMQC.MQRC_EXPIRY_ERROR),
-        ({"PubPriority": 3}, CMQC.MQRC_FUNCTION_NOT_SUPPORTED),
+        ({"PubPriority": 10}, CMQC.MQRC_PRIORITY_ERROR),
         ({"PubPriority": -4}, CMQC.MQRC_PRIORITY_ERROR),
         ({"SubLevel": 10}, CMQC.MQRC_SD_ERROR),
         ({"SubNameVSLength": 3}, CMQC.MQRC_SUB_NAME_ERROR),
@@ -340,12 +346,54 @@ def test_what_no_subscription_can_be(
     assert reason_of(refused) == reason
 
 
-def test_selection_is_not_to_be_had(qmgr: ibmmq.QueueManager) -> None:
+def test_a_selection_chooses_publications(qmgr: ibmmq.QueueManager) -> None:
+    sd = described(DURABLE, "S", "a")
+    sd.set_vs("SelectionString", "Root.MQMD.Priority > 4")
+    subscription = subscribed(qmgr, sd)
+    for number in (3, 5):
+        publish(qmgr, "a", str(number), md=ibmmq.MD(Priority=number))
+    assert subscription.get() == b"5"
+    assert nothing(subscription)
+    subscription.close(close_sub_queue=True)
+    resumed = described(RESUME, "S")
+    resumed.set_vs("SelectionString", " " * 22, 0, 22)
+    subscribed(qmgr, resumed).close(close_sub_queue=True)
+    assert resumed.get_vs("SelectionString") == b"Root.MQMD.Priority > 4"
+    altered = described(DURABLE | CMQC.MQSO_ALTER, "S", "a")
+    altered.set_vs("SelectionString", "Root.MQMD.Priority > 5")
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        subscribed(qmgr, altered)
+    assert reason_of(refused) == CMQC.MQRC_SELECTOR_NOT_ALTERABLE
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        (CMQC.MQPRI_PRIORITY_AS_PUBLISHED, 5),
+        (CMQC.MQPRI_PRIORITY_AS_Q_DEF, 0),  # DEFPRTY of the model of managed queues
+        (7, 7),
+    ],
+)
+def test_copies_have_the_priority_that_a_subscription_asks_for(
+    qmgr: ibmmq.QueueManager, asked: int, given: int
+) -> None:
+    subscription = subscribed(qmgr, described(DURABLE, "S", "a", PubPriority=asked))
+    publish(qmgr, "a", "x", md=ibmmq.MD(Priority=5))
+    md = ibmmq.MD()
+    assert subscription.get(None, md) == b"x"
+    assert md.Priority == given
+    subscription.close(close_sub_queue=True)
+    resumed = described(RESUME, "S", PubPriority=1)
+    subscribed(qmgr, resumed)
+    assert resumed.PubPriority == asked
+
+
+def test_a_selection_that_is_none(qmgr: ibmmq.QueueManager) -> None:
     sd = described(CMQC.MQSO_CREATE | CMQC.MQSO_MANAGED, topic="a")
-    sd.set_vs("SelectionString", "colour = 'blue'")
+    sd.set_vs("SelectionString", "colour =")
     with pytest.raises(ibmmq.MQMIError) as refused:
         subscribed(qmgr, sd)
-    assert reason_of(refused) == CMQC.MQRC_FUNCTION_NOT_SUPPORTED
+    assert reason_of(refused) == CMQC.MQRC_SELECTOR_SYNTAX_ERROR
     got = ibmmqc.MQSUB(qmgr.get_handle(), bytes(344), 0)
     assert got[-1] == CMQC.MQRC_SD_ERROR
 

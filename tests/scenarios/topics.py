@@ -52,6 +52,8 @@ def subscribe(world: World, person: Person, call: Call) -> c.Command:
         call.options.pop("user", ""),
         world.ident(call.options.pop("correl", "")),
         int(call.options.pop("level", 1)),
+        call.options.pop("where", ""),
+        int(call.options.pop("p", c.AS_PUBLISHED)),
     )
 
 

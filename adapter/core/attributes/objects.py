@@ -25,6 +25,7 @@ from adapter.core.attributes.table import (
 NAMES_MAX = 256
 TOPIC_STRING_LENGTH_MAX = 10_240  # MQ_TOPIC_STR_LENGTH
 USER_DATA_LENGTH_MAX = 10_240  # MQ_USER_DATA_LENGTH
+SELECTOR_LENGTH_MAX = 10_240  # MQ_SELECTOR_LENGTH
 SUBSCRIPTION = "subscription"
 APPLICATION_TYPES = {
     "UNKNOWN": -1,
@@ -43,6 +44,8 @@ APPLICATION_TYPES = {
     "DEF": 6,
 }
 """APPLTYPE's words for numbers of MQAT_*; others are written as numbers."""
+COPY_PRIORITIES = {"ASPUB": -3, "ASQDEF": -1}
+"""PUBPRTY's words for numbers of MQPRI_PRIORITY_AS_*."""
 
 
 class AliasAttributes(Struct, kw_only=True):
@@ -205,6 +208,25 @@ class SubscriptionAttributes(Struct, kw_only=True):
             high=9,
         ),
     ] = 1
+    selector: Annotated[
+        str,
+        Attribute(
+            "SELECTOR",
+            3160,
+            "which publications it gets: a condition over their properties and fields",
+            length=SELECTOR_LENGTH_MAX,
+        ),
+    ] = ""
+    pub_priority: Annotated[
+        int,
+        Attribute(
+            "PUBPRTY",
+            1283,
+            "priority of the copies; -3 (ASPUB): the publication's, -1 (ASQDEF): their queue's",
+            low=-3,
+            high=9,
+        ),
+    ] = -3
     ident: Annotated[
         str, Attribute("SUBID", 7016, "what tells it from all others, in hex", fixed=True)
     ] = ""

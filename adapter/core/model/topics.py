@@ -12,6 +12,9 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from adapter.core.commands import AS_PUBLISHED
+from adapter.core.model.selector import Fits
+
 SEPARATOR = "/"
 ONE = "+"
 ANY = "#"
@@ -122,7 +125,8 @@ class Subscription(Struct, eq=False, kw_only=True):
     """A subscription. topic: its whole topic string. name: "" if it has none.
 
     ident: of 24 bytes, its own; of a durable one it is the same in every life of the queue manager.
-    connection: who has it open, 0: nobody.
+    fits: whether a publication is what its selection asks for; None: each is. priority: of the
+    copies, or AS_PUBLISHED, AS_QUEUE_SAYS. connection: who has it open, 0: nobody.
     """
 
     ident: bytes
@@ -135,6 +139,9 @@ class Subscription(Struct, eq=False, kw_only=True):
     user_data: str = ""
     on_request: bool = False
     level: int = 1
+    selection: str = ""
+    fits: Fits | None = None
+    priority: int = AS_PUBLISHED
     connection: int = 0
 
     @property

@@ -28,7 +28,7 @@ from adapter.core.model.connection import Handle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import ID_LENGTH, Message, Place, Stored
 from adapter.core.model.queue import ID_FIELDS, LANES, Queue
-from adapter.core.model.selector import TEXT_MAX, SelectorError, parse
+from adapter.core.model.selector import TEXT_MAX, Fits, SelectorError, parse
 from adapter.core.model.views import START, Selected, View
 from adapter.core.reasons import Reason, Refusal
 
@@ -149,20 +149,25 @@ def at_place(queue: Queue, place: Place) -> Stored | None:
     return stored
 
 
+def parsed(name: str, selection: str) -> Fits:
+    """Parse a selection that is given for what is named, or refuse it."""
+    if len(selection) > TEXT_MAX:
+        text = f"{len(selection)} characters, of {TEXT_MAX} at most"
+        raise Refusal(Reason.SELECTION_TOO_LONG, name, text)
+    try:
+        return parse(selection)
+    except SelectorError as error:
+        raise Refusal(Reason.SELECTOR_SYNTAX_ERROR, name, str(error)) from error
+
+
 def select_by(handle: Handle, selection: str) -> None:
     """Give a handle that is being opened its selection, or refuse it."""
     queue = handle.queue
-    if len(selection) > TEXT_MAX:
-        text = f"{len(selection)} characters, of {TEXT_MAX} at most"
-        raise Refusal(Reason.SELECTION_TOO_LONG, queue.name, text)
+    fits = parsed(queue.name, selection)
     if selection not in queue.selections and len(queue.selections) >= SELECTIONS_MAX:
         text = f"{SELECTIONS_MAX} selections are in use"
         raise Refusal(Reason.LIMIT_REACHED, queue.name, text)
-    try:
-        handle.fits = parse(selection)
-    except SelectorError as error:
-        raise Refusal(Reason.SELECTOR_SYNTAX_ERROR, queue.name, str(error)) from error
-    handle.selection = selection
+    handle.fits, handle.selection = fits, selection
     queue.selections[selection] += 1
 
 

@@ -14,8 +14,10 @@ from collections import Counter
 import msgspec
 from msgspec import Struct
 
-from adapter.core.commands import OUTPUT, RETAIN, WARN_NO_SUBSCRIBERS, Put, Request
+from adapter.core.attributes.objects import AliasAttributes
+from adapter.core.commands import AS_QUEUE_SAYS, OUTPUT, RETAIN, WARN_NO_SUBSCRIBERS, Put, Request
 from adapter.core.model.connection import Handle
+from adapter.core.model.details import NONE_ASKED
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Message, weight
 from adapter.core.model.queue import Queue
@@ -71,7 +73,7 @@ def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str
     records: list[Record] = []
     for message in command.messages:
         put.resolve(qm, handle.queue, message, request.now_ms)
-        for subscription in _reached(qm, topic, command.level):
+        for subscription in _reached(qm, topic, message, command.level):
             deliver(qm, copies, subscription, topic, message, request.now_ms)
     if command.options & RETAIN:
         last = command.messages[-1]
@@ -85,10 +87,14 @@ def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str
     return Decision(records, result, qm.entry_n, warning=warning)
 
 
-def _reached(qm: QueueManager, topic: str, level: int) -> list[Subscription]:
+def _reached(qm: QueueManager, topic: str, message: Message, level: int) -> list[Subscription]:
     """Return the subscriptions that get a publication: those of the highest level it reaches."""
     matching = qm.topics.matcher.matching(topic)
-    found = [one for one in matching if not one.on_request and one.level <= level]
+    found = [
+        one
+        for one in matching
+        if not one.on_request and one.level <= level and (one.fits is None or one.fits(message))
+    ]
     highest = max((one.level for one in found), default=0)
     return [one for one in found if one.level == highest]
 
@@ -130,7 +136,7 @@ def deliver(
     """Add a subscription's copy of a publication, or refuse the publication."""
     copies.matched += 1
     queue = undelivered.destination(qm, subscription.destination)
-    copy = _copy(subscription, topic, message, queue)
+    copy = _copy(qm, subscription, topic, message, queue)
     reason = _obstacle(qm, copies, queue, copy)
     if queue is None:
         reason = undelivered.why_missing(qm, subscription.destination)
@@ -157,19 +163,42 @@ def deliver(
         copies.lost += 1
 
 
-def _copy(subscription: Subscription, topic: str, message: Message, queue: Queue | None) -> Message:
+def _copy(
+    qm: QueueManager,
+    subscription: Subscription,
+    topic: str,
+    message: Message,
+    queue: Queue | None,
+) -> Message:
     """Make a subscription's copy. A temporary queue takes none that are persistent."""
     properties = {**(message.properties or {}), retained.TOPIC_PROPERTY: topic}
     if subscription.user_data:
         properties["MQSubUserData"] = subscription.user_data
     details = message.details
+    if details is not None:
+        details = msgspec.structs.replace(details)
+    priority = _priority(qm, subscription, queue)
+    if priority is None:
+        priority = message.priority
+    elif details is not None:
+        details.priority_asked = NONE_ASKED
     return msgspec.structs.replace(
         message,
+        priority=priority,
         properties=properties,
         correlation_id=subscription.correlation_id or message.correlation_id,
         persistence=0 if queue is not None and queue.is_temporary else message.persistence,
-        details=None if details is None else msgspec.structs.replace(details),
+        details=details,
     )
+
+
+def _priority(qm: QueueManager, subscription: Subscription, queue: Queue | None) -> int | None:
+    """Return the priority of a subscription's copies; None: each publication's own."""
+    if subscription.priority == AS_QUEUE_SAYS and queue is not None:
+        alias = qm.objects.get(("alias", subscription.destination))
+        opened = alias if isinstance(alias, AliasAttributes) else queue.attributes
+        return opened.def_priority
+    return subscription.priority if subscription.priority >= 0 else None
 
 
 def _report(qm: QueueManager, copies: Copies, copy: Message, reason: int, now_ms: int) -> None:
@@ -262,7 +291,10 @@ def retained_copies(
         return copies
     target = queue or undelivered.destination(qm, subscription.destination)
     for topic, message in retained.last_of_each(qm, subscription.topic):
-        copy = _copy(subscription, topic, retained.as_published(message, now_ms), target)
+        again = retained.as_published(message, now_ms)
+        if subscription.fits is not None and not subscription.fits(again):
+            continue
+        copy = _copy(qm, subscription, topic, again, target)
         if target is None or _obstacle(qm, copies, target, copy):
             copies.lost += 1
         else:

@@ -26,11 +26,21 @@ from adapter.core.model.topics import Subscription
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import ObjectAltered, ObjectDefined, ObjectDeleted, Record
 from adapter.core.results import Subscribed
-from adapter.core.rules import handles, managed, naming, publish, retained, topics, undelivered
+from adapter.core.rules import (
+    fitting,
+    handles,
+    managed,
+    naming,
+    publish,
+    retained,
+    topics,
+    undelivered,
+)
 from adapter.core.rules.decision import Decision, connection_of, done
 
 WAYS = c.CREATE | c.RESUME | c.ALTER
 OPTIONS = WAYS | c.DURABLE | c.MANAGED | c.ON_REQUEST | c.NEW_ONLY | c.SET_CORRELATION
+PRIORITIES = (c.AS_PUBLISHED, c.AS_QUEUE_SAYS, *range(10))
 QUEUE_MODES = c.INPUT | c.BROWSE | c.INQUIRE
 NAME_LENGTH_MAX = 10_240  # MQ_SUB_NAME_LENGTH
 A_SUBSCRIPTION = "a subscription"
@@ -65,6 +75,7 @@ def _check(command: c.Subscribe) -> None:
         text = f"user_data has more than {USER_DATA_LENGTH_MAX} characters"
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
     check_level(name, command.level, on_request=bool(options & c.ON_REQUEST))
+    check_priority(name, command.priority)
     if len(command.correlation_id) not in (0, ID_LENGTH):
         raise Refusal(Reason.IDENTIFIER_ERROR, name, "correlation_id is not 24 bytes")
 
@@ -76,6 +87,12 @@ def check_level(name: str, level: int, *, on_request: bool) -> None:
     if level > publish.RETAINED_LEVEL and on_request:
         text = "what intercepts publications does not get them on request"
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
+
+
+def check_priority(name: str, priority: int) -> None:
+    """Refuse what copies cannot have as their priority."""
+    if priority not in PRIORITIES:
+        raise Refusal(Reason.PRIORITY_ERROR, name, f"{priority} is not 0 to 9, -1 or -3")
 
 
 def check_name(name: str) -> None:
@@ -93,6 +110,7 @@ def _create(
     is_durable = bool(options & c.DURABLE)
     topic = topics.full_string(qm, command.topic_object, command.topic_string)
     _check_allowed(qm, topic, command.name, is_durable=is_durable)
+    fits = fitting.parsed(command.name, command.selection) if command.selection else None
     ident = qm.new_message_id()
     made = Subscription(
         ident=ident,
@@ -105,6 +123,9 @@ def _create(
         user_data=command.user_data,
         on_request=bool(options & c.ON_REQUEST),
         level=command.level,
+        selection=command.selection,
+        fits=fits,
+        priority=command.priority,
     )
     gives = not options & (c.ON_REQUEST | c.NEW_ONLY)
     if gives:
@@ -187,6 +208,8 @@ def _attributes_of(made: Subscription, topic_object: str) -> dict[str, Any]:
         user_data=made.user_data,
         on_request=made.on_request,
         sub_level=made.level,
+        selector=made.selection,
+        pub_priority=made.priority,
         ident=made.ident.hex(),
     )
     return msgspec.structs.asdict(attributes)
@@ -206,6 +229,8 @@ def _told(subscription: Subscription, queue: Queue, count: int) -> Subscribed:
         subscription.user_data,
         count,
         level=subscription.level,
+        selection=subscription.selection,
+        priority=subscription.priority,
     )
 
 
@@ -228,6 +253,7 @@ def _resume(
     _open(qm, connection, command, known, queue, request.now_ms)
     told = _told(known, queue, 0)
     told.user_data = altered.get("user_data", told.user_data)
+    told.priority = altered.get("pub_priority", told.priority)
     told.correlation_id = bytes.fromhex(altered.get("correlation_id", told.correlation_id.hex()))
     records: list[Record] = [ObjectAltered(SUBSCRIPTION, known.name, altered)] if altered else []
     return Decision(records, told, qm.entry_n)
@@ -243,9 +269,13 @@ def _alteration(command: c.Subscribe, known: Subscription) -> dict[str, Any]:
         raise Refusal(Reason.DESTINATION_CLASS_NOT_ALTERABLE, known.name, text)
     if command.level != known.level:
         raise Refusal(Reason.LEVEL_NOT_ALTERABLE, known.name, f"its level is {known.level}")
+    if command.selection not in ("", known.selection):
+        raise Refusal(Reason.SELECTOR_NOT_ALTERABLE, known.name, f"it is {known.selection!a}")
     altered: dict[str, Any] = {}
     if command.user_data != known.user_data:
         altered["user_data"] = command.user_data
+    if command.priority != known.priority:
+        altered["pub_priority"] = command.priority
     if command.options & c.SET_CORRELATION:
         altered["correlation_id"] = _correlation_id(command, b"").hex()
     if command.destination:
@@ -308,6 +338,8 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
     _check_allowed(qm, wanted.topic_string, name, is_durable=True)
     _check_values(name, given)
     check_level(name, wanted.sub_level, on_request=wanted.on_request)
+    if wanted.selector:
+        fitting.parsed(name, wanted.selector)
     if wanted.destination_class == "MANAGED" and wanted.destination:
         raise Refusal(Reason.OPTIONS_ERROR, name, "a managed subscription has a queue of its own")
     wanted.ident = qm.new_message_id().hex()
@@ -337,10 +369,11 @@ def _check_values(name: str, attributes: dict[str, Any]) -> None:
             fine = False
         if not fine:
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, "correlation_id is 48 hex digits, or none")
+    check_priority(name, attributes.get("pub_priority", c.AS_PUBLISHED))
 
 
 def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
-    """Refuse ALTER SUB of what cannot be altered: the topic, and whose queue it is."""
+    """Refuse ALTER SUB of what cannot be altered: the topic, the selection, whose queue it is."""
     known = qm.objects[SUBSCRIPTION, name]
     assert isinstance(known, SubscriptionAttributes)
     for field in ("topic_string", "topic_object"):
@@ -349,6 +382,8 @@ def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) ->
     _check_values(name, attributes)
     if attributes.get("sub_level", known.sub_level) != known.sub_level:
         raise Refusal(Reason.LEVEL_NOT_ALTERABLE, name, f"its level is {known.sub_level}")
+    if attributes.get("selector", known.selector) != known.selector:
+        raise Refusal(Reason.SELECTOR_NOT_ALTERABLE, name, f"it is {known.selector!a}")
     on_request = attributes.get("on_request", known.on_request)
     check_level(name, known.sub_level, on_request=on_request)
     is_other = attributes.get("destination_class", known.destination_class)

@@ -21,6 +21,7 @@ from adapter.core.commands import INQUIRE, OUTPUT, Open, OpenTopic, Request
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
+from adapter.core.model.selector import parse
 from adapter.core.model.topics import BASE_TOPIC, SEPARATOR, Subscription, levels
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import ObjectDefined
@@ -184,7 +185,7 @@ def note_altered(qm: QueueManager, kind: str, name: str) -> None:
             qm.topics.objects[place] = name
     elif kind == SUBSCRIPTION:
         altered, known = _subscription(qm, name), qm.topics.named[name]
-        for field in ("destination", "correlation_id", "user_data", "on_request"):
+        for field in ("destination", "correlation_id", "user_data", "on_request", "priority"):
             setattr(known, field, getattr(altered, field))
 
 
@@ -203,4 +204,7 @@ def _subscription(qm: QueueManager, name: str) -> Subscription:
         user_data=attributes.user_data,
         on_request=attributes.on_request,
         level=attributes.sub_level,
+        selection=attributes.selector,
+        fits=parse(attributes.selector) if attributes.selector else None,
+        priority=attributes.pub_priority,
     )

@@ -40,6 +40,8 @@ def test_a_value_is_put_and_got_wherever_messages_are(qm: adapter.Connection) ->
         for number in range(4):
             queue.put_value({"number": number}, schema=ORDER, priority=4, format="AVRO")
         assert [one.decode() for one in queue.browse()] == [{"number": n} for n in range(4)]
+        shared = queue.browse(cooperate=True)
+        assert [one.decode() for one in shared] == [{"number": n} for n in range(4)]
         first = queue.get()
         assert first is not None
         assert (first.decode(), first.format, first.priority) == ({"number": 0}, "AVRO", 4)

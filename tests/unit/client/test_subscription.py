@@ -164,3 +164,15 @@ def test_publications_are_intercepted_and_published_again(qm: adapter.Connection
         assert checked is not None
         assert checked.body == b"7 checked"
         assert arriving.get() is None
+
+
+def test_a_selection_survives_a_lost_connection(server: Loopback, qm: adapter.Connection) -> None:
+    with pytest.raises(e.InvalidSelector, match="selection string for S"):
+        qm.subscribe("a", name="S", selection="n >")
+    for durable in (False, True):
+        with qm.subscribe("a", name="S", durable=durable, selection="n > 1") as subscription:
+            server.cut_all()
+            assert got(subscription) is None
+            for number in (1, 2):
+                qm.publish("a", str(number), properties={"n": number})
+            assert (got(subscription), got(subscription)) == (b"2", None)

@@ -232,6 +232,10 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
         with_one_that_is_closed,
         c.Subscribe(9, name="S", options=c.ALTER | c.DURABLE, level=2),
     ),
+    Reason.SELECTOR_NOT_ALTERABLE: (
+        with_one_that_is_closed,
+        c.Subscribe(9, name="S", options=c.ALTER | c.DURABLE, selection="a = 1"),
+    ),
     Reason.DESTINATION_CLASS_NOT_ALTERABLE: (
         with_one_that_is_closed,
         c.Subscribe(9, name="S", options=c.ALTER | c.DURABLE | c.MANAGED),

@@ -9,7 +9,7 @@ from adapter.core.model.manager import Limits
 from adapter.core.model.message import NO_ID, Message
 from adapter.core.reasons import Reason
 from adapter.core.records import EventRaised
-from adapter.core.results import PutDone, UnitOutcome
+from adapter.core.results import Done, Messages, PutDone, Subscribed, UnitOutcome
 from adapter.format import entries
 from tests.support.core import Client, Core
 from tests.support.topics import (
@@ -336,3 +336,69 @@ def test_nobody_below_and_on_request_is_reached_and_that_is_told(client: Client)
     assert warned.warning == Reason.NO_SUBSCRIBERS
     assert client.refused(c.Put(9, [Message()], level=10)) is Reason.OPTIONS_ERROR
     assert client.refused(c.Put(9, [Message()], level=-1)) is Reason.OPTIONS_ERROR
+
+
+def test_a_selection_says_which_publications_a_subscription_gets(client: Client) -> None:
+    subscribe(client, "a", selection="colour = 'red' AND Root.MQMD.Priority > 3")
+    subscribe(client, "a", handle=20)
+    publish(client, "a", "red", properties={"colour": "red"}, priority=4)
+    publish(client, "a", "low", properties={"colour": "red"}, priority=3)
+    publish(client, "a", "plain", priority=4)
+    assert [client.get(handle=11) for _ in range(2)] == [["red"], []]
+    assert [client.get(handle=21) for _ in range(3)] == [["red"], ["plain"], ["low"]]
+
+
+def test_what_a_selection_leaves_out_matches_nobody(client: Client) -> None:
+    """Neither is it intercepted, nor does it count as a subscriber."""
+    subscribe(client, "a", level=2, selection="colour = 'red'")
+    subscribe(client, "a", handle=20)
+    publish(client, "a", "blue", properties={"colour": "blue"})
+    publish(client, "a", "red", properties={"colour": "red"})
+    assert client.get(handle=11) == ["red"]
+    assert [client.get(handle=21) for _ in range(2)] == [["blue"], []]
+    client.do(c.Close(20))
+    client.do(c.OpenTopic(PUBLISHER, "a"))
+    done = client.do(c.Put(PUBLISHER, [Message(body=b"x")], b"", c.WARN_NO_SUBSCRIBERS))
+    assert isinstance(done, PutDone)
+    assert done.warning == Reason.NO_SUBSCRIBERS
+
+
+def test_a_selection_is_of_what_is_retained_too(client: Client) -> None:
+    publish(client, "a/1", "red", properties={"colour": "red"}, options=c.RETAIN)
+    publish(client, "a/2", "blue", properties={"colour": "blue"}, options=c.RETAIN)
+    told = subscribe(client, "a/#", selection="colour = 'red'")
+    assert told.retained == 1
+    assert [client.get(handle=11) for _ in range(2)] == [["red"], []]
+    assert client.do(c.SubscriptionRequest(10)) == Done(1)
+
+
+def test_copies_have_the_priority_of_their_subscription(client: Client, core: Core) -> None:
+    client.define("OWN", def_priority=6)
+    client.do(c.DefineObject("alias", "ALIAS", {"target": "OWN", "def_priority": 7}))
+    given = {"A": (5, ""), "B": (c.AS_QUEUE_SAYS, "OWN"), "C": (c.AS_QUEUE_SAYS, "ALIAS")}
+    for handle, (name, (priority, destination)) in enumerate(given.items(), 10):
+        options = c.CREATE | c.DURABLE | c.MANAGED * (not destination)
+        wanted = c.Subscribe(handle, "a", name=name, options=options, destination=destination)
+        wanted.priority = priority
+        told = client.do(wanted)
+        assert isinstance(told, Subscribed)
+        assert told.priority == priority
+    publish(client, "a", "x", priority=2)
+    managed = core.qm.topics.named["A"].destination
+    found = [stored.message.priority for stored in core.queue(managed).loaded()]
+    assert found == [5]
+    assert [stored.message.priority for stored in core.queue("OWN").loaded()] == [7, 6]
+
+
+def test_a_priority_beyond_the_highest_is_not_told_of_a_copy_with_its_own(client: Client) -> None:
+    subscribe(client, "a", priority=3)
+    subscribe(client, "a", handle=20)
+    publish(client, "a", "x", priority=12)
+    found = []
+    for handle in (11, 21):
+        got = client.do(c.Get(handle))
+        assert isinstance(got, Messages)
+        message = got.messages[0].message
+        assert message.details is not None
+        found.append((message.priority, message.details.priority_asked))
+    assert found == [(3, -1), (9, 12)]

@@ -1,5 +1,7 @@
 """Subscriptions: made, resumed, altered, closed and deleted; which outlive what."""
 
+from typing import Any
+
 import pytest
 
 from adapter.core import commands as c
@@ -321,3 +323,59 @@ def test_what_is_retained_is_not_intercepted(client: Client) -> None:
     publish(client, "a", "kept", options=c.RETAIN)
     found = [subscribe(client, "a", handle=10 * (1 + n), level=n).retained for n in (0, 1, 2)]
     assert found == [1, 1, 0]
+
+
+def test_a_selection_and_a_priority_are_kept(client: Client, core: Core) -> None:
+    subscribe(client, "a", DURABLE, name="S", selection="n > 1", priority=7)
+    client.lose()
+    core.crash_with_snapshot()
+    bob = core.connect()
+    told = subscribe(bob, "", RESUMED, name="S")
+    assert (told.selection, told.priority) == ("n > 1", 7)
+    publish(bob, "a", "1", properties={"n": 1})
+    publish(bob, "a", "2", properties={"n": 2})
+    (found,) = bob.take(handle=11)
+    assert (found.message.body, found.message.priority) == (b"2", 7)
+
+
+def test_a_priority_is_altered_and_a_selection_is_not(client: Client) -> None:
+    subscribe(client, "a", DURABLE, name="S", selection="n > 1", priority=7)
+    client.do(c.CloseSubscription(10))
+    altering = c.Subscribe(10, name="S", options=c.ALTER | c.DURABLE | c.MANAGED)
+    altering.selection = "n > 2"
+    assert client.refused(altering) is Reason.SELECTOR_NOT_ALTERABLE
+    altering.selection, altering.priority = "n > 1", 3
+    told = client.do(altering)
+    assert isinstance(told, Subscribed)
+    assert (told.selection, told.priority) == ("n > 1", 3)
+    publish(client, "a", "2", properties={"n": 2})
+    client.do(c.AlterObject("subscription", "S", {"pub_priority": c.AS_QUEUE_SAYS}))
+    publish(client, "a", "3", properties={"n": 3}, priority=9)
+    found = [client.take(handle=11)[0].message for _ in range(2)]
+    assert [(one.body, one.priority) for one in found] == [(b"2", 3), (b"3", 0)]
+    selector = c.AlterObject("subscription", "S", {"selector": "n > 2"})
+    assert client.refused(selector) is Reason.SELECTOR_NOT_ALTERABLE
+    client.do(c.AlterObject("subscription", "S", {"selector": "n > 1"}))
+
+
+def test_selections_and_priorities_that_are_none(client: Client, core: Core) -> None:
+    def refused(**fields: Any) -> Reason:
+        return client.refused(c.Subscribe(10, "a", options=MANAGED, **fields))
+
+    assert refused(selection="n >") is Reason.SELECTOR_SYNTAX_ERROR
+    assert refused(selection="n" * 10_241) is Reason.SELECTION_TOO_LONG
+    assert [refused(priority=number) for number in (-4, -2, 10)] == [Reason.PRIORITY_ERROR] * 3
+    client.define("Q")
+
+    def undefined(**attributes: Any) -> Reason:
+        given = {"topic_string": "a", "destination": "Q"} | attributes
+        return client.refused(c.DefineObject("subscription", "S", given))
+
+    assert undefined(selector="n >") is Reason.SELECTOR_SYNTAX_ERROR
+    assert undefined(pub_priority=-2) is Reason.PRIORITY_ERROR
+    assert not core.qm.topics.named
+    given = {"topic_string": "a", "destination": "Q", "selector": "n > 1", "pub_priority": 5}
+    client.do(c.DefineObject("subscription", "S", given))
+    publish(client, "a", "1", properties={"n": 1})
+    publish(client, "a", "2", properties={"n": 2})
+    assert [stored.message.priority for stored in core.queue("Q").loaded()] == [5]

@@ -313,3 +313,19 @@ def test_a_subscription_has_a_level(qm: adapter.Connection) -> None:
     assert shown(qm, "DISPLAY SUB(LEVEL) SUBLEVEL")["SUBLEVEL"] == "5"
     (refused,) = told(qm, "ALTER SUB(LEVEL) SUBLEVEL(2)")
     assert "MQRC_SUBLEVEL_NOT_ALTERABLE" in refused
+
+
+def test_a_subscription_has_a_selection_and_a_priority(qm: adapter.Connection) -> None:
+    qm.define_queue("OWN")
+    sub = "SUB(S)"
+    told(qm, f"DEFINE {sub} TOPICSTR('a') DEST(OWN) SELECTOR('n > 1')")
+    assert shown(qm, f"DISPLAY {sub} PUBPRTY")["PUBPRTY"] == "ASPUB"
+    told(qm, f"ALTER {sub} PUBPRTY(ASQDEF)")
+    assert shown(qm, f"DISPLAY {sub} PUBPRTY")["PUBPRTY"] == "ASQDEF"
+    told(qm, f"ALTER {sub} PUBPRTY(7)")
+    found = shown(qm, f"DISPLAY {sub} SELECTOR PUBPRTY")
+    assert (found["SELECTOR"], found["PUBPRTY"]) == ("n > 1", "7")
+    (refused,) = told(qm, f"ALTER {sub} SELECTOR('n > 2')")
+    assert "MQRC_SELECTOR_NOT_ALTERABLE" in refused
+    (refused,) = told(qm, "DEFINE SUB(T) TOPICSTR('a') DEST(OWN) SELECTOR('n >')")
+    assert "MQRC_SELECTOR_SYNTAX_ERROR" in refused

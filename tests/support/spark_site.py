@@ -23,7 +23,7 @@ COPIED_S = 30.0
 DONE_S = 90
 LANES = 10
 SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1"
-"""For a driver that lives for seconds: what Java compiles any better never pays."""
+"""JDK_JAVA_OPTIONS of drivers that live for minutes at most: to compile any better never pays."""
 
 
 class Site:

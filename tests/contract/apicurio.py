@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -53,9 +54,10 @@ def folder() -> Path:
 
 def fetch(home: Path) -> None:
     with tempfile.TemporaryDirectory(dir=home.parent, prefix="resolving-") as work:
+        pom = shutil.copy(POM, work)  # Maven notes beside it what it has unpacked
         unpacked = Path(work) / "unpacked"
         subprocess.run(
-            ["mvn", "--batch-mode", "--quiet", "-f", str(POM), f"-Dunpacked={unpacked}",
+            ["mvn", "--batch-mode", "--quiet", "-f", pom, f"-Dunpacked={unpacked}",
              "dependency:unpack"],
             stdin=subprocess.DEVNULL, timeout=FETCH_TIMEOUT_S, check=True,
         )  # fmt: skip

@@ -40,6 +40,7 @@ from adapter.core.rules import (
     retained,
     serving,
     session,
+    statistics,
     subscriptions,
     system,
     tick,
@@ -323,7 +324,9 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str] = frozenset()) -> 
 
 
 def pass_time(qm: QueueManager, now_ms: int) -> Executed:
-    """Do what has become due: messages expire, waits end, sessions are forgotten."""
+    """Do what has become due: messages expire, waits end, sessions are forgotten, statistics are
+    made.
+    """
     executed = Executed()
     _apply(qm, executed, tick.expired_messages(qm, now_ms))
     _apply(qm, executed, tick.expired_sessions(qm, now_ms))
@@ -333,6 +336,7 @@ def pass_time(qm: QueueManager, now_ms: int) -> Executed:
     _serve(qm, executed, now_ms)
     executed.replies += waiting.timed_out(qm, now_ms)
     _serve(qm, executed, now_ms)
+    _apply(qm, executed, statistics.raised(qm, now_ms))
     return executed
 
 
@@ -358,7 +362,7 @@ def begin_quiesce(qm: QueueManager) -> Executed:
 def stopped(qm: QueueManager, now_ms: int) -> Executed:
     """Note that the queue manager has been stopped: nothing is done after this."""
     executed = Executed()
-    _apply(qm, executed, lifetime.stopped(qm, now_ms))
+    _apply(qm, executed, [*statistics.last(qm, now_ms), *lifetime.stopped(qm, now_ms)])
     return executed
 
 
@@ -394,6 +398,7 @@ def restarted(qm: QueueManager, now_ms: int) -> None:
     for queue in qm.queues.values():
         for consumer in queue.consumers.values():
             qm.add_absence(queue, consumer, now_ms)
+    statistics.begin(qm, now_ms)
 
 
 def begin_term(qm: QueueManager, term: int) -> None:

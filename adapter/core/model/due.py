@@ -1,4 +1,4 @@
-"""What becomes due when: heaps whose first elements are times (ms). Soft state.
+"""What becomes due when: heaps whose first elements are times (ms), and one time. Soft state.
 
 What is in them may be over when its time comes: whoever takes it out looks. This module knows no
 rule.
@@ -13,7 +13,7 @@ from adapter.core.model.waiter import Waiter
 class Due:
     """The heaps of one queue manager. Queues are named with their incarnation."""
 
-    __slots__ = ("claims", "deadlines", "expiries", "mark_ends", "paged_ends")
+    __slots__ = ("claims", "deadlines", "expiries", "mark_ends", "paged_ends", "statistics_ms")
 
     def __init__(self) -> None:
         self.expiries: list[tuple[int, str, int, Place]] = []
@@ -26,9 +26,13 @@ class Due:
         """When consumers lose what they were given: time, queue, incarnation, consumer."""
         self.mark_ends: list[tuple[int, str, int]] = []
         """When the oldest marks of a queue's browsers are over: time, queue, incarnation."""
+        self.statistics_ms: int | None = None
+        """When queues' statistics are to be made; None: when somebody happens to look."""
 
     def next_ms(self) -> int | None:
         """Say when the next of all is due, or None."""
         heaps = (self.expiries, self.paged_ends, self.deadlines, self.claims, self.mark_ends)
         firsts = [heap[0][0] for heap in heaps if heap]
+        if self.statistics_ms is not None:
+            firsts.append(self.statistics_ms)
         return min(firsts) if firsts else None

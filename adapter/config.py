@@ -189,7 +189,7 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(
             key="trigger_interval_ms", kind=_number(0, 999_999_999), default=999_999_999,
             meaning="Milliseconds after a trigger message for a first message before another "
-            "arrival may cause one. This and the next three are altered by ALTER QMGR too: what "
+            "arrival may cause one. This and the next four are altered by ALTER QMGR too: what "
             "is not set here stays as it was altered.",
         ),
         Setting(
@@ -204,6 +204,11 @@ SETTINGS: Mapping[str, Setting] = {
             key="dead_letter_queue", kind=_text(), default="",
             meaning="Where messages go that cannot be put; a local queue.",
             example='"SYSTEM.DEAD.LETTER.QUEUE"',
+        ),
+        Setting(
+            key="statistics_interval_s", kind=_number(0, 604_800), default=60,
+            meaning="Seconds from one event with the statistics of a queue to the next; 0: there "
+            "are none. A queue that nothing happens to has fewer.",
         ),
         Setting(
             key="mover_interval_ms", kind=_number(0, 60_000), default=50,

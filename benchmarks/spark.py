@@ -1,7 +1,9 @@
 """What Spark reads of queues: rows a second beside plain Kafka, and from a put to the sink.
 
 Rows are those of one topic each, read to their end by a batch query into a sink that drops them.
-The plain reader takes the same records with their headers, and decodes nothing.
+The plain reader takes the same records with their headers, and decodes nothing. Read mode get is
+measured to its end: from the start of a query, with claims and Parquet files, until the queue is
+empty.
 """
 
 from __future__ import annotations
@@ -9,21 +11,26 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from statistics import quantiles
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 import adapter
 from adapter.format import names
 from benchmarks.results import Row, Rows
 from benchmarks.stack import caught_up_s, queue_manager
-from spark_jobs import session, sources
+from spark_jobs import session, sinks, sources
 
 MANAGER = "SPARK"
 SIZES = {100: 200_000, 1_000: 100_000, 10_000: 20_000}
 """Bytes of a body, and how many are read: some seconds each."""
 RUNS = 3
+GET_SIZE, GET_COUNT = 1_000, 40_000
+"""Bytes of a body, and how many are got in a run: a few seconds."""
+GET = 'format("mq"), get'
 LATENCY_MESSAGES = 600
 PAUSE_S = 0.03
 PERCENT = 100
@@ -37,7 +44,11 @@ def measure(bootstrap: str) -> Rows:
         for size, count in SIZES.items():
             fill(address, f"S{size}", size, count)
             rows |= reading(spark, bootstrap, address, size, count)
-        rows |= latency(spark, bootstrap, address)
+        rows |= getting(spark, address)
+        rows |= latency(
+            "STREAM", "queue_stream", address, lambda queue: of_stream(spark, queue, bootstrap)
+        )
+        rows |= latency("GET", GET, address, lambda queue: of_get(spark, queue, address))
         spark.stop()
     return rows
 
@@ -95,40 +106,76 @@ def read_s(rows: DataFrame) -> float:
     return time.monotonic() - began
 
 
-def latency(spark: SparkSession, bootstrap: str, address: str) -> Rows:
+def getting(spark: SparkSession, address: str) -> Rows:
+    """Rows a second of read mode get into Parquet, after a warm-up."""
+    row = Row(f"{GET_SIZE} B: {GET}, to Parquet, to its end", "row/s")
+    for run in range(RUNS + 1):
+        queue = f"GET{run}"
+        fill(address, queue, GET_SIZE, GET_COUNT)
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder, adapter.connect(address) as qm:
+            sink = sinks.parquet(f"{folder}/files")
+            with running(of_get(spark, queue, address), sink, folder) as query:
+                while qm.queue(queue).status().current_depth:
+                    query.processAllAvailable()
+            took_s = time.monotonic() - began
+            found = spark.read.parquet(f"{folder}/files").count()
+        if found != GET_COUNT:
+            raise RuntimeError(f"{found} of {GET_COUNT} messages are in the files")
+        if run:
+            row.runs.append(GET_COUNT / took_s)
+    return {f"get.{GET_SIZE}": row}
+
+
+def of_stream(spark: SparkSession, queue: str, bootstrap: str) -> DataFrame:
+    """A queue as queue_stream has it."""
+    return sources.queue_stream(spark, queue, bootstrap_servers=bootstrap, queue_manager=MANAGER)
+
+
+def of_get(spark: SparkSession, queue: str, address: str) -> DataFrame:
+    """A queue that is consumed."""
+    reader = spark.readStream.format("mq").option("readMode", "get").option("consumer", "BENCH")
+    return reader.options(queue=queue, address=address).load()
+
+
+@contextmanager
+def running(messages: DataFrame, sink: sinks.Sink, folder: str) -> Iterator[StreamingQuery]:
+    """Run a query; it is stopped behind the block."""
+    writer = messages.writeStream.foreachBatch(sink)
+    query = writer.option("checkpointLocation", f"{folder}/_checkpoint").start()
+    try:
+        yield query
+    finally:
+        query.stop()
+
+
+def latency(kind: str, name: str, address: str, messages: Callable[[str], DataFrame]) -> Rows:
     """From a put to the row in foreachBatch, with a message every 30 ms."""
     rows = {
-        "p50": Row("from a put to the sink, p50", "ms"),
-        "p99": Row("from a put to the sink, p99", "ms"),
+        f"{kind}.{part}": Row(f"{name}: from a put to the sink, {part}", "ms")
+        for part in ("p50", "p99")
     }
-    with adapter.connect(address) as qm:
-        qm.define_queue("LATENCY")
-        queue = qm.queue("LATENCY")
+    found: list[float] = []
+    done = threading.Event()
+
+    def take(batch: DataFrame, _number: int) -> None:
+        put = [row[0] for row in batch.select("put_time").collect()]
+        now_s = time.time()
+        found.extend((now_s - one.timestamp()) * 1000 for one in put)
+        if len(found) > LATENCY_MESSAGES:
+            done.set()
+
+    with adapter.connect(address) as qm, tempfile.TemporaryDirectory() as folder:
+        qm.define_queue(f"LATENCY.{kind}")
+        queue = qm.queue(f"LATENCY.{kind}")
         queue.put("first")
         caught_up_s(address)
-        found: list[float] = []
-        done = threading.Event()
-
-        def take(batch: DataFrame, _number: int) -> None:
-            put = [row[0] for row in batch.select("put_time").collect()]
-            now_s = time.time()
-            found.extend((now_s - one.timestamp()) * 1000 for one in put)
-            if len(found) > LATENCY_MESSAGES:
-                done.set()
-
-        messages = sources.queue_stream(
-            spark, "LATENCY", bootstrap_servers=bootstrap, queue_manager=MANAGER
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            query = (
-                messages.writeStream.foreachBatch(take).option("checkpointLocation", folder).start()
-            )
+        with running(messages(queue.name), take, folder):
             for number in range(LATENCY_MESSAGES):
                 queue.put(str(number))
                 time.sleep(PAUSE_S)
             done.wait(60)
-            query.stop()
     cuts = quantiles(found[LATENCY_MESSAGES // 10 :], n=PERCENT)
-    rows["p50"].runs.append(cuts[49])
-    rows["p99"].runs.append(cuts[98])
+    rows[f"{kind}.p50"].runs.append(cuts[49])
+    rows[f"{kind}.p99"].runs.append(cuts[98])
     return rows

@@ -8,45 +8,25 @@ does not fit the new one's. This module knows Kafka's client; it must not know S
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
-from types import TracebackType
+from collections.abc import Iterator
 from typing import Any, Self
 
-from confluent_kafka import (
-    Consumer,
-    IsolationLevel,
-    KafkaError,
-    KafkaException,
-    Message,
-    TopicPartition,
-)
+from confluent_kafka import IsolationLevel, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 import adapter
 from adapter.format import chunks, descriptor
 from adapter.format.schemas import UnreadableError
+from spark_jobs import ranges
 from spark_jobs.errors import SparkJobError
 from spark_jobs.options import BROKERS, Options
-from spark_jobs.rows import Rows
+from spark_jobs.rows import Found, batches
 from spark_jobs.topics import choose
 
 ANSWER_S = 20.0
-STALL_S = 60.0
-"""Without any record of a range that is known to be there."""
-POLL_S = 0.5
-FETCH_COUNT = 5_000
 Lanes = dict[str, int]
 Offset = dict[str, Any]
-CONSUMER: Mapping[str, Any] = {
-    "group.id": "mqk-spark",
-    "enable.auto.commit": False,
-    "isolation.level": "read_committed",
-    "auto.offset.reset": "error",
-    "enable.partition.eof": True,
-    "fetch.wait.max.ms": 50,
-}
 
 
 class Range(InputPartition):
@@ -69,14 +49,16 @@ class Range(InputPartition):
 
 
 class Topic:
-    """A queue's topic, as the driver sees it; a context manager."""
+    """A queue's topic, as the driver sees it."""
 
-    def __init__(self, options: Options, servers: str, name: str, lanes: list[int]) -> None:
+    def __init__(
+        self, options: Options, servers: str, admin: AdminClient, name: str, lanes: list[int]
+    ) -> None:
         self.name = name
         self._options = options
         self._servers = servers
+        self._admin = admin
         self._lanes = lanes
-        self._admin = AdminClient({**options.kafka, "bootstrap.servers": servers})
 
     @classmethod
     def find(cls, options: Options) -> Self:
@@ -104,18 +86,7 @@ class Topic:
             name = choose(topics, options.queue, manager)
         except SparkJobError as problem:
             raise SparkJobError(f"mqk: {problem.text}") from None
-        return cls(options, servers, name, sorted(topics[name].partitions))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """The client ends with its last reference."""
+        return cls(options, servers, admin, name, sorted(topics[name].partitions))
 
     def beginning(self, options: Options) -> Lanes:
         """Where a new query begins."""
@@ -225,8 +196,12 @@ def limited(start: Lanes, ends: Lanes, count: int) -> Lanes:
 
 def read(wanted: Range) -> Iterator[Any]:
     """Read the messages whose last record is in a range, as Arrow batches."""
+    return batches(wanted.options.queue, wanted.topic, wanted.lane, messages(wanted))
+
+
+def messages(wanted: Range) -> Iterator[Found]:
+    """Decode the records of a range, and join those that are one message."""
     reader, joiner = descriptor.Reader(), chunks.Joiner()
-    rows = Rows(wanted.options.queue, wanted.topic, wanted.lane)
     for record in records(wanted):
         where = f"{record.topic()}[{record.partition()}] at offset {record.offset()}"
         headers: dict[str, Any] = dict(record.headers() or ())
@@ -243,33 +218,23 @@ def read(wanted: Range) -> Iterator[Any]:
             message, place = reader.read(header, body)
         except UnreadableError as problem:
             raise SparkJobError(f"mqk: the record {where} is damaged: {problem}") from None
-        rows.add(message, place, record.offset() or 0)
-        if rows.is_full:
-            yield rows.take()
-    if len(rows):
-        yield rows.take()
+        yield message, place, record.offset() or 0
 
 
 def records(wanted: Range) -> Iterator[Message]:
     """Read a range's records; and before them those of a message that begins before the range."""
-    consumer = Consumer({**wanted.client(), **CONSUMER})
-    try:
-        taken = _from(consumer, wanted, wanted.start)
-        first = next(taken, None)
-        if first is None:
-            return
-        before = _place(first)
-        if before:
-            yield from _from(consumer, wanted, (first.offset() or 0) - before)
-            return
-        yield first
-        yield from taken
-    except KafkaException as problem:
-        raise SparkJobError(
-            f"mqk: {wanted.topic}[{wanted.lane}] cannot be read: {problem}"
-        ) from None
-    finally:
-        consumer.close()
+    where = (wanted.client(), wanted.topic, wanted.lane)
+    taken = ranges.records(*where, wanted.start, wanted.end)
+    first = next(taken, None)
+    if first is None:
+        return
+    before = _place(first)
+    if before:
+        taken.close()
+        yield from ranges.records(*where, (first.offset() or 0) - before, wanted.end)
+        return
+    yield first
+    yield from taken
 
 
 def _place(record: Message) -> int:
@@ -279,26 +244,3 @@ def _place(record: Message) -> int:
         return chunks.place_of(headers.get(chunks.HEADER))[0]
     except UnreadableError:
         return 0  # whoever decodes it says so
-
-
-def _from(consumer: Consumer, wanted: Range, offset: int) -> Iterator[Message]:
-    """Read from an offset on, to the end of the range; marks at its end are no records."""
-    consumer.assign([TopicPartition(wanted.topic, wanted.lane, offset)])
-    heard_s = time.monotonic()
-    while True:
-        some = consumer.consume(FETCH_COUNT, 0) or consumer.consume(1, POLL_S)
-        for record in some:
-            heard_s = time.monotonic()
-            error = record.error()
-            is_end = error is not None and error.code() == KafkaError._PARTITION_EOF
-            if error is not None and not is_end:
-                raise KafkaException(error)
-            if (record.offset() or 0) >= wanted.end:
-                return
-            if error is None:
-                yield record
-        if time.monotonic() - heard_s > STALL_S:
-            raise SparkJobError(
-                f"mqk: Kafka did not send {wanted.topic}[{wanted.lane}] up to offset {wanted.end} "
-                f"in {STALL_S:.0f} s"
-            )

@@ -61,8 +61,8 @@ class MqReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """One for each lane that has anything."""
-        with browsing.Topic.find(self._options) as topic:
-            return list(topic.ranges(topic.beginning(self._options), topic.ends()))
+        topic = browsing.Topic.find(self._options)
+        return list(topic.ranges(topic.beginning(self._options), topic.ends()))
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """In a task: the rows of one lane, as Arrow batches."""

@@ -20,13 +20,11 @@ from adapter.client.consumer import BATCH_MAX
 from adapter.format import names
 from spark_jobs.errors import SparkJobError
 from spark_jobs.options import Options
-from spark_jobs.rows import Rows
+from spark_jobs.rows import batches
 from spark_jobs.spans import Span, SpanReader
 
 Offset = dict[str, Any]
 """As Spark keeps it in its checkpoint: the claim, in hexadecimal digits, and a batch's number."""
-
-
 PART_MESSAGES = 2_500
 """Below that another task costs more than it brings: each has a Kafka client of its own."""
 Lanes = dict[int, list[Span]]
@@ -129,23 +127,14 @@ class GetReader(DataSourceStreamReader):
 
 def read(part: Part) -> Iterator[Any]:
     """Read a part's messages as Arrow batches."""
+    queue, incarnation = part.options.queue, part.incarnation
+    topic = names.queue_topic(part.queue_manager, queue, incarnation)
     reader = SpanReader(part.queue_manager, part.servers, part.options.kafka)
     try:
         for lane, spans in part.lanes.items():
-            yield from _read_lane(reader, part, lane, spans)
+            yield from batches(queue, topic, lane, reader.messages(queue, incarnation, lane, spans))
     finally:
         reader.close()
-
-
-def _read_lane(reader: SpanReader, part: Part, lane: int, spans: list[Span]) -> Iterator[Any]:
-    queue = part.options.queue
-    rows = Rows(queue, names.queue_topic(part.queue_manager, queue, part.incarnation), lane)
-    for message, place, offset in reader.messages(queue, part.incarnation, lane, spans):
-        rows.add(message, place, offset)
-        if rows.is_full:
-            yield rows.take()
-    if len(rows):
-        yield rows.take()
 
 
 def shared(lanes: Lanes) -> Iterator[Lanes]:

@@ -7,20 +7,13 @@ between batches. It costs every row a way through Python, and is therefore asked
 
 from __future__ import annotations
 
-from time import monotonic
-
-from confluent_kafka import Consumer, KafkaException, TopicPartition
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 
 from adapter.format import chunks
 from adapter.format.schemas import UnreadableError
-from spark_jobs import descriptors
+from spark_jobs import descriptors, ranges
 from spark_jobs.errors import SparkJobError
-
-READ_S = 30.0
-"""For the records before the last: at most 100 MB, and the broker has just sent the last."""
-POLL_S = 1.0
 
 
 def refuse_chunks(records: DataFrame) -> tuple[DataFrame, Column]:
@@ -70,39 +63,16 @@ def read_range(
     settings: dict[str, str], topic: str, partition: int, offset: int, count: int
 ) -> bytes:
     """Read so many records from an offset on, the first parts of one message; what they hold."""
-    consumer = Consumer(
-        {
-            **settings,
-            "group.id": "mqk-spark",
-            "enable.auto.commit": False,
-            "isolation.level": "read_committed",
-            "auto.offset.reset": "error",
-        }
-    )
-    try:
-        consumer.assign([TopicPartition(topic, partition, offset)])
-        return _joined(consumer, f"{topic}[{partition}] at offset {offset}", count)
-    except (KafkaException, UnreadableError) as problem:
-        text = f"the message at {topic}[{partition}] at offset {offset} cannot be read: {problem}"
-        raise SparkJobError(f"mqk: {text}") from None
-    finally:
-        consumer.close()
-
-
-def _joined(consumer: Consumer, where: str, count: int) -> bytes:
-    """Take the records one by one: each says which part it is."""
     parts: list[bytes] = []
-    deadline_s = monotonic() + READ_S
-    while len(parts) < count:
-        record = consumer.poll(POLL_S)
-        if monotonic() > deadline_s:
-            raise UnreadableError(f"{where}: Kafka did not send it in {READ_S:.0f} s")
-        if record is None:
-            continue
-        if record.error() is not None:
-            raise UnreadableError(f"{where}: {record.error()}")
-        place = dict(record.headers() or ()).get(chunks.HEADER)
-        if chunks.place_of(place) != (len(parts), count + 1):
-            raise UnreadableError(f"{where}: its parts do not lie one behind the other")
-        parts.append(record.value() or b"")
+    try:
+        for record in ranges.records(settings, topic, partition, offset, offset + count):
+            place = dict(record.headers() or ()).get(chunks.HEADER)
+            if chunks.place_of(place) == (len(parts), count + 1):
+                parts.append(record.value() or b"")
+        if len(parts) < count:
+            raise UnreadableError("its parts do not lie one behind the other")
+    except UnreadableError as problem:
+        raise SparkJobError(
+            f"mqk: the message at {topic}[{partition}] at offset {offset} cannot be read: {problem}"
+        ) from None
     return b"".join(parts)

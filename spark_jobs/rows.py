@@ -6,6 +6,7 @@ must not know where records come from.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -14,6 +15,8 @@ import pyarrow
 from adapter.core.model.message import Message, Property
 from adapter.format.descriptor import Position
 
+Found = tuple[Message, Position, int]
+"""A message, its place in its unit and lane, and the offset of its (last) record."""
 TEXT, BINARY, TIME = pyarrow.string(), pyarrow.binary(), pyarrow.timestamp("us", tz="UTC")
 INT, LONG = pyarrow.int32(), pyarrow.int64()
 US_A_MS = 1000
@@ -53,47 +56,42 @@ OF_PLACE = attrgetter(
 )
 
 
-class Rows:
-    """Collects the messages of one lane until there are enough for a batch."""
+def batches(
+    queue: str, topic: str, partition: int, messages: Iterable[Found]
+) -> Iterator[pyarrow.RecordBatch]:
+    """Make rows of the messages of one lane, some at a time."""
+    constant = {"queue": queue, "topic": topic, "partition": partition}
+    some: list[Found] = []
+    size = 0
+    for found in messages:
+        some.append(found)
+        size += len(found[0].body)
+        if len(some) >= ROWS_MAX or size >= BYTES_MAX:
+            yield _batch(constant, some)
+            some, size = [], 0
+    if some:
+        yield _batch(constant, some)
 
-    def __init__(self, queue: str, topic: str, partition: int) -> None:
-        self._constant = {"queue": queue, "topic": topic, "partition": partition}
-        self._messages: list[tuple[Message, Position, int]] = []
-        self._bytes = 0
 
-    def __len__(self) -> int:
-        return len(self._messages)
+def _batch(constant: dict[str, Any], found: list[Found]) -> pyarrow.RecordBatch:
+    columns = _columns(constant, found)
+    arrays = [pyarrow.array(columns[name], kind) for name, _, kind in ARROW]
+    return pyarrow.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether it is time to take()."""
-        return len(self._messages) >= ROWS_MAX or self._bytes >= BYTES_MAX
 
-    def add(self, message: Message, place: Position, offset: int) -> None:
-        """Add a message, and where its last record is."""
-        self._messages.append((message, place, offset))
-        self._bytes += len(message.body)
-
-    def take(self) -> pyarrow.RecordBatch:
-        """Make one batch of what has been collected, and begin anew."""
-        rows, self._messages, self._bytes = self._messages, [], 0
-        columns = self._columns(rows)
-        arrays = [pyarrow.array(columns[name], kind) for name, _, kind in ARROW]
-        return pyarrow.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
-
-    def _columns(self, rows: list[tuple[Message, Position, int]]) -> dict[str, Any]:
-        said = zip(*(OF_MESSAGE(message) for message, _, _ in rows), strict=True)
-        at = zip(*(OF_PLACE(place) for _, place, _ in rows), strict=True)
-        names = ("priority", "message_id", "correlation_id", "group_id", "group_seq", "format")
-        columns: dict[str, Any] = dict(zip((*names, "body"), said, strict=True))
-        places = ("seq", "unit_id", "unit_index", "unit_size", "queue_unit_index")
-        columns |= dict(zip((*places, "queue_unit_size"), at, strict=True))
-        columns |= {name: [value] * len(rows) for name, value in self._constant.items()}
-        columns["put_time"] = [message.put_time_ms * US_A_MS for message, _, _ in rows]
-        columns["expiry_time"] = [message.expires_at_ms * US_A_MS or None for message, _, _ in rows]
-        columns["properties"] = [as_texts(message.properties) for message, _, _ in rows]
-        columns["offset"] = [offset for _, _, offset in rows]
-        return columns
+def _columns(constant: dict[str, Any], found: list[Found]) -> dict[str, Any]:
+    said = zip(*(OF_MESSAGE(message) for message, _, _ in found), strict=True)
+    at = zip(*(OF_PLACE(place) for _, place, _ in found), strict=True)
+    names = ("priority", "message_id", "correlation_id", "group_id", "group_seq", "format")
+    columns: dict[str, Any] = dict(zip((*names, "body"), said, strict=True))
+    places = ("seq", "unit_id", "unit_index", "unit_size", "queue_unit_index")
+    columns |= dict(zip((*places, "queue_unit_size"), at, strict=True))
+    columns |= {name: [value] * len(found) for name, value in constant.items()}
+    columns["put_time"] = [message.put_time_ms * US_A_MS for message, _, _ in found]
+    columns["expiry_time"] = [message.expires_at_ms * US_A_MS or None for message, _, _ in found]
+    columns["properties"] = [as_texts(message.properties) for message, _, _ in found]
+    columns["offset"] = [offset for _, _, offset in found]
+    return columns
 
 
 def as_texts(properties: dict[str, Property] | None) -> list[tuple[str, str | None]]:

@@ -10,17 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from confluent_kafka import Message as Record
 
-from adapter.core.model.message import Message
 from adapter.format import chunks, descriptor
 from adapter.owner.pages import KafkaPageReader
 from spark_jobs.errors import SparkJobError
+from spark_jobs.rows import Found
 
 Span = tuple[int, int]
 """The first and the last seq of adjacent messages."""
 READ_OVER = 2_000
 """Messages between two spans that are rather read over than jumped over."""
-Found = tuple[Message, descriptor.Position, int]
-"""A message, its place in its unit and lane, and the offset of its (last) record."""
 
 
 class SpanReader:

@@ -109,8 +109,11 @@ def _pymqi_wheel(folder: Path) -> Path:
 def spark() -> "Iterator[SparkSession]":
     """One Spark session for the whole run, as jobs have it; started when first asked for."""
     from spark_jobs import session
+    from tests.support.spark_site import SHORT_LIVED_JAVA
 
-    one = session.spark_session("tests")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JDK_JAVA_OPTIONS", SHORT_LIVED_JAVA)
+        one = session.spark_session("tests")
     yield one
     one.stop()
 

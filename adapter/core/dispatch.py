@@ -41,6 +41,7 @@ from adapter.core.rules import (
     retained,
     serving,
     session,
+    statistics,
     subscriptions,
     system,
     tick,
@@ -324,7 +325,9 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str] = frozenset()) -> 
 
 
 def pass_time(qm: QueueManager, now_ms: int) -> Executed:
-    """Do what has become due: messages expire, waits end, sessions are forgotten."""
+    """Do what has become due: messages expire, waits end, sessions are forgotten, statistics are
+    made.
+    """
     executed = Executed()
     _apply(qm, executed, tick.expired_messages(qm, now_ms))
     _apply(qm, executed, tick.expired_sessions(qm, now_ms))
@@ -334,6 +337,7 @@ def pass_time(qm: QueueManager, now_ms: int) -> Executed:
     _serve(qm, executed, now_ms)
     executed.replies += waiting.timed_out(qm, now_ms)
     _serve(qm, executed, now_ms)
+    _apply(qm, executed, statistics.raised(qm, now_ms))
     return executed
 
 
@@ -359,7 +363,7 @@ def begin_quiesce(qm: QueueManager) -> Executed:
 def stopped(qm: QueueManager, now_ms: int) -> Executed:
     """Note that the queue manager has been stopped: nothing is done after this."""
     executed = Executed()
-    _apply(qm, executed, lifetime.stopped(qm, now_ms))
+    _apply(qm, executed, [*statistics.last(qm, now_ms), *lifetime.stopped(qm, now_ms)])
     return executed
 
 
@@ -393,6 +397,7 @@ def restarted(qm: QueueManager, now_ms: int) -> None:
     for kept in qm.sessions.values():
         kept.last_seen_ms = now_ms
     absence.restarted(qm, now_ms)
+    statistics.begin(qm, now_ms)
 
 
 def begin_term(qm: QueueManager, term: int) -> None:

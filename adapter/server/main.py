@@ -119,6 +119,7 @@ def settings_of(config: Config) -> ServerSettings:
             queues=config["max_queues"],
             sessions=config["max_sessions"],
             session_expiry_ms=config["session_expiry_ms"],
+            statistics_interval_s=config["statistics_interval_s"],
         ),
         attributes=_attributes(config),
         credentials_file=config["credentials_file"],
@@ -130,7 +131,7 @@ def settings_of(config: Config) -> ServerSettings:
 
 def _attributes(config: Config) -> dict[str, Any]:
     """Return the attributes of the queue manager that somebody has set; the others stay."""
-    names = ("trigger_interval_ms", "dead_letter_queue", *FLAGS)
+    names = ("trigger_interval_ms", "dead_letter_queue", "statistics_interval_s", *FLAGS)
     given = {name: config[name] for name in names if not config.is_default(name)}
     return {name: value == "yes" if name in FLAGS else value for name, value in given.items()}
 

@@ -1,4 +1,5 @@
-"""`make soak`: what abuse.py has; then hundreds of kills of the queue manager and of brokers.
+"""`make soak`: what abuse.py has, and what drivers.py has; then hundreds of kills of the queue
+manager and of brokers.
 
 On one broker and on three with three replicas each; soaking.py says what is judged.
 """
@@ -10,6 +11,7 @@ import sys
 import time
 
 from tests.soak import abuse
+from tests.soak.drivers import drivers
 from tests.soak.soaking import Plan, soak
 
 
@@ -19,7 +21,7 @@ def show(text: str) -> None:
 
 
 def main() -> None:
-    """Run on one broker, then on three."""
+    """Run everything, the long part on one broker and then on three."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--kills", type=int, default=200, help="of the queue manager")
     parser.add_argument("--in-transaction", type=int, help="of them; a tenth, if not said")
@@ -27,11 +29,14 @@ def main() -> None:
     parser.add_argument("--brokers", type=int, nargs="*", default=[1, 3])
     parser.add_argument("--away-s", type=float, default=60.0, help="Kafka, under load")
     parser.add_argument("--connections", type=int, default=10_000, help="opened and dropped")
+    parser.add_argument("--driver-kills", type=int, default=10, help="of Spark's driver")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     show(f"seed {options.seed}")
     abuse.away(options.away_s, show)
     abuse.crowd(options.connections, show)
+    if options.driver_kills:
+        drivers(options.driver_kills, options.seed, show)
     tenth = -(-options.kills // 10)
     for brokers in options.brokers:
         plan = Plan(

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from spark_jobs import errors
-from tests.support.spark_site import Site, collecting, drain, order_problems, queues
+from tests.support.spark_site import Site, collecting, drain, order_problems, queues, running
 
 
 def browse(site: Site, queue: str, **options: Any) -> DataFrame:
@@ -46,17 +46,12 @@ def test_a_limit_holds_for_all_batches_but_the_first(site: Site, tmp_path: Path)
         site.put_units("LIMIT", 1)
     site.wait_copied("LIMIT", 3)
     rows: list[Any] = []
-    query = (
-        browse(site, "LIMIT", maxMessagesPerTrigger=10)
-        .writeStream.foreachBatch(collecting(rows))
-        .option("checkpointLocation", str(tmp_path))
-        .start()
-    )
-    query.processAllAvailable()
-    site.put_units("LIMIT", 10)
-    site.wait_copied("LIMIT", 33)
-    query.processAllAvailable()
-    query.stop()
+    messages = browse(site, "LIMIT", maxMessagesPerTrigger=10)
+    with running(messages, collecting(rows), tmp_path) as query:
+        query.processAllAvailable()
+        site.put_units("LIMIT", 10)
+        site.wait_copied("LIMIT", 33)
+        query.processAllAvailable()
     assert len(rows) == 33
     assert order_problems(row for _, row in rows) == []
     sizes = Counter(batch for batch, _ in rows)
@@ -76,14 +71,9 @@ def test_large_messages_are_joined(site: Site, tmp_path: Path) -> None:
         qm.put("LARGE", body)
     site.wait_copied("LARGE", 3)
     rows: list[Any] = []
-    query = (
-        browse(site, "LARGE", maxMessagesPerTrigger=1)
-        .writeStream.foreachBatch(collecting(rows))
-        .option("checkpointLocation", str(tmp_path))
-        .start()
-    )
-    query.processAllAvailable()
-    query.stop()
+    messages = browse(site, "LARGE", maxMessagesPerTrigger=1)
+    with running(messages, collecting(rows), tmp_path) as query:
+        query.processAllAvailable()
     assert [bytes(row["body"]) for _, row in rows] == [body]
 
 

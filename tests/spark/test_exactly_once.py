@@ -1,13 +1,6 @@
-"""Archive and write-back, with failures in foreachBatch and drivers that are killed: what has been
-put is there once, and the rows of each lane reached the sink in order."""
+"""Archive, write-back and get, with failures in foreachBatch and drivers that are killed: what has
+been put is there once, and the rows of each lane reached the sink in order."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,93 +9,29 @@ from pyspark.errors import StreamingQueryException
 
 import adapter
 from spark_jobs import errors, sinks
+from tests.spark import lives
 from tests.support.spark_site import Site, collecting, drain, order_problems, queues
 
-TOP = Path(__file__).parents[2]
-UNITS = 300
-SAID_S = 250
+ARCHIVED_UNITS, TAKEN_UNITS = 56, 40
 KILLS = (
-    "3.files",  # the files are there, the queue has nothing
-    "9.queue",  # both are there, and Spark does not know
+    # The files are there, the queue has nothing; of what is taken nothing is written.
+    ("archive.3.files", "get.1.read"),
+    # Everything is there, and neither Spark nor the queue manager knows.
+    ("archive.9.queue", "get.3.files"),
 )
+FAILURES = ("archive.12.files!", "archive.15.queue!", "get.4.read!")
 
 
-def start_driver(site: Site, folder: Path, stops: str) -> "subprocess.Popen[str]":
-    """Start a driver in a process of its own."""
-    command = [sys.executable, "-m", "tests.spark.driver"]
-    told = [site.servers, site.name, site.address, str(folder), stops]
-    return subprocess.Popen(
-        [*command, *told], cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-
-
-@contextmanager
-def driver(site: Site, folder: Path, stops: str) -> "Iterator[subprocess.Popen[str]]":
-    """A driver, and the JVM and Python processes that are its own: all are killed at the end."""
-    process = start_driver(site, folder, stops)
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-def kill_at(site: Site, folder: Path, stop: str) -> None:
-    """Run a driver up to a place, and kill it there, with all that it has started."""
-    with driver(site, folder, stop) as process:
-        assert process.stdout is not None
-        said = process.stdout.readline().strip()
-        if said != stop:
-            _, problem = process.communicate(timeout=SAID_S)
-            pytest.fail(f"the driver did not come to {stop}: {said} {problem[-2000:]}")
-
-
-def finish(site: Site, folder: Path, stops: str = "") -> str:
-    """Run a driver to its end; what it complained about."""
-    with driver(site, folder, stops) as process:
-        return process.communicate(timeout=SAID_S)[1]
-
-
-@pytest.mark.timeout(900)
-def test_killed_drivers_write_everything_once(site: Site, tmp_path: Path) -> None:
-    with queues(site, "IN", "BACK"):
-        ids = site.put_units("IN", UNITS)
-    site.wait_copied("IN", len(ids))
-    for stop in KILLS:
-        kill_at(site, tmp_path, stop)
-    assert "failed at 12.files" in finish(site, tmp_path, "12.files!")
-    assert finish(site, tmp_path) == ""
-
-    files = site.spark.read.parquet(str(tmp_path / "files")).collect()
-    assert sorted(bytes(row["message_id"]) for row in files) == sorted(ids)
-    assert len({row["batch_id"] for row in files}) >= 20
-    with site.manager.connect() as qm:
-        back = list(qm.queue("BACK").browse())
-        assert sorted(message.message_id for message in back) == sorted(ids)
-        assert qm.queue("IN").depth() == len(ids)  # reading consumes nothing
-    by_id = {bytes(row["message_id"]): row for row in files}
-    assert all(by_id[one.message_id]["priority"] == one.priority for one in back)
-    assert in_order(tmp_path / "journal") == []
-
-
-def in_order(journal: Path) -> list[str]:
-    """Check the rows as they reached the sinks, of each batch the last time it was done."""
-    last: dict[int, list[dict[str, Any]]] = {}
-    former = None
-    for line in journal.read_text().splitlines():
-        batch_id, lane, seq = json.loads(line)
-        if batch_id != former:
-            last[batch_id] = []
-        former = batch_id
-        last[batch_id].append({"partition": lane, "seq": seq})
-    # A batch that was read twice in a row is in the journal twice: the second half counts.
-    rows: list[dict[str, Any]] = []
-    for batch in last.values():
-        seen = {(row["partition"], row["seq"]) for row in batch}
-        rows += batch[-len(seen) :]
-    return order_problems(rows)
+@pytest.mark.timeout(600)
+def test_killed_and_failing_drivers_do_everything_once(site: Site, tmp_path: Path) -> None:
+    scene = lives.Scene(site.servers, site.name, site.address, tmp_path)
+    filled = lives.fill(scene, ARCHIVED_UNITS, TAKEN_UNITS)
+    for stops in KILLS:
+        lives.kill_at(scene, *stops)
+    said, complaints = lives.finish(scene, *FAILURES)
+    assert sorted(said.splitlines()) == [f"failed at {place[:-1]}" for place in FAILURES]
+    assert complaints == ""
+    assert lives.check(scene, filled)["archive"] >= 20
 
 
 def test_a_unit_that_is_too_large_is_refused_with_advice(site: Site, tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
-"""format("mq") in read mode get: every message once and in order, through failures and kills."""
+"""format("mq") in read mode get: every message once and in order, through failures.
 
-import signal
-import subprocess
-import sys
+Drivers that are killed are in test_exactly_once.
+"""
+
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from spark_jobs import errors
-from spark_jobs.sinks import Sink
-from tests.support.spark_site import Site, collecting, order_problems, queues
+from tests.support.spark_site import (
+    Site,
+    collecting,
+    order_problems,
+    queues,
+    running,
+    start,
+)
 
 WAIT_S = 60.0
 
@@ -25,21 +30,6 @@ def getting(site: Site, queue: str, consumer: str = "JOB", **options: Any) -> Da
     """The queue as a stream that consumes."""
     reader = site.spark.readStream.format("mq").option("queue", queue).option("readMode", "get")
     return reader.options(address=site.address, consumer=consumer, **options).load()
-
-
-def start(messages: DataFrame, sink: Sink, checkpoint: Path) -> StreamingQuery:
-    writer = messages.writeStream.foreachBatch(sink)
-    return writer.option("checkpointLocation", str(checkpoint)).start()
-
-
-@contextmanager
-def running(messages: DataFrame, sink: Sink, checkpoint: Path) -> Iterator[StreamingQuery]:
-    """Run a stream; it is stopped behind the block."""
-    query = start(messages, sink, checkpoint)
-    try:
-        yield query
-    finally:
-        query.stop()
 
 
 def failing(query: StreamingQuery) -> str:
@@ -188,23 +178,3 @@ def test_what_spoils_a_batch_ends_on_the_backout_queue(site: Site, tmp_path: Pat
         found = qm.get("POISON.BACKOUT", timeout=WAIT_S)
         assert found is not None
         assert found.body == b"bad"
-
-
-@pytest.mark.timeout(300)
-def test_every_message_once_through_kills_of_the_driver(site: Site, tmp_path: Path) -> None:
-    with queues(site, "KILLED"):
-        ids = site.put_units("KILLED", 40)
-        site.wait_copied("KILLED", 120)
-    statuses = [driven(site, tmp_path, die_at) for die_at in (1, 3, -1)]
-    assert statuses == [-signal.SIGKILL, -signal.SIGKILL, 0]
-    rows = site.spark.read.parquet(str(tmp_path / "out")).collect()
-    assert sorted(bytes(row["message_id"]) for row in rows) == sorted(ids)
-    with site.manager.connect() as qm:
-        assert qm.queue("KILLED").status().current_depth == 0
-
-
-def driven(site: Site, folder: Path, die_at: int) -> int:
-    """Run a driver of its own; its exit status."""
-    driver = [sys.executable, "-m", "tests.spark.getting_driver"]
-    arguments = [site.address, str(folder), str(die_at)]
-    return subprocess.run([*driver, *arguments], check=False, timeout=120).returncode

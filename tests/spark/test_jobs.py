@@ -11,8 +11,8 @@ import pytest
 
 import adapter
 from adapter.cli.main import run
-from spark_jobs import session
-from tests.support.spark_site import Site, queues
+from spark_jobs import session, topics
+from tests.support.spark_site import SHORT_LIVED_JAVA, Site, queues
 
 TOP = Path(__file__).parents[2]
 DONE_S = 200
@@ -150,7 +150,10 @@ def test_lag_tells_what_queues_suffered(site: Site, job: Any, tmp_path: Path) ->
     assert [(row["backed_out"], row["backout_count"]) for row in rows] == [(1, 1)]
 
 
-def test_failures_are_one_sentence(job: Any, tmp_path: Path, site: Site) -> None:
+def test_failures_are_one_sentence(
+    job: Any, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topics, "NEW_QUEUE_S", 0.0)
     status, _, said = job("archive", "NOWHERE", str(tmp_path), "--available-now")
     assert status == 1
     assert said.startswith("mqk: queue NOWHERE of queue manager")
@@ -172,7 +175,7 @@ def test_jobs_run_as_commands_and_with_spark_submit(site: Site, tmp_path: Path) 
         site.put_units("SUBMITTED", 3)
     site.wait_copied("SUBMITTED", 9)
     told = ["--bootstrap-server", site.servers, "--queue-manager", site.name, "--json"]
-    beside = {**os.environ, "PYTHONPATH": str(TOP)}
+    beside = os.environ | {"PYTHONPATH": str(TOP), "JDK_JAVA_OPTIONS": SHORT_LIVED_JAVA}
     command = [sys.executable, "-m", "adapter.cli", "spark", "archive", "SUBMITTED"]
     done = subprocess.run(
         [*command, str(tmp_path / "command"), "--available-now", *told], env=beside, cwd=tmp_path,

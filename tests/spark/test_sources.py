@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from adapter.errors import InvalidOption
-from spark_jobs import errors, transforms
+from spark_jobs import errors, topics, transforms
 from spark_jobs.descriptors import COLUMNS
 from spark_jobs.errors import SparkJobError
 from tests.support.spark_site import Headers, Site, collecting, drain, order_problems, queues
@@ -21,6 +21,7 @@ TYPES = {
     "expiry_time": "timestamp", "properties": "map<string,string>", "body": "binary",
     "topic": "string", "partition": "int", "offset": "bigint",
 }  # fmt: skip
+ORDERED = 210
 
 
 def test_a_message_is_a_row(site: Site) -> None:
@@ -57,17 +58,17 @@ def shuffled(messages: DataFrame) -> DataFrame:
 def test_lanes_are_in_order_over_many_batches_and_restarts(site: Site, tmp_path: Path) -> None:
     """Rows are checked as they reach the sink, unsorted."""
     with queues(site, "ORDER"):
-        site.put_units("ORDER", 140)
-    site.wait_copied("ORDER", 420)
+        site.put_units("ORDER", ORDERED // 3, lanes=4)
+    site.wait_copied("ORDER", ORDERED)
     rows: list[Any] = []
-    messages = site.stream("ORDER", max_messages_per_batch=25)
+    messages = site.stream("ORDER", max_messages_per_batch=9)
     failing = collecting(rows, fail_at(6))
     with pytest.raises(StreamingQueryException):
         drain(messages, failing, tmp_path / "checkpoint")
     rows[:] = [(batch, row) for batch, row in rows if batch < 6]  # batch 6 is done again
     drain(messages, collecting(rows), tmp_path / "checkpoint")
     assert len({batch for batch, _ in rows}) >= 20
-    assert len(rows) == 420
+    assert len(rows) == ORDERED
     assert order_problems(row for _, row in rows) == []
 
 
@@ -85,7 +86,7 @@ def test_a_shuffle_ends_the_order_of_lanes(site: Site, tmp_path: Path) -> None:
     """The same check fails for a job with a round-robin repartition; in_lanes() mends it."""
     rows: list[Any] = []
     drain(shuffled(site.stream("ORDER")), collecting(rows), tmp_path / "shuffled")
-    assert len(rows) == 420
+    assert len(rows) == ORDERED
     assert order_problems(row for _, row in rows) != []
     mended: list[Any] = []
 
@@ -139,7 +140,8 @@ def test_a_record_that_is_no_message_ends_the_query(
     assert re.search(said, errors.explain(refused.value))
 
 
-def test_a_queue_that_is_not_there(site: Site) -> None:
+def test_a_queue_that_is_not_there(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "NEW_QUEUE_S", 0.0)
     with queues(site, "THERE"):
         pass
     with pytest.raises(

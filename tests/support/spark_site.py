@@ -22,6 +22,8 @@ Headers = list[tuple[str, str | bytes | None]]
 COPIED_S = 30.0
 DONE_S = 90
 LANES = 10
+SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1"
+"""JDK_JAVA_OPTIONS of drivers that live for minutes at most: to compile any better never pays."""
 
 
 class Site:
@@ -50,53 +52,79 @@ class Site:
         """The topic of a queue that was defined once."""
         return names.queue_topic(self.name, queue)
 
-    def put_units(self, queue: str, units: int, size: int = 3) -> list[bytes]:
-        """Put units over all priorities; the ids of the messages that were put."""
-        ids = []
+    def put_units(self, queue: str, units: int, size: int = 3, lanes: int = LANES) -> list[bytes]:
+        """Put units over some priorities; the ids of the messages that were put."""
         with self.manager.connect() as qm:
-            for unit in range(units):
-                with qm.unit():
-                    for index in range(size):
-                        body = f"{unit}.{index}"
-                        done = qm.put(queue, body, priority=(unit + index) % LANES)
-                        ids.append(done.message_id)
-        return ids
+            return put_units(qm, queue, units, size, lanes)
 
     def wait_copied(self, queue: str, count: int) -> list[Any]:
         """Wait until so many records are on a queue's topic, as a plain client reads them."""
-        found: list[Any] = []
-        for record in self._committed(queue):
-            if record is not None:
-                found.append(record)
-            if len(found) >= count:
-                break
-        assert len(found) >= count, f"{len(found)} of {count} records are on {self.topic(queue)}"
-        return found
-
-    def _committed(self, queue: str) -> Iterator[Any]:
-        consumer = Consumer(
-            {
-                "bootstrap.servers": self.servers,
-                "group.id": "site",
-                "enable.auto.commit": False,
-                "auto.offset.reset": "earliest",
-                "isolation.level": "read_committed",
-            }
-        )
-        deadline_s = time.monotonic() + COPIED_S
-        try:
-            consumer.assign([TopicPartition(self.topic(queue), lane, 0) for lane in range(LANES)])
-            while time.monotonic() < deadline_s:
-                record = consumer.poll(0.2)
-                yield record if record is not None and record.error() is None else None
-        finally:
-            consumer.close()
+        return wait_copied(self.servers, self.topic(queue), count)
 
     def write_foreign(self, queue: str, value: bytes, headers: Headers) -> None:
         """Write a record to a queue's topic, as no queue manager does."""
         producer = Producer({"bootstrap.servers": self.servers})
         producer.produce(self.topic(queue), value, partition=0, headers=headers)
         assert producer.flush(COPIED_S) == 0
+
+
+def put_units(qm: adapter.Connection, queue: str, units: int, size: int, lanes: int) -> list[bytes]:
+    """Put units over some priorities, from 0 on; the ids of the messages that were put."""
+    ids = []
+    for unit in range(units):
+        with qm.unit():
+            for index in range(size):
+                done = qm.put(queue, f"{unit}.{index}", priority=(unit + index) % lanes)
+                ids.append(done.message_id)
+    return ids
+
+
+def wait_copied(servers: str, topic: str, count: int) -> list[Any]:
+    """Wait until so many records are on a topic, as a plain client reads them."""
+    found: list[Any] = []
+    for record in _committed(servers, topic):
+        if record is not None:
+            found.append(record)
+        if len(found) >= count:
+            break
+    assert len(found) >= count, f"{len(found)} of {count} records are on {topic}"
+    return found
+
+
+def _committed(servers: str, topic: str) -> Iterator[Any]:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "site",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+        }
+    )
+    deadline_s = time.monotonic() + COPIED_S
+    try:
+        consumer.assign([TopicPartition(topic, lane, 0) for lane in range(LANES)])
+        while time.monotonic() < deadline_s:
+            record = consumer.poll(0.2)
+            yield record if record is not None and record.error() is None else None
+    finally:
+        consumer.close()
+
+
+def start(messages: DataFrame, sink: Sink, checkpoint: Path) -> StreamingQuery:
+    """Start a stream that goes on until it is stopped."""
+    writer = messages.writeStream.foreachBatch(sink)
+    return writer.option("checkpointLocation", str(checkpoint)).start()
+
+
+@contextmanager
+def running(messages: DataFrame, sink: Sink, checkpoint: Path) -> Iterator[StreamingQuery]:
+    """Run a stream; it is stopped behind the block."""
+    query = start(messages, sink, checkpoint)
+    try:
+        yield query
+    finally:
+        query.stop()
 
 
 def drain(messages: DataFrame, sink: Sink, checkpoint: Path) -> None:

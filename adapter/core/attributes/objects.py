@@ -298,6 +298,17 @@ class QueueManagerAttributes(Struct, kw_only=True):
             words=("NO", "YES"),
         ),
     ] = False
+    statistics_interval_s: Annotated[
+        int,
+        Attribute(
+            "STATINT",
+            131,
+            "seconds from one event with the statistics of a queue to the next; 0: there are none; "
+            "of a queue manager that is a process, what its configuration says, unless altered",
+            low=0,
+            high=604_800,
+        ),
+    ] = 0
     dead_letter_queue: Annotated[
         str,
         Attribute("DEADQ", 2006, "where messages go that cannot be put", length=NAME_LENGTH_MAX),

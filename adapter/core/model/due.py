@@ -1,4 +1,4 @@
-"""What becomes due when: heaps whose first elements are times (ms). Soft state.
+"""What becomes due when: heaps whose first elements are times (ms), and one time. Soft state.
 
 What is in them may be over when its time comes: whoever takes it out looks. This module knows no
 rule.
@@ -16,7 +16,15 @@ SWEEP_AT = 1_024
 class Due:
     """The heaps of one queue manager. Queues are named with their incarnation."""
 
-    __slots__ = ("claims", "deadlines", "expiries", "mark_ends", "paged_ends", "sweep_claims_at")
+    __slots__ = (
+        "claims",
+        "deadlines",
+        "expiries",
+        "mark_ends",
+        "paged_ends",
+        "statistics_ms",
+        "sweep_claims_at",
+    )
 
     def __init__(self) -> None:
         self.expiries: list[tuple[int, str, int, Place]] = []
@@ -30,9 +38,13 @@ class Due:
         self.sweep_claims_at = SWEEP_AT
         self.mark_ends: list[tuple[int, str, int]] = []
         """When the oldest marks of a queue's browsers are over: time, queue, incarnation."""
+        self.statistics_ms: int | None = None
+        """When queues' statistics are to be made; None: when somebody happens to look."""
 
     def next_ms(self) -> int | None:
         """Say when the next of all is due, or None."""
         heaps = (self.expiries, self.paged_ends, self.deadlines, self.claims, self.mark_ends)
         firsts = [heap[0][0] for heap in heaps if heap]
+        if self.statistics_ms is not None:
+            firsts.append(self.statistics_ms)
         return min(firsts) if firsts else None

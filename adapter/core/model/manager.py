@@ -66,6 +66,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     as 16 threads with messages of 4 MiB. One more may be given below this, the next one waits."""
     session_expiry_ms: int = 3_600_000
     """How long a client may stay away and still ask what became of its commands."""
+    statistics_interval_s: int = 0
+    """STATINT, where nobody has altered it. Off, but for queue managers that are processes: whoever
+    moves the clock by hand is to see nothing but what was asked for."""
 
 
 class Absent(Struct, gc=False):
@@ -105,10 +108,7 @@ class QueueManager:
     def __init__(self, name: str, owner_id: bytes, limits: Limits | None = None) -> None:
         self.name = name
         self.limits = limits or Limits()
-        self.attributes = QueueManagerAttributes(
-            max_handles=self.limits.handles_per_connection,
-            max_uncommitted_messages=self.limits.unit_messages,
-        )
+        self.attributes = self.usual_attributes()
         self.queues: dict[str, Queue] = {}
         self.objects: dict[tuple[str, str], Struct] = {}
         """All that is no local queue, by kind and name: its attributes."""
@@ -157,6 +157,14 @@ class QueueManager:
         self._id_prefix = b"MQK " + owner_id[:12]
         self._ids = 0
         self._order = 0
+
+    def usual_attributes(self) -> QueueManagerAttributes:
+        """Return what its attributes are while nobody has altered them."""
+        return QueueManagerAttributes(
+            max_handles=self.limits.handles_per_connection,
+            max_uncommitted_messages=self.limits.unit_messages,
+            statistics_interval_s=self.limits.statistics_interval_s,
+        )
 
     def new_message_id(self) -> bytes:
         """Draw a message id: unique as long as owner ids are."""

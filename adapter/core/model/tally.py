@@ -1,7 +1,7 @@
-"""What has happened since the process started, counted for operators: soft, and never decided by.
+"""What has happened since the process started, counted for operators: soft.
 
-Replay is not counted. What was decided and is then found not to have become durable stays counted:
-a total never goes back.
+Nothing is decided by it but what operators are told. Replay is not counted. What was decided and is
+then found not to have become durable stays counted: a total never goes back.
 """
 
 from __future__ import annotations
@@ -23,12 +23,36 @@ class QueueTally(Struct, gc=False):
     discarded: int = 0
 
 
+class Told(Struct, gc=False):
+    """What the last statistics of a queue were made of, and when: its totals, and what it held."""
+
+    totals: QueueTally
+    held: tuple[int, ...]
+    time_ms: int
+
+
+class Round(Struct):
+    """Statistics of all queues that are made, or come next. left: the queues not looked at yet.
+
+    since_ms: when the round before began, 0: none are made. began_ms: when this one began. events:
+    how many it has had.
+    """
+
+    since_ms: int = 0
+    began_ms: int = 0
+    left: list[str] = []
+    events: int = 0
+
+
 class Tally:
     """The totals of one queue manager. commits and backouts count the units of clients."""
 
     def __init__(self) -> None:
         self.commits = 0
         self.backouts = 0
+        self.told: dict[str, Told] = {}
+        """By queue."""
+        self.round = Round()
         self._queues: dict[str, QueueTally] = {}
 
     def of(self, queue: str) -> QueueTally:
@@ -37,6 +61,10 @@ class Tally:
         if found is None:
             found = self._queues[queue] = QueueTally()
         return found
+
+    def by_queue(self) -> Iterable[tuple[str, QueueTally]]:
+        """Return the totals of all queues that have any."""
+        return self._queues.items()
 
     def count(self, record: r.Record) -> None:
         """Count what a record says happened."""
@@ -79,6 +107,7 @@ class Tally:
     def deleted(self, record: r.QueueDeleted) -> None:
         """Forget a queue's totals: another of its name begins anew."""
         self._queues.pop(record.name, None)
+        self.told.pop(record.name, None)
 
 
 COUNT: dict[type, Callable[[Tally, Any], None]] = {

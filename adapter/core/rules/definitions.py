@@ -25,7 +25,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import ObjectAltered, ObjectDefined, ObjectDeleted
 from adapter.core.results import ObjectDescription, Objects
-from adapter.core.rules import defaults, naming, subscriptions, topics
+from adapter.core.rules import defaults, naming, statistics, subscriptions, topics
 from adapter.core.rules.decision import Decision, done
 
 LOCAL_QUEUE = "queue"
@@ -65,6 +65,8 @@ def decide_alter_object(qm: QueueManager, request: Request, command: AlterObject
         topics.check_place(qm, name, command.attributes)
     elif kind == SUBSCRIPTION:
         subscriptions.check_alteration(qm, name, command.attributes)
+    elif kind == QUEUE_MANAGER:
+        statistics.altered(qm, command.attributes, request.now_ms)
     return done(qm, request, [ObjectAltered(kind, name, command.attributes)])
 
 

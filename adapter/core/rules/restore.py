@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, QueueManagerAttributes
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
@@ -98,7 +98,7 @@ def _claimed(queue: Queue) -> dict[int, list[tuple[int, int]]]:
 
 def _objects(qm: QueueManager) -> Iterator[Record]:
     """Describe what is no local queue; of the queue manager what differs from its defaults."""
-    usual = QueueManagerAttributes()
+    usual = qm.usual_attributes()
     altered = {
         name: value
         for name, row in KINDS[QUEUE_MANAGER].items()

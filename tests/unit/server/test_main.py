@@ -19,6 +19,7 @@ def test_defaults_are_those_of_the_parts() -> None:
         kafka=KafkaSettings(bootstrap_servers="k:1"),
         http_port=9414,
         http_if_free=True,
+        limits=Limits(statistics_interval_s=60),
         registry="topic",
     )
     assert made == wanted
@@ -74,8 +75,10 @@ def test_every_setting_gets_where_it_is_used() -> None:
             queues=wanted.pop("max_queues"),
             sessions=wanted.pop("max_sessions"),
             session_expiry_ms=wanted.pop("session_expiry_ms"),
+            statistics_interval_s=wanted["statistics_interval_s"],
         ),
         attributes={
+            "statistics_interval_s": wanted.pop("statistics_interval_s"),
             "trigger_interval_ms": wanted.pop("trigger_interval_ms"),
             "dead_letter_queue": "DLQ",
             "depth_trigger_disables": True,

@@ -1,0 +1,65 @@
+"""Ranges of one lane's records, from an offset to before another, as a task reads them.
+
+This module knows Kafka's client; it must not know what is in the records.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Mapping
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from spark_jobs.errors import SparkJobError
+
+STALL_S = 60.0
+"""Without any record of a range that is known to be there."""
+POLL_S = 0.5
+FETCH_COUNT = 5_000
+CONSUMER: Mapping[str, Any] = {
+    "group.id": "mqk-spark",
+    "enable.auto.commit": False,
+    "isolation.level": "read_committed",
+    "auto.offset.reset": "error",
+    "enable.partition.eof": True,
+    "fetch.wait.max.ms": 50,
+}
+
+
+def records(
+    client: Mapping[str, Any], topic: str, lane: int, start: int, end: int
+) -> Generator[Message, None, None]:
+    """Iterate over the committed records of a range; client: settings, among them where Kafka is.
+
+    Marks of transactions are no records. Raises SparkJobError for what cannot be read.
+    """
+    consumer = Consumer({**client, **CONSUMER})
+    try:
+        consumer.assign([TopicPartition(topic, lane, start)])
+        yield from _until(consumer, f"{topic}[{lane}]", end)
+    except KafkaException as problem:
+        raise SparkJobError(f"mqk: {topic}[{lane}] cannot be read: {problem}") from None
+    finally:
+        consumer.close()
+
+
+def _until(consumer: Consumer, where: str, end: int) -> Iterator[Message]:
+    """Read on to the end of a range; marks at its end are no records."""
+    heard_s = time.monotonic()
+    while True:
+        some = consumer.consume(FETCH_COUNT, 0) or consumer.consume(1, POLL_S)
+        for record in some:
+            heard_s = time.monotonic()
+            error = record.error()
+            is_end = error is not None and error.code() == KafkaError._PARTITION_EOF
+            if error is not None and not is_end:
+                raise KafkaException(error)
+            if (record.offset() or 0) >= end:
+                return
+            if error is None:
+                yield record
+        if time.monotonic() - heard_s > STALL_S:
+            raise SparkJobError(
+                f"mqk: Kafka did not send {where} up to offset {end} in {STALL_S:.0f} s"
+            )

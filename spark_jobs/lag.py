@@ -1,8 +1,10 @@
 """The job `lag`: how far behind those are that get from queues, as the queue manager reports.
 
-Events say when a queue was full and how many messages that is, when a message came back so often
-that it reached the threshold, and from when to when a queue's topic could not be written, which is
-how old its copies became. They become rows of Parquet, and a table by queue and time.
+Statistics say at an interval how many messages a queue holds, how old the oldest one is, and what
+was put, got, and came back. Other events say when a queue was full and how many messages that is,
+when a message came back so often that it reached the threshold, and from when to when a queue's
+topic could not be written, which is how old its copies became. They become rows of Parquet, and a
+table by queue and time.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 from pyspark.sql.avro.functions import from_avro
 
@@ -21,6 +23,10 @@ from spark_jobs.errors import SparkJobError
 from spark_jobs.topics import list_topics
 
 ROWS_MAX = 50
+STATISTICS, FULL, BACK = "queue_statistics", "queue_full", "backout_threshold_reached"
+PARKED, RESUMED = "queue_parked", "queue_resumed"
+COUNTED = ("puts", "gets", "returned", "discarded")
+OF_QUEUES = (STATISTICS, FULL, BACK, PARKED, RESUMED)
 
 
 @click.command()
@@ -33,8 +39,8 @@ ROWS_MAX = 50
 def lag(path: str, window: str, **given: Any) -> None:
     """Write the events of a queue manager to Parquet below PATH, and report by queue and time.
 
-    The report has the depth of queues that were full, how often messages came back, and for how
-    long a queue's copies were held up.
+    The report has the latest rows: the greatest depth and age of a queue, what was put, got and
+    came back, how often it was full, and for how long its copies were held up.
     """
     path = running.folder(path)
     job = running.job_of(path, given)
@@ -43,8 +49,9 @@ def lag(path: str, window: str, **given: Any) -> None:
         totals = running.follow(job.start(events(spark, job), sinks.parquet(path)))
         report: dict[str, Any] = {"queue_manager": job.queue_manager, "path": path, **totals}
         if totals["messages"] or _has_batches(spark, path):
-            rows = table(spark.read.parquet(path), window).limit(ROWS_MAX).collect()
-            report["lag"] = [row.asDict() for row in rows]
+            rows = table(spark.read.parquet(path), window)
+            latest = rows.orderBy(F.desc("since"), F.desc("name")).limit(ROWS_MAX)
+            report["lag"] = [row.asDict() for row in reversed(latest.collect())]
         return report
 
     running.perform("lag", job, work)
@@ -80,29 +87,34 @@ def events(spark: SparkSession, job: running.Job) -> DataFrame:
 
 
 def table(found: DataFrame, window: str) -> DataFrame:
-    """By time and queue: the depth when it was full, counts of what came back, seconds held up."""
+    """By time and queue, unordered: greatest depth and age, sums of what was counted, how often it
+    was full, how often messages reached the backout threshold, seconds held up.
+    """
+    kind = F.col("kind")
     by_queue = Window.partitionBy("name").orderBy("offset")
-    nearest = found.where(F.col("kind").isin("queue_parked", "queue_resumed"))
-    parked = nearest.withColumn("until", F.lead("time").over(by_queue)).where(
-        F.col("kind") == "queue_parked"
-    )
+    nearest = found.where(kind.isin(PARKED, RESUMED))
+    parked = nearest.withColumn("until", F.lead("time").over(by_queue)).where(kind == PARKED)
     held = parked.select("offset", (F.unix_millis("until") - F.unix_millis("time")).alias("held"))
     rows = found.join(held, "offset", "left").withColumn("since", F.window("time", window)["start"])
-    full, back = F.col("kind") == "queue_full", F.col("kind") == "backout_threshold_reached"
+    deepest = F.coalesce(_detail("current_depth", STATISTICS), _detail("max_depth", FULL))
     return (
-        rows.where(F.col("name") != "")
+        rows.where(kind.isin(*OF_QUEUES))
         .groupBy(F.date_format("since", "yyyy-MM-dd HH:mm").alias("since"), F.col("name"))
         .agg(
-            F.count_if(full).alias("full"),
-            F.max(F.when(full, F.expr("cast(details['max_depth'] as bigint)"))).alias("depth"),
-            F.count_if(back).alias("backed_out"),
-            F.max(F.when(back, F.expr("cast(details['backout_count'] as int)"))).alias(
-                "backout_count"
-            ),
+            F.max(deepest).alias("depth"),
+            F.max(_detail("oldest_message_age_s", STATISTICS, "double")).alias("oldest_age_s"),
+            *(F.sum(_detail(one, STATISTICS)).alias(one) for one in COUNTED),
+            F.count_if(kind == FULL).alias("full"),
+            F.count_if(kind == BACK).alias("backed_out"),
+            F.max(_detail("backout_count", BACK)).alias("backout_count"),
             (F.sum("held") / 1000).alias("held_up_s"),
         )
-        .orderBy("since", "name")
     )
+
+
+def _detail(name: str, kind: str, type_name: str = "bigint") -> Column:
+    """A figure of the events of one kind; null of all others."""
+    return F.when(F.col("kind") == kind, F.col("details")[name].cast(type_name))
 
 
 if __name__ == "__main__":

@@ -181,9 +181,28 @@ def as_lines(report: Mapping[str, Any]) -> str:
     """A report for people."""
     lines = []
     for name, value in report.items():
-        shown = f"{value:,}" if isinstance(value, int) else str(value)
-        lines.append(f"{name.replace('_', ' '):24} {shown}")
+        if isinstance(value, list):
+            lines += _columns(value)
+            continue
+        lines.append(f"{name.replace('_', ' '):24} {_shown(value)}")
     return "\n".join(lines)
+
+
+def _columns(rows: list[Mapping[str, Any]]) -> list[str]:
+    """Rows beneath each other, with the names of what they have on top."""
+    cells = [[name.replace("_", " ") for name in row] for row in rows[:1]]
+    cells += [[_shown(value) for value in row.values()] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in cells
+    ]
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def script(name: str) -> NoReturn:

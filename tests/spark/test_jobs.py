@@ -130,6 +130,7 @@ def test_flights_are_summed_up_and_drawn(site: Site, job: Any, tmp_path: Path) -
 
 def test_lag_tells_what_queues_suffered(site: Site, job: Any, tmp_path: Path) -> None:
     with queues(site) as qm:
+        qm.alter_queue_manager(statistics_interval_s=1)
         qm.define_queue("LAG", max_depth=2, backout_threshold=1)
         qm.put("LAG", "a")
         qm.put("LAG", "b")
@@ -140,14 +141,16 @@ def test_lag_tells_what_queues_suffered(site: Site, job: Any, tmp_path: Path) ->
         qm.get("LAG", unit=unit)
         unit.backout()
     rows: list[dict[str, Any]] = []
-    for _ in range(10):  # until the mover has copied the events
+    for _ in range(10):  # until the events are there, and the mover has copied them
         status, report, problem = job("lag", str(tmp_path), "--available-now", "--window", "1 day")
         assert status == 0, problem
         rows = [row for row in report.get("lag", []) if row["name"] == "LAG"]
-        if rows and rows[0]["backed_out"]:
+        if rows and rows[0]["backed_out"] and rows[0]["returned"]:
             break
     assert [(row["full"], row["depth"]) for row in rows] == [(1, 2)]
     assert [(row["backed_out"], row["backout_count"]) for row in rows] == [(1, 1)]
+    assert [(row["puts"], row["gets"], row["returned"]) for row in rows] == [(2, 0, 1)]
+    assert rows[0]["oldest_age_s"] > 0
 
 
 def test_failures_are_one_sentence(

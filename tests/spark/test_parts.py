@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adapter.localkafka import jars
-from spark_jobs import browsing, rows, session, sinks, topics
+from spark_jobs import browsing, rows, running, session, sinks, topics
 from spark_jobs.descriptors import COLUMNS
 from spark_jobs.errors import SparkJobError, explain
 from spark_jobs.options import Options
@@ -108,3 +108,14 @@ def test_property_values_as_text() -> None:
     given: dict[str, Any] = {"n": 1, "t": False, "f": 1.5, "s": "x", "b": b"\xff", "z": None}
     texts = [("n", "1"), ("t", "false"), ("f", "1.5"), ("s", "x"), ("b", "FF"), ("z", None)]
     assert rows.as_texts(given) == texts
+
+
+def test_rows_of_a_report_are_columns() -> None:
+    found = [{"name": "A", "oldest_age_s": 0.5}, {"name": "LONG", "oldest_age_s": None}]
+    assert running.as_lines({"batches": 1234, "lag": found}).split("\n") == [
+        "batches                  1,234",
+        "name  oldest age s",
+        "   A           0.5",
+        "LONG             -",
+    ]
+    assert running.as_lines({"lag": []}) == ""

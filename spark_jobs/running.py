@@ -11,6 +11,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 import click
@@ -21,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from adapter.cli import options
+from adapter.cli import options, signals
 from adapter.cli.main import run as run_command
 from spark_jobs import session
 from spark_jobs.errors import SparkJobError, explain
@@ -103,8 +104,8 @@ def source_options(command: Command) -> Command:
         "--master", metavar="URL", help="Where Spark runs. [default: two threads of this process]"
     )(command)
     command = click.option(
-        "--queue-manager", default="QM1", show_default=True, metavar="NAME",
-        help="Whose queue it is.",
+        "--queue-manager", default="QM1", show_default=True, envvar="MQK_QUEUE_MANAGER",
+        show_envvar=True, metavar="NAME", help="Whose queue it is.",
     )(command)  # fmt: skip
     return options.kafka_client(command)
 
@@ -137,21 +138,26 @@ def perform(name: str, job: Job, work: Callable[[SparkSession], dict[str, Any]])
 def follow(query: StreamingQuery) -> dict[str, Any]:
     """Wait for a query, and tell of each batch; the figures of all of them.
 
-    Ctrl-C ends it; a batch that was not finished is done again at the next start.
+    Ctrl-C and SIGTERM end it; a batch that was not finished is done again at the next start.
     """
     totals = {"batches": 0, "messages": 0}
     seen = -1
     try:
-        while not query.awaitTermination(LOOK_S):  # type: ignore[arg-type]  # seconds, and a part
-            seen = _tell(query, seen, totals)
-    except KeyboardInterrupt:
-        tell("stopping")
-        query.stop()
+        # Spark's own handler would call the JVM in the midst of another call, which breaks both.
+        with contextlib.suppress(KeyboardInterrupt), signals.ending(partial(_stop, query)):
+            while not query.awaitTermination(LOOK_S):  # type: ignore[arg-type]  # and a part
+                seen = _tell(query, seen, totals)
     except FAILURES as problem:
         _tell(query, seen, totals)
         _give_up(problem)
     _tell(query, seen, totals)
     return totals
+
+
+def _stop(query: StreamingQuery) -> None:
+    tell("stopping")
+    with contextlib.suppress(*FAILURES):  # whoever follows the query hears of them
+        query.stop()
 
 
 def _give_up(problem: Exception) -> NoReturn:

@@ -33,6 +33,7 @@ from adapter.ledger.kafka_reader import Source
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka, free_port
 from adapter.localkafka.jars import find_java
+from adapter.server.own_schemas import ON_TOPIC
 from tests.support.backlog import until
 from tests.support.server_process import HOST, STOP_S, ServerProcess
 
@@ -200,6 +201,7 @@ def test_a_port_that_is_taken(kafka: LocalKafka, unlike: str, tmp_path: Path) ->
 # -- a Kafka that asks who is there
 
 PASSWORD = "of no consequence"
+REGISTERED = "our schemas are registered"
 LOCKED = {
     "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:SASL_SSL",
     "sasl.enabled.mechanisms": "PLAIN",
@@ -299,7 +301,8 @@ def test_the_rights_that_are_documented_are_enough(tmp_path: Path) -> None:
     with locked_kafka(key) as kafka:
         allow(kafka, "qm1")
         servers = kafka.proxied_bootstrap_servers
-        with ServerProcess("QM1", servers, tmp_path, options=options("qm1", trusted)) as server:
+        rights = options("qm1", trusted)
+        with ServerProcess("QM1", servers, tmp_path, options=rights, registry=ON_TOPIC) as server:
             server.start()
             with adapter.connect(server.address) as qm:
                 qm.define_queue("ORDERS")
@@ -310,11 +313,13 @@ def test_the_rights_that_are_documented_are_enough(tmp_path: Path) -> None:
                 until(
                     lambda: first_offset(kafka) > 0
                 )  # a snapshot was written, and records deleted
+            until(lambda: REGISTERED in server.said())
             server.kill()
             server.start()
             with adapter.connect(server.address) as qm:
                 assert qm.queue("ORDERS").depth() == 6
-            told = [f"-X{name}={value}" for name, value in options("qm1", trusted).items()]
+            until(lambda: REGISTERED in server.said())  # on a topic that is there
+            told = [f"-X{name}={value}" for name, value in rights.items()]
             assert run(["ledger", "verify", "QM1", "--bootstrap-server", servers, *told]) == 0
         stranger = options("nobody", trusted)
         with ServerProcess("QM1", servers, tmp_path, options=stranger) as server:

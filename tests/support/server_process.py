@@ -22,6 +22,7 @@ from adapter.logs import LogSettings
 from adapter.owner.owner import QUIESCE_S
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import Ready, ServerSettings
+from adapter.server.own_schemas import NO_REGISTRY
 
 HOST = "127.0.0.1"
 START_S = 60.0
@@ -37,6 +38,7 @@ class ServerProcess:
     port: 0 for a free one, which is kept across restarts. files: its limit of open files.
     options: of librdkafka's. http_port: of the endpoint for monitoring, 0 for none.
     quiesce_s: how long units are given when it is told to end. take_over: from one that is alive.
+    registry: the setting schema_registry.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class ServerProcess:
         http_if_free: bool = False,
         quiesce_s: float = QUIESCE_S,
         take_over: bool = False,
+        registry: str = NO_REGISTRY,
     ) -> None:
         self.queue_manager = queue_manager
         self.port = port or free_port()
@@ -77,6 +80,7 @@ class ServerProcess:
             http_if_free=http_if_free,
             quiesce_ms=round(quiesce_s * 1000),
             take_over=take_over,
+            registry=registry,
             log=LogSettings(format="text"),  # so that the only JSON is its line for programs
         )
         self.write_settings(msgspec.json.encode(settings))

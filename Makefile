@@ -75,8 +75,8 @@ fmt: $(STAMP) ## format and mend what ruff can mend
 images: $(STAMP) ## build the images of docker/ for Docker; BASE_IMAGE=... for another base
 	docker/build $(IMAGES)
 
-docker-test: $(STAMP) ## the images and compose.yaml, where there is a Docker daemon or one can be started
-	docker/test
+docker-test: $(STAMP) ## the images and compose.yaml, where there is or can be a Docker daemon; IMAGES=spark for that too
+	docker/test $(IMAGES)
 
 wheel: $(STAMP) ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation

@@ -49,9 +49,11 @@ def await_health(container: DockerContainer, wanted: str) -> None:
     await_that(lambda: health(container) == wanted, lambda: said(container))
 
 
-def await_that(true: Callable[[], bool], words: Callable[[], str]) -> None:
+def await_that(
+    true: Callable[[], bool], words: Callable[[], str], timeout_s: float = HEALTHY_TIMEOUT_S
+) -> None:
     """Wait for something, within a bound."""
-    deadline_s = time.monotonic() + HEALTHY_TIMEOUT_S
+    deadline_s = time.monotonic() + timeout_s
     while not true():
         assert time.monotonic() < deadline_s, words()
         time.sleep(POLL_S)

@@ -43,6 +43,8 @@ class Program:
         self.trigger = trigger
         self.child = child
         self.ended = threading.Event()
+        self.gone = threading.Event()
+        """It was told to end, and all of it has: the shell may end before what it has run does."""
         self.status = 0
         self.is_told = False
         """It was told to end: once is enough, and some programs take a second time for haste."""
@@ -112,7 +114,8 @@ class Programs:
         for program in untold:
             threading.Thread(target=_end, args=(program, grace_s), daemon=True).start()
         for program in running:
-            program.ended.wait(grace_s + launch.KILL_TIMEOUT_S)
+            if program.gone.wait(grace_s + launch.KILL_TIMEOUT_S):
+                program.ended.wait(launch.KILL_TIMEOUT_S)
 
     def statistics(self) -> dict[str, int]:
         """Return how many run, were started, and could not be."""
@@ -185,3 +188,4 @@ def _not_started(program: Program) -> str:
 def _end(program: Program, grace_s: float) -> None:
     log.info("ending %s", program)
     program.child.stop_group(grace_s)
+    program.gone.set()

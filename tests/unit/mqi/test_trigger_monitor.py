@@ -403,7 +403,8 @@ def test_stop_ends_the_program_in_the_foreground(qm: adapter.Connection, tmp_pat
     monitor = TriggerMonitor(qm, INITQ, dead_letter_queue=DEAD, stop_grace_s=WAIT_S)
     script = tmp_path / "worker"
     script.write_text(
-        "trap 'echo told >$0.told; exit 0' TERM; touch $0.ready; while :; do sleep 0.02; done"
+        "trap 'sleep 0.3; echo told >$0.told; exit 0' TERM; touch $0.ready; "
+        "while :; do sleep 0.02; done"
     )
     with running(monitor):
         ask(qm, "A", appl_id=f"sh {script}")

@@ -39,9 +39,10 @@ WITH_KAFKA = (
     "unit/owner/test_retention.py",
     "unit/core/rules/test_parking.py",
     "unit/core/rules/test_consumers.py",
+    "unit/core/rules/test_statistics.py",
 )
-"""What no program can bring about without one: consumed messages that are still on their topics,
-topics that cannot be written, and batches of what is on a topic."""
+"""What no program can bring about or see without one: consumed messages that are still on their
+topics, topics that cannot be written, batches of what is on a topic, and events."""
 
 
 class Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -6,37 +6,61 @@ rule.
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
 from adapter.core.model.message import Place
 from adapter.core.model.waiter import Waiter
 
 SWEEP_AT = 1_024
 """Entries of a heap before it is looked through for what is over."""
 
+EntryT = TypeVar("EntryT", bound=tuple[Any, ...])
+
+
+class Heap(list[EntryT]):
+    """Entries, the first of which is due first.
+
+    When it has grown to twice of what was left the last time it forgets what is over, and what is
+    noted twice, so that a long life costs no memory.
+    """
+
+    __slots__ = ("_sweep_at",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sweep_at = SWEEP_AT
+
+    def push(self, entry: EntryT, is_ahead: Callable[[EntryT], object]) -> None:
+        """Add an entry; is_ahead: whether there is anything left of one to look at."""
+        if len(self) >= self._sweep_at:
+            self[:] = {one for one in self if is_ahead(one)}
+            heapq.heapify(self)
+            self._sweep_at = max(SWEEP_AT, 2 * len(self))
+        heapq.heappush(self, entry)
+
+    def due(self, now_ms: int) -> Iterator[EntryT]:
+        """Take out what is due, one after the other."""
+        while self and self[0][0] <= now_ms:
+            yield heapq.heappop(self)
+
 
 class Due:
     """The heaps of one queue manager. Queues are named with their incarnation."""
 
-    __slots__ = (
-        "claims",
-        "deadlines",
-        "expiries",
-        "mark_ends",
-        "paged_ends",
-        "statistics_ms",
-        "sweep_claims_at",
-    )
+    __slots__ = ("claims", "deadlines", "expiries", "mark_ends", "paged_ends", "statistics_ms")
 
     def __init__(self) -> None:
-        self.expiries: list[tuple[int, str, int, Place]] = []
+        self.expiries: Heap[tuple[int, str, int, Place]] = Heap()
         """When messages in memory expire: time, queue, incarnation, place."""
-        self.paged_ends: list[tuple[int, str, int, int]] = []
+        self.paged_ends: Heap[tuple[int, str, int, int]] = Heap()
         """When paged-out messages of a lane will have expired: time, queue, incarnation, lane."""
-        self.deadlines: list[tuple[int, int, Waiter]] = []
+        self.deadlines: Heap[tuple[int, int, Waiter]] = Heap()
         """When waits end: time, a number of their order, the wait."""
-        self.claims: list[tuple[int, str, int, str]] = []
+        self.claims: Heap[tuple[int, str, int, str]] = Heap()
         """When consumers lose what they were given: time, queue, incarnation, consumer."""
-        self.sweep_claims_at = SWEEP_AT
-        self.mark_ends: list[tuple[int, str, int]] = []
+        self.mark_ends: Heap[tuple[int, str, int]] = Heap()
         """When the oldest marks of a queue's browsers are over: time, queue, incarnation."""
         self.statistics_ms: int | None = None
         """When queues' statistics are to be made; None: when somebody happens to look."""

@@ -6,14 +6,13 @@ restart. This module does not know what a verb means.
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
 
 from msgspec import Struct
 
 from adapter.core.attributes.objects import QueueManagerAttributes
 from adapter.core.model.connection import Connection
-from adapter.core.model.due import SWEEP_AT, Due
+from adapter.core.model.due import Due
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import Place, Stored
 from adapter.core.model.queue import Queue
@@ -153,7 +152,6 @@ class QueueManager:
         self.due = Due()
         self.moved_n = -1
         """Entries up to it are copied for good, but for queues that are parked."""
-        self._sweep_expiries_at = self._sweep_deadlines_at = self._sweep_paged_ends_at = SWEEP_AT
         self._id_prefix = b"MQK " + owner_id[:12]
         self._ids = 0
         self._order = 0
@@ -202,17 +200,14 @@ class QueueManager:
     def add_expiry(self, queue: Queue, stored: Stored) -> None:
         """Remember to look at a message when it expires, if it does."""
         time_ms = stored.message.expires_at_ms
-        if not time_ms:
-            return
-        if len(self.due.expiries) >= self._sweep_expiries_at:
-            self._sweep_expiries()
-        heapq.heappush(self.due.expiries, (time_ms, queue.name, queue.incarnation, stored.place))
+        if time_ms:
+            expiry = (time_ms, queue.name, queue.incarnation, stored.place)
+            self.due.expiries.push(expiry, self._is_in_memory)
 
     def add_paged_end(self, queue: Queue, lane: int, time_ms: int) -> None:
         """Remember to look at a lane when paged-out messages of it will have expired."""
-        if len(self.due.paged_ends) >= self._sweep_paged_ends_at:
-            self._sweep_paged_ends()
-        heapq.heappush(self.due.paged_ends, (time_ms, queue.name, queue.incarnation, lane))
+        end = (time_ms, queue.name, queue.incarnation, lane)
+        self.due.paged_ends.push(end, lambda one: self.that_queue(one[1], one[2]))
 
     def want_page(self, needed: PageNeeded) -> None:
         """Ask the owner for a page."""
@@ -228,20 +223,8 @@ class QueueManager:
 
     def add_deadline(self, time_ms: int, waiter: Waiter) -> None:
         """Remember to end a wait."""
-        if len(self.due.deadlines) >= self._sweep_deadlines_at:
-            self._sweep_deadlines()
         self._order += 1
-        heapq.heappush(self.due.deadlines, (time_ms, self._order, waiter))
-
-    def pop_deadline(self) -> Waiter:
-        """Remove and return the waiter whose deadline comes first."""
-        return heapq.heappop(self.due.deadlines)[2]
-
-    def pop_expiry(self) -> tuple[Queue, Place] | None:
-        """Remove the next expiry; return its queue and place if that queue still exists."""
-        _, name, incarnation, place = heapq.heappop(self.due.expiries)
-        queue = self.that_queue(name, incarnation)
-        return (queue, place) if queue else None
+        self.due.deadlines.push((time_ms, self._order, waiter), lambda one: not one[2].ended)
 
     def next_tick_ms(self) -> int | None:
         """Say when the next Tick has something to do, or None."""
@@ -252,27 +235,6 @@ class QueueManager:
         queue = self.queues.get(name)
         return queue if queue and queue.incarnation == incarnation else None
 
-    def _sweep_expiries(self) -> None:
-        """Forget the messages that are gone, so that a long life costs nothing after the get."""
-        kept = []
-        for expiry in set(self.due.expiries):  # what comes back from its topic is noted again
-            queue = self.that_queue(expiry[1], expiry[2])
-            if queue and expiry[3] in queue.stored:
-                kept.append(expiry)
-        heapq.heapify(kept)
-        self.due.expiries = kept
-        self._sweep_expiries_at = max(SWEEP_AT, 2 * len(kept))
-
-    def _sweep_paged_ends(self) -> None:
-        """Forget what is noted again each time that messages leave memory, and queues gone."""
-        kept = [end for end in set(self.due.paged_ends) if self.that_queue(end[1], end[2])]
-        heapq.heapify(kept)
-        self.due.paged_ends = kept
-        self._sweep_paged_ends_at = max(SWEEP_AT, 2 * len(kept))
-
-    def _sweep_deadlines(self) -> None:
-        """Forget the waits that have ended, so that a long wait costs nothing once it is served."""
-        kept = [deadline for deadline in self.due.deadlines if not deadline[2].ended]
-        heapq.heapify(kept)
-        self.due.deadlines = kept
-        self._sweep_deadlines_at = max(SWEEP_AT, 2 * len(kept))
+    def _is_in_memory(self, expiry: tuple[int, str, int, Place]) -> bool:
+        queue = self.that_queue(expiry[1], expiry[2])
+        return queue is not None and expiry[3] in queue.stored

@@ -5,11 +5,8 @@ This module does not know what becomes of what such a consumer holds.
 
 from __future__ import annotations
 
-import heapq
-
 from adapter.core.model.claims import Consumer
 from adapter.core.model.connection import Connection, Handle
-from adapter.core.model.due import SWEEP_AT
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 
@@ -37,13 +34,8 @@ def restarted(qm: QueueManager, now_ms: int) -> None:
 def _begins(qm: QueueManager, queue: Queue, consumer: Consumer, now_ms: int) -> None:
     """Note since when nobody has a consumer open; it is looked at when its time is over."""
     consumer.away_since_ms = now_ms
-    due = qm.due
-    if len(due.claims) >= due.sweep_claims_at:
-        due.claims = [one for one in set(due.claims) if _who(qm, *one)]
-        heapq.heapify(due.claims)
-        due.sweep_claims_at = max(SWEEP_AT, 2 * len(due.claims))
-    ends_ms = now_ms + consumer.timeout_ms
-    heapq.heappush(due.claims, (ends_ms, queue.name, queue.incarnation, consumer.name))
+    end = (now_ms + consumer.timeout_ms, queue.name, queue.incarnation, consumer.name)
+    qm.due.claims.push(end, lambda one: _who(qm, *one))
 
 
 def _who(
@@ -60,8 +52,8 @@ def _who(
 def over(qm: QueueManager, now_ms: int) -> list[tuple[Queue, Consumer]]:
     """Return who has been away for too long, each once: who comes and goes is noted each time."""
     found: dict[tuple[str, str], tuple[Queue, Consumer]] = {}
-    while qm.due.claims and qm.due.claims[0][0] <= now_ms:
-        who = _who(qm, *heapq.heappop(qm.due.claims))
+    for end in qm.due.claims.due(now_ms):
+        who = _who(qm, *end)
         if who is not None:
             queue, consumer = who
             found[queue.name, consumer.name] = who

@@ -7,8 +7,6 @@ when it is taken away; and the set's marks when the queue manager's mark_interva
 
 from __future__ import annotations
 
-import heapq
-
 from adapter.core.commands import (
     CO_OP,
     LOCK,
@@ -76,7 +74,15 @@ def _look_again(qm: QueueManager, queue: Queue, marks: Marks) -> None:
     if marks.wake_ms or oldest_ms is None or interval_ms == FOR_EVER:
         return
     marks.wake_ms = oldest_ms + interval_ms
-    heapq.heappush(qm.due.mark_ends, (marks.wake_ms, queue.name, queue.incarnation))
+    end = (marks.wake_ms, queue.name, queue.incarnation)
+    qm.due.mark_ends.push(end, lambda one: _queue_of(qm, *one))
+
+
+def _queue_of(qm: QueueManager, wake_ms: int, name: str, incarnation: int) -> Queue | None:
+    """Return the queue whose marks are to be looked at then; None if they are not any more."""
+    queue = qm.that_queue(name, incarnation)
+    marks = queue.marks if queue else None
+    return queue if marks is not None and marks.wake_ms == wake_ms else None
 
 
 def expire(qm: QueueManager, queue: Queue, now_ms: int) -> None:
@@ -90,14 +96,12 @@ def expire(qm: QueueManager, queue: Queue, now_ms: int) -> None:
 
 def tick(qm: QueueManager, now_ms: int) -> None:
     """Look at the queues whose oldest marks are over."""
-    while qm.due.mark_ends and qm.due.mark_ends[0][0] <= now_ms:
-        _, name, incarnation = heapq.heappop(qm.due.mark_ends)
-        queue = qm.that_queue(name, incarnation)
-        if queue is None or queue.marks is None:
-            continue
-        queue.marks.wake_ms = 0
-        expire(qm, queue, now_ms)
-        _look_again(qm, queue, queue.marks)
+    for end in qm.due.mark_ends.due(now_ms):
+        queue = _queue_of(qm, *end)
+        if queue is not None and queue.marks is not None:
+            queue.marks.wake_ms = 0
+            expire(qm, queue, now_ms)
+            _look_again(qm, queue, queue.marks)
 
 
 def take_away(qm: QueueManager, handle: Handle, command: Browse) -> Decision:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
+from itertools import islice
 
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Place
@@ -17,24 +17,20 @@ def expired_messages(qm: QueueManager, now_ms: int) -> list[Record]:
     """Discard messages whose time is over; one held by a unit is looked at when it returns."""
     records: list[Record] = []
     met: set[tuple[str, Place]] = set()  # what came back when its time was over is noted twice
-    for _ in range(EXPIRIES_PER_TICK):
-        if not qm.due.expiries or qm.due.expiries[0][0] > now_ms:
-            break
-        found = qm.pop_expiry()
-        if found is None:
+    for _, name, incarnation, place in islice(qm.due.expiries.due(now_ms), EXPIRIES_PER_TICK):
+        queue = qm.that_queue(name, incarnation)
+        stored = queue.stored.get(place) if queue else None
+        if queue is None or stored is None or stored.locked or (name, place) in met:
             continue
-        queue, place = found
-        stored = queue.stored.get(place)
-        if stored is not None and not stored.locked and (queue.name, place) not in met:
-            met.add((queue.name, place))
-            records += get.discarded(queue, [stored])
+        met.add((name, place))
+        records += get.discarded(queue, [stored])
     return records
 
 
 def expired_pages(qm: QueueManager, now_ms: int) -> None:
     """Ask for the pages of messages that have expired out of memory: they are discarded there."""
-    while qm.due.paged_ends and qm.due.paged_ends[0][0] <= now_ms:
-        pages.look_for_expired(qm, *heapq.heappop(qm.due.paged_ends)[1:], now_ms)
+    for _, name, incarnation, lane in qm.due.paged_ends.due(now_ms):
+        pages.look_for_expired(qm, name, incarnation, lane, now_ms)
 
 
 def expired_marks(qm: QueueManager, now_ms: int) -> None:

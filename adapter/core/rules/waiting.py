@@ -69,8 +69,7 @@ def tell(qm: QueueManager, request: Request, result: Result) -> Reply:
 def timed_out(qm: QueueManager, now_ms: int) -> list[Reply]:
     """End the waits whose time is over, with no message."""
     replies = []
-    while qm.due.deadlines and qm.due.deadlines[0][0] <= now_ms:
-        waiter = qm.pop_deadline()
+    for _, _, waiter in qm.due.deadlines.due(now_ms):
         if not waiter.ended:
             replies.append(answer(qm, waiter, Messages([])))
     return replies

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from adapter.core.commands import AS_PUBLISHED
+from adapter.core.model.message import Message
 from adapter.core.model.selector import Fits
 
 SEPARATOR = "/"
@@ -148,6 +149,10 @@ class Subscription(Struct, eq=False, kw_only=True):
     def key(self) -> str:
         """What tells it from all others."""
         return self.ident.hex()
+
+    def selects(self, message: Message) -> bool:
+        """Whether a publication is what its selection asks for."""
+        return self.fits is None or self.fits(message)
 
 
 class Topics:

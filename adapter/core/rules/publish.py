@@ -93,7 +93,7 @@ def _reached(qm: QueueManager, topic: str, message: Message, level: int) -> list
     found = [
         one
         for one in matching
-        if not one.on_request and one.level <= level and (one.fits is None or one.fits(message))
+        if not one.on_request and one.level <= level and one.selects(message)
     ]
     highest = max((one.level for one in found), default=0)
     return [one for one in found if one.level == highest]
@@ -293,7 +293,7 @@ def retained_copies(
     target = queue or undelivered.destination(qm, subscription.destination)
     for topic, message in retained.last_of_each(qm, subscription.topic):
         again = retained.as_published(message, now_ms)
-        if subscription.fits is not None and not subscription.fits(again):
+        if not subscription.selects(again):
             continue
         copy = _copy(qm, subscription, topic, again, target)
         if target is None or _obstacle(qm, copies, target, copy):

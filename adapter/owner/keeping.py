@@ -196,16 +196,16 @@ class Keeping:
         durable, copied = self._ledger.durable(), self._copied()
         self._progress.note(durable, copied)
         cut = self._cut_now(durable, copied.parked)
-        left = cut.look_again(self._progress.moved_n, copied.parked)
+        little = cut.look_again(self._progress.moved_n, copied.parked) <= LAST_CARRIED_BYTES
         for _ in range(round(LAST_COPIES_S / LOOK_S)):
             if self._progress.moved_n >= cut.n:
                 break  # what is left is of parked queues, and they will not be mended now
-            if copied.position == NOTHING and left <= LAST_CARRIED_BYTES:
+            if copied.position == NOTHING and little:
                 break  # the movers have not begun yet, and need not
             await asyncio.sleep(LOOK_S)
             copied = self._copied()
             self._progress.note(durable, copied)
-            left = cut.look_again(self._progress.moved_n, copied.parked)
+        left = cut.look_again(self._progress.moved_n, copied.parked)
         return cut if left <= LAST_CARRIED_BYTES else None
 
     async def finish(self) -> None:

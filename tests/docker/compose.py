@@ -3,6 +3,7 @@
 import os
 import subprocess
 from pathlib import Path
+from typing import Self
 
 import adapter
 from adapter.localkafka import free_port
@@ -15,7 +16,10 @@ SERVES = "until mqk qmgr status; do sleep 0.3; done"
 
 
 class Project:
-    """One start of the file, under a name of its own and on free ports; profiles: of the file's."""
+    """One start of the file, under a name of its own and on free ports; a context manager.
+
+    profiles: of the file's.
+    """
 
     def __init__(self, *profiles: str) -> None:
         self.port = free_port()
@@ -42,6 +46,19 @@ class Project:
     def within_the_pod(self, command: str) -> str:
         """Run a command of the shell where everything is on loopback; its output."""
         return self.do("exec", "-T", "pod", "timeout", "60", "sh", "-c", command)
+
+    def __enter__(self) -> Self:
+        """Start everything, and wait until the queue manager serves."""
+        try:
+            self.do("up", "--detach")
+            self.await_serving()
+        except BaseException:
+            self.down()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.down()
 
     def await_serving(self) -> None:
         """Wait until the queue manager serves."""

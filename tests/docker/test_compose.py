@@ -13,13 +13,8 @@ LISTS = "until mqk registry list; do sleep 0.3; done"
 
 @pytest.fixture(scope="module")
 def project() -> Iterator[Project]:
-    one = Project()
-    try:
-        one.do("up", "--detach")
-        one.await_serving()
+    with Project() as one:
         yield one
-    finally:
-        one.down()
 
 
 def test_a_program_of_this_machine_puts_and_gets(project: Project) -> None:

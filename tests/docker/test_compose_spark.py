@@ -27,13 +27,8 @@ pytestmark = pytest.mark.timeout(300)  # Spark is started for each job
 @pytest.fixture(scope="module")
 def project() -> Iterator[Project]:
     """With the service, whose queue is not defined yet."""
-    one = Project("spark")
-    try:
-        one.do("up", "--detach")
-        one.await_serving()
+    with Project("spark") as one:
         yield one
-    finally:
-        one.down()
 
 
 def run(project: Project, *job: str) -> dict[str, Any]:

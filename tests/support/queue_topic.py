@@ -36,7 +36,7 @@ def read_until(bootstrap_servers: str, topic: str, marker: bytes) -> list[Copy]:
     schema = fastavro.parse_schema(json.loads(SCHEMA.read_text()))
     lanes: dict[int, list[Copy]] = {lane: [] for lane in range(LANES)}
     ended: set[int] = set()
-    for message in _committed(bootstrap_servers, topic):
+    for message in committed(bootstrap_servers, topic):
         if message.value() == marker:
             ended.add(message.partition() or 0)
             if len(ended) == LANES:
@@ -50,8 +50,8 @@ def read_until(bootstrap_servers: str, topic: str, marker: bytes) -> list[Copy]:
     return [copy for copies in lanes.values() for copy in copies]
 
 
-def _committed(bootstrap_servers: str, topic: str) -> Iterator[Message]:
-    """Every committed record there is and comes in time."""
+def committed(bootstrap_servers: str, topic: str) -> Iterator[Message]:
+    """Every committed record there is and comes in time, as a plain client reads them."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap_servers,

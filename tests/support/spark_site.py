@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -17,11 +17,11 @@ from adapter.format import names
 from adapter.testing import TestQueueManager
 from spark_jobs import sources
 from spark_jobs.sinks import Sink
+from tests.support.queue_topic import LANES, committed
 
 Headers = list[tuple[str, str | bytes | None]]
 COPIED_S = 30.0
 DONE_S = 90
-LANES = 10
 SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1"
 """JDK_JAVA_OPTIONS of drivers that live for minutes at most: to compile any better never pays."""
 
@@ -81,34 +81,9 @@ def put_units(qm: adapter.Connection, queue: str, units: int, size: int, lanes: 
 
 def wait_copied(servers: str, topic: str, count: int) -> list[Any]:
     """Wait until so many records are on a topic, as a plain client reads them."""
-    found: list[Any] = []
-    for record in _committed(servers, topic):
-        if record is not None:
-            found.append(record)
-        if len(found) >= count:
-            break
+    found: list[Any] = list(islice(committed(servers, topic), count))
     assert len(found) >= count, f"{len(found)} of {count} records are on {topic}"
     return found
-
-
-def _committed(servers: str, topic: str) -> Iterator[Any]:
-    consumer = Consumer(
-        {
-            "bootstrap.servers": servers,
-            "group.id": "site",
-            "enable.auto.commit": False,
-            "auto.offset.reset": "earliest",
-            "isolation.level": "read_committed",
-        }
-    )
-    deadline_s = time.monotonic() + COPIED_S
-    try:
-        consumer.assign([TopicPartition(topic, lane, 0) for lane in range(LANES)])
-        while time.monotonic() < deadline_s:
-            record = consumer.poll(0.2)
-            yield record if record is not None and record.error() is None else None
-    finally:
-        consumer.close()
 
 
 def start(messages: DataFrame, sink: Sink, checkpoint: Path) -> StreamingQuery:

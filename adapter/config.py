@@ -240,7 +240,8 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(
             key="kafka.bootstrap_servers", kind=_text(1), default="",
             variable="MQK_BOOTSTRAP_SERVER",
-            meaning="HOST:PORT[,...] where Kafka is reached.",
+            meaning="HOST:PORT[,...] where Kafka is reached; empty: the Kafka that `mqk kafka "
+            "start` runs, else localhost:9092.",
             example='"kafka-1:9092,kafka-2:9092"',
         ),
         Setting(
@@ -345,7 +346,7 @@ def missing(config: Config) -> list[str]:
     """Say what a queue manager cannot start without."""
     return [
         f"{key} is not set: say it with {one.flag}, {one.environment}, or {key} in {FILE}"
-        for key in ("queue_manager", "kafka.bootstrap_servers")
+        for key in ("queue_manager",)
         if not config[(one := SETTINGS[key]).key]
     ]
 

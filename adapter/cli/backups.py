@@ -21,7 +21,7 @@ from adapter.backup import restoring, taking
 from adapter.backup.contents import Contents
 from adapter.backup.file import Entry, Header
 from adapter.backup.kafka import Source, Target
-from adapter.cli import failures, options, output
+from adapter.cli import default_kafka, failures, options, output
 from adapter.cli.verify import Verifier
 from adapter.format import names
 from adapter.format.schemas import VERSION as ENTRY_VERSION
@@ -81,14 +81,13 @@ def verify(
             found = _examine(file, name)
             raws = (one.raw() for one in files.read(file) if isinstance(one, Entry))
             report = _verify(str(file), name, raws, found.records, as_json, found.snapshot)
-        elif bootstrap_servers is not None:
-            ledger = _ledger(name, bootstrap_servers, command_config, settings)
+        else:
+            servers = bootstrap_servers or default_kafka.servers()
+            ledger = _ledger(name, servers, command_config, settings)
             whole = Whole(ledger)
             size = whole.end - whole.first
             snapshot = _snapshot(name, ledger) if whole.first else None
             report = _verify(ledger.topic, name, whole.records(), size, as_json, snapshot)
-        else:
-            raise click.UsageError("Missing option '--bootstrap-server' or '--file'.")
     if as_json:
         output.emit(msgspec.structs.asdict(report))
     else:

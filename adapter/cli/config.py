@@ -51,7 +51,7 @@ def check(file: Path | None, as_json: bool, **given: Any) -> None:
         found = settings.load(None, given)
         if found["remote_clients"] != WITH_PASSWORD:
             check_loopback(found.address[0])
-        admin_client(found["kafka.bootstrap_servers"] or "localhost:9092", found.kafka_options)
+        admin_client(found["kafka.bootstrap_servers"], found.kafka_options)
     except (ConfigError, NotLoopbackError, TopicError) as problem:
         raise failures.Failed(str(problem)) from problem
     if as_json:

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import click
 
+from adapter.cli import default_kafka
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_ADDRESS = "127.0.0.1:1414"
@@ -59,19 +61,19 @@ def json_output(command: Command) -> Command:
 
 def kafka_client(command: Command) -> Command:
     """--bootstrap-server, --command-config and -X: how Kafka is reached."""
-    return _kafka_client(command, required=True)
+    return _kafka_client(command, default=default_kafka.servers, show_default=default_kafka.MEANING)
 
 
 def kafka_client_if_wanted(command: Command) -> Command:
     """The same, for a command that also works without Kafka."""
-    return _kafka_client(command, required=False)
+    return _kafka_client(command)
 
 
-def _kafka_client(command: Command, required: bool) -> Command:
+def _kafka_client(command: Command, **more: Any) -> Command:
     options = (
         click.option(
-            "--bootstrap-server", "bootstrap_servers", required=required, metavar="HOST:PORT[,...]",
-            envvar="MQK_BOOTSTRAP_SERVER", show_envvar=True, help="Where Kafka is reached.",
+            "--bootstrap-server", "bootstrap_servers", metavar="HOST:PORT[,...]",
+            envvar="MQK_BOOTSTRAP_SERVER", show_envvar=True, help="Where Kafka is reached.", **more,
         ),
         click.option(
             "--command-config", type=click.Path(path_type=Path), metavar="FILE",

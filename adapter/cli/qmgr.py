@@ -15,7 +15,7 @@ import msgspec
 
 import adapter
 from adapter import logs
-from adapter.cli import background, failures, options, output, settings
+from adapter.cli import background, default_kafka, failures, options, output, settings
 from adapter.cli.background import ReadyLine
 from adapter.config import ConfigError, missing
 from adapter.errors import ConnectionBroken, QueueManagerQuiescing, QueueManagerStopping
@@ -90,6 +90,8 @@ def wanted_settings(name: str | None, given: dict[str, Any]) -> ServerSettings:
     lacking = missing(found)
     if lacking:
         raise click.UsageError("; ".join(lacking))
+    if found.is_default(settings.KAFKA):
+        default_kafka.servers()
     return server.settings_of(found)
 
 

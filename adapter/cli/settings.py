@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from adapter import config
-from adapter.cli import options
-from adapter.config import OPTIONS, SETTINGS, Config, Setting
+from adapter.cli import default_kafka, options
+from adapter.config import OPTIONS, SETTINGS, Config, Setting, Value
 
 Command = Callable[..., Any]
 
@@ -49,7 +49,8 @@ def _flag(setting: Setting) -> Callable[[Command], Command]:
     )
 
 
-METAVARS = {"listen": "HOST:PORT", "kafka.bootstrap_servers": "HOST:PORT[,...]"}
+KAFKA = "kafka.bootstrap_servers"
+METAVARS = {"listen": "HOST:PORT", KAFKA: "HOST:PORT[,...]"}
 
 
 def metavar(setting: Setting) -> str:
@@ -68,4 +69,8 @@ def load(name: str | None, given: dict[str, Any]) -> Config:
     of_file = {} if told is None else options.read_properties(told)
     layers = {f"--command-config {told}": of_file, "-X": given["kafka_settings"]}
     wanted.pop(OPTIONS, None)
-    return config.load(wanted | {"queue_manager": name}, os.environ, given["config_file"], layers)
+    wanted["queue_manager"] = name
+    found = config.load(wanted, os.environ, given["config_file"], layers)
+    if not found[KAFKA]:
+        found.values[KAFKA] = Value(KAFKA, *default_kafka.choose())
+    return found

@@ -4,6 +4,7 @@ import io
 import logging
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import structlog
@@ -12,6 +13,7 @@ from msgspec import Struct
 import adapter
 import adapter.testing
 from adapter.cli.main import run
+from adapter.localkafka import detached
 
 
 class Said(Struct):
@@ -33,10 +35,11 @@ class Input(io.TextIOWrapper):
 
 
 @pytest.fixture
-def mqk(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Mqk:
+def mqk(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Mqk:
     """Run `mqk ARGUMENTS`, with stdin=bytes if it reads any."""
     for name in ("MQK_DEBUG", "MQK_QMGR", "MQK_BOOTSTRAP_SERVER"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # no local Kafka
 
     def call(*arguments: object, stdin: bytes = b"") -> Said:
         capsys.readouterr()
@@ -46,6 +49,14 @@ def mqk(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return Said(status, out, err)
 
     return call
+
+
+@pytest.fixture
+def local_kafka(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a local Kafka that runs, as far as its data folder says."""
+    status = detached.Status(True, "127.0.0.1:19092", "4", "folder", 1, {1: 1})
+    monkeypatch.setattr(detached, "status", lambda: status)
+    return status.bootstrap_servers
 
 
 @pytest.fixture

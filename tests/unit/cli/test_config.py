@@ -59,7 +59,23 @@ def test_what_is_still_missing_is_a_note(mqk: Mqk, tmp_path: Path) -> None:
     said = mqk("config", "check", tmp_path / "empty.toml")
     assert said.status == 0
     assert "note: queue_manager is not set" in said.err
-    assert "note: kafka.bootstrap_servers is not set" in said.err
+
+
+def test_without_a_local_kafka_the_usual_address_is_the_default(mqk: Mqk, tmp_path: Path) -> None:
+    assert ["kafka.bootstrap_servers", "localhost:9092", "default"] in _rows(mqk, tmp_path)
+
+
+def test_a_local_kafka_is_found_by_its_data_folder(
+    mqk: Mqk, tmp_path: Path, local_kafka: str
+) -> None:
+    assert ["kafka.bootstrap_servers", local_kafka, "mqk", "kafka", "start"] in _rows(mqk, tmp_path)
+
+
+def _rows(mqk: Mqk, folder: Path) -> list[list[str]]:
+    (folder / "empty.toml").write_text("")
+    said = mqk("config", "check", folder / "empty.toml")
+    assert said.status == 0
+    return [line.split() for line in said.out.splitlines()]
 
 
 @pytest.mark.parametrize(

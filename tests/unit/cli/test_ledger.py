@@ -45,7 +45,6 @@ SHOW = ["ledger", "show", "QM", "--bootstrap-server", "127.0.0.1:1"]
     ("arguments", "words"),
     [
         (["ledger", "show"], "Missing argument 'NAME'"),
-        (["ledger", "show", "QM"], "Missing option '--bootstrap-server'"),
         ([*SHOW, "--from", "-1"], "-1 is not in the range x>=0"),
         ([*SHOW, "--limit", "0"], "0 is not in the range x>=1"),
         ([*SHOW, "-X", "x"], "is not key=value"),

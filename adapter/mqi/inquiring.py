@@ -8,6 +8,7 @@ from adapter.client.requests import Pending
 from adapter.core import commands as c
 from adapter.core.attributes.objects import KINDS
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Row
+from adapter.core.attributes.unsupported import UNSUPPORTED
 from adapter.core.model.blank_padded import padded, unpadded
 from adapter.core.results import Descriptions, Done, Objects, Statuses
 from adapter.mqi import constants as mq
@@ -39,7 +40,8 @@ OWN_NAMES = {
     "namelist": mq.MQCA_NAMELIST_NAME,
 }
 BY_NUMBER: dict[str, dict[int, Row]] = {
-    kind: {row.attribute.number: row for row in table.values()} for kind, table in KINDS.items()
+    kind: {row.attribute.number: row for row in (UNSUPPORTED[kind] | table).values()}
+    for kind, table in KINDS.items()
 }
 VALUE_ERRORS = {
     "inhibit_get": mq.MQRC_INHIBIT_VALUE_ERROR,
@@ -100,6 +102,9 @@ def _values(session: Session, opened: Object, numbers: list[int]) -> tuple[str, 
     """Return the kind of an object and its attributes by their numbers, as the MQI has them."""
     kind, attributes = _attributes(session, opened)
     values: dict[int, Any] = {
+        row.attribute.number: plain(row, row.default) for row in UNSUPPORTED[kind].values()
+    }
+    values |= {
         row.attribute.number: plain(row, attributes[name])
         for name, row in KINDS[kind].items()
         if name in attributes

@@ -42,6 +42,24 @@ def test_the_attributes_of_the_queue_manager(qmgr: ibmmq.QueueManager) -> None:
     assert found[CMQC.MQIA_MAX_PRIORITY] == 9
 
 
+def test_what_does_not_exist_here_is_inquired_as_absent(qmgr: ibmmq.QueueManager) -> None:
+    found = qmgr.inquire(
+        [CMQC.MQIA_PERFORMANCE_EVENT, CMQC.MQIA_DIST_LISTS, CMQC.MQIA_MONITORING_Q]
+    )
+    assert set(found.values()) == {0}
+    assert qmgr.inquire(CMQC.MQCA_CLUSTER_WORKLOAD_EXIT) == b" " * CMQC.MQ_EXIT_NAME_LENGTH
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INQUIRE)
+    found = queue.inquire(
+        [CMQC.MQIA_Q_DEPTH_HIGH_LIMIT, CMQC.MQIA_SCOPE, CMQC.MQIA_Q_DEPTH_HIGH_EVENT]
+    )
+    assert found == {
+        CMQC.MQIA_Q_DEPTH_HIGH_LIMIT: 80,
+        CMQC.MQIA_SCOPE: CMQC.MQSCO_Q_MGR,
+        CMQC.MQIA_Q_DEPTH_HIGH_EVENT: CMQC.MQEVR_DISABLED,
+    }
+    assert queue.inquire(CMQC.MQCA_CLUSTER_NAME) == b" " * CMQC.MQ_CLUSTER_NAME_LENGTH
+
+
 def test_an_alias_tells_of_itself(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
     with manager.connect() as administrator:
         administrator.define_object("alias", "SAME", target="ORDERS", def_priority=7)

@@ -24,7 +24,8 @@ class Attribute(Struct, frozen=True):
     themselves, if there are none here. bare: the words stand alone (TRIGGER and NOTRIGGER), not
     in parentheses behind the keyword. numbers: what the MQI and PCF write for the same values;
     0, 1, ... if there are none here. fixed: it is told, and cannot be given. by_set: MQSET may
-    change it through a handle. is_trigger_event: changing it may cause trigger messages.
+    change it through a handle. is_trigger_event: changing it may cause trigger messages. promise,
+    of an attribute without effect: a value that does not hold is refused, not passed over.
     """
 
     keyword: str
@@ -39,6 +40,7 @@ class Attribute(Struct, frozen=True):
     fixed: bool = False
     by_set: bool = False
     is_trigger_event: bool = False
+    promise: bool = False
 
 
 class Row(Struct, frozen=True):

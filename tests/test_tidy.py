@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import tidy_rules
+from tests.tidy_records import truth_of_records
 from tests.tidy_rules import Source
 
 TOP = Path(__file__).parents[1]
@@ -20,6 +21,7 @@ EACH = (
     tidy_rules.vague_names,
     tidy_rules.mutable_globals,
     tidy_rules.unfinished,
+    truth_of_records,
     tidy_rules.hidden_tests,
 )
 TOGETHER = (tidy_rules.dead_modules, tidy_rules.unused_contracts, tidy_rules.mirrors)
@@ -171,6 +173,41 @@ GOOD: list[tuple[Callable[[Source], list[str]], str, str]] = [
 @pytest.mark.parametrize(("rule", "path", "text"), GOOD)
 def test_a_good_file_is_let_be(rule: Callable[[Source], list[str]], path: str, text: str) -> None:
     assert rule(Source(path, text)) == []
+
+
+POLLED = "from confluent_kafka import Consumer, Message\n"
+TRUTHS = (
+    "while record := consumer.poll(1):\n    pass",
+    "record = consumer.poll(1)\nif record:\n    pass",
+    "record = consumer.poll(1)\nvalue = record and record.value()",
+    "record = consumer.poll(1)\nassert record",
+    "def f(record: Message | None) -> bool:\n    return not record",
+    "def f(record: Message) -> bool:\n    return bool(record)",
+    "def read() -> Message | None: ...\nx = 1 if read() else 2",
+    "def read() -> list[Message]: ...\nx = [one for one in read() if one]",
+    "for one in consumer.consume(10):\n    while one:\n        pass",
+    "def read() -> Iterator[Message]: ...\nif next(read(), None):\n    pass",
+    "some = consumer.consume(10)\nif some[0]:\n    pass",
+    "x = list(filter(None, consumer.consume(10)))",
+)
+NO_TRUTHS = (
+    "while (record := consumer.poll(1)) is not None:\n    pass",
+    "some = consumer.consume(5, 0) or consumer.consume(1, 1)",
+    "if some := consumer.consume(5):\n    pass",
+    "def f(record: Message) -> bytes:\n    return record.value() or b''",
+    "def f(record: bytes) -> bool:\n    return bool(record)",
+)
+
+
+@pytest.mark.parametrize("text", TRUTHS)
+def test_the_truth_of_a_record_is_found(text: str) -> None:
+    (found,) = truth_of_records(Source("adapter/owner/pages.py", POLLED + text))
+    assert "ask whether it is None" in found
+
+
+@pytest.mark.parametrize("text", NO_TRUTHS)
+def test_other_truths_of_files_with_records_are_let_be(text: str) -> None:
+    assert truth_of_records(Source("adapter/owner/pages.py", POLLED + text)) == []
 
 
 def test_dead_modules_are_found() -> None:

@@ -156,7 +156,7 @@ class Cursor:
         """See KafkaPageReader."""
         try:
             self._go_to(place, seq)
-            while record := self._poll():
+            while (record := self._poll()) is not None:
                 at = self._described(_headers(record), b"")[1].seq
                 self._next = at + 1
                 if at >= seq:

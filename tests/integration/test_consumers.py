@@ -53,7 +53,7 @@ def on_topic(kafka: LocalKafka, topic: str, lane: int) -> dict[int, bytes]:
     )
     reader.assign([TopicPartition(topic, lane, 0)])
     found = {}
-    while record := reader.poll(WAIT_S):
+    while (record := reader.poll(WAIT_S)) is not None:
         if record.error() is not None:
             break
         header = dict(record.headers() or [])[descriptor.HEADER]

@@ -138,7 +138,7 @@ def fill(manager: TestQueueManager, qm: adapter.Connection) -> None:
     until(lambda: manager.statistics()["messages_in_memory"] <= 2 * UNIT)
 
 
-WAITING = [*bodies(0, 1_000), *bodies(1_000, 1_600)[::2], *bodies(1_600, 2_300), b"of a unit"]
+WAITING = [*bodies(0, 1_000), *bodies(1_000, 1_600)[::2], *bodies(1_600, 2_300), b"of a unit", b""]
 
 
 def test_a_trimmed_ledger_is_restored_with_all_that_waits(place: Place) -> None:
@@ -148,16 +148,17 @@ def test_a_trimmed_ledger_is_restored_with_all_that_waits(place: Place) -> None:
         until(lambda: Whole(place.ledger).first > 0)
         with qm.unit() as unit:
             qm.queue("Q").put(b"of a unit", unit=unit)
+            qm.queue("Q").put(b"", unit=unit)
         said = place.done("backup", place.file)
         qm.put("Q", b"of another time")
     assert "messages that came before them" in said
-    assert "queues, 2,001 messages: no anomalies" in place.done("verify", "--file", place.file)
+    assert "queues, 2,002 messages: no anomalies" in place.done("verify", "--file", place.file)
     assert "exists already" in place.refused("backup", place.file)
     assert "there are topics of queue manager" in place.refused("restore", place.file)
     place.lose_all()
     said = place.done("restore", place.file)
     assert f"mqk qmgr start {place.name}" in said
-    assert "2,001 messages: no anomalies" in place.done("verify")
+    assert "2,002 messages: no anomalies" in place.done("verify")
     with place.running() as (manager, qm):
         place.copied(manager)
         assert place.copies() == WAITING

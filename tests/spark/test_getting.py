@@ -76,6 +76,22 @@ def test_messages_are_consumed_in_order_over_many_batches(site: Site, tmp_path: 
     assert first == sorted(first, reverse=True), "a batch is in the order of delivery"
 
 
+def test_empty_bodies_are_got(site: Site, tmp_path: Path) -> None:
+    """An empty message ends nothing, and hides none behind it: not in a batch, nor before one."""
+    with queues(site, "EMPTY") as qm:
+        bodies = [b"", b"first", b"", b"", b"last", b""]
+        for body in bodies:
+            qm.put("EMPTY", body)
+        site.wait_copied("EMPTY", len(bodies))
+        rows: list[Any] = []
+        messages = getting(site, "EMPTY", maxMessagesPerTrigger=2)
+        with running(messages, collecting(rows), tmp_path) as query:
+            await_rows(rows, len(bodies), query)
+            query.processAllAvailable()
+        assert qm.queue("EMPTY").status().current_depth == 0
+    assert [bytes(row["body"]) for _, row in rows] == bodies
+
+
 def test_a_batch_that_failed_is_the_same_again(site: Site, tmp_path: Path) -> None:
     with queues(site, "FAILED") as qm:
         site.put_units("FAILED", 20)

@@ -2,7 +2,7 @@
 
 import ibmmq
 import pytest
-from ibmmq import CMQC
+from ibmmq import CMQC, CMQCFC
 
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import reason_of
@@ -54,7 +54,7 @@ def test_what_does_not_exist_here_is_inquired_as_absent(qmgr: ibmmq.QueueManager
     )
     assert found == {
         CMQC.MQIA_Q_DEPTH_HIGH_LIMIT: 80,
-        CMQC.MQIA_SCOPE: CMQC.MQSCO_Q_MGR,
+        CMQC.MQIA_SCOPE: CMQCFC.MQSCO_Q_MGR,
         CMQC.MQIA_Q_DEPTH_HIGH_EVENT: CMQC.MQEVR_DISABLED,
     }
     assert queue.inquire(CMQC.MQCA_CLUSTER_NAME) == b" " * CMQC.MQ_CLUSTER_NAME_LENGTH

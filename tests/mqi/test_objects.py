@@ -55,7 +55,7 @@ def test_what_does_not_exist_here_is_inquired_as_absent(qmgr: ibmmq.QueueManager
     assert found == {
         CMQC.MQIA_Q_DEPTH_HIGH_LIMIT: 80,
         CMQC.MQIA_SCOPE: CMQCFC.MQSCO_Q_MGR,
-        CMQC.MQIA_Q_DEPTH_HIGH_EVENT: CMQC.MQEVR_DISABLED,
+        CMQC.MQIA_Q_DEPTH_HIGH_EVENT: CMQCFC.MQEVR_DISABLED,
     }
     assert queue.inquire(CMQC.MQCA_CLUSTER_NAME) == b" " * CMQC.MQ_CLUSTER_NAME_LENGTH
 

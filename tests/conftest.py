@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Cheap layers first, so that a broken rule shows before a broker is started.
 LAYERS = (
     *("unit", "scenarios", "spec", "simulation"),
-    *("contract", "integration", "acceptance", "spark", "soak", "docker"),
+    *("contract", "integration", "pages", "acceptance", "spark", "soak", "docker"),
 )
 TESTS = Path(__file__).parent
 DOCKER = TESTS / "docker"

@@ -1,0 +1,28 @@
+"""No code block of a page is left out of tests/pages without a reason that everybody can read."""
+
+from tests.pages.blocks import TOP, Block, blocks, pages, problems
+
+
+def of(text: str) -> Block:
+    """The block of a page with this text."""
+    page = TOP / "README.md"
+    return Block(page, 1, *text.split("|"))
+
+
+def test_every_block_is_run_or_says_why_not() -> None:
+    found = [text for page in pages()[:1] for block in blocks(page) for text in problems(block)]
+    assert not found, "\n".join(found)
+
+
+def test_a_block_cannot_be_left_out_silently() -> None:
+    assert list(problems(of("|x")))
+    assert list(problems(of("text|x")))
+    assert list(problems(of("sh|x|not run|no")))
+    assert list(problems(of("sh|x|run by|tests/none.py: all")))
+    assert not list(problems(of("sh|x")))
+    assert not list(problems(of("text|x|not run|a line of another program's log")))
+
+
+def test_readme_is_read_first() -> None:
+    assert pages()[0] == TOP / "README.md"
+    assert TOP / "docs" / "spark.md" in pages()

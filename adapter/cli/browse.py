@@ -6,8 +6,8 @@ import itertools
 
 import click
 
-import adapter
 from adapter.cli import messages, options, output
+from adapter.cli.connected import connected
 
 
 @click.command()
@@ -22,7 +22,7 @@ def browse(queue: str, limit: int | None, qmgr: str, as_json: bool, **ids: bytes
     Each line is [priority], put time, message id and body. Messages in open units are left out.
     """
     with (
-        adapter.connect(qmgr, application="mqk browse") as qm,
+        connected(qmgr, "mqk browse") as qm,
         qm.queue(queue, open_for="browse") as opened,
     ):
         for message in itertools.islice(opened.browse(cooperate=False, **ids), limit):

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import click
 import msgspec
 
-import adapter
 from adapter.cli import options, output
+from adapter.cli.connected import connected
 from adapter.core.results import ConnectionStatus, UnitStatus
 
 APPLICATION = "mqk connection"
@@ -17,7 +17,7 @@ NUMBER_MAX = 2**63 - 1
 
 @click.group()
 def connection() -> None:
-    """Connections and their units: list them, end one."""
+    """Connections and their units of work: list, end."""
 
 
 @connection.command("list")
@@ -29,7 +29,7 @@ def show(units: bool, qmgr: str, as_json: bool) -> None:
 
     The connection of this command itself is left out.
     """
-    with adapter.connect(qmgr, application=APPLICATION, reconnect_timeout_s=0.0) as qm:
+    with connected(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         found = {one.number: one for one in qm.connections()}
         flying = qm.open_units() if units else []
     others = [one for one in found.values() if one.application != APPLICATION]
@@ -41,7 +41,7 @@ def show(units: bool, qmgr: str, as_json: bool) -> None:
     else:
         headings = (
             "number", "application", "user", "address", "since", "handles", "waiting gets",
-            "units", "messages", "oldest unit, s",
+            "units", "messages", "oldest unit (s)",
         )  # fmt: skip
         output.table(headings, [_row(one) for one in others])
 
@@ -71,7 +71,7 @@ def _show_units(
             )
         )  # fmt: skip
     if not as_json:
-        headings = ("age, s", "connection", "application", "user", "puts", "gets", "unit")
+        headings = ("age (s)", "connection", "application", "user", "puts", "gets", "unit")
         output.table(headings, rows)
 
 
@@ -87,10 +87,10 @@ def time_of(time_ms: int) -> str:
 def end(number: int, qmgr: str, as_json: bool) -> None:
     """End connection NUMBER: its units are backed out, its handles closed.
 
-    Its program hears of it with its next request. A program with the SDK connects again by itself;
-    stop or mend it if its units would only be stuck again.
+    Its program gets an error with its next request. A program that uses the SDK reconnects by
+    itself: stop it first if its units would only be stuck again.
     """
-    with adapter.connect(qmgr, application=APPLICATION, reconnect_timeout_s=0.0) as qm:
+    with connected(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         count = qm.end_connection(number)
     if as_json:
         output.emit({"connection": number, "ended": True, "units_backed_out": count})

@@ -5,15 +5,17 @@ from __future__ import annotations
 import click
 import msgspec
 
-import adapter
 from adapter.cli import options, output
+from adapter.cli.connected import connected
 from adapter.cli.messages import counted
 from adapter.core.results import ConsumerStatus
+
+APPLICATION = "mqk consumer"
 
 
 @click.group()
 def consumer() -> None:
-    """Durable consumers, as Spark jobs are: list them, forget one."""
+    """Durable consumers, such as Spark jobs: list, delete."""
 
 
 @consumer.command("list")
@@ -21,15 +23,16 @@ def consumer() -> None:
 @options.queue_manager
 @options.json_output
 def show(pattern: str, qmgr: str, as_json: bool) -> None:
-    """Show the consumers of the queues that fit PATTERN, and what they hold of them."""
-    with adapter.connect(qmgr, reconnect_timeout_s=0.0) as qm:
+    """Show the consumers of the queues that match PATTERN, and the messages assigned to them."""
+    with connected(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         found = qm.consumers(pattern)
     if as_json:
         for one in found:
             output.emit(msgspec.structs.asdict(one))
         return
     headings = (
-        "queue", "consumer", "connection", "away, s", "timeout, s", "consumed", "given", "messages",
+        "queue", "consumer", "connection", "idle (s)", "timeout (s)", "consumed", "assigned",
+        "messages",
         "deliveries",
     )  # fmt: skip
     output.table(headings, [_row(one) for one in found])
@@ -47,17 +50,18 @@ def _row(one: ConsumerStatus) -> tuple[object, ...]:
 @consumer.command()
 @click.argument("queue")
 @click.argument("name")
+@options.confirmation("Delete consumer {name} and return its messages to queue {queue}?")
 @options.queue_manager
 @options.json_output
 def delete(queue: str, name: str, qmgr: str, as_json: bool) -> None:
-    """Forget consumer NAME of QUEUE, which nobody has open; what it was given goes back.
+    """Delete durable consumer NAME of QUEUE; its assigned messages return to the queue.
 
-    The backout counts of those messages rise. A program that was stopped before its last batch was
-    consumed may have done what it does with them: look before you delete.
+    The consumer must not be open. The backout counts of the messages are raised. A program that was
+    stopped before its last batch was consumed may have processed them: check before you delete.
     """
-    with adapter.connect(qmgr, reconnect_timeout_s=0.0) as qm:
+    with connected(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         count = qm.delete_consumer(queue, name)
     if as_json:
         output.emit({"queue": queue, "consumer": name, "deleted": True, "messages_back": count})
     else:
-        click.echo(f"consumer {name} of queue {queue} was deleted; {counted(count)} went back")
+        click.echo(f"consumer {name} of queue {queue} deleted; {counted(count)} returned")

@@ -9,8 +9,8 @@ from typing import TextIO
 
 import click
 
-import adapter
 from adapter.cli import failures, options, output, signals
+from adapter.cli.connected import connected
 from adapter.mqi.dlq_handler import DeadLetterHandler, lines_of
 from adapter.mqi.dlq_rules import RulesError, Table, parse
 
@@ -37,7 +37,7 @@ def dlq_handler(rules: TextIO, queue: str, check: bool, qmgr: str, as_json: bool
     if check:
         click.echo(f"{rules.name}: {len(table.rules)} rules")
         return
-    with adapter.connect(qmgr, application="mqk dlq-handler") as qm:
+    with connected(qmgr, "mqk dlq-handler") as qm:
         handler = DeadLetterHandler(
             qm, table, input_queue=queue, report=failures.tell
         )  # a line a message, on standard error

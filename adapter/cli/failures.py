@@ -1,4 +1,4 @@
-"""What the user is told when something fails: one sentence, and an exit status.
+"""How a failure is reported to the user: one sentence, and an exit status.
 
 This module knows which exceptions are expected; it must not know what the commands do.
 """
@@ -10,6 +10,9 @@ import sys
 import traceback
 
 import click
+
+from adapter.cli import remedies
+from adapter.errors import Error
 
 FAILED = 1
 WRONG_USE = 2
@@ -36,11 +39,20 @@ def debugging() -> bool:
     return os.environ.get("MQK_DEBUG", "") not in ("", "0")
 
 
-def expected(problem: Exception) -> int:
-    """An error of ours: its text says everything, and names the reason code if there is one."""
+def expected(problem: Error) -> int:
+    """An error of ours: one sentence that says what happened and what to do."""
     if debugging():
         traceback.print_exception(problem)
-    tell(str(problem))
+    tell(remedies.sentence(problem))
+    return FAILED
+
+
+def system(problem: OSError) -> int:
+    """A file or a folder that the operating system refused."""
+    if debugging():
+        traceback.print_exception(problem)
+    reason = problem.strerror or type(problem).__name__
+    tell(f"cannot access {problem.filename}: {reason}; check the path and its permissions")
     return FAILED
 
 
@@ -50,7 +62,7 @@ def unexpected(problem: BaseException) -> int:
         traceback.print_exception(problem)
     what = " ".join(f"{type(problem).__name__}: {problem}".split())
     tell(
-        f"this should not have happened ({what}). Please report it as CONTRIBUTING.md says, with "
-        "what MQK_DEBUG=1 prints and with the output of `mqk doctor`"
+        f"internal error: {what}. Please report it, with what the command prints with "
+        "MQK_DEBUG=1 set and with the output of `mqk doctor`"
     )
     return FAILED

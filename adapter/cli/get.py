@@ -13,6 +13,7 @@ import click
 
 import adapter
 from adapter.cli import messages, options, output
+from adapter.cli.connected import connected
 from adapter.errors import Error
 
 
@@ -37,7 +38,7 @@ class NothingCame(Error):  # noqa: N818 -- it says what happened
     type=click.IntRange(min=1),
     help="Get so many messages, not just one; exit status 1 if fewer come.",
 )
-@click.option("--all", "everything", is_flag=True, help="Get messages until none comes in time.")
+@click.option("--all", "everything", is_flag=True, help="Get messages until no more is available.")
 @click.option("--raw", is_flag=True, help="Print bodies as they are, without a line's end.")
 @messages.id_options
 @options.queue_manager
@@ -63,7 +64,7 @@ def get(
     wanted = count or 1
     got = 0
     with (
-        adapter.connect(qmgr, application="mqk get") as qm,
+        connected(qmgr, "mqk get") as qm,
         qm.queue(queue, open_for="input") as opened,
     ):
         while everything or got < wanted:
@@ -77,7 +78,14 @@ def get(
                 show(message, as_json, raw)
             got += 1
     if got < wanted and not everything:
-        raise NothingCame(f"{got} of {wanted} messages came from {queue} in time", queue)
+        raise NothingCame(shortage(queue, got, wanted), queue)
+
+
+def shortage(queue: str, got: int, wanted: int) -> str:
+    """Say that too few messages were available."""
+    if wanted == 1:
+        return f"no message available on {queue}"
+    return f"only {got} of {wanted} messages were available on {queue}"
 
 
 def show(message: adapter.Message, as_json: bool, raw: bool) -> None:

@@ -1,12 +1,8 @@
-"""The mqk command's front: which commands there are, and what becomes of every failure.
-
-A command's module is imported when the command is used, so that `mqk put` starts quickly.
-"""
+"""The mqk command's front: which commands there are, and how every failure ends."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +11,7 @@ from importlib import metadata
 import click
 
 from adapter.cli import failures
+from adapter.cli.lazy import LazyGroup
 from adapter.errors import Error
 
 COMMANDS = {
@@ -41,21 +38,6 @@ COMMANDS = {
 }
 
 
-class Commands(click.Group):
-    """The commands, in the order of the table."""
-
-    def list_commands(self, _context: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, _context: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, name = COMMANDS[cmd_name].split(":")
-        command = getattr(importlib.import_module(module), name)
-        assert isinstance(command, click.Command), "the table names commands"
-        return command
-
-
 def version() -> str:
     """The installed release of mqk."""
     return metadata.version("mqk")
@@ -69,14 +51,17 @@ def show_version(context: click.Context, _option: click.Parameter, wanted: bool)
 
 
 @click.group(
-    cls=Commands,
+    cls=LazyGroup,
+    table=COMMANDS,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=show_version,
     help="Print the version and end.",
 )  # fmt: skip
-def mqk() -> None:
+@click.pass_context
+def mqk(context: click.Context) -> None:
     """A queue manager on Apache Kafka: message queue semantics, ordinary Kafka topics.
 
     Begin with `mqk demo`, or with `mqk kafka start` and `mqk qmgr start QM1`.
@@ -84,6 +69,8 @@ def mqk() -> None:
     Exit status: 0; 1 if the work failed, with the reason as MQRC_NAME where there is one; 2 if the
     command was used wrongly; 130 after Ctrl-C. MQK_DEBUG=1 shows tracebacks.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -107,6 +94,8 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return failures.INTERRUPTED
     except Exception as problem:  # noqa: BLE001 -- the last resort
+        if isinstance(problem, OSError) and problem.filename:
+            return failures.system(problem)
         return failures.unexpected(problem)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import click
 
-import adapter
 from adapter.cli import failures, options
+from adapter.cli.connected import connected
 from adapter.mqi.mqsc.execute import Script
 
 
@@ -29,7 +29,7 @@ def mqsc(context: click.Context, commands: tuple[str, ...], quiet: bool, qmgr: s
     lines: Iterable[str] = [line for text in commands for line in text.splitlines()]
     if not commands:
         lines = sys.stdin
-    with adapter.connect(qmgr, application="mqk mqsc") as qm:
+    with connected(qmgr, "mqk mqsc") as qm:
         script = Script(qm, echo=not quiet)
         try:
             for line in script.run(lines):

@@ -5,13 +5,15 @@ This module knows how values are written on a command line; it must not know wha
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from adapter.cli import default_kafka
+from adapter.cli import default_kafka, failures
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -57,6 +59,28 @@ def json_output(command: Command) -> Command:
     return click.option(
         "--json", "as_json", is_flag=True, help="Print JSON, one object a line."
     )(command)  # fmt: skip
+
+
+def confirmation(question: str, if_given: str = "") -> Callable[[Command], Command]:
+    """--yes: ask before something is destroyed, where a person sits at a terminal.
+
+    question: with the command's arguments, as {queue}. if_given: the option that makes the command
+    destructive; without it nothing is asked. A script, which has no terminal, is not asked.
+    """
+
+    def wrap(command: Command) -> Command:
+        @functools.wraps(command)
+        def asking(yes: bool, **arguments: Any) -> Any:
+            wanted = not yes and arguments.get(if_given, True) and sys.stdin.isatty()
+            if wanted and not click.confirm(question.format(**arguments), err=True):
+                raise failures.Failed("nothing was done")
+            return command(**arguments)
+
+        return click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")(
+            asking  # type: ignore[return-value]
+        )
+
+    return wrap
 
 
 def kafka_client(command: Command) -> Command:

@@ -12,6 +12,7 @@ import click
 
 import adapter
 from adapter.cli import failures, messages, options, output
+from adapter.cli.connected import connected
 from adapter.errors import Error
 
 UNIT_SIZE_MAX = 10_000
@@ -80,7 +81,7 @@ def put(
     contents = [body.encode() for body in bodies] + [read_file(path) for path in files]
     source: Iterable[bytes] = contents or lines()
     with (
-        adapter.connect(qmgr, application="mqk put") as qm,
+        connected(qmgr, "mqk put") as qm,
         qm.queue(queue, open_for="output") as opened,
     ):
         count = put_all(qm, opened, source, given, unit_size, as_json)

@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
-import adapter
 from adapter.cli import messages, options, output
+from adapter.cli.connected import connected
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import Row
-from adapter.errors import QueueNotFound
+from adapter.core.reasons import Reason
+from adapter.errors.refusals import refusal
 
 
 def attribute_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,6 +44,14 @@ def given(attributes: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 
+def done(name: str, what: str, as_json: bool) -> None:
+    """Report what was done to a queue."""
+    if as_json:
+        output.emit({"queue": name, what: True})
+    else:
+        click.echo(f"queue {name} {what}")
+
+
 @click.group()
 def queue() -> None:
     """Queues: define, alter, show, delete, purge."""
@@ -53,25 +62,27 @@ def queue() -> None:
 @click.option("--replace", is_flag=True, help="Alter it if it exists.")
 @attribute_options
 @options.queue_manager
-def define(name: str, replace: bool, qmgr: str, **attributes: Any) -> None:
+@options.json_output
+def define(name: str, replace: bool, qmgr: str, as_json: bool, **attributes: Any) -> None:
     """Define the local queue NAME."""
-    with adapter.connect(qmgr, application="mqk queue") as qm:
+    with connected(qmgr, "mqk queue") as qm:
         qm.define_queue(name, replace=replace, **given(attributes))
-    click.echo(f"queue {name} defined")
+    done(name, "defined", as_json)
 
 
 @queue.command()
 @click.argument("name")
 @attribute_options
 @options.queue_manager
-def alter(name: str, qmgr: str, **attributes: Any) -> None:
+@options.json_output
+def alter(name: str, qmgr: str, as_json: bool, **attributes: Any) -> None:
     """Alter attributes of the queue NAME."""
     wanted = given(attributes)
     if not wanted:
         raise click.UsageError("name at least one attribute to alter (see --help)")
-    with adapter.connect(qmgr, application="mqk queue") as qm:
+    with connected(qmgr, "mqk queue") as qm:
         qm.alter_queue(name, **wanted)
-    click.echo(f"queue {name} altered")
+    done(name, "altered", as_json)
 
 
 @queue.command()
@@ -81,9 +92,11 @@ def alter(name: str, qmgr: str, **attributes: Any) -> None:
 @options.json_output
 def show(pattern: str, attributes: bool, qmgr: str, as_json: bool) -> None:
     """Show the queues whose name fits PATTERN (* stands for anything)."""
-    with adapter.connect(qmgr, application="mqk queue") as qm:
+    with connected(qmgr, "mqk queue") as qm:
         described = {one.name: one.attributes for one in qm.queues(pattern)}
         statuses = {one.name: one for one in qm.queue_status(pattern)}
+        if not statuses and "*" not in pattern:
+            raise refusal(Reason.QUEUE_NOT_FOUND, pattern)
     if as_json:
         for name, status in statuses.items():
             output.emit({**figures(status), "attributes": described.get(name, {})})
@@ -101,8 +114,6 @@ def show(pattern: str, attributes: bool, qmgr: str, as_json: bool) -> None:
             for name, status in statuses.items()
         ]
         output.table(headings, rows_of)
-    if not statuses and "*" not in pattern:
-        raise QueueNotFound(f"there is no queue {pattern}: define it", pattern)
 
 
 COLUMNS = (
@@ -111,7 +122,7 @@ COLUMNS = (
     ("inputs", "open_input_count"),
     ("outputs", "open_output_count"),
     ("waiting gets", "waiting_gets"),
-    ("oldest, s", "oldest_message_age_s"),
+    ("oldest age (s)", "oldest_message_age_s"),
 )
 
 
@@ -122,22 +133,25 @@ def figures(status: Any) -> dict[str, Any]:
 
 @queue.command()
 @click.argument("name")
-@click.option("--purge", is_flag=True, help="With the messages on it.")
+@click.option("--purge", is_flag=True, help="Also discard the messages on it.")
+@options.confirmation("Delete queue {name} and discard its messages?", if_given="purge")
 @options.queue_manager
-def delete(name: str, purge: bool, qmgr: str) -> None:
-    """Delete the queue NAME; its topic stays for its readers."""
-    with adapter.connect(qmgr, application="mqk queue") as qm:
+@options.json_output
+def delete(name: str, purge: bool, qmgr: str, as_json: bool) -> None:
+    """Delete the queue NAME."""
+    with connected(qmgr, "mqk queue") as qm:
         qm.delete_queue(name, purge=purge)
-    click.echo(f"queue {name} deleted")
+    done(name, "deleted", as_json)
 
 
 @queue.command()
 @click.argument("name")
+@options.confirmation("Discard all messages on queue {name}?")
 @options.queue_manager
 @options.json_output
 def purge(name: str, qmgr: str, as_json: bool) -> None:
     """Discard every message on the queue NAME that no unit holds."""
-    with adapter.connect(qmgr, application="mqk queue") as qm, qm.queue(name) as opened:
+    with connected(qmgr, "mqk queue") as qm, qm.queue(name) as opened:
         count = opened.purge()
     if as_json:
         output.emit({"queue": name, "purged": count})

@@ -6,11 +6,10 @@ must not know what the jobs do.
 
 from __future__ import annotations
 
-import importlib
-
 import click
 
 from adapter.cli.failures import Failed
+from adapter.cli.lazy import LazyGroup
 
 JOBS = {
     "archive": "spark_jobs.archive:archive",
@@ -19,34 +18,40 @@ JOBS = {
     "lag": "spark_jobs.lag:lag",
     "jars": "spark_jobs.jars:jars",
 }
+INSTALL = "install mqk with the extra `spark`, as in `pip install '.[spark]'` in its sources"
 PARTS = frozenset({"pyspark", "py4j", "pandas", "pyarrow", "matplotlib", "numpy"})
 
 
-class Jobs(click.Group):
-    """The jobs, in the order of the table."""
-
-    def list_commands(self, _context: click.Context) -> list[str]:
-        return list(JOBS)
+class Jobs(LazyGroup):
+    """The jobs; where Spark is not installed each is listed, and says so when it is called."""
 
     def get_command(self, _context: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in JOBS:
-            return None
-        module, name = JOBS[cmd_name].split(":")
         try:
-            command = getattr(importlib.import_module(module), name)
+            return super().get_command(_context, cmd_name)
         except ModuleNotFoundError as problem:
             missing = (problem.name or "").partition(".")[0]
             if missing not in PARTS:
                 raise
-            raise Failed(
-                f"{missing} is not installed, and Spark's jobs need it: type "
-                "`pip install 'mqk[spark]'`"
-            ) from problem
-        assert isinstance(command, click.Command), "the table names commands"
-        return command
+            return unavailable(cmd_name, missing)
 
 
-@click.group(cls=Jobs)
+def unavailable(name: str, missing: str) -> click.Command:
+    """Stand for a job that cannot be imported: whatever its arguments, it says what to install."""
+
+    def fail(**_arguments: object) -> None:
+        raise Failed(f"{missing} is not installed, and Spark's jobs need it: {INSTALL}")
+
+    return click.Command(
+        name,
+        callback=fail,
+        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+        context_settings={"ignore_unknown_options": True},
+        add_help_option=False,
+        short_help=f"Needs {missing}, which is not installed.",
+    )
+
+
+@click.group(cls=Jobs, table=JOBS)
 def spark() -> None:
     """Jobs on queues with Apache Spark: archive, audit, flights, lag.
 

@@ -28,7 +28,7 @@ COLUMNS = {
     "depth": "depth",
     "puts/s": "puts_per_s",
     "gets/s": "gets_per_s",
-    "oldest, s": "oldest_message_age_s",
+    "oldest age (s)": "oldest_message_age_s",
     "in flight": "in_flight",
     "uncommitted": "uncommitted_puts",
     "waiting gets": "waiting_gets",
@@ -86,7 +86,7 @@ class Screen(Struct):
 
 @click.command()
 @click.argument("pattern", default="*")
-@click.option("--once", is_flag=True, help="Look twice, an interval apart, show that and end.")
+@click.option("--once", is_flag=True, help="Print one sample and exit.")
 @click.option(
     "--interval",
     "interval_s",
@@ -94,7 +94,7 @@ class Screen(Struct):
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="Between two looks.",
+    help="Between two samples.",
 )
 @click.option(
     "--sort",

@@ -10,8 +10,8 @@ import os
 
 import click
 
-import adapter
 from adapter.cli import failures, options, signals
+from adapter.cli.connected import connected
 from adapter.client.tcp import parse_addresses
 from adapter.mqi.programs import PROGRAMS_MAX, STOP_GRACE_S
 from adapter.mqi.trigger_monitor import APPLICATION, INITIATION_QUEUE, TriggerMonitor
@@ -50,7 +50,7 @@ def trigger_monitor(queue: str, programs_max: int, grace_s: float, qmgr: str) ->
     Exit status: 0 after SIGTERM, 130 after Ctrl-C, 1 if queue manager or queue are not there.
     """
     tell_all()
-    with adapter.connect(qmgr, application=APPLICATION) as qm:
+    with connected(qmgr, APPLICATION) as qm:
         monitor = TriggerMonitor(
             qm,
             queue,

@@ -515,9 +515,12 @@ class NoReply(Error, TimeoutError):
 
 
 class StartError(Error):
-    """A queue manager did not start; the text says why."""
+    """A queue manager or a tool of it did not start; the text says why."""
 
     reason, reason_name = 2059, "MQRC_Q_MGR_NOT_AVAILABLE"
+
+    def __str__(self) -> str:
+        return self.text  # no queue manager gave a reason
 
 
 class LimitReached(Error):

@@ -103,49 +103,51 @@ class Case(Struct, frozen=True):
 
 REFUSALS: dict[Reason, Case] = {
     Reason.QUEUE_NOT_FOUND: Case(
-        QueueNotFound, "there is no queue {name}", "define it, or check the name"
+        QueueNotFound, "queue {name} does not exist", "define it, or check the name"
     ),
     Reason.QUEUE_EXISTS: Case(
-        QueueExists, "queue {name} exists already", "alter it, or define it with replace=True"
+        QueueExists, "queue {name} already exists", "alter it, or define it with replace=True"
     ),
     Reason.QUEUE_FULL: Case(
         QueueFull, "queue {name} is full", "get messages from it, or raise its max_depth"
     ),
     Reason.NOT_AUTHORIZED: Case(
-        NotAuthorized, "user {name} is not let in", "check user and password, or ask for rights"
+        NotAuthorized, "authentication failed for user {name}", "check the user and the password"
     ),
     Reason.QUEUE_PARKED: Case(
         QueueParked,
-        "the topic of queue {name} cannot be written, and too much waits for it",
-        "mend the topic as the queue manager's log says, and put again; gets go on",
+        "the topic of queue {name} cannot be written, and its backlog is at the limit",
+        "repair the topic as the queue manager's log says, and put again; gets continue",
     ),
     Reason.OBJECT_DAMAGED: Case(
         QueueDamaged,
         "the topic of queue {name} has lost a message",
-        "bring the topic back as it was, or purge the queue to go on without what it has lost",
+        "restore the topic, or purge the queue to continue without the lost messages",
     ),
     Reason.QUEUE_DELETED: Case(
         QueueDeleted, "queue {name} was deleted while it was open", "close it, and open another one"
     ),
     Reason.OBJECT_NOT_FOUND: Case(
-        ObjectNotFound, "there is no such object {name}", "define it, or check kind and name"
+        ObjectNotFound, "object {name} does not exist", "define it, or check its type and name"
     ),
     Reason.OBJECT_EXISTS: Case(
         ObjectExists,
-        "there is an object {name} already",
-        "choose another name, or alter what there is",
+        "object {name} already exists",
+        "choose another name, or alter the existing object",
     ),
     Reason.OBJECT_TYPE_ERROR: Case(
-        WrongObjectType, "{name} is not of a kind for this", "name one of the kinds that are"
+        WrongObjectType,
+        "wrong object type for this operation: {name}",
+        "name an object of a suitable type",
     ),
     Reason.UNKNOWN_ALIAS_BASE: Case(
         UnknownAliasBase,
-        "alias {name} leads to no queue",
-        "define the queue, or alter the alias's target",
+        "alias {name} has no target queue",
+        "define the target queue, or alter the alias",
     ),
     Reason.ALIAS_BASE_TYPE_ERROR: Case(
         AliasBaseTypeError,
-        "alias {name} does not lead to a local queue",
+        "the target of alias {name} is not a local queue",
         "alter the alias's target",
     ),
     Reason.UNKNOWN_REMOTE_QUEUE_MANAGER: Case(
@@ -155,13 +157,13 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.DYNAMIC_NAME_ERROR: Case(
         DynamicNameError,
-        "{name} is not a name for a dynamic queue",
+        "invalid dynamic queue name {name}",
         "give 1 to 48 of A-Z a-z 0-9 . _ / %, or at most 32 of them and a *",
     ),
     Reason.PERSISTENT_NOT_ALLOWED: Case(
         PersistentNotAllowed,
-        "queue {name} takes no persistent messages",
-        "put it with persistent=False, or to a queue that is not temporary",
+        "queue {name} does not accept persistent messages",
+        "put it with persistent=False, or to a permanent queue",
     ),
     Reason.QUEUE_NOT_EMPTY: Case(
         QueueNotEmpty, "queue {name} is not empty", "delete it with purge=True, or empty it first"
@@ -182,11 +184,11 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.UNIT_TOO_LARGE: Case(UnitTooLarge, "the unit is too large", "commit more often"),
     Reason.BACKED_OUT: Case(
-        BackedOut, "unit {name} was backed out", "do its work again in a new unit"
+        BackedOut, "unit {name} was backed out", "repeat its work in a new unit"
     ),
     Reason.HANDLE_NOT_OPEN: Case(NotOpen, "the queue is not open", "open it again"),
     Reason.HANDLE_IN_USE: Case(
-        NotOpen, "the handle for queue {name} is taken", "open the queue again"
+        NotOpen, "the handle for queue {name} is already in use", "open the queue again"
     ),
     Reason.NOT_OPEN_FOR_INPUT: Case(
         NotOpenForInput, "queue {name} is not open for input", "open it for input"
@@ -204,30 +206,34 @@ REFUSALS: dict[Reason, Case] = {
         NotOpenForSet, "queue {name} is not open for set", "open it for set"
     ),
     Reason.PRIORITY_ERROR: Case(
-        InvalidPriority, "the priority is not one", "use 0 to 9, or None for the queue's default"
+        InvalidPriority, "invalid priority", "use 0 to 9, or None for the queue's default"
     ),
     Reason.PERSISTENCE_ERROR: Case(
         InvalidPersistence,
-        "the persistence is not one",
+        "invalid persistence",
         "use True, False, or None for the queue's default",
     ),
     Reason.EXPIRY_ERROR: Case(
-        InvalidExpiry, "the expiry is not one", "use a positive time, or None for no expiry"
+        InvalidExpiry, "invalid expiry", "use a positive time, or None for no expiry"
     ),
     Reason.IDENTIFIER_ERROR: Case(
-        InvalidIdentifier, "an id or a group number is not one", "ids are 24 bytes"
+        InvalidIdentifier,
+        "invalid message, correlation, group or unit id, or group number",
+        "use ids of 24 bytes",
     ),
     Reason.OPTIONS_ERROR: Case(
         InvalidOption,
-        "an option is not one, or too much was asked for at once",
+        "invalid option, or combination of options",
         "see the documentation of the verb",
     ),
-    Reason.NAME_ERROR: Case(InvalidName, "{name!r} is no name for a queue", "choose another"),
+    Reason.NAME_ERROR: Case(
+        InvalidName, "invalid queue name {name!r}", "use 1-48 characters of A-Z a-z 0-9 . _ / %"
+    ),
     Reason.ATTRIBUTE_ERROR: Case(
-        InvalidAttribute, "an attribute of queue {name} is not one", "correct it"
+        InvalidAttribute, "invalid attribute of queue {name}", "correct it"
     ),
     Reason.WAIT_INTERVAL_ERROR: Case(
-        InvalidTimeout, "the time to wait is not one", "use 0 or more seconds, or None"
+        InvalidTimeout, "invalid wait interval", "use 0 or more seconds, or None"
     ),
     Reason.LIMIT_REACHED: Case(
         LimitReached,
@@ -235,7 +241,7 @@ REFUSALS: dict[Reason, Case] = {
         "close what is no longer used, or try again later",
     ),
     Reason.OUTCOME_UNKNOWN: Case(
-        InDoubt, "the outcome is no longer known", "compare what is on the queues"
+        InDoubt, "the outcome is no longer known", "check the queues for its messages"
     ),
     Reason.OUT_OF_ORDER: Case(
         UnexpectedAnswer, "the queue manager did not expect this command now", "connect again"
@@ -253,7 +259,7 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.QUEUE_MANAGER_QUIESCING: Case(
         QueueManagerQuiescing,
-        "queue manager {name} takes no new work, for it is being stopped",
+        "queue manager {name} is quiescing and accepts no new work",
         "try again when it has restarted",
     ),
     Reason.QUEUE_MANAGER_NOT_AVAILABLE: Case(
@@ -264,42 +270,42 @@ REFUSALS: dict[Reason, Case] = {
         "the queue manager speaks another version of the protocol",
         "install the same release on both sides",
     ),
-    Reason.PROPERTY_ERROR: Case(InvalidProperty, "a message property is not one", "correct it"),
+    Reason.PROPERTY_ERROR: Case(InvalidProperty, "invalid message property", "correct it"),
     Reason.CONNECTION_NOT_FOUND: Case(
-        ConnectionNotFound, "there is no connection {name}", "list the connections that there are"
+        ConnectionNotFound, "connection {name} does not exist", "list the connections"
     ),
     Reason.CONNECTION_ENDED: Case(
         ConnectionBroken,
         "connection {name} was ended by an administrator, and its units were backed out",
-        "connect again, and do their work again",
+        "connect again, and repeat the work of its units",
     ),
     Reason.MESSAGE_TYPE_ERROR: Case(
-        InvalidMessageType, "the message type is not one", "use 1, 2, 4, 8, or 65536 to 999999999"
+        InvalidMessageType, "invalid message type", "use 1, 2, 4, 8, or 65536 to 999999999"
     ),
     Reason.MESSAGE_FLAGS_ERROR: Case(
-        InvalidMessageFlags, "the message flags are none", "use 1, 2, 4, 8 and 16, added up"
+        InvalidMessageFlags, "invalid message flags", "use a sum of 1, 2, 4, 8 and 16"
     ),
-    Reason.OFFSET_ERROR: Case(InvalidOffset, "the offset is not one", "use 0 to 999999999"),
+    Reason.OFFSET_ERROR: Case(InvalidOffset, "invalid offset", "use 0 to 999999999"),
     Reason.SEGMENT_EMPTY: Case(
         EmptySegment, "the segment is empty", "give it bytes, or make it the last one"
     ),
     Reason.PRIORITY_TOO_HIGH: Case(
-        PriorityTooHigh, "the priority is higher than any", "use a priority of 0 to 9"
+        PriorityTooHigh, "the priority exceeds the maximum", "use a priority of 0 to 9"
     ),
     Reason.NO_MESSAGE_UNDER_CURSOR: Case(
         NoMessageUnderCursor,
-        "queue {name} has no message under the cursor that may be had",
+        "no message of queue {name} is available under the cursor",
         "browse on to the next message",
     ),
     Reason.NO_MESSAGE_LOCKED: Case(
         NoMessageLocked,
         "no message of queue {name} is locked by this handle",
-        "lock one with a browse first",
+        "lock a message by browsing it first",
     ),
     Reason.MESSAGE_TRUNCATED: Case(
         MessageTruncated,
-        "the message is longer than was asked for",
-        "ask again with room for all of it",
+        "the message is longer than the maximum length of this get",
+        "get it again with a larger maximum length",
     ),
     Reason.INCOMPLETE_GROUP: Case(
         IncompleteGroup,
@@ -323,7 +329,7 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.SELECTOR_SYNTAX_ERROR: Case(
         InvalidSelector,
-        "the selection string for {name} is not one",
+        "invalid selection string for {name}",
         "correct it where the text says",
     ),
     Reason.SELECTION_TOO_LONG: Case(
@@ -333,13 +339,13 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.MISSING_REPLY_TO: Case(
         MissingReplyTo,
-        "a message for queue {name} asks for an answer and names no queue for it",
-        "give it reply_to",
+        "a request or report message for queue {name} names no reply queue",
+        "set reply_to",
     ),
     Reason.CONSUMER_NOT_FOUND: Case(
         ConsumerNotFound,
-        "there is no consumer {name}",
-        "check the name; `mqk consumer list` shows those there are",
+        "consumer {name} does not exist",
+        "check the name; `mqk consumer list` shows all consumers",
     ),
     Reason.CONSUMER_IN_USE: Case(
         ConsumerInUse,
@@ -348,98 +354,99 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.CLAIM_LOST: Case(
         ClaimLost,
-        "consumer {name} was away too long, and what it was given has gone back to the queue",
+        "consumer {name} was gone longer than its timeout, and its assigned messages returned to "
+        "the queue",
         "begin anew, without what the program remembers of its batches; give it a longer timeout",
     ),
     Reason.BATCH_NOT_FOUND: Case(
         BatchNotFound,
-        "consumer {name} has no such batches",
+        "consumer {name} has no such batch",
         "begin anew where the consumer stands, or give the program a consumer of its own",
     ),
     Reason.TOPIC_STRING_ERROR: Case(
         InvalidTopic,
-        "{name} is no topic string",
+        "invalid topic string {name}",
         "give 1 to 10,240 characters, in at most 256 levels",
     ),
     Reason.TOPIC_NOT_ALTERABLE: Case(
         TopicNotAlterable,
-        "the topic of subscription {name} stays",
-        "close and remove the subscription, and make a new one",
+        "the topic of subscription {name} cannot be changed",
+        "remove the subscription, and create a new one",
     ),
     Reason.PUBLICATION_FAILED: Case(
         PublicationFailed,
-        "the publication on topic {name} could not be given to all",
-        "see to the queue that is named, and publish again",
+        "the publication on topic {name} was not delivered to all subscriptions",
+        "check the queue that is named, and publish again",
     ),
     Reason.NO_SUBSCRIBERS: Case(
         NoSubscribers,
-        "no subscription means topic {name}",
-        "nothing need be done if that is no surprise",
+        "no subscription matches topic {name}",
+        "ignore this if that is expected",
     ),
     Reason.SUBSCRIPTION_NOT_FOUND: Case(
         SubscriptionNotFound,
-        "there is no subscription {name}",
-        "check the name, or make the subscription",
+        "subscription {name} does not exist",
+        "check the name, or create the subscription",
     ),
     Reason.SUBSCRIPTION_IN_USE: Case(
         SubscriptionInUse,
         "subscription {name} is in use",
-        "close it there first",
+        "close it in the other program first",
     ),
     Reason.SUBSCRIPTION_EXISTS: Case(
         SubscriptionExists,
-        "there is a subscription {name} already",
+        "subscription {name} already exists",
         "resume it, or choose another name",
     ),
     Reason.SUBSCRIPTION_NAME_ERROR: Case(
         InvalidSubscriptionName,
-        "{name} is no name of a subscription",
+        "invalid subscription name {name}",
         "give 1 to 10,240 characters",
     ),
     Reason.SUBSCRIBE_INHIBITED: Case(
         SubscribeInhibited,
-        "topic {name} takes no subscriptions",
-        "alter the topic object: its subscribe is DISABLED",
+        "topic {name} does not accept subscriptions",
+        "alter the topic object: its SUB attribute is DISABLED",
     ),
     Reason.DURABILITY_NOT_ALLOWED: Case(
         DurabilityNotAllowed,
-        "topic {name} takes no durable subscriptions",
-        "make it not durable, or alter the topic object",
+        "topic {name} does not accept durable subscriptions",
+        "make the subscription non-durable, or alter the topic object",
     ),
     Reason.RETAINED_QUEUE_ERROR: Case(
         RetainedQueueError,
-        "the queue of retained publications cannot take it",
-        "see to SYSTEM.RETAINED.PUB.QUEUE, or retain less",
+        "the retained publication was not stored",
+        "check SYSTEM.RETAINED.PUB.QUEUE, or retain fewer publications",
     ),
     Reason.RETAINED_NOT_DELIVERED: Case(
         RetainedNotDelivered,
-        "what is retained could not be put to the subscription's queue",
-        "see to the queue, and request it again",
+        "a retained publication was not put to the subscription's queue",
+        "check the queue, and request it again",
     ),
     Reason.NO_RETAINED_MESSAGE: Case(
         NoRetainedMessage,
-        "nothing is retained for topic {name}",
+        "no publication is retained for topic {name}",
         "publish with retain, or wait for publications",
     ),
     Reason.DURABILITY_NOT_ALTERABLE: Case(
         DurabilityNotAlterable,
-        "subscription {name} stays durable, or not, as it is",
-        "close and remove the subscription, and make a new one",
+        "the durability of subscription {name} cannot be changed",
+        "remove the subscription, and create a new one",
     ),
     Reason.DESTINATION_CLASS_NOT_ALTERABLE: Case(
         DestinationClassNotAlterable,
-        "the queue of subscription {name} stays managed, or provided, as it is",
-        "close and remove the subscription, and make a new one",
+        "the destination class of subscription {name} cannot be changed",
+        "remove the subscription, and create a new one",
     ),
     Reason.LEVEL_NOT_ALTERABLE: Case(
         LevelNotAlterable,
-        "subscription {name} stays at its level",
-        "close and remove the subscription, and make a new one",
+        "the level of subscription {name} cannot be changed",
+        "remove the subscription, and create a new one",
     ),
     Reason.SELECTOR_NOT_ALTERABLE: Case(
         SelectorNotAlterable,
-        "the selection of subscription {name} stays as it is",
-        "close and remove the subscription, and make a new one",
+        "the selector of subscription {name} cannot be changed",
+        "remove the subscription, and create a new one",
     ),
 }
 """Every reason of core has exactly one row here."""
@@ -455,8 +462,8 @@ def refusal(reason: int, name: str = "", detail: str = "") -> Error:
             "install the same release on both sides",
             name,
         )
-    happened = case.happened.format(name=name)
-    more = f" ({detail})" if detail else ""
-    error = case.error(f"{happened}{more}: {case.remedy}", name)
+    happened = case.happened.format(name=name) + (f" ({detail})" if detail else "")
+    error = case.error(f"{happened}: {case.remedy}", name)
+    error.happened, error.remedy = happened, case.remedy
     error.refused = Reason(reason)
     return error

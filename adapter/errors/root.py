@@ -16,7 +16,8 @@ class Error(Exception):
     """Whatever goes wrong. comp: MQCC; reason: MQRC; object_name: what it happened to, or "".
 
     messages_put: how many messages put_many() had put, durably, when this ended it. refused: why
-    the queue manager refused, if it was that.
+    the queue manager refused, if it was that. happened, remedy: the text in two, where it was
+    refused: a face may name the remedy in its own words.
     """
 
     comp: ClassVar[int] = FAILED
@@ -29,6 +30,7 @@ class Error(Exception):
         self.object_name = object_name
         self.messages_put = 0
         self.refused: Reason | None = None
+        self.happened, self.remedy = text, ""
 
     def __str__(self) -> str:
         return f"{self.text} [{self.reason_name}]"

@@ -165,7 +165,7 @@ def test_who_stays_away_is_fenced_and_its_messages_return(site: Site, tmp_path: 
         assert message is not None
         assert message.backout_count == 1
         said = failing(start(messages, collecting([]), tmp_path))
-        assert "consumer JOB was away too long" in said
+        assert "consumer JOB was gone longer than its timeout" in said
         assert "begin anew" in said
 
 

@@ -51,7 +51,7 @@ def test_a_program_with_the_sdk_comes_back(at: Mqk, manager: TestQueueManager) -
 def test_one_that_is_not_there(at: Mqk) -> None:
     said = at("connection", "end", 999)
     assert said.status == 1
-    assert "there is no connection 999" in said.err
+    assert "connection 999 does not exist" in said.err
     assert "[MQRCCF_CONNECTION_ID_ERROR]" in said.err
 
 

@@ -19,7 +19,7 @@ def test_a_consumer_is_listed_and_deleted(at: Mqk, manager: TestQueueManager) ->
     (told,) = map(json.loads, at("consumer", "list", "--json").out.splitlines())
     assert (told["name"], told["connection"], told["claim"]) == ("ARCHIVE", 0, opened.claim.hex())
     said = at("consumer", "delete", "Q", "ARCHIVE")
-    assert said.out == "consumer ARCHIVE of queue Q was deleted; 0 messages went back\n"
+    assert said.out == "consumer ARCHIVE of queue Q deleted; 0 messages returned\n"
     assert at("consumer", "list", "--json").out == ""
 
 
@@ -30,4 +30,4 @@ def test_as_data(at: Mqk, manager: TestQueueManager) -> None:
     assert told == {"queue": "Q", "consumer": "ARCHIVE", "deleted": True, "messages_back": 0}
     said = at("consumer", "delete", "Q", "ARCHIVE")
     assert said.status == 1
-    assert "there is no consumer ARCHIVE" in said.err
+    assert "consumer ARCHIVE does not exist" in said.err

@@ -44,7 +44,7 @@ def test_too_few_is_a_failure_that_names_the_reason(filled: Mqk) -> None:
     said = filled("get", "Q", "--count", 4, "--timeout", 0.05)
     assert said.status == 1
     assert said.out == "m0\nm1\nm2\n"
-    assert said.err == "mqk: 3 of 4 messages came from Q in time [MQRC_NO_MSG_AVAILABLE]\n"
+    assert said.err == "mqk: only 3 of 4 messages were available on Q [MQRC_NO_MSG_AVAILABLE]\n"
 
 
 def test_json_tells_everything(filled: Mqk, manager: TestQueueManager) -> None:

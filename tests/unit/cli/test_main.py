@@ -3,11 +3,12 @@
 import os
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import click
 import pytest
 
-from adapter.cli import main
+from adapter.cli.lazy import LazyGroup
 from adapter.cli.main import COMMANDS, mqk, run
 from adapter.errors import QueueFull
 from tests.unit.cli.conftest import Mqk
@@ -41,8 +42,8 @@ def test_version(mqk: Mqk) -> None:
 
 def test_no_arguments_show_the_help(mqk: Mqk) -> None:
     said = mqk()
-    assert said.status == 2
-    assert "Usage: mqk" in said.out + said.err
+    assert said.status == 0
+    assert said.out == mqk("--help").out
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["--nonsense"], ["kafka", "nonsense"]])
@@ -70,9 +71,39 @@ class Broken:
 def broken(monkeypatch: pytest.MonkeyPatch) -> "type[Broken]":
     def install(how: BaseException) -> None:
         command = Broken(how).command()
-        monkeypatch.setattr(main.Commands, "get_command", lambda *_: command)
+        monkeypatch.setattr(LazyGroup, "get_command", lambda *_: command)
 
     return install  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["que"], "Did you mean 'queue'?"),
+        (["start", "QM1"], "Did you mean `mqk kafka start` or `mqk qmgr start`?"),
+        (["queue", "shwo"], "Did you mean 'show'?"),
+        (["spark", "archiv"], "Did you mean 'archive'?"),
+    ],
+)
+def test_a_mistyped_command_is_guessed(arguments: list[str], meant: str, mqk: Mqk) -> None:
+    said = mqk(*arguments)
+    assert said.status == 2
+    assert meant in said.err
+
+
+def test_a_file_that_cannot_be_used_is_no_bug(mqk: Mqk, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere" / "users.txt"
+    said = mqk("user", "add", "bob", "--file", nowhere, stdin=b"secret")
+    assert said.status == 1
+    assert str(nowhere.parent) in said.err
+    assert "No such file or directory" in said.err
+    assert "internal error" not in said.err
+    file = tmp_path / "file"
+    file.touch()
+    said = mqk("kafka", "start", "--data-dir", file / "below")
+    assert said.status == 1
+    assert str(file) in said.err
+    assert "internal error" not in said.err
 
 
 def test_a_bug_is_one_sentence_that_says_where_to_report(mqk: Mqk, broken: type[Broken]) -> None:
@@ -81,7 +112,8 @@ def test_a_bug_is_one_sentence_that_says_where_to_report(mqk: Mqk, broken: type[
     assert said.status == 1
     assert said.err.count("\n") == 1
     assert "ZeroDivisionError: division by zero" in said.err
-    assert "CONTRIBUTING.md" in said.err
+    assert "internal error" in said.err
+    assert "report it" in said.err
     assert "Traceback" not in said.err
 
 

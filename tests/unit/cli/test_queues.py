@@ -91,6 +91,55 @@ def test_a_queue_that_is_not_there_is_a_failure(at: Mqk) -> None:
     assert at("queue", "show", "NO.*").status == 0
 
 
+def test_a_mistyped_queue_is_guessed(at: Mqk) -> None:
+    at("queue", "define", "ORDERS")
+    at("queue", "define", "ORDERS.BACKOUT")
+    for arguments in (["put", "ORDRES", "--body", "x"], ["get", "orders"], ["browse", "ODERS"],
+                      ["queue", "purge", "ORDER"], ["queue", "show", "Orders"]):  # fmt: skip
+        said = at(*arguments)
+        assert said.status == 1
+        assert "does not exist: did you mean ORDERS" in said.err, arguments
+        assert said.err.endswith("[MQRC_UNKNOWN_OBJECT_NAME]\n")
+        assert said.out == ""
+    assert "define it, or check the name" in at("queue", "show", "ZEBRA").err
+
+
+def test_remedies_are_options_of_the_command(at: Mqk) -> None:
+    """Not the arguments of the SDK."""
+    assert "define it with --replace" in at("queue", "define", "Q").err
+    at("put", "Q", "--body", "x")
+    assert "delete it with --purge" in at("queue", "delete", "Q").err
+    at("queue", "alter", "Q", "--inhibit-get", "--inhibit-put")
+    assert "with --no-inhibit-get" in at("get", "Q").err
+    assert "with --no-inhibit-put" in at("put", "Q", "--body", "x").err
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a person sat there."""
+    monkeypatch.setattr("tests.unit.cli.conftest.Input.isatty", lambda _: True)
+
+
+def test_who_sits_at_a_terminal_is_asked_before_messages_are_discarded(
+    at: Mqk, manager: TestQueueManager, terminal: None
+) -> None:
+    def depth() -> int:
+        with manager.connect() as qm:
+            return qm.queue("Q").depth()
+
+    at("put", "Q", "--body", "x")
+    for arguments in (["purge", "Q"], ["delete", "Q", "--purge"]):
+        said = at("queue", *arguments, stdin=b"n\n")
+        assert said.status == 1
+        assert "discard" in said.err.lower()
+        assert "nothing was done" in said.err
+        assert depth() == 1
+    assert at("queue", "purge", "Q", stdin=b"y\n").out == "1 message purged from Q\n"
+    at("put", "Q", "--body", "x")
+    assert at("queue", "delete", "Q").status == 1, "nothing is asked where nothing is discarded"
+    assert at("queue", "purge", "Q", "--yes").out == "1 message purged from Q\n"
+
+
 def test_deletes_a_queue(at: Mqk, manager: TestQueueManager) -> None:
     with manager.connect() as qm:
         qm.put("Q", "x")

@@ -19,7 +19,7 @@ def test_spark_that_is_not_installed(
     assert run(["spark", "archive", "--help"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("mqk: ")
-    assert "is not installed, and Spark's jobs need it: type `pip install 'mqk[spark]'`" in said
+    assert "is not installed, and Spark's jobs need it: install mqk with the extra `spark`" in said
 
 
 def test_what_else_is_missing_is_not_taken_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:

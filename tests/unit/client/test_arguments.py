@@ -109,7 +109,7 @@ CALLS: list[tuple[str, Call, type[adapter.Error], str]] = [
     ("define name", lambda qm, q: qm.define_queue(None), e.InvalidType, "queue name"),
     ("define bad name", lambda qm, q: qm.define_queue("NO SPACE"), e.InvalidName, "NO SPACE"),
     ("define long name", lambda qm, q: qm.define_queue("X" * 49), e.InvalidName, "48"),
-    ("define again", lambda qm, q: qm.define_queue("Q"), e.QueueExists, "queue Q exists"),
+    ("define again", lambda qm, q: qm.define_queue("Q"), e.QueueExists, "queue Q already exists"),
     ("define unknown", lambda qm, q: qm.define_queue("R", depth=1), e.InvalidAttribute, "'depth'"),
     ("define bounds", lambda qm, q: qm.define_queue("R", max_depth=-1), e.InvalidAttribute,
      "max_depth"),

@@ -61,7 +61,7 @@ def test_a_unit_ends_and_the_queue_manager_with_it(manager: TestQueueManager) ->
         assert qm.get("Q", unit=unit) is not None
         with in_thread(lambda: manager.stop(quiesce_s=LONG_S)):
             await_state(manager, "quiescing")
-            with pytest.raises(QueueManagerQuiescing, match="takes no new work"):
+            with pytest.raises(QueueManagerQuiescing, match="accepts no new work"):
                 manager.connect()
             qm.put("Q", "done", unit=unit)
             unit.commit()

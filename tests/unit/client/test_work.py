@@ -154,7 +154,7 @@ def test_poison_is_set_aside_in_the_unit_that_gets_it(
     ("attributes", "says"),
     [
         ({}, "there is no backout_requeue_queue"),
-        ({"backout_requeue_queue": "NONE"}, "there is no queue NONE"),
+        ({"backout_requeue_queue": "NONE"}, "queue NONE does not exist"),
         ({"backout_requeue_queue": "FULL"}, "queue FULL is full"),
         ({"backout_requeue_queue": "SHUT"}, "puts are inhibited on queue SHUT"),
     ],

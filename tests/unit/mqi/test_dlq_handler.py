@@ -190,7 +190,7 @@ def test_where_a_message_is_forwarded_to(
         ("ACTION(FWD) FWDQ(OTHER) FWDQM(QM2)", "queue OTHER is on queue manager QM2", {}),
         ("ACTION(RETRY)", "queue TO is on queue manager FAR", {"manager": "FAR"}),
         ("ACTION(RETRY)", "it would be put on DEAD again", {"destination": DEAD}),
-        ("ACTION(RETRY)", "there is no queue NONE", {"destination": "NONE"}),
+        ("ACTION(RETRY)", "queue NONE does not exist", {"destination": "NONE"}),
     ],
 )
 def test_what_cannot_be_forwarded_stays_and_no_backout_is_counted(

@@ -1,0 +1,62 @@
+"""A group whose commands are imported when they are used, so that `mqk put` starts quickly.
+
+It knows names and one line of help for each command; it must not know what the commands do.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+Table = Mapping[str, str]
+"""`module:name` by the command's name."""
+
+
+def load(target: str) -> click.Command:
+    """Import a command that a table names."""
+    module, name = target.split(":")
+    command = getattr(importlib.import_module(module), name)
+    assert isinstance(command, click.Command), "the table names commands"
+    return command
+
+
+class LazyGroup(click.Group):
+    """The commands of a table, in its order."""
+
+    def __init__(self, *arguments: Any, table: Table, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.table = table
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        return list(self.table)
+
+    def get_command(self, _context: click.Context, cmd_name: str) -> click.Command | None:
+        return load(self.table[cmd_name]) if cmd_name in self.table else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as problem:
+            raise self._explained(ctx, problem) from problem
+
+    def _explained(self, ctx: click.Context, problem: click.NoSuchCommand) -> click.UsageError:
+        """The same error, naming groups that have such a command, else similar commands."""
+        wanted = problem.command_name
+        found = [f"{ctx.command_path} {name}" for name in self.table if self._has(name, wanted)]
+        if not found:
+            return click.NoSuchCommand(wanted, possibilities=self.table, ctx=ctx)
+        return click.UsageError(
+            f"{problem.message} Did you mean {' or '.join(f'`{one} {wanted}`' for one in found)}?",
+            ctx,
+        )
+
+    def _has(self, name: str, wanted: str) -> bool:
+        command = load(self.table[name])
+        if isinstance(command, LazyGroup):
+            return wanted in command.table
+        return isinstance(command, click.Group) and wanted in command.commands

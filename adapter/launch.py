@@ -7,6 +7,7 @@ processes and signals, and must not know what the program is. Every wait has a b
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -123,6 +124,14 @@ def has_living(group: int) -> bool:
             if int(its_group) == group and state != "Z":
                 return True
     return False
+
+
+def python(*arguments: str | Path) -> list[str]:
+    """Return the command that runs this Python with these arguments, such as "-m", MODULE.
+
+    -P: modules that happen to lie in the working directory are not imported.
+    """
+    return [sys.executable, "-P", *map(str, arguments)]
 
 
 def start(

@@ -1,18 +1,25 @@
 """How the processes of a queue manager log: to standard error, one line an event.
 
-JSON for programs, key=value for people. What libraries log goes the same way. This module knows
-nothing of what is logged.
+JSON for programs, columns for people. What libraries log goes the same way. Lines are written by a
+thread of their own: whoever logs never waits for a disk, a pipe or a terminal. Lines that cannot be
+written are dropped and counted. This module knows nothing of what is logged.
 """
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
 import re
+import select
 import sys
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Literal
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Literal, TextIO
 
 import structlog
 from msgspec import Struct
@@ -32,7 +39,16 @@ second, and a disk must not be full of that when the brokers are back."""
 SAYINGS_MAX = 200
 """Different ones that are remembered, for each process."""
 NUMBERS = re.compile(r"[0-9]+")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""What could begin a line of its own, or give orders to a terminal."""
 FIRST = ["timestamp", "level", "logger", "event"]
+EVENT_COLUMNS = 32
+LINES_MAX = 2_000
+"""Lines that wait to be written: some minutes of a busy log. More are dropped."""
+LINE_BYTES_MAX = 32 * 1024
+"""What is longer is cut; no traceback of ours is. With LINES_MAX it bounds what waits."""
+FLUSH_S = 1.0
+"""How long the end of a process waits for its last lines to be written."""
 
 
 class LogSettings(Struct, frozen=True, kw_only=True):
@@ -42,12 +58,116 @@ class LogSettings(Struct, frozen=True, kw_only=True):
     format: Format = "auto"
 
 
-class NamedLines(structlog.PrintLogger):
-    """Writes lines to standard error as it is now; has a name."""
+class LineWriter:
+    """Writes lines to standard error from a thread of its own; makes structlog's loggers.
 
-    def __init__(self, name: str) -> None:
-        super().__init__(sys.stderr)
+    The queue takes lines from any thread, also from a finalizer that interrupts another put.
+    """
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        """Lines that were not written: too many waited, or the system refused them."""
+        self._reported = 0
+        self._lines: SimpleQueue[tuple[int, bytes] | threading.Event] = SimpleQueue()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def __call__(self, name: str = "mqk", *_others: object) -> NamedLines:
+        """Make a logger, as structlog asks for it."""
+        return NamedLines(self, name)
+
+    def write(self, line: str) -> None:
+        """Have a line written to standard error as it is now; never waits, never raises."""
+        number = file_number(sys.stderr)
+        if number is None:
+            write_here(line)
+        elif self._lines.qsize() >= LINES_MAX:
+            self.dropped += 1
+        else:
+            raw = line.encode(errors="backslashreplace")[: LINE_BYTES_MAX - 1]
+            self._lines.put((number, raw + b"\n"))
+            self._start()
+
+    def flush(self) -> None:
+        """Wait a moment until the lines that came before are written."""
+        if self._thread is not None:
+            written = threading.Event()
+            self._lines.put(written)
+            written.wait(FLUSH_S)
+
+    def _start(self) -> None:
+        if self._thread is not None or not self._starting.acquire(blocking=False):
+            return
+        with suppress(RuntimeError):  # at the interpreter's end there are no more threads
+            thread = threading.Thread(target=self._run, name="log", daemon=True)
+            thread.start()
+            self._thread = thread
+        atexit.register(self.flush)
+
+    def _run(self) -> None:
+        while True:
+            item = self._lines.get()
+            if isinstance(item, threading.Event):
+                item.set()
+                continue
+            try:
+                write_all(*item)
+            except OSError:
+                self.dropped += 1
+            else:
+                self._report()
+
+    def _report(self) -> None:
+        """Log how many lines are missing, once lines can be written again."""
+        missing = self.dropped - self._reported
+        if missing and self._lines.qsize() < LINES_MAX // 2:
+            self._reported += missing
+            structlog.get_logger("mqk.logs").warning("log lines were dropped", lines=missing)
+
+
+class NamedLines:
+    """A logger of structlog's: writes lines, has a name."""
+
+    def __init__(self, writer: LineWriter, name: str) -> None:
         self.name = name
+        for level in (*LEVELS, "warn", "critical", "fatal", "exception", "log", "msg"):
+            setattr(self, level, writer.write)
+
+
+def file_number(stream: TextIO | None) -> int | None:
+    """Return the file descriptor of a stream; None if it is closed or in memory."""
+    try:
+        return None if stream is None else stream.fileno()
+    except (OSError, ValueError):
+        return None
+
+
+def write_here(line: str) -> None:
+    """Write a line to a standard error that is no file of the system's."""
+    with suppress(AttributeError, OSError, ValueError):  # it is not there, or closed
+        sys.stderr.write(line + "\n")
+
+
+def write_all(number: int, line: bytes) -> None:
+    """Write all of a line to a file descriptor; OSError if the system refuses it."""
+    while line:
+        try:
+            line = line[os.write(number, line) :]
+        except BlockingIOError:
+            select.select([], [number], [])
+
+
+def tell(text: str) -> None:
+    """Write a sentence for people to standard error, unless that takes nothing any more."""
+    writer = _writer()
+    writer.write(text)
+    writer.flush()
+
+
+def dropped() -> int:
+    """Return how many lines of this process's log were dropped."""
+    writer = structlog.get_config()["logger_factory"]
+    return writer.dropped if isinstance(writer, LineWriter) else 0
 
 
 class Bridge(logging.Handler):
@@ -85,11 +205,11 @@ class Bridge(logging.Handler):
 def configure(settings: LogSettings) -> None:
     """Log as the settings say, from now on and in the whole process."""
     least = LEVELS[settings.level]
-    as_json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
+    as_json = settings.format == "json" or (settings.format == "auto" and not _on_terminal())
     structlog.configure(
         processors=_processors(as_json),
         wrapper_class=structlog.make_filtering_bound_logger(least),
-        logger_factory=_make,
+        logger_factory=_writer(),
     )
     root = logging.getLogger()
     for handler in [one for one in root.handlers if isinstance(one, Bridge)]:
@@ -103,8 +223,18 @@ def quieten() -> None:
         structlog.configure(
             processors=_processors(as_json=False),
             wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-            logger_factory=_make,
+            logger_factory=_writer(),
         )
+
+
+def _writer() -> LineWriter:
+    """Return the writer of this process, or a new one."""
+    present = structlog.get_config()["logger_factory"]
+    return present if isinstance(present, LineWriter) else LineWriter()
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _processors(as_json: bool) -> list[Processor]:
@@ -112,15 +242,16 @@ def _processors(as_json: bool) -> list[Processor]:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _add_name,
-        structlog.processors.format_exc_info,
     ]
     if as_json:
-        return [*common, _in_order, structlog.processors.JSONRenderer()]
-    return [*common, structlog.processors.KeyValueRenderer(key_order=FIRST)]
-
-
-def _make(name: str = "mqk", *_others: object) -> NamedLines:
-    return NamedLines(name)
+        in_one_line = structlog.processors.format_exc_info
+        return [*common, in_one_line, _in_order, structlog.processors.JSONRenderer()]
+    for_people = structlog.dev.ConsoleRenderer(
+        colors=_on_terminal(),
+        pad_event_to=EVENT_COLUMNS,
+        exception_formatter=structlog.dev.plain_traceback,
+    )
+    return [*common, _without_control, for_people]
 
 
 def _add_name(logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
@@ -130,3 +261,15 @@ def _add_name(logger: WrappedLogger, _method: str, event: EventDict) -> EventDic
 
 def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     return {key: event[key] for key in FIRST if key in event} | dict(event)
+
+
+def _without_control(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Escape control characters: clients choose some of what is logged."""
+    return {
+        key: CONTROL.sub(_escaped, value) if isinstance(value, str) else value
+        for key, value in event.items()
+    }
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()

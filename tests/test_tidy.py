@@ -16,6 +16,7 @@ TOP = Path(__file__).parents[1]
 EACH = (
     tidy_rules.layering,
     tidy_rules.libraries,
+    tidy_rules.children,
     tidy_rules.sizes,
     tidy_rules.docstrings,
     tidy_rules.vague_names,
@@ -129,6 +130,7 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (tidy_rules.libraries, "adapter/client/x.py", "import confluent_kafka", "must not use"),
     (tidy_rules.libraries, "adapter/demo/check.py", "import msgspec", "must not use msgspec"),
     (tidy_rules.libraries, "adapter/cli/x.py", "import dataclasses", "Structs"),
+    (tidy_rules.children, "adapter/cli/x.py", "f([sys.executable, '-m', 'x'])", "launch.python"),
     (tidy_rules.sizes, "adapter/x.py", LONG_FUNCTION, "f has 61 lines"),
     (tidy_rules.sizes, "adapter/x.py", "x = 1\n" * 601, "601 lines"),
     (tidy_rules.sizes, "tests/x.py", "#" * 101, "101 columns"),
@@ -164,6 +166,7 @@ GOOD: list[tuple[Callable[[Source], list[str]], str, str]] = [
     (tidy_rules.libraries, "adapter/core/x.py", "from collections.abc import Iterator"),
     (tidy_rules.libraries, "adapter/owner/clock.py", "import time"),
     (tidy_rules.libraries, "adapter/ledger/kafka.py", "from confluent_kafka import Producer"),
+    (tidy_rules.children, "tests/x.py", "f([sys.executable, '-m', 'x'])"),
     (tidy_rules.sizes, "adapter/x.py", "def f() -> None:\n" + "    x = 1\n" * 59),
     (tidy_rules.mutable_globals, "adapter/x.py", "TABLE = {1: 2}\n__all__ = ['x']"),
     (tidy_rules.hidden_tests, "tests/x_contract.py", "class C:\n    def test_a(self): pass"),

@@ -97,6 +97,9 @@ ENTRY_POINTS = frozenset(
         *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe", "adapter.toplevel.pyspark_mq"),
     }
 )
+# sys.executable is for launch.python(), which keeps the working directory's modules out; doctor
+# shows it, and Spark is handed it.
+MAY_NAME_PYTHON = frozenset({"adapter.launch", "adapter.cli.doctor", "spark_jobs.session"})
 SPARK = "spark_jobs"
 VAGUE_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "stuff", "base"})
 
@@ -234,6 +237,17 @@ def libraries(source: Source) -> list[str]:
         if library == "dataclasses":
             problems.append(f"{source.path}:{line}: data are msgspec Structs, not dataclasses")
     return problems
+
+
+def children(source: Source) -> list[str]:
+    """Python is started in one way only."""
+    if source.room is None or source.module in MAY_NAME_PYTHON:
+        return []
+    return [
+        f"{source.path}:{node.lineno}: start Python with the command of launch.python()"
+        for node in source.nodes
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.executable"
+    ]
 
 
 def sizes(source: Source) -> list[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from adapter import launch
 from adapter.cli import failures, output
 from adapter.server.main import Ready, ServerSettings
 
@@ -65,17 +66,19 @@ def start(settings: ServerSettings, log: Path) -> Ready:
         begin = log.stat().st_size if log.exists() else 0
         with log.open("ab") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-m", "adapter.server.main"],
+                launch.python("-m", "adapter.server.main"),
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 start_new_session=True,
             )  # fmt: skip
     except OSError as problem:
         raise failures.Failed(f"{log} cannot be written: {problem.strerror}") from problem
     assert process.stdin is not None, "a pipe was asked for"
+    assert process.stdout is not None, "a pipe was asked for"
     process.stdin.write(msgspec.json.encode(settings))
     process.stdin.close()
     try:
-        return await_ready(process, settings.queue_manager, log, begin)
+        with process.stdout:
+            return await_ready(process, settings.queue_manager, log, begin)
     except BaseException:
         process.kill()
         process.wait()
@@ -100,7 +103,6 @@ def await_ready(process: subprocess.Popen[bytes], name: str, log: Path, begin: i
             process.wait()
             raise failures.Failed(f"queue manager {name} did not start: {last_words(log, begin)}")
         line += piece
-    process.stdout.close()
     return msgspec.json.decode(line, type=Ready)
 
 

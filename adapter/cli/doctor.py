@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 import adapter
+from adapter import launch
 from adapter.cli import cluster, failures, options, output
 from adapter.errors import Error
 from adapter.localkafka import LocalKafkaError, detached, jars, ports
@@ -114,13 +115,14 @@ def imports() -> Iterator[Finding]:
 def imported_here() -> str:
     """Where `import adapter` leads a program that is started in this folder; empty if nowhere."""
     program = (
-        "import importlib.util as u, pathlib as p; s = u.find_spec('adapter'); "
+        "import importlib.util as u, pathlib as p, sys; sys.path.insert(0, ''); "
+        "s = u.find_spec('adapter'); "
         "print(p.Path(s.origin).resolve() if s and s.origin else s and list(s.submodule_search_"
         "locations)[0])"
     )
     try:
         done = subprocess.run(
-            [sys.executable, "-c", program],
+            launch.python("-c", program),
             capture_output=True, text=True, timeout=IMPORT_TIMEOUT_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

@@ -6,7 +6,6 @@ This module knows which exceptions are expected; it must not know what the comma
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 
 import click
@@ -31,7 +30,9 @@ class Failed(click.ClickException):
 
 def tell(text: str) -> None:
     """Print one sentence on standard error."""
-    print(f"mqk: {text}", file=sys.stderr)
+    from adapter import logs  # noqa: PLC0415 -- structlog takes time; few commands fail
+
+    logs.tell(f"mqk: {text}")
 
 
 def debugging() -> bool:

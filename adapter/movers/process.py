@@ -27,7 +27,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from adapter import logs
+from adapter import launch, logs
 from adapter.movers.parking import Held
 from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
@@ -134,7 +134,7 @@ class Run:
         self.state = State()
         self._silent = False
         self._changed = threading.Condition()
-        command = [sys.executable, "-m", "adapter.movers.process"]
+        command = launch.python("-m", "adapter.movers.process")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._watch = threading.Thread(target=self._keep_state, name="movers-watch", daemon=True)
         self._watch.start()
@@ -248,7 +248,7 @@ def main() -> int:
     try:
         settings = msgspec.json.decode(commands.readline(), type=MoverSettings)
     except msgspec.DecodeError as error:
-        print(f"mqk: the movers' settings are not understood: {error}", file=sys.stderr)
+        logs.tell(f"mqk: invalid settings of the movers: {error}")
         return 1
     logs.configure(settings.log)
     return child.run(settings, commands)

@@ -10,11 +10,11 @@ import base64
 import hashlib
 import re
 import subprocess
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
+from adapter import launch
 from adapter.errors import StartError
 
 DOWNLOAD_TIMEOUT_S = 300
@@ -95,7 +95,7 @@ def _record(files: dict[str, bytes], about: str) -> bytes:
 
 
 def _pip(arguments: list[str], timeout_s: int, failed: str) -> None:
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
+    command = launch.python("-m", "pip", "--disable-pip-version-check", "--quiet", *arguments)
     try:
         done = subprocess.run(
             command,

@@ -110,7 +110,8 @@ class TopicLog:
             bootstrap_servers=bootstrap_servers,
             topic=topic,
             # The next question waits behind a fetch that waits for records.
-            client={"fetch.wait.max.ms": FETCH_WAIT_MS, **(client or {})},
+            client=client or {},
+            reader={"fetch.wait.max.ms": FETCH_WAIT_MS},
             message_timeout_ms=WRITE_TIMEOUT_MS,
             read_timeout_s=READ_TIMEOUT_S,
         )

@@ -226,7 +226,7 @@ def main() -> int:
         logs.configure(settings.log)
         run(settings)
     except (StartError, msgspec.DecodeError) as error:
-        print(f"mqk: {error}", file=sys.stderr)
+        logs.tell(f"mqk: {error}")
         return 1
     return 0
 

@@ -85,6 +85,9 @@ FIGURES: Mapping[str, Described] = {
     "ledger_doubts": _counter(
         "mqk_ledger_doubts_total", "Appends whose outcome was in doubt: each one is a take-over."
     ),
+    "log_lines_dropped": _counter(
+        "mqk_log_lines_dropped_total", "Lines of the log that could not be written."
+    ),
     "mover_restarts": _counter("mqk_mover_restarts_total", "How often the movers had to be begun."),
 }
 

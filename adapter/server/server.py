@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import structlog
 
+from adapter import logs
 from adapter.core.model.manager import Limits, ParkedQueue
 from adapter.core.reasons import Reason
 from adapter.core.results import QueueStatus, Refused
@@ -256,6 +257,7 @@ class Server:
 
     def _figures(self) -> dict[str, object]:
         return {
+            "log_lines_dropped": logs.dropped(),
             "mover_restarts": self._mover_failures,
             "movers": self._movers.statistics(),
             "movers_hold": self.movers_hold,

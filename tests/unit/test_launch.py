@@ -7,7 +7,12 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from adapter import launch
+from adapter.cli import background, failures
+from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.main import ServerSettings
 
 WAIT_S = 10.0
 
@@ -205,3 +210,44 @@ def test_output_may_be_ours() -> None:
         [sys.executable, "-c", parent], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout == "here\n"
+
+
+HOSTILE = (
+    "open({!r}, 'a').write(__name__ + '\\n')\nraise SystemExit('a foreign module was imported')\n"
+)
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with modules that are called as Python's and ours; the file is written by
+    whichever is imported.
+    """
+    imported = tmp_path / "imported"
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("enum", "structlog", "msgspec", "logging", "adapter"):
+        (folder / f"{name}.py").write_text(HOSTILE.format(str(imported)))
+    monkeypatch.chdir(folder)
+    return imported
+
+
+@pytest.mark.parametrize("module", ["adapter.server.main", "adapter.movers.process"])
+def test_modules_of_the_working_directory_are_not_imported(module: str, hostile: Path) -> None:
+    done = subprocess.run(
+        launch.python("-m", module),
+        check=False,
+        input="none",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert not hostile.exists()
+    assert done.returncode == 1
+    assert done.stderr.startswith("mqk: ")
+
+
+def test_a_server_in_the_background_imports_none_of_them(hostile: Path, tmp_path: Path) -> None:
+    settings = ServerSettings(queue_manager="no name", kafka=KafkaSettings(bootstrap_servers="k:1"))
+    with pytest.raises(failures.Failed, match="'no name'"):
+        background.start(settings, tmp_path / "log")
+    assert not hostile.exists()

@@ -2,6 +2,9 @@
 
 import json
 import logging
+import os
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -48,7 +51,9 @@ def test_a_terminal_is_given_text(
     logs.configure(LogSettings())
     structlog.get_logger("mqk.owner").info("ledger taken over", entries=3)
     text = capsys.readouterr().err
-    assert "level='info' logger='mqk.owner' event='ledger taken over' entries=3\n" in text
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    assert re.search(r"Z \[info +\] ledger taken over +\[mqk\.owner\] entries=3\n", plain)
+    assert plain != text, "a terminal shows colours"
     logs.configure(LogSettings(format="json"))
     structlog.get_logger("mqk.owner").info("again")
     assert lines(capsys)[0]["event"] == "again"
@@ -138,3 +143,106 @@ def test_a_program_that_has_said_how_it_logs_is_heeded(capsys: pytest.CaptureFix
     with testing.queue_manager():
         pass
     assert "ledger taken over" in [line["event"] for line in lines(capsys)]
+
+
+def test_text_has_no_colours_and_one_line_where_nobody_looks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs.configure(LogSettings(format="text"))
+    structlog.get_logger("mqk.x").info("client \x1b[2J\nrefused", user="a\nb\x1b[2J\u2028", n=None)
+    text = capsys.readouterr().err
+    assert "\x1b" not in text
+    assert "\u2028" not in text
+    assert text.count("\n") == 1
+    assert r"client \x1b[2J\nrefused" in text
+
+
+FLOOD = """
+import sys
+import structlog
+from adapter import logs
+logs.configure(logs.LogSettings(level="info", format="json"))
+log = structlog.get_logger("mqk.x")
+for number in range(10_000):
+    log.info("refused", number=number, user="x" * 100)
+print("logged", flush=True)
+sys.stdin.readline()
+log.info("again")
+logs.tell("mqk: a last sentence")
+print(logs.dropped(), flush=True)
+"""
+
+
+def flooded(stderr: int) -> "subprocess.Popen[str]":
+    """A process that logs more than a pipe holds, and waits for a line before it ends."""
+    return subprocess.Popen(
+        [sys.executable, "-c", FLOOD], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=stderr, text=True,
+    )  # fmt: skip
+
+
+def test_a_log_that_nobody_reads_holds_nobody_up() -> None:
+    """64 KB in a pipe that is not read: the next line used to wait for ever."""
+    with flooded(subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        try:
+            assert process.stdout.readline() == "logged\n"
+            process.stdin.write("\n")
+            process.stdin.flush()
+            assert int(process.stdout.readline()) > 0
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+
+
+def test_lines_come_again_when_the_log_is_read_again() -> None:
+    with flooded(subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            assert process.stdout.readline() == "logged\n"
+            said = [json.loads(process.stderr.readline()) for _line in range(500)]
+            assert [one["number"] for one in said] == list(range(500))
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.close()
+            rest = process.stderr.read()
+        finally:
+            process.kill()
+    sentence = "mqk: a last sentence"
+    assert sentence in rest.splitlines()
+    events = [json.loads(line) for line in rest.splitlines() if line != sentence]
+    missing = sum(one["lines"] for one in events if one["event"] == "log lines were dropped")
+    refused = sum(one["event"] == "refused" for one in events)
+    assert 500 + refused + missing == 10_000
+    assert missing
+
+
+def test_a_full_disk_and_a_reader_that_has_gone_change_no_exit_status() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    full = os.open("/dev/full", os.O_WRONLY)
+    for stderr in (full, writer):
+        with flooded(stderr) as process:
+            out, _none = process.communicate("\n", 30)
+        os.close(stderr)
+        assert out.splitlines()[0] == "logged"
+        assert int(out.splitlines()[1]) > 0
+        assert process.returncode == 0
+
+
+def test_the_last_lines_are_written_before_the_end() -> None:
+    program = "import structlog; from adapter import logs; logs.configure(logs.LogSettings())\n"
+    program += "for n in range(1000): structlog.get_logger('mqk.x').info('said', n=n)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, check=True, timeout=60
+    )
+    assert [json.loads(line)["n"] for line in done.stderr.splitlines()] == list(range(1000))
+
+
+def test_a_process_without_a_standard_error_logs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    logs.configure(LogSettings())
+    structlog.get_logger("mqk.x").info("said")
+    logs.tell("said")

@@ -6,7 +6,7 @@ from typing import Any
 
 from adapter.client.requests import Pending
 from adapter.core import commands as c
-from adapter.core.attributes.objects import KINDS
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Row
 from adapter.core.attributes.unsupported import UNSUPPORTED
 from adapter.core.model.blank_padded import padded, unpadded
@@ -19,13 +19,7 @@ from adapter.mqi.values import NoSuchValueError, from_plain, plain
 SELECTORS_MAX = 256
 NOT_FOR_TYPE = -1
 """What MQINQ gives for a whole number that objects of this type do not have (MQIAV_*)."""
-LENGTHS = {
-    **dict.fromkeys((2004, 2027, 2124), 12),  # creation and alteration date
-    **dict.fromkeys((2005, 2028), 8),  # and time
-    2119: 128,  # MQCA_CUSTOM
-    2120: 8,  # MQCA_VERSION
-    2045: 64,  # MQCA_CERT_LABEL
-}
+LENGTHS = dict.fromkeys((2004, 2027), 12) | dict.fromkeys((2005, 2028), 8)  # dates and times
 """Of texts that no table of core has; all others are names."""
 STATUS = {
     mq.MQIA_CURRENT_Q_DEPTH: "current_depth",
@@ -110,6 +104,8 @@ def _values(session: Session, opened: Object, numbers: list[int]) -> tuple[str, 
         if name in attributes
     }
     values[OWN_NAMES[kind]] = opened.name
+    if kind == QUEUE_MANAGER:
+        values[mq.MQCA_Q_MGR_IDENTIFIER] = opened.name
     if kind in QUEUE_TYPES:
         values[mq.MQIA_Q_TYPE] = QUEUE_TYPES[kind]
     if kind == "queue" and any(selector in STATUS for selector in numbers):

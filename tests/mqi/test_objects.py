@@ -60,6 +60,18 @@ def test_what_does_not_exist_here_is_inquired_as_absent(qmgr: ibmmq.QueueManager
     assert queue.inquire(CMQC.MQCA_CLUSTER_NAME) == b" " * CMQC.MQ_CLUSTER_NAME_LENGTH
 
 
+def test_the_queue_manager_tells_its_level(qmgr: ibmmq.QueueManager) -> None:
+    version = qmgr.inquire(CMQC.MQCA_VERSION)
+    level = qmgr.inquire(CMQC.MQIA_COMMAND_LEVEL)
+    assert len(version) == CMQC.MQ_VERSION_LENGTH
+    assert int(version[:2]) * 100 + int(version[2:4]) * 10 == level
+    assert qmgr.inquire(CMQC.MQCA_Q_MGR_IDENTIFIER).rstrip() == b"QM1"
+    pcf = ibmmq.PCFExecute(qmgr)
+    (told,) = pcf.MQCMD_INQUIRE_Q_MGR({CMQCFC.MQIACF_Q_MGR_ATTRS: [CMQC.MQCA_VERSION]})
+    pcf.disconnect()
+    assert told[CMQC.MQCA_VERSION] == version
+
+
 def test_an_alias_tells_of_itself(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
     with manager.connect() as administrator:
         administrator.define_object("alias", "SAME", target="ORDERS", def_priority=7)

@@ -358,6 +358,12 @@ class QueueManagerAttributes(Struct, kw_only=True):
     command_level: Annotated[
         int, Attribute("CMDLEVEL", 31, "which commands it knows", fixed=True)
     ] = 930
+    version: Annotated[
+        str,
+        Attribute(
+            "VERSION", 2120, "release of IBM MQ with the same CMDLEVEL", length=8, fixed=True
+        ),
+    ] = "09030000"
     syncpoint: Annotated[
         bool, Attribute("SYNCPT", 30, "units of work can be used", words=("NO", "YES"), fixed=True)
     ] = True

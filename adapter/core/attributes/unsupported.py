@@ -16,7 +16,6 @@ CUSTOM_LENGTH = 128
 EXIT_LENGTH = 128
 EXIT_DATA_LENGTH = 32
 KEY_REPOSITORY_LENGTH = 256
-CHANNEL_NAME_LENGTH = 20
 BYTES_MAX = 104_857_600
 
 DISABLED = {"DISABLED": 0, "ENABLED": 1}
@@ -121,7 +120,7 @@ STORED = _table(
     _choice("STATQ", 128, "statistics messages", AS_QMGR),
 )
 LOCAL = STORED | _table(
-    _text("CLCHNAME", 2124, "cluster channels that it serves", CHANNEL_NAME_LENGTH, promise=True),
+    _text("CLCHNAME", 2124, "cluster channels that it serves", promise=True),
     _choice("CLWLUSEQ", 98, "use of remote instances", {"QMGR": -3, "LOCAL": 0, "ANY": 1}),
     _choice("IMGRCOVQ", 272, "recovery from a media image", {"QMGR": 2, "NO": 0, "YES": 1}),
     _text("STREAMQ", 2138, "the queue that copies of its messages go to", promise=True),

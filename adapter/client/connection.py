@@ -155,7 +155,8 @@ class Connection(Administration):
         message = outgoing(body, fields, self._application)
         inside = joined(self._channel, unit)
         handle = self._channel.new_handle(a.as_name(name), c.OUTPUT)
-        opening, put = open_request(handle), put_request(handle, [message], inside)
+        put = put_request(handle, [message], inside)
+        opening = open_request(handle, put.when_lost)
         done = perform(
             self._channel,
             inside,
@@ -255,7 +256,8 @@ class Connection(Administration):
         command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
         inside = joined(self._channel, unit)
         handle = self._channel.new_handle(a.as_name(name), c.INPUT)
-        opening, get = open_request(handle), get_request(handle, command, inside)
+        get = get_request(handle, command, inside)
+        opening = open_request(handle, get.when_lost)
         requests = [opening, get]
         if not command.wait_ms:
             requests.append(close_request(handle))  # behind a get that waits it would end that

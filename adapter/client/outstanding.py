@@ -24,9 +24,22 @@ from adapter.errors import (
     LimitReached,
 )
 from adapter.errors.refusals import refusal
+from adapter.wire.frames import AskServer
 
 RESEND_BYTES = 4 * 1024 * 1024
 """What goes out again is cut into frames of about this size."""
+QUESTIONS = (
+    c.AskConnections,
+    c.AskConsumers,
+    c.AskOutcome,
+    c.AskStatus,
+    c.Browse,
+    c.Inquire,
+    c.InquireObjects,
+    c.ReadBatches,
+    AskServer,
+)
+"""Commands that change nothing that outlives the connection."""
 
 
 class Enlisted(Struct, eq=False):
@@ -201,9 +214,17 @@ class Outstanding:
         refused = request.not_now
         if refused is not None and error is not ConnectionClosed:
             return refusal(refused.reason, refused.name, refused.detail)
-        sent = request.sent and refused is None
         if isinstance(command, c.Backout):
-            return Done()  # a unit that is not committed is gone with its connection
+            return error(
+                f"the connection is broken ({why}), and the unit was backed out with it: connect "
+                "again, and do its work in a new unit",
+                command.unit.hex(),
+            )
+        if isinstance(command, QUESTIONS):
+            return error(
+                f"the connection is broken ({why}): check the queue manager, and ask again"
+            )
+        sent = request.sent and refused is None
         if sent and isinstance(command, c.Commit):
             return _in_doubt(command.unit, f"whether the unit was committed ({why})")
         if sent and request.number and isinstance(command, (c.Put, c.Get)):
@@ -211,14 +232,14 @@ class Outstanding:
             name = request.handle.queue if request.handle else ""
             ident = self.session.own_unit_id(request.number)
             return _in_doubt(ident, f"whether {verb} ({why})", name)
-        if sent and request.number:
+        if sent:
             return error(
-                f"the connection is broken ({why}), and it is not known "
-                "whether this was done: connect again and inquire"
+                f"the connection is broken ({why}), and it is not known whether this was done: "
+                "connect again and inquire"
             )
         return error(
-            f"the connection is broken ({why}); nothing was done: "
-            "check the queue manager, and try again"
+            f"the connection is broken ({why}); nothing was done: check the queue manager, and "
+            "try again"
         )
 
     # -- what goes out on the next one

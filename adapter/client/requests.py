@@ -88,10 +88,10 @@ class Pending(Struct, eq=False):
             self.wake.put(None)
 
 
-def open_request(handle: Handle) -> Pending:
+def open_request(handle: Handle, when_lost: int = AGAIN) -> Pending:
     """Make the request that opens a handle."""
     queue = Open(handle.number, handle.queue, handle.modes, selection=handle.selection)
-    return Pending(handle.opening or queue, handle=handle)
+    return Pending(handle.opening or queue, when_lost, handle=handle)
 
 
 _encoder = msgspec.msgpack.Encoder()

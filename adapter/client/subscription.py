@@ -36,7 +36,7 @@ def publish_requests(
     assert isinstance(put.command, c.Put)
     put.command.options = c.RETAIN if retain else 0
     put.command.level = a.as_whole("level", level, 0, LEVEL_MAX)
-    return open_request(handle), put, close_request(handle)
+    return open_request(handle, put.when_lost), put, close_request(handle)
 
 
 def subscription_of(

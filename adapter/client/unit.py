@@ -11,10 +11,11 @@ from enum import Enum
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from adapter.client.channel import Channel
+from adapter.client.channel import Channel, note_queue
+from adapter.client.outstanding import Enlisted
 from adapter.client.requests import Pending
 from adapter.core import commands as c
-from adapter.core.results import Done
+from adapter.core.results import Done, Refused
 from adapter.errors import (
     BackedOut,
     Error,
@@ -105,7 +106,11 @@ class AnyUnit:
         self._state = State.COMMITTED
 
     def backout(self) -> None:
-        """Undo everything in it: puts vanish, what was got is back in its place. Or UnitEnded."""
+        """Undo everything in it: puts vanish, what was got is back in its place.
+
+        Raises UnitEnded; ConnectionBroken if the queue manager is not to be reached: the unit is
+        undone all the same, with its connection.
+        """
         if self._state is not State.LOST:
             self.check_open()
         self._end(State.BACKED_OUT)
@@ -136,12 +141,9 @@ class AnyUnit:
         kind: type[ResultT],
         after: Pending | None = None,
     ) -> ResultT:
-        """Ask requests in this unit; return the answer of one. after: one that must succeed too."""
+        """Ask requests in this unit; return the answer of one. after: see perform()."""
         try:
-            self._channel.ask(requests, self._enlisted)
-            if after is not None:
-                self._channel.check_opened(after)
-            return self._channel.result(request, kind, self._enlisted)
+            return _perform(self._channel, self._enlisted, requests, request, kind, after)
         except BackedOut:
             self._end(State.LOST)
             raise
@@ -243,10 +245,27 @@ def perform(
     kind: type[ResultT],
     after: Pending | None = None,
 ) -> ResultT:
-    """Ask requests, in a unit or outside any; return the answer of one of them."""
+    """Ask requests, in a unit or outside any; return the answer of one of them.
+
+    after: the open that goes before it in the same exchange; its refusal explains the other's.
+    """
     if unit is not None:
         return unit.perform(requests, request, kind, after)
-    channel.ask(requests)
+    return _perform(channel, None, requests, request, kind, after)
+
+
+def _perform(
+    channel: Channel,
+    unit: Enlisted | None,
+    requests: list[Pending],
+    request: Pending,
+    kind: type[ResultT],
+    after: Pending | None,
+) -> ResultT:
+    channel.ask(requests, unit)
     if after is not None:
-        channel.check_opened(after)
-    return channel.result(request, kind)
+        note_queue(after)
+        # Without an answer the open says nothing of the request: that one may have been done.
+        if isinstance(after.answer, Refused) and not isinstance(request.answer, kind):
+            channel.check_opened(after)
+    return channel.result(request, kind, unit)

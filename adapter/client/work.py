@@ -195,6 +195,6 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
 
 def _put_aside(channel: Channel, target: str, work: Work, message: Message) -> None:
     handle = channel.new_handle(target, c.OUTPUT)
-    opening = open_request(handle)
     put = put_request(handle, [outgoing(message, {}, message.application)], work)
+    opening = open_request(handle, put.when_lost)
     work.perform([opening, put, close_request(handle)], put, PutDone, after=opening)

@@ -443,7 +443,7 @@ class BackedOut(UnitError):
 
 
 class InDoubt(UnitError):
-    """A commit was sent and no answer is to be had; outcome(unit_id) tells what became of it."""
+    """A commit, put or get has no answer; outcome(unit_id) says whether it was done."""
 
     reason, reason_name = 2549, "MQRC_CALL_INTERRUPTED"
 

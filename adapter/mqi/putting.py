@@ -85,7 +85,7 @@ def put1(
     unit = _unit(session, options["Options"])
     request = put_request(handle, [message], unit)
     _refine(request, options)
-    opening = open_request(handle)
+    opening = open_request(handle, request.when_lost)
     requests = [opening, request, close_request(handle)]
     done = session.ask(requests, request, PutDone, unit=unit, after=opening)
     found = opening.answer.queue if isinstance(opening.answer, Opened) else name

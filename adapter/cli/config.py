@@ -133,8 +133,8 @@ A queue manager's process takes its settings from flags, from the environment, a
 options of the Kafka client are put together one by one, in the same order (and `-X` wins over
 `--command-config`). `mqk config check` shows what is in force and where each value comes from:
 
-```
-mqk config check /etc/mqk/qm1.toml
+```sh
+mqk config check
 ```
 
 The file is the one that `--config` names, else the one that `{variable}` names, else `{file}` in

@@ -1,6 +1,6 @@
 """No code block of a page is left out of tests/pages without a reason that everybody can read."""
 
-from tests.pages.blocks import TOP, Block, blocks, pages, problems
+from tests.pages.blocks import TOP, Block, blocks, indented, pages, problems
 
 
 def of(text: str) -> Block:
@@ -10,7 +10,12 @@ def of(text: str) -> Block:
 
 
 def test_every_block_is_run_or_says_why_not() -> None:
-    found = [text for page in pages()[:1] for block in blocks(page) for text in problems(block)]
+    found = [text for page in pages() for block in blocks(page) for text in problems(block)]
+    assert not found, "\n".join(found)
+
+
+def test_code_is_between_fences() -> None:
+    found = [text for page in pages() for text in indented(page)]
     assert not found, "\n".join(found)
 
 

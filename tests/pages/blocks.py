@@ -26,6 +26,7 @@ PICTURES = frozenset({"mermaid"})
 
 FENCE = re.compile(r"^( *)(```+|~~~+) *([^`]*)$")
 COMMENT = re.compile(r"^ *<!-- (not run|run by|file|until stopped)(?:: | |: *)?(.*?) *-->$")
+LISTED = re.compile(r"^ *([-*]|\d+\.) ")
 REASON_LETTERS_MIN = 15
 
 
@@ -90,6 +91,20 @@ def _comment(before: list[str]) -> tuple[str, str]:
     above = next((line for line in reversed(before) if line.strip()), "")
     match = COMMENT.match(above)
     return (match[1], match[2]) if match else ("", "")
+
+
+def indented(page: Path) -> Iterator[str]:
+    """Code that is set off by blanks only, and so has no language."""
+    outside, before, fence = "", "", ""
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        match = FENCE.match(line)
+        if match and fence in ("", match[2]):
+            fence = "" if fence else match[2]
+        elif not fence and line.startswith("    ") and not before and not LISTED.match(outside):
+            yield f"{page.relative_to(TOP)}:{number}: put code between fences"
+        if line.strip() and not line.startswith("    "):
+            outside = line
+        before = line.strip()
 
 
 def problems(block: Block) -> Iterator[str]:

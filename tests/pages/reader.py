@@ -12,14 +12,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import adapter
 from adapter.localkafka.jars import cache_folder
 from adapter.localkafka.ports import free_ports
 from tests.pages.blocks import OUTPUT, TOP, Block
 
 BLOCK_TIMEOUT_S = 90.0
 END_TIMEOUT_S = 20.0
+POLL_S = 0.05
 LEFT_OUT = (".*", "build", "dist", "__pycache__", "tests", "benchmarks")
 DRIVER = Path(__file__).with_name("driver.py")
 DONE = "\x04done\n"
@@ -53,6 +56,11 @@ class Home:
         for written, port in self.ports.items():
             text = re.sub(rf"\b{written}\b", port, text)
         return text
+
+    def connections(self) -> int:
+        """How many programs are connected to the queue manager, with this one."""
+        with adapter.connect(self.environment["MQK_QMGR"]) as qm:
+            return len(qm.connections())
 
     def as_written(self, printed: str) -> str:
         """What a program has printed, with the ports that pages name."""
@@ -145,11 +153,17 @@ class Reader:
     def _start(self, block: Block) -> None:
         """Start a program that ends when it is stopped."""
         environment, folder = self.state()
+        before = self.home.connections()
         program = ["bash", "-c", f"exec {self.home.typed(block.text).strip()}"]
         if block.language == "python":
             program = ["python3", "-c", self.home.typed(block.text)]
         running = subprocess.Popen(program, env=environment, cwd=folder, start_new_session=True)
         self._running.append((block, running))
+        deadline_s = time.monotonic() + END_TIMEOUT_S
+        while self.home.connections() <= before:
+            assert running.poll() is None, f"{block.place} ended before it was stopped"
+            assert time.monotonic() < deadline_s, f"{block.place} does not connect"
+            time.sleep(POLL_S)
 
     def _converse(self, block: Block) -> None:
         """Commands after `$ `, each with what it prints."""

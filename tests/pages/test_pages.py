@@ -16,7 +16,7 @@ README = TOP / "README.md"
 WITH_BLOCKS = [
     page
     for page in pages()
-    if page.name == "none" and any(one.is_run or one.treatment == "file" for one in blocks(page))
+    if page != README and any(one.is_run or one.treatment == "file" for one in blocks(page))
 ]
 
 

@@ -28,26 +28,27 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "config": "errors core",
         "logs": "",
         "format": "core errors",
-        "ledger": "",
+        "watched": "",
+        "ledger": "watched",
         "topics": "errors format.names ledger.failures ledger.kafka_settings ledger.port",
         "kafka": "errors format core.model.message client.message",
         "owner": "core format ledger.port ledger.snapshots ledger.failures ledger.kafka_settings "
-        "errors config",
-        "movers": "core format ledger topics errors config launch logs",
+        "errors config watched",
+        "movers": "core format ledger topics errors config launch logs watched",
         "backup": "core.records core.model.ranges format ledger movers owner.pages owner.storage "
         "topics errors",
         "wire": "core.commands core.model.message core.model.session core.reasons core.results "
         "core.attributes errors",
-        "registry": "errors ledger topics format.schemas launch",
+        "registry": "errors ledger topics format.schemas launch watched",
         "client": "registry.port registry.rest registry.values wire core.commands "
         "core.model.message core.model.details core.model.dead_letter "
         "core.reasons core.results core.attributes errors",
-        "mqi": "adapter client launch errors core.attributes core.commands core.reasons "
+        "mqi": "adapter client launch watched errors core.attributes core.commands core.reasons "
         "core.results core.model.blank_padded core.model.dead_letter core.model.details "
         "core.model.message core.model.trigger_message",
         "toplevel": "mqi spark_jobs",
         "server": "owner wire core format ledger movers registry topics errors config launch logs "
-        "mqi.pcf.command_server",
+        "watched mqi.pcf.command_server",
         "testing": "adapter client config core errors format ledger localkafka logs mqi.mqsc owner "
         "registry server topics wire",
         "localkafka": "launch errors",
@@ -86,6 +87,10 @@ NO_WORLD = frozenset(
     {"asyncio", "datetime", "logging", "random", "secrets", "socket", "threading", "time", "uuid"}
 )
 NO_WORLD_ROOMS = frozenset({"format"})
+# Rooms of a queue manager's process: what ends unexpectedly there, somebody must hear of.
+WATCHED_ROOMS = frozenset({"ledger", "owner", "movers", "server", "registry"})
+STARTERS = frozenset({"Thread", "create_task", "ensure_future", "add_done_callback", "Timer"})
+
 # The only readers of a clock in the rooms that decide by time; two of them wait for Kafka.
 CLOCKS = frozenset({"adapter.owner.clock", "adapter.owner.pages", "adapter.owner.trim"})
 
@@ -247,6 +252,18 @@ def children(source: Source) -> list[str]:
         f"{source.path}:{node.lineno}: start Python with the command of launch.python()"
         for node in source.nodes
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.executable"
+    ]
+
+
+def unwatched(source: Source) -> list[str]:
+    """Nothing that runs beside its starter ends without a word: adapter.watched starts it."""
+    if source.room not in WATCHED_ROOMS:
+        return []
+    calls = (node.func for node in source.nodes if isinstance(node, ast.Call))
+    return [
+        f"{source.path}:{called.lineno}: {called.attr}; start it by adapter.watched"
+        for called in calls
+        if isinstance(called, ast.Attribute) and called.attr in STARTERS
     ]
 
 

@@ -26,7 +26,7 @@ from adapter.ledger.kafka_reader import (
     read_values,
     wrong_settings,
 )
-from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
+from adapter.ledger.kafka_settings import LastError, LedgerSettings, producer_settings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import LedgerUnavailable, Raw
 from adapter.ledger.snapshots import Snapshot
@@ -208,9 +208,9 @@ class Pouring:
         self._confirmed: Counter[tuple[str, int]] = Counter()
         self._heard_s = time.monotonic()
         self._problem = ""
-        self._last_error = ""
+        self._last_error = LastError()
         options = {
-            **producer_settings(settings, self._on_error),
+            **producer_settings(settings, self._last_error),
             "linger.ms": 20,
             "queue.buffering.max.messages": 100_000,
             "queue.buffering.max.kbytes": WAITING_KBYTES,
@@ -270,7 +270,7 @@ class Pouring:
 
     def _check(self) -> None:
         if not self._problem and time.monotonic() - self._heard_s > STALL_S:
-            self._problem = f"Kafka confirms nothing: {self._last_error or 'no answer'}"
+            self._problem = f"Kafka confirms nothing: {self._last_error.text or 'no answer'}"
         if self._problem:
             self._producer.purge()
             raise self.failed(self._problem)
@@ -281,13 +281,12 @@ class Pouring:
         if self._problem:
             return
         if error is not None:
-            self._problem = f"{place[0]}[{place[1]}]: {describe(error)} {self._last_error}".strip()
+            self._problem = (
+                f"{place[0]}[{place[1]}]: {describe(error)} {self._last_error.text}".strip()
+            )
         elif offset_of(message) != self._confirmed[place]:
             self._problem = (
                 f"what belongs to offset {self._confirmed[place]} of {place[0]}[{place[1]}] came "
                 f"to lie at offset {offset_of(message)}: another program writes to the topic"
             )
         self._confirmed[place] += 1
-
-    def _on_error(self, error: KafkaError) -> None:
-        self._last_error = describe(error)

@@ -26,12 +26,17 @@ promised after it; the owner hears on_doubt once, and takes over again to read w
 still lands after the next OWNER_CHANGED is void; what landed before it is replayed. That is why
 "unknown" never has to be guessed.
 
+A record that Kafka refuses by itself (too large for the topic, no right to write) ends the term
+too; another take-over would not cure that, and the doubt says so.
+
 **Threads.** append runs on the owner's loop; take_over and close on any thread, one at a time; the
-poll thread calls on_durable and on_doubt. It blocks in librdkafka without the GIL and is woken by a
-condition variable, so an append pays one thread switch more than produce and flush would; one poll
-serves all reports that wait, and on_durable is called once for them, with the highest n.
+poll thread calls on_durable and on_doubt. poll raises there what is fatal to the producer: whatever
+ends that thread is a doubt. It blocks in librdkafka without the GIL and is woken by a condition
+variable, so an append pays one thread switch more than produce and flush would; one poll serves all
+reports that wait, and on_durable is called once for them, with the highest n.
 """
 
+import contextlib
 import threading
 import time
 from collections import deque
@@ -39,6 +44,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from adapter import watched
 from adapter.ledger import kafka_signs
 from adapter.ledger.envelope import OWNER_CHANGED, Step, encode, encode_entry, step_of
 from adapter.ledger.failures import Failure, classify, describe
@@ -54,13 +60,15 @@ from adapter.ledger.kafka_reader import (
     unavailable,
     wrong_settings,
 )
-from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
+from adapter.ledger.kafka_settings import LastError, LedgerSettings, producer_settings
 from adapter.ledger.port import (
+    RECORD_BYTES_MAX,
     Entry,
     LedgerClosed,
     LedgerFull,
     LedgerUnavailable,
     Position,
+    RefusedByKafka,
     Sign,
     Taken,
     check_size,
@@ -69,13 +77,13 @@ from adapter.ledger.port import (
 )
 from adapter.ledger.scan import Scan
 from adapter.ledger.term import Term
-from adapter.ledger.validity import NOBODY
 
 __all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
 
 POLL_S = 0.1
 """How long the poll thread may be deaf to a stop; it wakes at once for reports."""
 STOP_TIMEOUT_S = 10.0
+TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 ATTEMPTS_KEPT = 100
 """Owner ids of ours whose OWNER_CHANGED may still land: a request does not live for hours."""
 
@@ -94,15 +102,19 @@ class Writer:
         self._settings = settings
         self._owner = owner
         self._earlier = earlier
-        self._last_error = ""
+        self._last_error = LastError()
         self._failure = ""  # why the term is over
         self._ended = False
         self._stopped = False
         self._unread: deque[tuple[Step, int]] = deque()  # reports from the first gap on
         self._thread: threading.Thread | None = None
+        self._on_durable: Durable = ignore_durable
+        self._on_doubt: Doubt = ignore_doubt
         self._term: Term | None = None
         try:
-            self._producer: Producer | None = Producer(producer_settings(settings, self._on_error))
+            self._producer: Producer | None = Producer(
+                producer_settings(settings, self._last_error)
+            )
         except KafkaException as error:
             raise wrong_settings(settings, error) from error
 
@@ -123,13 +135,13 @@ class Writer:
         while not reports and time.monotonic() < deadline_s:
             producer.poll(POLL_S)
         if not reports:
-            why = self._last_error or "no answer"
+            why = self._last_error.text or "no answer"
             within = f"{why} within {settings.take_over_timeout_s:g} s"
             raise unavailable(settings, "announcing the new owner", within, Failure.RETRY)
         error, message = reports[0]
         offset = offset_of(message)
         if error is not None:
-            why = f"{describe(error)} {self._last_error}".strip()
+            why = f"{describe(error)} {self._last_error.text}".strip()
             raise unavailable(settings, "announcing the new owner", why, classify(error))
         if offset == NO_OFFSET:
             why = "it was reported without its offset"
@@ -144,19 +156,14 @@ class Writer:
         try:
             producer.list_topics(self._settings.topic, self._settings.take_over_timeout_s)
         except KafkaException as error:
-            why = f"{describe(error)} {self._last_error}".strip()
+            why = f"{describe(error)} {self._last_error.text}".strip()
             raise unavailable(self._settings, "reaching it", why, classify(error)) from error
 
     def start(self, offset: int, on_durable: Durable, on_doubt: Doubt) -> None:
         """Begin the term behind our OWNER_CHANGED."""
         self._term = Term(self._settings.topic, self._owner, offset, self._earlier)
-        self._thread = threading.Thread(
-            target=self._run,
-            args=(self._producer, self._term, on_durable, on_doubt),
-            name="ledger",
-            daemon=True,
-        )
-        self._thread.start()
+        self._on_durable, self._on_doubt = on_durable, on_doubt
+        self._thread = watched.thread("ledger", self._serve, self._broke)
 
     def append(self, payload: bytes) -> int:
         """See the port."""
@@ -200,26 +207,38 @@ class Writer:
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(STOP_TIMEOUT_S)
+        if self._producer is not None:
+            # What was purged is reported now: untaken reports would keep this object for ever.
+            with contextlib.suppress(KafkaException):
+                self._producer.poll(0)
         # Destroyed here, and not by a garbage collection on the loop's thread: it takes its time.
         self._producer = None
 
-    def _run(self, producer: Producer, term: Term, on_durable: Durable, on_doubt: Doubt) -> None:
+    def _serve(self) -> None:
         """Serve delivery reports until the term ends."""
-        try:
-            while not self._ended:
-                producer.poll(POLL_S)
-                if self._unread and not self._failure:
-                    self._read_gaps(term)
-                if self._stopped:
-                    return
-                if term.durable_n > self.promised_n:
-                    self.promised_n = term.durable_n
-                    on_durable(term.durable_n)
-            if self._failure and not self._stopped:
-                self.doubted = True
-                on_doubt(self._failure)
-        finally:
-            self._ended = True
+        producer, term = self._producer, self._term
+        assert producer is not None, "the term has begun"
+        assert term is not None, "the term has begun"
+        while not self._ended:
+            producer.poll(POLL_S)
+            if self._unread and not self._failure:
+                self._read_gaps(term)
+            if self._stopped:
+                return
+            if term.durable_n > self.promised_n:
+                self.promised_n = term.durable_n
+                self._on_durable(term.durable_n)
+        self._tell_doubt()
+
+    def _broke(self, what: str) -> None:
+        """Doubt, when the thread has ended: a fatal error of the producer is raised by poll."""
+        self._fail(f"{self._settings.topic}: {what}")
+        self._tell_doubt()
+
+    def _tell_doubt(self) -> None:
+        if self._failure and not self._stopped and not self.doubted:
+            self.doubted = True
+            self._on_doubt(self._failure)
 
     def _reported(self, error: KafkaError | None, message: Message) -> None:
         """Take one delivery report, in poll, in the order of the appends."""
@@ -229,11 +248,24 @@ class Writer:
         n = step.n
         offset = offset_of(message)
         if error is not None:
-            self._fail(f"{self._settings.topic}: entry n {n} is doubtful: {describe(error)}")
+            self._fail(self._meaning(n, error))
         elif offset == NO_OFFSET:
             self._fail(f"{self._settings.topic}: entry n {n} is doubtful: reported without offset")
         elif self._unread or not self._term.follows(step, offset):
             self._unread.append((step, offset))
+
+    def _meaning(self, n: int, error: KafkaError) -> str:
+        """Say what it means that an entry was not written."""
+        topic = self._settings.topic
+        if error.code() < 0 or classify(error) is not Failure.FATAL:
+            return f"{topic}: entry n {n} is doubtful: {describe(error)}"
+        remedy = "change what Kafka names"
+        if error.code() in TOO_LARGE:
+            remedy = f"set max.message.bytes of {topic} to {RECORD_BYTES_MAX} or more"
+        return RefusedByKafka(
+            f"Kafka refuses what is written to {topic}: {describe(error)}; {remedy}, and start the "
+            "queue manager again. Nothing that was confirmed is lost"
+        )
 
     def _fail(self, why: str) -> None:
         """End the term; called in the producer's callback, so that nothing more is sent."""
@@ -260,9 +292,6 @@ class Writer:
             if doubt:
                 self._fail(doubt)
 
-    def _on_error(self, error: KafkaError) -> None:
-        self._last_error = describe(error)
-
 
 class KafkaLedger:
     """The ledger of one queue manager on Kafka; see the module's text and the port.
@@ -275,7 +304,8 @@ class KafkaLedger:
         self.on_doubt: Doubt = ignore_doubt
         self._settings = settings
         self._writer: Writer | None = None
-        self._last_owner = NOBODY
+        self._confirmed: Position | None = None
+        """The last entry of our last term that Kafka confirmed."""
         self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
         self._counts = dict.fromkeys(("takeovers", "replayed", "appends", "durable", "doubts"), 0)
 
@@ -341,6 +371,7 @@ class KafkaLedger:
         if writer is None:
             return
         writer.stop()
+        self._confirmed = writer.durable()
         self._writer = None
         self._counts["durable"] += writer.promised_n
         self._counts["doubts"] += writer.doubted
@@ -371,6 +402,5 @@ class KafkaLedger:
                 replay(entry)
             if len(before) < len(batch):
                 scan.require_own(offset, owner, batch[len(before)].value())
-                scan.require_owner(self._last_owner)
-                self._last_owner = owner
+                scan.require_confirmed(self._confirmed)
                 return scan.taken(offset)

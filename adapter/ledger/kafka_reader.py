@@ -14,7 +14,12 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from confluent_kafka.admin import AdminClient
 
 from adapter.ledger.failures import Failure, classify, describe
-from adapter.ledger.kafka_settings import LedgerSettings, admin_settings, consumer_settings
+from adapter.ledger.kafka_settings import (
+    LastError,
+    LedgerSettings,
+    admin_settings,
+    consumer_settings,
+)
 from adapter.ledger.port import Entry, LedgerMismatch, LedgerUnavailable, Position, Raw
 from adapter.ledger.scan import Scan
 
@@ -31,9 +36,9 @@ class Source:
 
     def __init__(self, settings: LedgerSettings) -> None:
         self._settings = settings
-        self._last_error = ""
+        self._last_error = LastError()
         try:
-            self._consumer = Consumer(consumer_settings(settings, self._on_error))
+            self._consumer = Consumer(consumer_settings(settings, self._last_error))
         except KafkaException as error:
             raise wrong_settings(settings, error) from error
 
@@ -139,12 +144,9 @@ class Source:
         return unavailable(self._settings, doing, describe(error), classify(error))
 
     def _too_slow(self, doing: str) -> LedgerUnavailable:
-        why = self._last_error or "no answer"
+        why = self._last_error.text or "no answer"
         within = f"{why} within {self._settings.read_timeout_s:g} s"
         return unavailable(self._settings, doing, within, Failure.RETRY)
-
-    def _on_error(self, error: KafkaError) -> None:
-        self._last_error = describe(error)
 
 
 def unavailable(

@@ -11,6 +11,7 @@ from typing import Any
 from confluent_kafka import KafkaError
 from msgspec import Struct
 
+from adapter.ledger.failures import describe
 from adapter.ledger.port import RECORD_BYTES_MAX
 
 # Measured with three brokers: commits stall 2-4 s when one fails instead of 7-71 s.
@@ -30,6 +31,21 @@ IN_FLIGHT_KBYTES_MAX = 5 * 128 * 1024
 
 LOG = logging.getLogger("adapter.ledger.kafka")
 LOG.addHandler(logging.NullHandler())  # librdkafka would write to stderr
+
+
+class LastError:
+    """Remembers what a client said last of an error that belongs to no request.
+
+    A client holds it, and it holds no client: so a client that is let go of is gone at once. A
+    callback that is a method of whoever holds the client would keep it until the next full garbage
+    collection, and with it one of the 1,024 thread keys that a process has.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def __call__(self, error: KafkaError) -> None:
+        self.text = describe(error)
 
 
 class LedgerSettings(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from adapter.ledger.kafka_reader import (
     unavailable,
     wrong_settings,
 )
-from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
+from adapter.ledger.kafka_settings import LastError, LedgerSettings, producer_settings
 from adapter.ledger.port import LedgerUnavailable
 from adapter.ledger.snapshots import KEPT, Collector, Snapshot, frame
 
@@ -30,7 +30,7 @@ class KafkaSnapshots:
 
     def __init__(self, settings: LedgerSettings) -> None:
         self._settings = settings
-        self._last_error = ""
+        self._last_error = LastError()
         self._starts: deque[int] = deque()
         """First offsets of the complete snapshots that are kept."""
 
@@ -38,7 +38,7 @@ class KafkaSnapshots:
         """See the port."""
         timeout_s = self._settings.message_timeout_ms / 1000
         try:
-            producer = Producer(producer_settings(self._settings, self._on_error))
+            producer = Producer(producer_settings(self._settings, self._last_error))
         except KafkaException as error:
             raise wrong_settings(self._settings, error) from error
         reports: list[tuple[KafkaError | None, Message]] = []
@@ -100,10 +100,7 @@ class KafkaSnapshots:
         if errors:
             raise self._failed(describe(errors[0]), classify(errors[0]))
         if len(reports) < count:
-            raise self._failed(self._last_error or "no answer", Failure.RETRY)
+            raise self._failed(self._last_error.text or "no answer", Failure.RETRY)
 
     def _failed(self, why: str, failure: Failure) -> Exception:
         return unavailable(self._settings, "writing a snapshot", why, failure)
-
-    def _on_error(self, error: KafkaError) -> None:
-        self._last_error = describe(error)

@@ -45,7 +45,7 @@ from adapter.ledger.port import (
 )
 from adapter.ledger.scan import Scan
 from adapter.ledger.term import Term
-from adapter.ledger.validity import NOBODY, Verdict
+from adapter.ledger.validity import Verdict
 
 NOT_AN_OWNER = b"a probe of time".ljust(OWNER_BYTES)
 READ_ENTRIES_MAX = 10_000  # one read() of a tailing reader; a mover's transaction is smaller
@@ -163,7 +163,7 @@ class MemoryLedger:
         self._pumped = pumped
         self._part_bytes = part_bytes
         self._term: Term | None = None
-        self._last_owner = NOBODY
+        self._confirmed: Position | None = None
         self._reports: deque[Report] = deque()
         self._slow = False
         self._late = False
@@ -188,8 +188,7 @@ class MemoryLedger:
             entry = scan.take(at, record.time_ms, record.value)
             if entry is not None:
                 replay(entry)
-        scan.require_owner(self._last_owner)
-        self._last_owner = owner
+        scan.require_confirmed(self._confirmed)
         self._term = Term(log.topic, owner, offset)
         self._counts["takeovers"] += 1
         self._counts["replayed"] += scan.met[Verdict.VALID]
@@ -297,6 +296,8 @@ class MemoryLedger:
         return ""
 
     def _end_term(self) -> None:
+        if self._term is not None:
+            self._confirmed = self._term.at
         self._term = None
         self._reports.clear()
         self._slow = False

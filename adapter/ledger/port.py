@@ -65,6 +65,15 @@ class Deposed(str):
     __slots__ = ()
 
 
+class RefusedByKafka(str):
+    """The text of a doubt when Kafka refuses what is written: somebody must change what it names.
+
+    Taking over again would not cure it: the same would be written, and refused, and so for ever.
+    """
+
+    __slots__ = ()
+
+
 class Entry(Struct, gc=False):
     """A valid entry as read back. time_ms: when the ledger took it, ms since 1970.
 
@@ -124,7 +133,8 @@ class Ledger(Protocol):
     on_doubt: Callable[[str], None]
     """Set before take_over. Called at most once a term, from any thread, with the reason: nothing
     after the last on_durable may be promised, no on_durable follows, append raises LedgerClosed.
-    The text is a Deposed if another owner's take-over was seen."""
+    The text is a Deposed if another owner's take-over was seen, and a RefusedByKafka if another
+    take-over would not help."""
 
     def take_over(
         self,

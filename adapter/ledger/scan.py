@@ -7,6 +7,11 @@ from adapter.ledger.envelope import OWNER_CHANGED, NewerVersion, decode
 from adapter.ledger.port import Entry, LedgerMismatch, Position, Taken
 from adapter.ledger.validity import NOBODY, Assembly, Validity, Verdict
 
+RESTORE = (
+    "restore the queue manager from a backup (mqk ledger restore), or the topic from a copy. "
+    'Without one, see "The ledger has lost entries" in the runbook'
+)
+
 
 class Scan:
     """The state of one pass over a log: where it is, what is valid, what it has met."""
@@ -18,7 +23,7 @@ class Scan:
         self.validity = Validity() if position is None else Validity.at(position.owner, position.n)
         self.met = dict.fromkeys(Verdict, 0)
         self._assembly = Assembly()
-        self._owners = {NOBODY}
+        self._last_n = {NOBODY: 0} if position is None else {position.owner: position.n}
         self._began = position
 
     def take(self, offset: int, time_ms: int, value: bytes | None) -> Entry | None:
@@ -35,10 +40,11 @@ class Scan:
             raise LedgerMismatch(f"{self._topic} at offset {offset}: {newer}") from newer
         self.met[verdict] += 1
         if verdict is Verdict.OWNER_CHANGED:
-            self._owners.add(self.validity.owner)
+            self._last_n[self.validity.owner] = 0
         payload = self._assembly.take(verdict, envelope)
         if payload is None or envelope is None:
             return None
+        self._last_n[envelope.owner] = envelope.n
         return Entry(offset, envelope.owner, envelope.n, time_ms, payload)
 
     def check_bounds(self, first: int, end: int) -> None:
@@ -72,16 +78,20 @@ class Scan:
                 "was created again meanwhile. Restore the topic from a copy, then start again"
             )
 
-    def require_owner(self, owner: bytes) -> None:
-        """Refuse a log that has lost an owner that is known to have owned it: another log.
+    def require_confirmed(self, confirmed: Position | None) -> None:
+        """Refuse a log that has lost an entry that was confirmed: truncated, or another log.
 
-        Read from a position on it may have: the position proves that it is the same log.
+        What lies before the position that it is read from need not be there.
         """
-        if owner not in self._owners and self._began is None:
+        if confirmed is None or (self._began and self._began.offset >= confirmed.offset):
+            return
+        last_n = self._last_n.get(confirmed.owner, -1)
+        if last_n < confirmed.n:
+            has = f"n {last_n}" if last_n >= 0 else "no entry"
             raise LedgerMismatch(
-                f"{self._topic} has lost owner {owner.hex()}, whose term had begun in it: it was "
-                "truncated or created again. Restore the topic from a copy, then start again; or "
-                "start again without it, with the queue manager empty"
+                f"{self._topic} has lost entries that Kafka had confirmed: of owner "
+                f"{confirmed.owner.hex()} it has {has}, and n {confirmed.n} was at offset "
+                f"{confirmed.offset}. It was truncated or created again: {RESTORE}"
             )
 
     def taken(self, offset: int) -> Taken:

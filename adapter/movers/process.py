@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from io import FileIO
 from types import FrameType
 from typing import TextIO
@@ -27,7 +28,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from adapter import launch, logs
+from adapter import launch, logs, watched
 from adapter.movers.parking import Held
 from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
@@ -133,11 +134,11 @@ class Run:
     def __init__(self, settings: MoverSettings) -> None:
         self.state = State()
         self._silent = False
+        self._failure = ""  # why nobody hears of it any more
         self._changed = threading.Condition()
         command = launch.python("-m", "adapter.movers.process")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._watch = threading.Thread(target=self._keep_state, name="movers-watch", daemon=True)
-        self._watch.start()
+        self._watch = watched.thread("movers-watch", self._keep_state, self._unwatched)
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it has ended; ended() says how
             self.process.stdin.write(msgspec.json.encode(settings) + b"\n")
@@ -169,13 +170,22 @@ class Run:
             return None
         self._watch.join(KILL_TIMEOUT_S)  # its last words are in the pipe
         status = self.process.returncode
-        return self.state.failure or f"the movers' process ended with status {status}"
+        told = self._failure or self.state.failure
+        return told or f"the movers' process ended with status {status}"
 
     def wait_for(self, condition: Callable[[State], bool], timeout_s: float) -> bool:
         """Wait until it has told of a state; False if not in time, or if it ended before."""
         with self._changed:
             self._changed.wait_for(lambda: condition(self.state) or self._silent, timeout_s)
             return condition(self.state)
+
+    def _unwatched(self, what: str) -> None:
+        """End the process, when nobody hears any more how it goes: ended() says why."""
+        self._failure = what
+        self.process.kill()
+        with self._changed:
+            self._silent = True
+            self._changed.notify_all()
 
     def _keep_state(self) -> None:
         """Take each line of its output, in a thread of its own, up to the end."""
@@ -201,7 +211,7 @@ class Child:
     def run(self, settings: MoverSettings, commands: FileIO) -> int:
         """Copy until told to stop; returns the exit status."""
         movers = MoverThread(settings)
-        threading.Thread(target=self._notice_orphanhood, args=(commands,), daemon=True).start()
+        watched.thread("orphanhood", partial(self._notice_orphanhood, commands), self._end_now)
         movers.start()
         while not self._stopping.wait(REPORT_S) and movers.ended() is None:
             self._print(movers)
@@ -228,6 +238,9 @@ class Child:
             print(msgspec.json.encode(state).decode(), file=self._out, flush=True)
         except BrokenPipeError:
             self.stop()
+
+    def _end_now(self, _what: str) -> None:
+        os._exit(1)
 
     def _notice_orphanhood(self, commands: FileIO) -> None:
         while commands.read(1024):

@@ -14,6 +14,7 @@ from adapter.format import progress as progress_format
 from adapter.format.progress import Progress
 from adapter.ledger.failures import describe
 from adapter.ledger.kafka_reader import watermarks
+from adapter.ledger.kafka_settings import LastError
 from adapter.movers.errors import Doubtful
 from adapter.movers.settings import MoverSettings, consumer_settings
 
@@ -72,8 +73,8 @@ class Committed:
     def __init__(self, settings: MoverSettings) -> None:
         self._deadline_s = time.monotonic() + READ_TIMEOUT_S
         self._what = f"Kafka at {settings.bootstrap_servers}"
-        self._error = ""
-        self._consumer = Consumer(consumer_settings(settings, self._on_error))
+        self._error = LastError()
+        self._consumer = Consumer(consumer_settings(settings, self._error))
 
     def __enter__(self) -> Self:
         return self
@@ -164,8 +165,5 @@ class Committed:
         raise self._unread()
 
     def _unread(self, why: str = "no answer") -> Doubtful:
-        why = self._error or why
+        why = self._error.text or why
         return Doubtful(f"{self._what} was not read within {READ_TIMEOUT_S:g} s: {why}")
-
-    def _on_error(self, error: KafkaError) -> None:
-        self._error = describe(error)

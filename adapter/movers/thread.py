@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
-import structlog
-
+from adapter import watched
 from adapter.ledger.kafka import KafkaLedgerReader
 from adapter.ledger.port import LedgerReader, Position
 from adapter.movers.cargo import Cargo
@@ -19,8 +19,6 @@ from adapter.movers.stream import Stream
 
 JOIN_TIMEOUT_S = 60.0
 """Over all the time limits of a transaction with brokers that do not answer."""
-
-log = structlog.get_logger("mqk.movers")
 
 
 class MoverThread:
@@ -44,11 +42,9 @@ class MoverThread:
         cargoes: list[Callable[[MoverSettings], Cargo]] = [Stream, Events]
         self._movers = [Mover(settings, cargo(settings), self._reader) for cargo in cargoes]
         self._threads = [
-            threading.Thread(target=self._run, args=(mover,), name=f"mover-{number}", daemon=True)
-            for number, mover in enumerate(self._movers)
+            watched.thread(f"mover-{mover.name}", partial(self._run, mover), self._fail)
+            for mover in self._movers
         ]
-        for thread in self._threads:
-            thread.start()
 
     def stop(self) -> None:
         """End after the transactions that are open; twice is no error."""
@@ -101,9 +97,6 @@ class MoverThread:
             mover.run()
         except MoverError as error:
             self._fail(str(error))
-        except Exception as error:
-            log.exception("a mover broke", mover=mover.name)
-            self._fail(f"the {mover.name} mover broke: {error!r}")
         finally:
             self._ended.set()
 

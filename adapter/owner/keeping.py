@@ -13,6 +13,7 @@ from functools import partial
 
 import structlog
 
+from adapter import watched
 from adapter.ledger.port import Ledger, LedgerError, Position
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
@@ -41,8 +42,15 @@ class Keeping:
     """Keeps one term's memory and ledger small. For the owner's thread."""
 
     def __init__(
-        self, storage: Storage, ledger: Ledger, loop: OwnerLoop, replayed: Replayed
+        self,
+        storage: Storage,
+        ledger: Ledger,
+        loop: OwnerLoop,
+        replayed: Replayed,
+        broke: watched.Ended,
     ) -> None:
+        """broke: hears of what must not fail and did."""
+        self._broke = broke
         self._storage = storage
         self._ledger = ledger
         self._loop = loop
@@ -135,7 +143,8 @@ class Keeping:
         assert self._storage.trimmer is not None, "nothing is ever due without one"
         work = partial(self._storage.trimmer.trim, lanes)
         self._trimming = asyncio.get_running_loop().run_in_executor(None, work)
-        self._trimming.add_done_callback(partial(self._trimmed, lanes))
+        done = partial(self._trimmed, lanes)
+        watched.when_done("deleting consumed messages", self._trimming, done, self._broke)
 
     def _trimmed(self, lanes: dict[Lane, int], trimming: asyncio.Future[Trimmed]) -> None:
         self._trimming = None
@@ -145,7 +154,8 @@ class Keeping:
     def _work(self, work: Callable[[], None], done: Callable[[], None]) -> None:
         """Do something that blocks; one thing at a time."""
         self._working = asyncio.get_running_loop().run_in_executor(None, work)
-        self._working.add_done_callback(partial(self._worked, done))
+        worked = partial(self._worked, done)
+        watched.when_done("writing a snapshot or trimming", self._working, worked, self._broke)
 
     def _worked(self, done: Callable[[], None], working: asyncio.Future[None]) -> None:
         self._working = None

@@ -4,13 +4,15 @@ States, what is done in each, and what comes next:
 
 TAKING_OVER  replays the ledger into a new core, off the owner's thread
                                                                 -> RUNNING, DOUBTFUL, FAILED
-RUNNING      serves requests                      -> QUIESCING, DOUBTFUL, STOPPING, DEPOSED
+RUNNING      serves requests              -> QUIESCING, DOUBTFUL, STOPPING, DEPOSED, FAILED
 QUIESCING    serves units in flight until they end, for a while, and no new work
-                                                                -> DOUBTFUL, STOPPING, DEPOSED
+                                                        -> DOUBTFUL, STOPPING, DEPOSED, FAILED
 DOUBTFUL     promises nothing; connections are dropped, so that clients come back and ask
-             for their outcomes; what is not persistent is carried over   -> TAKING_OVER
+             for their outcomes; what is not persistent is carried over
+                                                        -> TAKING_OVER, STOPPING, FAILED
 DEPOSED      another process owns the ledger: serves nothing, for ever
-FAILED       the ledger cannot be had or read: serves nothing, for ever
+FAILED       the ledger cannot be had, read or written, or a part of the process has ended:
+             serves nothing, for ever
 STOPPING     takes no new work, waits until everything is durable or in doubt -> STOPPED
 STOPPED      the ledger is closed
 """
@@ -37,9 +39,11 @@ NEXT: dict[State, frozenset[State]] = {
     State.TAKING_OVER: frozenset(
         {State.RUNNING, State.DOUBTFUL, State.DEPOSED, State.FAILED, State.STOPPING}
     ),
-    State.RUNNING: frozenset({State.QUIESCING, State.DOUBTFUL, State.DEPOSED, State.STOPPING}),
-    State.QUIESCING: frozenset({State.DOUBTFUL, State.DEPOSED, State.STOPPING}),
-    State.DOUBTFUL: frozenset({State.TAKING_OVER, State.STOPPING}),
+    State.RUNNING: frozenset(
+        {State.QUIESCING, State.DOUBTFUL, State.DEPOSED, State.STOPPING, State.FAILED}
+    ),
+    State.QUIESCING: frozenset({State.DOUBTFUL, State.DEPOSED, State.STOPPING, State.FAILED}),
+    State.DOUBTFUL: frozenset({State.TAKING_OVER, State.STOPPING, State.FAILED}),
     State.DEPOSED: frozenset({State.STOPPING}),
     State.FAILED: frozenset({State.STOPPING}),
     State.STOPPING: frozenset({State.STOPPED}),

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import structlog
 
+from adapter import watched
 from adapter.core.commands import Request
 from adapter.core.dispatch import idle_connections, restarted
 from adapter.core.model.lane import PageNeeded
@@ -20,7 +21,13 @@ from adapter.core.model.manager import Limits, ParkedQueue, QueueManager, Reply
 from adapter.core.reasons import Reason
 from adapter.core.results import QueueStatus, Refused
 from adapter.core.rules.objects import statuses
-from adapter.ledger.port import Deposed, Ledger, LedgerError, LedgerUnavailable
+from adapter.ledger.port import (
+    Deposed,
+    Ledger,
+    LedgerError,
+    LedgerUnavailable,
+    RefusedByKafka,
+)
 from adapter.owner import presence
 from adapter.owner.clock import Clock, ManualClock
 from adapter.owner.keeping import SWEEP_S, Keeping
@@ -35,6 +42,8 @@ HEARTBEAT_S = 5.0
 """An idle owner writes a sign of life this often."""
 RECOVERY_PAUSES_S = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)
 """Before each attempt to take over again; the last one is repeated for ever."""
+CALM_S = 10.0
+"""A doubt that comes sooner after a take-over counts as one more attempt: pauses go on growing."""
 SLOW_S = 5.0
 """When nothing has become durable for so long, people are told. Nothing else comes of it: the
 ledger decides when an append is in doubt."""
@@ -43,6 +52,8 @@ DRAIN_S = 2.5
 QUIESCE_S = 4.0
 """How long units in flight are given to end, unless told otherwise: with DRAIN_S, and what movers
 take to end, a stop takes less than 10 s."""
+
+OVER = frozenset({State.FAILED, State.DEPOSED, State.STOPPING, State.STOPPED})
 
 log = structlog.get_logger("mqk.owner")
 
@@ -105,6 +116,9 @@ class Owner:
         self._replaying: asyncio.Future[Replayed] | None = None
         self._heartbeat_s = heartbeat_s
         self._terms = 0
+        self._attempts = 0
+        """To take over again, since the ledger was last without doubt for a while."""
+        self._taken_over_s = 0.0
         self.replay_s = 0.0
 
     @property
@@ -312,7 +326,7 @@ class Owner:
 
     def soon(self, call: Callable[[], None]) -> None:
         """Run the loop's turn when what has arrived has been handled, then set the clock."""
-        self._asyncio.call_soon(self._turn, call)
+        self._asyncio.call_soon(self._watched("a turn of the owner", partial(self._turn, call)))
 
     def _turn(self, call: Callable[[], None]) -> None:
         call()
@@ -330,11 +344,11 @@ class Owner:
             self._timer.cancel()
         delay_s = max(0, due_ms - self._clock.now_ms()) / 1000
         self._timer_ms = due_ms
-        self._timer = self._asyncio.call_later(delay_s, self.tick)
+        self._timer = self._later("the owner's timer", delay_s, self.tick)
 
     def _beat(self) -> None:
         """Show that this owner lives, and look at sessions that have expired."""
-        self._heartbeat = self._asyncio.call_later(self._heartbeat_s, self._beat)
+        self._heartbeat = self._later("the owner's heartbeat", self._heartbeat_s, self._beat)
         self._tell_of_trouble()
         if self.running:
             self.loop.tick()
@@ -348,6 +362,35 @@ class Owner:
         elif told and not self._told:
             log.info("Kafka confirms again", queue_manager=self.name)
 
+    def _watched(self, name: str, call: Callable[[], None]) -> Callable[[], None]:
+        return watched.callback(name, call, self.broke)
+
+    def _later(self, name: str, delay_s: float, call: Callable[[], None]) -> asyncio.TimerHandle:
+        return self._asyncio.call_later(delay_s, self._watched(name, call))
+
+    def broke(self, what: str) -> None:
+        """End by name, when something has ended without which nothing can go on."""
+        self._fail(
+            f"queue manager {self.name} ends, because {what}. Start it again: nothing that was "
+            "confirmed is lost. Please report this"
+        )
+
+    def _fail(self, why: str) -> None:
+        """Serve nothing any more, and say why; run() of the server then returns."""
+        log.error("ends", queue_manager=self.name, reason=why)
+        self.failure = self.failure or why
+        if self.lifecycle.state not in OVER:
+            self._let_all_go(self.failure)
+            self.lifecycle.to(State.FAILED)
+        self._moved.set()
+        self.ended.set()
+
+    def _let_all_go(self, text: str) -> None:
+        self._front.close_all(Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, text))
+        if self._loop is not None:
+            self._loop.halt()
+        self._end_paging()
+
     def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
         """Read a page for the loop."""
         if self._paging is not None:
@@ -355,7 +398,7 @@ class Owner:
 
     def _sweep(self) -> None:
         """Keep memory and ledger small."""
-        self._sweeper = self._asyncio.call_later(SWEEP_S, self._sweep)
+        self._sweeper = self._later("the owner's housekeeping", SWEEP_S, self._sweep)
         if self.running and self._keeping is not None:
             self._keeping.sweep()
 
@@ -390,10 +433,11 @@ class Owner:
         self._loop = loop = OwnerLoop(qm, self._ledger, self._clock, self)
         self._end_paging()
         if self._storage is not None:
-            self._paging = Paging(self._storage.pages, loop.page, loop.page_missing)
-            self._keeping = Keeping(self._storage, self._ledger, loop, replayed)
+            self._paging = Paging(self._storage.pages, loop.page, loop.page_missing, self.broke)
+            self._keeping = Keeping(self._storage, self._ledger, loop, replayed, self.broke)
         loop.configure(self._settings)
-        self.replay_s = self._asyncio.time() - began
+        self._taken_over_s = self._asyncio.time()
+        self.replay_s = self._taken_over_s - began
         self.lifecycle.to(State.RUNNING)
         log.info(
             "ledger taken over",
@@ -405,7 +449,8 @@ class Owner:
 
     def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
         """Bring a call of the ledger's thread to this one."""
-        self._asyncio.call_soon_threadsafe(call, term, what)
+        taken = self._watched("what the ledger reports", partial(call, term, what))
+        self._asyncio.call_soon_threadsafe(taken)
 
     def _durable(self, term: int, n: object) -> None:
         if term == self._terms and self._loop is not None and isinstance(n, int):
@@ -416,10 +461,7 @@ class Owner:
         if term != self._terms:
             return
         log.warning("ledger in doubt", queue_manager=self.name, reason=doubt)
-        text = "an append is in doubt; reconnect and ask for the outcomes"
-        self._front.close_all(Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, text))
-        self.loop.halt()
-        self._end_paging()
+        self._let_all_go("an append is in doubt; reconnect and ask for the outcomes")
         self._moved.set()
         if isinstance(doubt, Deposed):
             self.failure = doubt
@@ -428,26 +470,27 @@ class Owner:
         if isinstance(doubt, Deposed):
             self.lifecycle.to(State.DEPOSED)
             self.ended.set()
+        elif isinstance(doubt, RefusedByKafka):
+            self._fail(doubt)
         else:
             self.lifecycle.to(State.DOUBTFUL)
-            self._recovery = self._asyncio.create_task(self._recover())
+            if self._asyncio.time() - self._taken_over_s > CALM_S:
+                self._attempts = 0
+            self._recovery = watched.task("recovery", self._recover(), self.broke)
 
     async def _recover(self) -> None:
         """Take over again until it succeeds; only what the ledger says happened."""
         old = self.loop.qm
-        attempt = 0
         while True:
-            await asyncio.sleep(RECOVERY_PAUSES_S[min(attempt, len(RECOVERY_PAUSES_S) - 1)])
-            attempt += 1
+            await asyncio.sleep(RECOVERY_PAUSES_S[min(self._attempts, len(RECOVERY_PAUSES_S) - 1)])
+            self._attempts += 1
             try:
                 self.lifecycle.to(State.TAKING_OVER)
                 await self._take_over(old)
                 return
             except (LedgerError, LedgerUnreadableError) as error:
                 if not isinstance(error, LedgerUnavailable) or not error.retriable:
-                    self.failure = str(error)
-                    self.lifecycle.to(State.FAILED)
-                    self.ended.set()
+                    self._fail(str(error))
                     return
                 self._unavailable = str(error)
                 log.warning("ledger not available", queue_manager=self.name, reason=str(error))

@@ -22,7 +22,7 @@ from adapter.core.model.message import Message as Content
 from adapter.core.rules.pages import Paged
 from adapter.format import chunks, descriptor, names
 from adapter.ledger.failures import describe, error_of
-from adapter.ledger.kafka_settings import LOG, TIMINGS
+from adapter.ledger.kafka_settings import LOG, TIMINGS, LastError
 from adapter.owner.storage import MessageMissingError, Page, PagesUnavailableError, paged
 
 READ_TIMEOUT_S = 10.0
@@ -127,7 +127,8 @@ class Cursor:
     def __init__(
         self, settings: dict[str, Any], points: dict[Place, Points], read_on: int, ahead: int
     ) -> None:
-        self._settings = settings | {"error_cb": self._on_error}
+        self._error = LastError()
+        self._settings = settings | {"error_cb": self._error}
         self._consumer: Consumer | None = None
         self._points = points
         self._read_on = read_on
@@ -140,7 +141,6 @@ class Cursor:
         self._left: deque[Message] = deque()
         self._joiner = chunks.Joiner()
         self._is_late = False
-        self._error = ""
 
     def read(self, place: Place, seq: int, count: int) -> Page:
         """Read some messages from seq on."""
@@ -162,7 +162,7 @@ class Cursor:
                 if at >= seq:
                     yield at, record
             if self._is_late:
-                raise self._unread(place, self._next or seq, self._error or "no answer")
+                raise self._unread(place, self._next or seq, self._error.text or "no answer")
         except KafkaException as error:
             raise self._unread(place, seq, describe(error)) from error
         finally:
@@ -202,7 +202,7 @@ class Cursor:
             self._next = 0
             self._firsts.pop(place, None)
             if self._is_late:
-                raise self._unread(place, seq, self._error or "no answer")
+                raise self._unread(place, seq, self._error.text or "no answer")
             why = "it is not there, or behind a transaction that has not ended"
             raise self._unread(place, seq, why, MessageMissingError)
         return page
@@ -245,11 +245,11 @@ class Cursor:
     def _bounds(self, place: Place) -> tuple[int, int]:
         bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
         if bounds is None:
-            raise self._unread(place, 0, self._error or "no answer")
+            raise self._unread(place, 0, self._error.text or "no answer")
         return bounds
 
     def _assign(self, place: Place, offset: int) -> None:
-        self._error = ""
+        self._error.text = ""
         self._left.clear()
         self._joiner.clear()
         self._place, self._next = place, 0
@@ -313,9 +313,6 @@ class Cursor:
     ) -> PagesUnavailableError:
         topic, lane = place
         return kind(f"message {seq} of {topic}[{lane}] was not read: {why}")
-
-    def _on_error(self, error: KafkaError) -> None:
-        self._error = describe(error)
 
 
 def _headers(record: Message) -> dict[str, object]:

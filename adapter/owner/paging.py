@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import structlog
 
+from adapter import watched
 from adapter.core.model.lane import PageNeeded
 from adapter.owner.storage import MessageMissingError, Page, PageReader, PagesUnavailableError
 
@@ -30,7 +32,11 @@ log = structlog.get_logger("mqk.owner")
 class Paging:
     """Reads pages of one term. All methods are called on the event loop's thread."""
 
-    def __init__(self, reader: PageReader, deliver: Deliver, miss: Miss) -> None:
+    def __init__(
+        self, reader: PageReader, deliver: Deliver, miss: Miss, broke: watched.Ended
+    ) -> None:
+        """broke: hears of what must not fail and did."""
+        self._broke = broke
         self._reader = reader
         self._deliver = deliver
         self._miss = miss
@@ -77,9 +83,14 @@ class Paging:
                 self.failures += 1
                 log.warning("a page is not there yet; trying again", reason=str(failure))
                 later_s = min(2 * pause_s, RETRY_S_MAX)
-                self._asyncio.call_later(pause_s, self._submit, needed, incarnation, count, later_s)
+                self._later(pause_s, partial(self._submit, needed, incarnation, count, later_s))
 
-        self._asyncio.run_in_executor(self._executor, read).add_done_callback(done)
+        reading = self._asyncio.run_in_executor(self._executor, read)
+        watched.when_done("reading a page", reading, done, self._broke)
+
+    def _later(self, delay_s: float, call: Callable[[], None]) -> None:
+        again = watched.callback("reading a page again", call, self._broke)
+        self._asyncio.call_later(delay_s, again)
 
     def _take(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
         """Deliver a page; if it lacks what it was read for, after a while.
@@ -96,7 +107,7 @@ class Paging:
             self._give_up(needed, incarnation, place)
             return
         log.warning("a page lacks the message that it was read for", reason=place)
-        self._asyncio.call_later(RETRY_S_MAX, self._hand_over, needed, incarnation, page)
+        self._later(RETRY_S_MAX, partial(self._hand_over, needed, incarnation, page))
 
     def _hand_over(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
         if not self._ended:

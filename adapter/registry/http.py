@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
+import signal
 import socket
 import threading
 from collections.abc import Awaitable, Callable
@@ -20,6 +22,7 @@ import structlog
 from aiohttp import web
 from msgspec import json
 
+from adapter import watched
 from adapter.errors import SchemaError, StartError
 from adapter.registry import api, codes
 from adapter.registry.api import Asked, Route
@@ -108,6 +111,11 @@ def check_loopback(host: str) -> None:
         )
 
 
+def _end(_what: str) -> None:
+    """End the process as if it was told to: without this thread it serves nothing."""
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 class RegistryServer:
     """Serves a registry from a thread of its own; a context manager."""
 
@@ -132,8 +140,7 @@ class RegistryServer:
         """Listen; returns the URL to ask. port: 0 for any. Raises StartError."""
         check_loopback(host)
         self._loop = loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=loop.run_forever, name="registry http", daemon=True)
-        self._thread.start()
+        self._thread = watched.thread("registry http", loop.run_forever, _end)
         try:
             url: str = self._do(partial(self._start, host, port))
             return url

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
+from adapter import watched
 from adapter.core.attributes.objects import AuthInfoAttributes
 from adapter.core.model.manager import QueueManager
 from adapter.core.reasons import Reason
@@ -86,7 +87,13 @@ class Admission:
 
         loop = asyncio.get_running_loop()
         given = hello.user, hello.password
-        loop.run_in_executor(self._executor, credentials.is_right, *given).add_done_callback(done)
+        checking = loop.run_in_executor(self._executor, credentials.is_right, *given)
+        watched.when_done(
+            "checking a password",
+            checking,
+            done,
+            lambda what: decide(Refused(Reason.NOT_AUTHORIZED, hello.user, what)),
+        )
 
 
 def _demand(qm: QueueManager | None) -> str:

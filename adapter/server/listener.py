@@ -15,6 +15,7 @@ from typing import Any
 
 import structlog
 
+from adapter import watched
 from adapter.core.commands import OUTPUT, Open, Request
 from adapter.core.model.connection import Party
 from adapter.core.model.manager import Reply
@@ -101,6 +102,8 @@ class Listener:
         self._kafka = kafka
         self.queue_manager = queue_manager
         self._clock = clock
+        self.on_broken: watched.Ended = lambda _what: None
+        """Hears of what must not fail and did; the server sets it."""
         self._on_stop = on_stop
         self._on_commands = on_commands
         self._owner: Owner | None = None
@@ -122,7 +125,7 @@ class Listener:
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._accept, host, port, backlog=1024)
         self._connections_max = min(CONNECTIONS_MAX, files_max() - FILES_RESERVED)
-        self._look = loop.call_later(LOOK_S, self._look_at_all)
+        self._look_again()
         address = self._server.sockets[0].getsockname()
         return address[0], address[1]
 
@@ -156,12 +159,16 @@ class Listener:
         if self._look is not None:
             self._look.cancel()
 
+    def _look_again(self) -> None:
+        look = watched.callback("looking at connections", self._look_at_all, self.on_broken)
+        self._look = asyncio.get_running_loop().call_later(LOOK_S, look)
+
     def _look_at_all(self) -> None:
         now_s = time.monotonic()
         for client in list(self._open):
             client.look(now_s)
         self._make_room()
-        self._look = asyncio.get_running_loop().call_later(LOOK_S, self._look_at_all)
+        self._look_again()
 
     def _accept(self) -> ClientConnection:
         self._numbers += 1

@@ -12,6 +12,7 @@ from typing import Self
 
 import structlog
 
+from adapter import watched
 from adapter.errors import InvalidOption, RegistryNotAvailable, SchemaError
 from adapter.registry import own, topic
 from adapter.registry.port import SchemaRegistry
@@ -35,7 +36,7 @@ class OwnSchemas:
         self.embedded = embedded
         self._where = where
         self._told = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="own schemas", daemon=True)
+        self._thread: threading.Thread | None = None
 
     @classmethod
     def of(cls, where: str, topic_name: str, kafka: KafkaSettings) -> Self:
@@ -50,11 +51,15 @@ class OwnSchemas:
     def start(self) -> None:
         """Begin."""
         if self._where != NO_REGISTRY:
-            self._thread.start()
+            self._thread = watched.thread("own schemas", self._run, self._broke)
 
     def stop(self) -> None:
         """Register no more. A request that waits for Kafka is left: it ends with the process."""
         self._told.set()
+
+    def _broke(self, what: str) -> None:
+        """Go on without: nothing but readers of events needs the schemas at a registry."""
+        log.error("our schemas are not registered", reason=what)
 
     def _run(self) -> None:
         wait_s = RETRY_S

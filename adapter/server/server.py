@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from adapter import logs
+from adapter import logs, watched
 from adapter.core.model.manager import Limits, ParkedQueue
 from adapter.core.reasons import Reason
 from adapter.core.results import QueueStatus, Refused
@@ -160,6 +160,7 @@ class Server:
         self.owner = Owner(
             name, ledger, clock, self.listener, limits, storage, heartbeat_s, settings
         )
+        self.listener.on_broken = self.owner.broke
 
     async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
         """Open the port, take the ledger over, serve; returns the address in use.
@@ -173,7 +174,7 @@ class Server:
             self.listener.abandon()
             raise
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
-        self._watch = asyncio.create_task(self._watch_movers())
+        self._watch = watched.task("movers' watch", self._watch_movers(), self.owner.broke)
         self._address = address
         self.listener.serve(self.owner, self._figures)
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
@@ -186,10 +187,10 @@ class Server:
 
     async def run(self) -> str:
         """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""
-        told = asyncio.create_task(self.stopping.wait())
-        ended = asyncio.create_task(self.owner.ended.wait())
-        await asyncio.wait({told, ended}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (told, ended):
+        waits = (self.stopping.wait(), self.owner.ended.wait())
+        tasks = {watched.task("wait for the end", one, self.owner.broke) for one in waits}
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
             task.cancel()
         return self.owner.failure
 

@@ -419,7 +419,7 @@ class LedgerContract:
         ledger.append(b"three")
         heard.wait_doubt()
         assert heard.durable[-1] == 2
-        with pytest.raises(LedgerMismatch, match="has lost owner"):
+        with pytest.raises(LedgerMismatch, match="has lost entries"):
             take(ledger)
 
     def test_a_topic_created_again_under_a_reader_is_fatal(self, place: Place) -> None:

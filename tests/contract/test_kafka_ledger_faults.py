@@ -245,7 +245,8 @@ def test_a_record_rejected_in_the_middle(
     owner.append(3)
     stage.proxy.release()
 
-    assert "n 5 is doubtful" in owner.heard.wait_doubt()
+    doubt = owner.heard.wait_doubt()
+    assert "set max.message.bytes" in doubt, doubt
 
     assert owner.heard.last_n == 4
     records = stage.await_records(5 if purge == "in time" else 8)

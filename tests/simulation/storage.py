@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 from unittest import mock
 
+import pytest
+
 from adapter.core import dispatch
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager
@@ -259,7 +261,7 @@ class Housekeeping(Keeping):
     def __init__(
         self, storage: Storage, ledger: Ledger, loop: OwnerLoop, replayed: Replayed
     ) -> None:
-        super().__init__(storage, ledger, loop, replayed)
+        super().__init__(storage, ledger, loop, replayed, pytest.fail)
         self._left: tuple[Callable[[], None], Callable[[], None]] | None = None
         self._lanes: dict[Lane, int] = {}
 

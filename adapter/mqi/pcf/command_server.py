@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 import adapter
-from adapter import Connection, Message
+from adapter import Connection, Message, watched
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
 from adapter.mqi.objects import APPLICATION
@@ -106,7 +106,7 @@ class CommandServer:
         """password: by which the queue manager knows that the client is its own."""
         self._address = address
         self._password = password
-        self._thread = threading.Thread(target=self._run, name="mqk-commands", daemon=True)
+        self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._busy = threading.Lock()  # held while a command is being done
@@ -115,7 +115,7 @@ class CommandServer:
 
     def start(self) -> None:
         """Begin to serve."""
-        self._thread.start()
+        self._thread = watched.thread("mqk-commands", self._run, self._broke)
 
     def stop(self) -> None:
         """End; a command that is being done is waited for, not for ever."""
@@ -126,7 +126,8 @@ class CommandServer:
                 self._qm.disconnect(abrupt=True)  # it holds nothing that a farewell would end
         if done:
             self._busy.release()
-        self._thread.join(STOP_S)
+        if self._thread is not None:
+            self._thread.join(STOP_S)
 
     def statistics(self) -> dict[str, int]:
         """Return its figures."""
@@ -135,6 +136,12 @@ class CommandServer:
             "commands_unanswerable": self._unanswerable,
             "command_server_troubles": self._troubles,
         }
+
+    def _broke(self, _what: str) -> None:
+        """Serve on, in a new thread: a command that cannot be answered must not end the others."""
+        self._troubles += 1
+        if not self._stopping.wait(RETRY_S):
+            self.start()
 
     def _run(self) -> None:
         told = ""

@@ -10,7 +10,13 @@ from confluent_kafka import KafkaError, KafkaException
 from adapter.ledger import kafka
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
 from adapter.ledger.kafka_settings import LedgerSettings
-from adapter.ledger.port import Deposed, LedgerClosed, LedgerFull, LedgerUnavailable
+from adapter.ledger.port import (
+    Deposed,
+    LedgerClosed,
+    LedgerFull,
+    LedgerUnavailable,
+    RefusedByKafka,
+)
 
 OWNER, RIVAL = b"o" * 16, b"r" * 16
 WAIT_S = 10.0
@@ -37,6 +43,8 @@ class ScriptedProducer:
     def __init__(self, _settings: dict[str, Any]) -> None:
         self.values: list[bytes] = []
         self.refuse: Exception | None = None
+        self.fatal: BaseException | None = None
+        """What the next poll raises."""
         self.purges: list[bool] = []
         self._in_poll = False
         self._callback: Callable[[KafkaError | None, Report], None] | None = None
@@ -69,7 +77,9 @@ class ScriptedProducer:
 
     def poll(self, timeout_s: float) -> int:
         with self._played:
-            self._played.wait_for(lambda: self._batches, timeout_s)
+            self._played.wait_for(lambda: self._batches or self.fatal, timeout_s)
+            if self.fatal is not None and timeout_s:
+                raise self.fatal
             batch = self._batches.pop(0) if self._batches else []
         assert self._callback is not None or not batch
         self._in_poll = True
@@ -304,6 +314,43 @@ def test_a_producer_that_is_of_no_more_use_ends_the_term(stage: Stage) -> None:
     with pytest.raises(LedgerClosed, match="n 2 was refused: out of order"):
         stage.append(1)
     assert "n 2 was refused" in str(stage.wait(1)[0])
+
+
+FATAL = KafkaException(KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, "out of order"))
+
+
+@pytest.mark.parametrize("problem", [FATAL, SystemError("a callback"), SystemExit(1)])
+def test_whatever_ends_the_thread_that_hears_reports_is_a_doubt(
+    stage: Stage, problem: BaseException
+) -> None:
+    """poll raises an error that is fatal to the producer; nobody else would hear of it."""
+    stage.append(1)
+    stage.producer.play((1, 11))
+    assert stage.wait(1) == [1]
+    stage.producer.fatal = problem
+    stage.append(1)
+    assert "the thread ledger ended unexpectedly" in str(stage.wait(2)[1])
+    with pytest.raises(LedgerClosed):
+        stage.append(1)
+    assert len(stage.ended()) == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        (KafkaError.MSG_SIZE_TOO_LARGE, "set max.message.bytes of the ledger to 8388608"),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "change what Kafka names"),
+        (KafkaError.INVALID_RECORD, "change what Kafka names"),
+    ],
+)
+def test_what_kafka_refuses_by_itself_is_not_cured_by_a_take_over(
+    stage: Stage, code: int, remedy: str
+) -> None:
+    stage.append(2)
+    stage.producer.play((1, 11), (2, KafkaError(code)))
+    doubt = stage.wait(2)[1]
+    assert isinstance(doubt, RefusedByKafka)
+    assert remedy in doubt
 
 
 def test_a_stop_is_silent(stage: Stage) -> None:

@@ -73,10 +73,22 @@ def test_our_own_record_must_be_where_it_was_written() -> None:
             scan.require_own(4, A, value)
 
 
-def test_an_owner_that_is_known_to_have_owned_it_must_be_in_it() -> None:
+def test_an_entry_that_was_confirmed_must_be_in_it() -> None:
     scan = Scan("the ledger")
     scan.take(0, 0, encode(OWNER_CHANGED, A, 0, b""))
-    scan.require_owner(b"")
-    scan.require_owner(A)
-    with pytest.raises(LedgerMismatch, match="has lost owner"):
-        scan.require_owner(B)
+    scan.take(1, 0, encode(ENTRY, A, 1, b""))
+    scan.require_confirmed(None)
+    scan.require_confirmed(Position(0, A, 0))
+    scan.require_confirmed(Position(1, A, 1))
+    with pytest.raises(LedgerMismatch, match=r"it has n 1, and n 3 was at offset 3.*restore"):
+        scan.require_confirmed(Position(3, A, 3))
+    with pytest.raises(LedgerMismatch, match=r"it has no entry, and n 0 was at offset 7"):
+        scan.require_confirmed(Position(7, B, 0))
+
+
+def test_what_lies_before_a_known_position_need_not_be_in_it() -> None:
+    scan = Scan("the ledger", Position(5, B, 2))
+    scan.require_confirmed(Position(4, A, 9))
+    scan.require_confirmed(Position(5, B, 2))
+    with pytest.raises(LedgerMismatch, match="has lost entries"):
+        scan.require_confirmed(Position(6, B, 3))

@@ -47,7 +47,10 @@ def delivered(reader: Reader) -> tuple[list[int], float]:
         loop = asyncio.get_running_loop()
         came: asyncio.Future[Page] = loop.create_future()
         one = Paging(
-            reader, lambda _needed, _incarnation, found: came.set_result(found), never_missing
+            reader,
+            lambda _needed, _incarnation, found: came.set_result(found),
+            never_missing,
+            pytest.fail,
         )
         began_s = loop.time()
         one.want(NEEDED, 2, 50)
@@ -69,7 +72,9 @@ def missed(reader: Reader) -> float:
     async def main() -> float:
         loop = asyncio.get_running_loop()
         came: asyncio.Future[None] = loop.create_future()
-        one = Paging(reader, lambda *_page: None, lambda *_place: came.set_result(None))
+        one = Paging(
+            reader, lambda *_page: None, lambda *_place: came.set_result(None), pytest.fail
+        )
         began_s = loop.time()
         while not came.done():
             one.want(NEEDED, 2, 50)

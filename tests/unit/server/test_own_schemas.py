@@ -73,6 +73,7 @@ def test_a_registry_that_refuses_is_not_asked_again() -> None:
     with capture_logs() as logs:
         ours = OwnSchemas("topic", registry)
         ours.start()
+        assert ours._thread is not None
         ours._thread.join(WAIT_S)
     assert events(logs) == ["our schemas are not registered"]
     assert "incompatible" in logs[0]["reason"]
@@ -84,6 +85,7 @@ def test_a_registry_elsewhere_is_asked_over_http() -> None:
         ours = OwnSchemas.of(server.start(port=0), "", KafkaSettings(bootstrap_servers=""))
         assert ours.embedded is None
         ours.start()
+        assert ours._thread is not None
         ours._thread.join(WAIT_S)
     assert registry.subjects() == [one.subject for one in own.own()]
 
@@ -91,6 +93,6 @@ def test_a_registry_elsewhere_is_asked_over_http() -> None:
 def test_without_a_registry_nothing_is_done() -> None:
     ours = OwnSchemas.of("none", "", KafkaSettings(bootstrap_servers=""))
     ours.start()
-    assert not ours._thread.is_alive()
+    assert ours._thread is None
     assert ours.embedded is None
     ours.stop()

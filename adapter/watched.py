@@ -1,0 +1,71 @@
+"""Threads, tasks and callbacks whose unexpected end somebody hears of.
+
+A thread or a task that ends by an exception leaves its work undone, and Python goes on without a
+word. So the parts of a queue manager's process start theirs here, and name who hears of it. This
+module knows how to notice an end; what it means is decided by who started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import structlog
+
+T = TypeVar("T")
+Ended = Callable[[str], None]
+"""Called with a sentence that names what has ended, and by which exception."""
+
+log = structlog.get_logger("mqk.watched")
+
+
+def thread(name: str, run: Callable[[], object], ended: Ended) -> threading.Thread:
+    """Start a daemon thread; ended is called in it if it ends by an exception, whatever kind."""
+
+    def guarded() -> None:
+        _guard(f"the thread {name}", run, ended)
+
+    started = threading.Thread(target=guarded, name=name, daemon=True)
+    started.start()
+    return started
+
+
+def task(name: str, work: Coroutine[Any, Any, T], ended: Ended) -> asyncio.Task[T]:
+    """Start a task; ended is called if it ends by an exception, but for its cancellation."""
+
+    def look(done: asyncio.Task[T]) -> None:
+        failure = None if done.cancelled() else done.exception()
+        if failure is not None:
+            _report(f"the task {name}", failure, ended)
+
+    started = asyncio.get_running_loop().create_task(work, name=name)
+    started.add_done_callback(look)
+    return started
+
+
+def callback(name: str, call: Callable[[], object], ended: Ended) -> Callable[[], None]:
+    """Return a call for the event loop; ended is called if it raises."""
+    return lambda: _guard(name, call, ended)
+
+
+def when_done(
+    name: str, future: asyncio.Future[T], done: Callable[[asyncio.Future[T]], object], ended: Ended
+) -> None:
+    """Have done called with a future that is done; ended is called if that raises."""
+    future.add_done_callback(lambda one: _guard(name, lambda: done(one), ended))
+
+
+def _guard(name: str, call: Callable[[], object], ended: Ended) -> None:
+    try:
+        call()
+    except:  # noqa: E722 -- what a callback of librdkafka leaves behind need not be an exception
+        _report(name, sys.exc_info()[1], ended)
+
+
+def _report(name: str, failure: object, ended: Ended) -> None:
+    ended(f"{name} ended unexpectedly: {failure!r}")
+    trace = failure if isinstance(failure, BaseException) else None
+    log.error("ended unexpectedly", what=name, exc_info=trace)

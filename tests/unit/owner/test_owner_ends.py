@@ -1,0 +1,87 @@
+"""What ends an owner unexpectedly ends it by name; pauses grow while doubts follow each other."""
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from adapter.core.reasons import Reason
+from adapter.ledger.port import RefusedByKafka
+from adapter.owner import owner as owner_module
+from adapter.owner.lifecycle import State
+from tests.unit.owner.test_owner import Bench, put, raiser, run, until
+
+
+def test_a_recovery_that_breaks_ends_the_owner_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No client would ever be served again, and nobody would know."""
+
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.arm("lost before durable")
+        broken = RuntimeError("Failed to initialize thread local storage")
+        monkeypatch.setattr(bench.ledger, "take_over", raiser(broken))
+        bench.send(put(), durable=True)
+        await until(bench.owner.ended.is_set)
+        assert bench.owner.lifecycle.state is State.FAILED
+        assert "the task recovery ended unexpectedly: RuntimeError" in bench.owner.failure
+
+    run(test)
+
+
+@pytest.mark.parametrize("what", ["turn", "timer", "report"])
+def test_a_callback_that_breaks_ends_the_owner_by_name(what: str) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        if what == "turn":
+            bench.owner.soon(broken)
+        elif what == "timer":
+            bench.owner._later("a timer", 0.0, broken)
+        else:
+            bench.owner._from_ledger(broken, 1, 1)
+        await until(bench.owner.ended.is_set)
+        assert bench.owner.lifecycle.state is State.FAILED
+        assert bench.front.closed == [(0, Reason.QUEUE_MANAGER_NOT_AVAILABLE)]
+        assert "RuntimeError('a bug')" in bench.owner.failure
+
+    run(test)
+
+
+def test_what_kafka_refuses_ends_the_owner_by_name() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.ledger.on_doubt(RefusedByKafka("set max.message.bytes"))
+        await until(bench.owner.ended.is_set)
+        assert bench.owner.lifecycle.state is State.FAILED
+        assert bench.owner.failure == "set max.message.bytes"
+        assert bench.owner.statistics()["terms"] == 1, "another take-over would not help"
+
+    run(test)
+
+
+def has_had(bench: Bench, terms: int) -> bool:
+    return bench.owner.statistics()["terms"] == terms
+
+
+def test_pauses_grow_while_doubts_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    sleep = asyncio.sleep
+
+    async def pause(delay_s: float) -> None:
+        pauses.append(delay_s)
+        await sleep(0)
+
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        monkeypatch.setattr(asyncio, "sleep", pause)
+        for terms in range(1, 9):
+            bench.ledger.on_doubt("Kafka did not answer")
+            await until(partial(has_had, bench, terms + 1))
+        monkeypatch.setattr(owner_module, "CALM_S", 0.0)
+        bench.ledger.on_doubt("Kafka did not answer")
+        await until(partial(has_had, bench, 10))
+
+    run(test)
+    assert pauses == [*owner_module.RECOVERY_PAUSES_S, 5.0, 5.0, 0.0]

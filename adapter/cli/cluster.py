@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import ConfigResource
-from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its __all__
+    AdminClient,
+    ConfigResource,
+    ResourceType,
+)
 from msgspec import Struct
 
 from adapter.format import names
@@ -19,6 +21,7 @@ from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG
 
 ASK_TIMEOUT_S = 15.0
+ONE_BROKER = "there is one broker: what its disk loses is lost; use three where it matters"
 TOPICS_MAX = 500
 """Topics whose settings are asked for at once."""
 
@@ -43,6 +46,19 @@ class Cluster(Struct):
     topics: list[Topic]
 
 
+def topics(servers: str, client: Mapping[str, Any]) -> list[str]:
+    """The names of all topics, sorted; NotReachedError if Kafka does not answer."""
+    try:
+        admin = AdminClient({**client, "bootstrap.servers": servers}, logger=LOG)
+        return sorted(admin.list_topics(timeout=ASK_TIMEOUT_S).topics)
+    except KafkaException as problem:
+        raise _not_reached(servers, problem) from problem
+
+
+def _not_reached(servers: str, problem: KafkaException) -> NotReachedError:
+    return NotReachedError(f"Kafka at {servers} did not answer: {describe(error_of(problem))}")
+
+
 def examine(servers: str, client: Mapping[str, Any]) -> Cluster:
     """Ask a Kafka; NotReachedError if it does not answer."""
     try:
@@ -54,13 +70,12 @@ def examine(servers: str, client: Mapping[str, Any]) -> Cluster:
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in ours[:TOPICS_MAX]]
         of_topics = _describe(admin, resources) if resources else {}
     except KafkaException as problem:
-        what = describe(error_of(problem))
-        raise NotReachedError(f"Kafka at {servers} did not answer: {what}") from problem
-    topics = [
+        raise _not_reached(servers, problem) from problem
+    examined = [
         Topic(name, _copies(found.topics[name].partitions.values()), of_topics[name])
         for name in of_topics
     ]
-    return Cluster(len(found.brokers), settings, topics)
+    return Cluster(len(found.brokers), settings, examined)
 
 
 def _describe(admin: AdminClient, resources: list[Any]) -> dict[str, dict[str, str]]:
@@ -79,13 +94,15 @@ def dangers(cluster: Cluster) -> list[str]:
     """Say which settings can lose messages that were acknowledged; pure."""
     found = []
     if cluster.brokers == 1:
-        found.append("there is one broker: what its disk loses is lost; use three where it matters")
+        found.append(ONE_BROKER)
     if _number(cluster.settings, "default.replication.factor") < min(cluster.brokers, 2):
-        found.append("default.replication.factor=1: topics made without a number have one copy")
+        found.append(
+            "default.replication.factor=1: topics created without a number have one replica"
+        )
     if cluster.settings.get("unclean.leader.election.enable") == "true":
         found.append(
-            "unclean.leader.election.enable=true on the brokers: a copy that lags may become the "
-            "leader, and what it lacks is lost; set it to false"
+            "unclean.leader.election.enable=true on the brokers: a replica that lags may become "
+            "the leader, and the records it lacks are lost; set it to false"
         )
     for topic in cluster.topics:
         found += _topic_dangers(topic, cluster.brokers)
@@ -96,9 +113,11 @@ def _topic_dangers(topic: Topic, brokers: int) -> list[str]:
     found = []
     in_sync = _number(topic.settings, "min.insync.replicas")
     if brokers > 1 and topic.copies < 2:
-        found.append(f"{topic.name} has one copy on {brokers} brokers; reassign it to three")
+        found.append(f"{topic.name} has one replica on {brokers} brokers; reassign it to three")
     elif brokers > 1 and in_sync < 2:
-        found.append(f"{topic.name} has min.insync.replicas=1: one copy acknowledges; set it to 2")
+        found.append(
+            f"{topic.name} has min.insync.replicas=1: one replica acknowledges; set it to 2"
+        )
     if topic.settings.get("unclean.leader.election.enable") == "true":
         found.append(f"{topic.name} has unclean.leader.election.enable=true; set it to false")
     if "delete" in topic.settings.get("cleanup.policy", "") and not topic.name.endswith(".events"):

@@ -134,8 +134,14 @@ def free_ports() -> Iterator[Finding]:
     """The ports that things listen on unless told otherwise."""
     for port, purpose in ((detached.DEFAULT_PORT, "Kafka"), (DEFAULT_PORT, "a queue manager")):
         taken = not ports.is_free(port)
-        text = "something listens there already" if taken else f"free for {purpose}"
+        text = f"in use{_user_of(port)}" if taken else f"free for {purpose}"
         yield Finding("note" if taken else "ok", f"port {port}", text)
+
+
+def _user_of(port: int) -> str:
+    local = detached.status()
+    mine = local.running and local.bootstrap_servers.endswith(f":{port}")
+    return " by the Kafka of `mqk kafka start`" if mine else ""
 
 
 def kafka(servers: str, client: dict[str, str]) -> Iterator[Finding]:
@@ -148,7 +154,14 @@ def kafka(servers: str, client: dict[str, str]) -> Iterator[Finding]:
     text = f"{servers}: brokers: {found.brokers}, topics of queue managers: {len(found.topics)}"
     yield Finding("ok", "Kafka", text)
     for danger in cluster.dangers(found):
-        yield Finding("problem", "can lose messages", danger)
+        level: Level = "note" if danger is cluster.ONE_BROKER and _is_local(servers) else "problem"
+        yield Finding(level, "data-loss risk", danger)
+
+
+def _is_local(servers: str) -> bool:
+    """Whether this is the Kafka that `mqk kafka start` runs: meant for one machine."""
+    local = detached.status()
+    return local.running and local.bootstrap_servers == servers
 
 
 def queue_manager(address: str) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ def data_dir(command: options.Command) -> options.Command:
 
 @click.group()
 def kafka() -> None:
-    """A local Kafka from Maven jars, for trying things out and for single machines."""
+    """A local Kafka, for development and for single machines."""
 
 
 @kafka.command()
@@ -39,38 +39,46 @@ def kafka() -> None:
 @data_dir
 @options.json_output
 def start(brokers: str, port: int, data_dir: Path | None, as_json: bool) -> None:
-    """Start it; returns when it answers."""
-    status = detached.start_detached(
-        int(brokers), data_dir, port=port, say=lambda text: click.echo(text, err=True)
-    )
-    show(status, as_json)
+    """Start Kafka; returns when it answers. Succeeds if Kafka is already running."""
+    status = detached.status(data_dir)
+    if not status.running or status.brokers != int(brokers):
+        status = detached.start_detached(
+            int(brokers), data_dir, port=port, say=lambda text: click.echo(text, err=True)
+        )
+    show(status, as_json, "")
 
 
 @kafka.command()
 @data_dir
 @options.json_output
 def stop(data_dir: Path | None, as_json: bool) -> None:
-    """Stop it cleanly. It is no failure if it does not run."""
-    show(detached.stop_detached(data_dir), as_json)
+    """Stop Kafka cleanly; its data is kept. Succeeds if Kafka is not running."""
+    was_running = detached.status(data_dir).running
+    stopped = detached.stop_detached(data_dir)
+    what = "Kafka stopped" if was_running else "Kafka was not running"
+    show(stopped, as_json, f"{what}; its data is in {stopped.data_dir}")
 
 
 @kafka.command()
 @data_dir
 @options.json_output
 def status(data_dir: Path | None, as_json: bool) -> None:
-    """Say whether it runs, and where; exit status 1 if it does not."""
+    """Show whether Kafka runs, and where.
+
+    Exit status 1 if it is not running.
+    """
     found = detached.status(data_dir)
-    show(found, as_json)
+    show(found, as_json, f"Kafka is not running; its data folder is {found.data_dir}")
     if not found.running:
         click.get_current_context().exit(failures.FAILED)
 
 
-def show(status: Status, as_json: bool) -> None:
-    """Print what is known of it."""
+def show(status: Status, as_json: bool, not_running: str) -> None:
+    """Print where Kafka runs; not_running: what to print where it does not."""
     if as_json:
         output.emit(msgspec.to_builtins(status, str_keys=True))
     elif status.running:
         click.echo(f"Kafka {status.kafka_version} runs at {status.bootstrap_servers}")
         click.echo(f"data: {status.data_dir}")
     else:
-        click.echo(f"no Kafka runs on {status.data_dir}")
+        click.echo(not_running)

@@ -10,14 +10,24 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
+from msgspec import Struct
 
-Table = Mapping[str, str]
-"""`module:name` by the command's name."""
+
+class Entry(Struct, frozen=True):
+    """A command that is not imported yet. target: `module:name`; help: its line in the list."""
+
+    target: str
+    help: str
 
 
-def load(target: str) -> click.Command:
+Table = Mapping[str, Entry]
+"""Commands by name."""
+
+
+def load(entry: Entry) -> click.Command:
     """Import a command that a table names."""
-    module, name = target.split(":")
+    module, name = entry.target.split(":")
     command = getattr(importlib.import_module(module), name)
     assert isinstance(command, click.Command), "the table names commands"
     return command
@@ -35,6 +45,18 @@ class LazyGroup(click.Group):
 
     def get_command(self, _context: click.Context, cmd_name: str) -> click.Command | None:
         return load(self.table[cmd_name]) if cmd_name in self.table else None
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in self.table.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = [
+            CompletionItem(name, help=entry.help)
+            for name, entry in self.table.items()
+            if name.startswith(incomplete)
+        ]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -11,30 +11,45 @@ from importlib import metadata
 import click
 
 from adapter.cli import failures
-from adapter.cli.lazy import LazyGroup
+from adapter.cli.lazy import Entry, LazyGroup
 from adapter.errors import Error
 
 COMMANDS = {
-    "demo": "adapter.cli.demo:demo",
-    "kafka": "adapter.cli.kafka:kafka",
-    "qmgr": "adapter.cli.qmgr:qmgr",
-    "config": "adapter.cli.config:config",
-    "top": "adapter.cli.top:top",
-    "put": "adapter.cli.put:put",
-    "get": "adapter.cli.get:get",
-    "browse": "adapter.cli.browse:browse",
-    "queue": "adapter.cli.queues:queue",
-    "mqsc": "adapter.cli.mqsc:mqsc",
-    "consumer": "adapter.cli.consumers:consumer",
-    "connection": "adapter.cli.connections:connection",
-    "trigger-monitor": "adapter.cli.trigger_monitor:trigger_monitor",
-    "dlq-handler": "adapter.cli.dlq_handler:dlq_handler",
-    "registry": "adapter.cli.registry:registry",
-    "user": "adapter.cli.users:user",
-    "install-pymqi": "adapter.cli.install_pymqi:install_pymqi",
-    "spark": "adapter.cli.spark:spark",
-    "ledger": "adapter.cli.ledger:ledger",
-    "doctor": "adapter.cli.doctor:doctor",
+    "demo": Entry(
+        "adapter.cli.demo:demo", "Send real flights through queues, with a kill -9 half way."
+    ),
+    "kafka": Entry("adapter.cli.kafka:kafka", "A local Kafka: start, stop, status."),
+    "qmgr": Entry("adapter.cli.qmgr:qmgr", "Queue managers: start, stop, status, list."),
+    "config": Entry("adapter.cli.config:config", "Settings of a queue manager: check, list."),
+    "top": Entry("adapter.cli.top:top", "Show depths and rates of queues as they change."),
+    "put": Entry("adapter.cli.put:put", "Put messages on a queue."),
+    "get": Entry("adapter.cli.get:get", "Get messages from a queue."),
+    "browse": Entry("adapter.cli.browse:browse", "Show the messages on a queue; none is removed."),
+    "queue": Entry("adapter.cli.queues:queue", "Queues: define, alter, show, delete, purge."),
+    "mqsc": Entry("adapter.cli.mqsc:mqsc", "Execute MQSC commands."),
+    "consumer": Entry(
+        "adapter.cli.consumers:consumer", "Durable consumers, such as Spark jobs: list, delete."
+    ),
+    "connection": Entry(
+        "adapter.cli.connections:connection", "Connections and their units of work: list, end."
+    ),
+    "trigger-monitor": Entry(
+        "adapter.cli.trigger_monitor:trigger_monitor",
+        "Start programs when trigger messages arrive.",
+    ),
+    "dlq-handler": Entry(
+        "adapter.cli.dlq_handler:dlq_handler", "Process a dead-letter queue by rules."
+    ),
+    "registry": Entry(
+        "adapter.cli.registry:registry", "Avro schemas: serve, list, show, check, register, diff."
+    ),
+    "user": Entry("adapter.cli.users:user", "Users and their passwords: add, remove, list."),
+    "install-pymqi": Entry(
+        "adapter.cli.install_pymqi:install_pymqi", "Install pymqi without IBM's client."
+    ),
+    "spark": Entry("adapter.cli.spark:spark", "Jobs on queues with Apache Spark."),
+    "ledger": Entry("adapter.cli.ledger:ledger", "The ledger: show, verify, backup, restore."),
+    "doctor": Entry("adapter.cli.doctor:doctor", "Check this machine, Kafka and a queue manager."),
 }
 
 

@@ -7,6 +7,7 @@ one waits for until it serves.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import msgspec
 
 import adapter
 from adapter import logs
-from adapter.cli import background, default_kafka, failures, options, output, settings
+from adapter.cli import background, default_kafka, failures, managers, options, output, settings
 from adapter.cli.background import ReadyLine
 from adapter.config import ConfigError, missing
 from adapter.errors import ConnectionBroken, QueueManagerQuiescing, QueueManagerStopping
@@ -27,18 +28,36 @@ STOP_TIMEOUT_S = 60.0
 """For the last entries to become durable and the mover to end."""
 CONNECT_TIMEOUT_S = 5.0
 POLL_S = 0.05
+SUMMARY = (
+    ("queue manager", "queue_manager"),
+    ("state", "state"),
+    ("version", "version"),
+    ("address", "address"),
+    ("Kafka", "kafka"),
+    ("uptime (s)", "uptime_s"),
+    ("connections", "connections"),
+    ("units in flight", "units"),
+    ("queues", "queues"),
+    ("commits", "commits"),
+    ("backouts", "backouts"),
+)
+"""What `mqk qmgr status` shows of the figures, and as what."""
 
 
 @click.group()
 def qmgr() -> None:
-    """Queue managers: start, stop, status."""
+    """Queue managers: start, stop, status, list."""
 
 
 @qmgr.command()
 @click.argument("name", required=False)
 @settings.flags
 @click.option(
-    "--take-over", is_flag=True, help="Start even if another process owns it, and depose that one."
+    "--take-over", is_flag=True,
+    help="Start even if another process runs it, and fence that process off.",
+)  # fmt: skip
+@options.confirmation(
+    "Take queue manager {name} over from the process that runs it, if one does?", "take_over"
 )
 @click.option(
     "--background", "in_background", is_flag=True, help="Return when it serves, and let it go on."
@@ -132,15 +151,56 @@ def serves(address: str) -> bool:
 
 
 @qmgr.command()
+@click.option("--all", "-a", "everything", is_flag=True, help="Show all figures of its process.")
 @options.queue_manager
 @options.json_output
-def status(qmgr: str, as_json: bool) -> None:
-    """Show the figures of a running queue manager."""
+def status(everything: bool, qmgr: str, as_json: bool) -> None:
+    """Show how a running queue manager does."""
     with adapter.connect(
         qmgr, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=0.0, application="mqk qmgr"
     ) as qm:
         figures: dict[str, Any] = qm.figures()
     if as_json:
         output.emit(figures)
+    elif everything:
+        output.table(("figure", "value"), sorted(flat(figures)))
     else:
-        output.table(("figure", "value"), sorted(figures.items()))
+        output.table(("", ""), summary(figures))
+
+
+def summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """What an operator looks at first. Figures that this release does not know are left out."""
+    for heading, name in SUMMARY:
+        if name in figures:
+            yield heading, figures[name]
+    movers = figures.get("movers") or {}
+    yield "messages to copy", max((one.get("lag_records", 0) for one in movers.values()), default=0)
+    yield "copying stalled", figures.get("movers_hold") or "no"
+    for topic, why in (figures.get("movers_parked") or {}).items():
+        yield "topic suspended", f"{topic}: {why}"
+
+
+def flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """The figures, one a line: those of a mover as movers.NAME.FIGURE."""
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+@qmgr.command("list")
+@options.kafka_client
+@options.json_output
+def list_(
+    bootstrap_servers: str, command_config: Path | None, settings: dict[str, str], as_json: bool
+) -> None:
+    """List the queue managers of a Kafka, and their states."""
+    client = options.kafka_options(command_config, settings)
+    found = managers.found(bootstrap_servers, client)
+    if as_json:
+        for one in found:
+            output.emit(msgspec.structs.asdict(one))
+    else:
+        headings = ("queue manager", "state", "last entry (s ago)", "owner")
+        output.table(headings, [msgspec.structs.astuple(one) for one in found])

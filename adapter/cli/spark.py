@@ -11,14 +11,20 @@ import os
 import click
 
 from adapter.cli.failures import Failed
-from adapter.cli.lazy import LazyGroup
+from adapter.cli.lazy import Entry, LazyGroup
 
 JOBS = {
-    "archive": "spark_jobs.archive:archive",
-    "audit": "spark_jobs.audit:audit",
-    "flights": "spark_jobs.flights:flights",
-    "lag": "spark_jobs.lag:lag",
-    "jars": "spark_jobs.jars:jars",
+    "archive": Entry("spark_jobs.archive:archive", "Write a queue's messages to Parquet files."),
+    "audit": Entry(
+        "spark_jobs.audit:audit", "Check that the messages of queues are complete and in order."
+    ),
+    "flights": Entry(
+        "spark_jobs.flights:flights", "Draw the demo's delays by hour, airport and carrier."
+    ),
+    "lag": Entry("spark_jobs.lag:lag", "Report depth, age and backouts of queues over time."),
+    "jars": Entry(
+        "spark_jobs.jars:jars", "Print the files of Spark's connectors for spark-submit."
+    ),
 }
 INSTALL = "install mqk with the extra `spark`, as in `pip install '.[spark]'` in its sources"
 PARTS = frozenset({"pyspark", "py4j", "pandas", "pyarrow", "matplotlib", "numpy"})

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from adapter.cli import failures, options, output
 from adapter.server import credentials
 
 in_file = click.option(
@@ -22,13 +23,14 @@ in_file = click.option(
 
 @click.group()
 def user() -> None:
-    """Users and their passwords, for clients that must say who they are."""
+    """Users and their passwords, for clients that must authenticate."""
 
 
 @user.command()
 @click.argument("name")
 @in_file
-def add(name: str, path: Path) -> None:
+@options.json_output
+def add(name: str, path: Path, as_json: bool) -> None:
     """Add a user, or give one another password.
 
     The password is asked for, or read from standard input if that is no terminal. Only a hash of it
@@ -41,27 +43,43 @@ def add(name: str, path: Path) -> None:
         most = credentials.PASSWORD_BYTES_MAX
         raise click.UsageError(f"a password has 1 to {most} bytes")
     users = _users(path)
+    known = name in users
     users[name] = credentials.hashed(password)
     credentials.write(path, users)
+    done(name, path, "password changed" if known else "added", as_json)
 
 
 @user.command()
 @click.argument("name")
 @in_file
-def remove(name: str, path: Path) -> None:
-    """Remove a user; connections that there are stay."""
+@options.json_output
+def remove(name: str, path: Path, as_json: bool) -> None:
+    """Remove a user; open connections of the user continue."""
     users = _users(path)
     if users.pop(name, None) is None:
-        raise click.UsageError(f"there is no user {name} in {path}")
+        raise failures.Failed(f"user {name} does not exist in {path}: see `mqk user list`")
     credentials.write(path, users)
+    done(name, path, "removed", as_json)
 
 
 @user.command("list")
 @in_file
-def show(path: Path) -> None:
+@options.json_output
+def show(path: Path, as_json: bool) -> None:
     """List the users."""
     for name in sorted(_users(path)):
-        click.echo(name)
+        if as_json:
+            output.emit({"user": name})
+        else:
+            click.echo(name)
+
+
+def done(name: str, path: Path, what: str, as_json: bool) -> None:
+    """Report what was done to a user."""
+    if as_json:
+        output.emit({"user": name, "file": str(path), "done": what})
+    else:
+        click.echo(f"user {name} of {path}: {what}")
 
 
 def _users(path: Path) -> dict[str, str]:

@@ -57,6 +57,17 @@ def ledger_topic(queue_manager: str, prefix: str = PREFIX) -> str:
     return f"{prefix}.{escape(queue_manager, dots=True)}.ledger"
 
 
+def parse_ledger_topic(topic: str, prefix: str = PREFIX) -> str | None:
+    """Return the queue manager whose ledger a topic is; None if it is another kind of topic."""
+    parts = topic.split(".")
+    if parts[:1] + parts[2:] != [prefix, "ledger"]:
+        return None
+    try:
+        return unescape(parts[1])
+    except ValueError:
+        return None
+
+
 def queue_topic(queue_manager: str, queue: str, incarnation: int = 0, prefix: str = PREFIX) -> str:
     """Name the topic of a queue: partition p holds lane p."""
     suffix = f"-{incarnation}" if incarnation else ""

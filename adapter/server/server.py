@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import time
 from collections.abc import Mapping
+from importlib import metadata
 from typing import Any, Protocol
 
 import structlog
@@ -147,6 +149,8 @@ class Server:
         self._watch: asyncio.Task[None] | None = None
         self._commands = CommandService(own)
         self._address = ("", 0)
+        self._kafka = kafka
+        self._started_s = time.monotonic()
         admission = Admission(credentials, own)
         self.listener = Listener(
             name,
@@ -228,6 +232,12 @@ class Server:
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
 
     @property
+    def address(self) -> str:
+        """Where clients connect: HOST:PORT."""
+        host, port = self._address
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    @property
     def state(self) -> State:
         """Where the owner stands."""
         return self.owner.lifecycle.state
@@ -259,6 +269,10 @@ class Server:
     def _figures(self) -> dict[str, object]:
         return {
             "log_lines_dropped": logs.dropped(),
+            "version": metadata.version("mqk"),
+            "uptime_s": round(time.monotonic() - self._started_s, 1),
+            "address": self.address,
+            "kafka": self._kafka,
             "mover_restarts": self._mover_failures,
             "movers": self._movers.statistics(),
             "movers_hold": self.movers_hold,

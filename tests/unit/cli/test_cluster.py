@@ -25,7 +25,7 @@ def test_three_brokers_with_our_settings_lose_nothing() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (cluster(copies=1), "mq.QM.ledger has one copy on 3 brokers"),
+        (cluster(copies=1), "mq.QM.ledger has one replica on 3 brokers"),
         (cluster(min_insync_replicas="1"), "mq.QM.ledger has min.insync.replicas=1"),
         (cluster(unclean_leader_election_enable="true"), "unclean.leader.election.enable=true"),
         (cluster(retention_ms="604800000"), "retention.ms=604800000"),

@@ -11,14 +11,15 @@ from tests.unit.cli.conftest import Mqk
 
 def test_status_of_none_is_status_one(mqk: Mqk, tmp_path: Path) -> None:
     said = mqk("kafka", "status", "--data-dir", tmp_path)
-    assert (said.status, said.out) == (1, f"no Kafka runs on {tmp_path}\n")
+    assert (said.status, said.out) == (1, f"Kafka is not running; its data folder is {tmp_path}\n")
     said = mqk("kafka", "status", "--data-dir", tmp_path, "--json")
     assert said.status == 1
     assert json.loads(said.out)["running"] is False
 
 
 def test_stopping_none_is_no_failure(mqk: Mqk, tmp_path: Path) -> None:
-    assert mqk("kafka", "stop", "--data-dir", tmp_path).status == 0
+    said = mqk("kafka", "stop", "--data-dir", tmp_path)
+    assert (said.status, said.out) == (0, f"Kafka was not running; its data is in {tmp_path}\n")
 
 
 def test_a_taken_port_is_named_before_anything_starts(mqk: Mqk, tmp_path: Path) -> None:

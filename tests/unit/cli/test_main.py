@@ -35,6 +35,11 @@ def test_every_command_explains_itself(path: list[str], mqk: Mqk) -> None:
     assert len(body.splitlines()[0]) > 10, "it says what it does"
 
 
+def test_the_list_of_commands_fits_a_terminal_of_80_columns(mqk: Mqk) -> None:
+    for path in ([], ["spark"], ["queue"], ["kafka"], ["qmgr"]):
+        assert "..." not in mqk(*path, "--help").out.partition("Commands:")[2], path
+
+
 def test_version(mqk: Mqk) -> None:
     said = mqk("--version")
     assert (said.status, said.out) == (0, f"mqk {metadata.version('mqk')}\n")

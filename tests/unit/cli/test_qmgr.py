@@ -12,7 +12,9 @@ from tests.unit.cli.conftest import Mqk
 def test_status_shows_the_figures(at: Mqk) -> None:
     said = at("qmgr", "status")
     assert said.status == 0
-    assert ["queue_manager", "QM1"] in [line.split() for line in said.out.splitlines()]
+    assert ["queue", "manager", "QM1"] in [line.split() for line in said.out.splitlines()]
+    everything = at("qmgr", "status", "--all").out
+    assert ["queue_manager", "QM1"] in [line.split() for line in everything.splitlines()]
     told = json.loads(at("qmgr", "status", "--json").out)
     assert told["queue_manager"] == "QM1"
     assert told["state"] == "running"

@@ -35,6 +35,21 @@ def test_a_queue_topic_tells_whose_it_is(manager: str, queue: str, incarnation: 
 
 
 @FAST
+@given(NAME)
+def test_a_ledger_topic_tells_whose_it_is(manager: str) -> None:
+    assert names.parse_ledger_topic(names.ledger_topic(manager)) == manager
+
+
+@pytest.mark.parametrize(
+    "topic",
+    ["", "mq", "mq.QM", "mq.QM.events", "mq.ledger", "mq.A.B.ledger", "xx.QM.ledger",
+     "mq.Q_M.ledger", "mq.Q-.ledger", "mq.QM.ledger.x"],
+)  # fmt: skip
+def test_what_is_no_ledger_topic(topic: str) -> None:
+    assert names.parse_ledger_topic(topic) is None
+
+
+@FAST
 @given(st.lists(st.tuples(NAME, NAME, st.integers(0, 3)), min_size=2, max_size=2, unique=True))
 def test_two_queues_never_share_a_topic(queues: list[tuple[str, str, int]]) -> None:
     first, second = (names.queue_topic(*queue) for queue in queues)

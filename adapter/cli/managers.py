@@ -1,0 +1,62 @@
+"""`mqk qmgr list`: which queue managers have their ledger on a Kafka, and which of them run.
+
+It reads the end of each ledger and writes nothing: an owner writes a heartbeat every few seconds,
+and says in its last entry that it has stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from adapter.cli import cluster, failures
+from adapter.format import names
+from adapter.ledger.kafka import KafkaLedger
+from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.ledger.port import LedgerError
+from adapter.owner.owner import HEARTBEAT_S
+from adapter.owner.presence import SILENCES, has_stopped, is_gone
+
+
+class Manager(Struct):
+    """A queue manager. state: running, stopped, ended (without a clean stop), empty, unreadable."""
+
+    queue_manager: str
+    state: str
+    last_entry_age_s: float | None
+    owner: str
+
+
+def found(servers: str, client: Mapping[str, str]) -> list[Manager]:
+    """Look at every ledger of a Kafka; Failed if it does not answer."""
+    try:
+        topics = cluster.topics(servers, client)
+    except cluster.NotReachedError as problem:
+        raise failures.Failed(str(problem)) from problem
+    owned = [(names.parse_ledger_topic(topic), topic) for topic in topics]
+    return [
+        _look(name, LedgerSettings(bootstrap_servers=servers, topic=topic, client=dict(client)))
+        for name, topic in owned
+        if name is not None
+    ]
+
+
+def _look(name: str, settings: LedgerSettings) -> Manager:
+    ledger = KafkaLedger(settings)
+    try:
+        sign = ledger.last_sign()
+        if sign is None:
+            return Manager(name, "empty", None, "")
+        owner = ledger.announcement_of(sign.owner)
+    except LedgerError as problem:
+        return Manager(name, "unreadable", None, str(problem))
+    age_s = max(0.0, time.time_ns() / 1_000_000 - sign.time_ms) / 1000
+    if has_stopped(sign.payload):
+        state = "stopped"
+    elif is_gone(sign.owner) or age_s > SILENCES * HEARTBEAT_S:
+        state = "ended"
+    else:
+        state = "running"
+    return Manager(name, state, round(age_s, 1), owner)

@@ -54,7 +54,9 @@ def subscribe(session: Session, sd: bytes, hobj: int) -> tuple[bytes, int, int, 
     permitted.SUBSCRIBE.check(asked)
     if not asked & WAYS:
         raise Failure(mq.MQRC_OPTIONS_ERROR)
-    queue = None if asked & mq.MQSO_MANAGED else _provided(session, hobj)
+    resumes_alone = asked & WAYS == mq.MQSO_RESUME and hobj == mq.MQHO_NONE
+    is_managed = bool(asked & mq.MQSO_MANAGED)
+    queue = None if is_managed or resumes_alone else _provided(session, hobj)
     mine = session.channel.new_handle("", 0)
     wanted = _wanted(fields, mine.number, queue)
     other = None if queue is not None else session.channel.new_handle("", c.INPUT)
@@ -63,6 +65,10 @@ def subscribe(session: Session, sd: bytes, hobj: int) -> tuple[bytes, int, int, 
     if queue is None:
         queue = session.add("queue", told.queue, MANAGED_QUEUE, other, told.queue)
         queue.managed_by = mine
+        if not (is_managed or told.options & c.MANAGED):  # its queue has to come from the program
+            close(session, queue.number, mq.MQCO_NONE)
+            close(session, subscription.number, mq.MQCO_NONE)
+            raise Failure(mq.MQRC_HOBJ_ERROR)
     elif told.queue != queue.resolved:
         close(session, subscription.number, mq.MQCO_NONE)
         raise Failure(mq.MQRC_HOBJ_ERROR)

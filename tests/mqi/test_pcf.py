@@ -46,6 +46,21 @@ def test_a_new_queue_manager_has_a_queue_that_tools_look_for(pcf: ibmmq.PCFExecu
     assert names(pcf.MQCMD_INQUIRE_Q(local, [like])) == ["SYSTEM.ADMIN.COMMAND.QUEUE"]
 
 
+def test_a_new_queue_manager_has_a_queue_with_a_message(
+    pcf: ibmmq.PCFExecute, qmgr: ibmmq.QueueManager
+) -> None:
+    deep = ibmmq.Filter(CMQC.MQIA_CURRENT_Q_DEPTH).greater(0)
+    local = {CMQC.MQCA_Q_NAME: b"*", CMQC.MQIA_Q_TYPE: CMQC.MQQT_LOCAL}
+    assert names(pcf.MQCMD_INQUIRE_Q(local, [deep])) == ["SYSTEM.ADMIN.QMGR.EVENT"]
+    md = ibmmq.MD()
+    event, header = ibmmq.PCFExecute.unpack(
+        ibmmq.Queue(qmgr, "SYSTEM.ADMIN.QMGR.EVENT").get(None, md)
+    )
+    assert md.Format == CMQC.MQFMT_EVENT
+    assert (header.Command, header.Reason) == (CMQCFC.MQCMD_Q_MGR_EVENT, CMQC.MQRC_Q_MGR_ACTIVE)
+    assert event[CMQC.MQCA_Q_MGR_NAME].rstrip() == b"QM1"
+
+
 def test_the_life_of_a_queue(pcf: ibmmq.PCFExecute, qmgr: ibmmq.QueueManager) -> None:
     given = {
         CMQC.MQCA_Q_NAME: b"PCF.QUEUE",

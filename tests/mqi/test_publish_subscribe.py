@@ -567,3 +567,20 @@ def test_a_level_is_told_when_a_subscription_is_resumed(qmgr: ibmmq.QueueManager
     resumed = described(RESUME | CMQC.MQSO_DURABLE, "LEVELLED")
     subscribed(qmgr, resumed).close()
     assert resumed.SubLevel == 4
+
+
+def test_resume_alone_opens_a_managed_subscription(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    manager.mqsc("DEFINE SUB(MINE) TOPICSTR('a') DESTCLAS(MANAGED)")
+    manager.mqsc("DEFINE SUB(GIVEN) TOPICSTR('a') DEST(ORDERS)")
+    sd = described(CMQC.MQSO_RESUME, "MINE")
+    subscription = subscribed(qmgr, sd)
+    assert sd.Options == RESUME | CMQC.MQSO_DURABLE
+    publish(qmgr, "a", "news")
+    assert subscription.get(None, ibmmq.MD(), WAIT) == b"news"
+    with pytest.raises(ibmmq.MQMIError) as refused:  # its queue has to come from the program
+        subscribed(qmgr, described(CMQC.MQSO_RESUME, "GIVEN"))
+    assert reason_of(refused) == CMQC.MQRC_HOBJ_ERROR
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    assert subscribed(qmgr, described(CMQC.MQSO_RESUME, "GIVEN"), queue).get() == b"news"

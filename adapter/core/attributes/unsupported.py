@@ -340,7 +340,7 @@ QUEUE_MANAGER = _table(
     _choice("STATCHL", 129, "statistics of channels", LEVELS),
     _choice("STATMQI", 127, "statistics messages of the queue manager", OFF),
     _choice("STATQ", 128, "statistics messages of queues", {"OFF": 0, "ON": 1, "NONE": -1}),
-    _choice("STRSTPEV", 52, "events of start and stop", DISABLED),
+    _choice("STRSTPEV", 52, "events of start and stop", {"ENABLED": 1, "DISABLED": 0}),
     _choice("SUITEB", 0, "strength of encryption", {"NONE": 1, "128_BIT": 2, "192_BIT": 4}, True),
     _whole("TREELIFE", 183, "seconds that topics without use are kept; 0: for ever", 1800, 604_000),
     _choice("XRCAP", 243, "MQ Telemetry", NO),

@@ -25,6 +25,11 @@ QUEUES: dict[str, dict[str, Any]] = {
         "def_persistence": False,
         "max_depth": 3_000,
     },
+    "SYSTEM.ADMIN.QMGR.EVENT": {
+        "description": "event messages of the queue manager",
+        "def_persistence": False,
+        "max_depth": 3_000,
+    },
     "SYSTEM.DEAD.LETTER.QUEUE": {"description": "messages that could not be put"},
     "SYSTEM.DEFAULT.INITIATION.QUEUE": {
         "description": "trigger messages",

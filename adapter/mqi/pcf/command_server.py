@@ -3,6 +3,9 @@
 It runs in the queue manager's process as a client like any other, on a thread of its own, so that
 a long answer keeps nobody waiting but those who ask it. A request is taken outside a unit: when
 the queue manager dies, it is lost and its program sees no reply, rather than that it is done twice.
+
+When it begins it puts the event message "Queue Manager Active" to SYSTEM.ADMIN.QMGR.EVENT, as IBM
+MQ does at its start: tools find a queue that is not empty on every queue manager.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import structlog
 import adapter
 from adapter import Connection, Message, watched
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
+from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
 from adapter.mqi.objects import APPLICATION
 from adapter.mqi.pcf.commands import COMMAND_FAILED, Commands
@@ -29,6 +33,7 @@ from adapter.mqi.pcf.structures import (
     Order,
     Parameter,
     PcfError,
+    String,
     byte_order,
     check_request,
     decode,
@@ -37,6 +42,10 @@ from adapter.mqi.pcf.structures import (
 
 COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
 FORMAT = "MQADMIN"
+EVENT_QUEUE = "SYSTEM.ADMIN.QMGR.EVENT"
+EVENT_FORMAT = "MQEVENT"
+EVENT, QMGR_EVENT, QMGR_ACTIVE = 7, 44, 2222  # MQCFT_EVENT, MQCMD_Q_MGR_EVENT, MQRC_Q_MGR_ACTIVE
+QMGR_NAME = 2015  # MQCA_Q_MGR_NAME
 REPLY = 2  # MQMT_REPLY
 PASS_CORREL_ID, PASS_MSG_ID, PASS_EXPIRY = 64, 128, 16384  # MQRO_*
 PARAMETER_ID = 1012  # MQIACF_PARAMETER_ID
@@ -111,6 +120,7 @@ class CommandServer:
         self._lock = threading.Lock()
         self._busy = threading.Lock()  # held while a command is being done
         self._qm: Connection | None = None
+        self._is_announced = False
         self._answered = self._unanswerable = self._troubles = 0
 
     def start(self) -> None:
@@ -161,11 +171,26 @@ class CommandServer:
                 if self._stopping.is_set():
                     return
                 self._qm = qm
+            self._announce(qm)
             commands = Commands(qm, time.monotonic)
             with qm.queue(COMMAND_QUEUE, open_for="input") as queue:
                 while (request := queue.get(timeout=None)) is not None:
                     with self._busy:
                         self._answer(qm, commands, request)
+
+    def _announce(self, qm: Connection) -> None:
+        """Put the event message of the start, once; a queue that does not take it keeps nobody."""
+        if self._is_announced:
+            return
+        self._is_announced = True
+        event = Header(type=EVENT, command=QMGR_EVENT, reason=QMGR_ACTIVE)
+        body = encode(event, [String(QMGR_NAME, qm.name, NAME_LENGTH_MAX)])
+        try:
+            qm.put(EVENT_QUEUE, Message(body, format=EVENT_FORMAT, persistent=False))
+        except ConnectionBroken:
+            raise
+        except Error as error:
+            log.info("the event of the start was not put", queue=EVENT_QUEUE, reason=str(error))
 
     def _answer(self, qm: Connection, commands: Commands, request: Message) -> None:
         bodies, encoding = replies_to(commands, request)

@@ -3,27 +3,20 @@
 What is said of a command is its --help, what is said of the SDK its docstrings.
 """
 
-import importlib
-import inspect
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-import adapter
-from adapter import testing
 from adapter.cli.main import mqk
 from adapter.core.attributes.table import Row
-from adapter.errors import Error
-from adapter.mqi import TriggerMessage, values
+from adapter.mqi import values
 from adapter.mqi.kinds import DEFINED, Kind
-from adapter.mqi.trigger_monitor import TriggerMonitor
-from adapter.testing import TestQueueManager
-from tests.docs import mqi_coverage
+from tests.docs import mqi_coverage, sdk_reference
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 WIDTH = 100
+HELP = mqk.context_settings["help_option_names"]
 MADE = "<!-- Written by `python -m tests.docs.reference` from the code: change it there. -->\n"
 
 
@@ -33,7 +26,7 @@ def pages() -> dict[str, str]:
         "attributes.md": attributes(),
         "cli.md": cli(),
         "mqi-coverage.md": mqi_coverage.page(MADE),
-        "sdk.md": sdk(),
+        "sdk.md": sdk_reference.page(MADE),
     }
 
 
@@ -96,7 +89,9 @@ def cli() -> str:
     """All commands, as their --help says."""
     parts = [MADE, "# The mqk command\n"]
     for words, command in commands("mqk", mqk):
-        context = click.Context(command, info_name=words, terminal_width=WIDTH)
+        context = click.Context(
+            command, info_name=words, terminal_width=WIDTH, help_option_names=HELP
+        )
         context.max_content_width = WIDTH
         parts.append(f"## {words}\n\n```\n{command.get_help(context)}\n```\n")
     return "\n".join(parts)
@@ -111,81 +106,6 @@ def commands(words: str, command: click.Command) -> Iterator[tuple[str, click.Co
             below = command.get_command(context, name)
             assert below is not None
             yield from commands(f"{words} {name}", below)
-
-
-def sdk() -> str:
-    """What programs use, as its docstrings say."""
-    parts = [
-        MADE,
-        "# The SDK\n",
-        said(adapter),
-        "## adapter.connect\n",
-        call("connect", adapter.connect),
-    ]
-    for kind in (
-        adapter.Connection,
-        adapter.Queue,
-        adapter.Subscription,
-        adapter.Unit,
-        adapter.Message,
-        adapter.PutResult,
-        adapter.DeadLetter,
-    ):
-        parts += of_class(f"adapter.{kind.__name__}", kind)
-    parts += ["## adapter.testing\n", said(testing), call("queue_manager", testing.queue_manager)]
-    parts += of_class("adapter.testing.TestQueueManager", TestQueueManager)
-    parts += of_class("adapter.mqi.trigger_monitor.TriggerMonitor", TriggerMonitor)
-    parts += of_class("adapter.mqi.TriggerMessage", TriggerMessage)
-    kafka = importlib.import_module("adapter.kafka")
-    parts += ["## adapter.kafka\n", said(kafka)]
-    for name, function in inspect.getmembers(kafka, inspect.isfunction):
-        if function.__module__ == kafka.__name__ and not name.startswith("_"):
-            parts.append(call(name, function))
-    return "\n".join([*parts, "## adapter.errors\n", *errors()])
-
-
-def of_class(title: str, kind: type) -> list[str]:
-    """A class and its public members, in the order of its text."""
-    parts = [f"## {title}\n", said(kind)]
-    for name, member in vars(kind).items():
-        if name.startswith("_"):
-            continue
-        if isinstance(member, property):
-            parts.append(f"**`{name}`** {said(member)}")
-        elif inspect.isfunction(member):
-            parts.append(call(name, member))
-    fields = getattr(kind, "__struct_fields__", ())
-    if fields:
-        parts.append("Fields: " + ", ".join(f"`{field}`" for field in fields) + ".\n")
-    return parts
-
-
-def call(name: str, function: object) -> str:
-    """A function's heading and text."""
-    assert callable(function)
-    signature = str(inspect.signature(function)).replace("'", "").replace("(self, ", "(")
-    return f"### `{name}{signature.replace('(self)', '()')}`\n\n{said(function)}"
-
-
-def errors() -> Iterator[str]:
-    """The error tree: a row for each class."""
-    yield "| error | reason | meaning |\n|---|---|---|"
-    for kind in sorted(tree(Error), key=lambda one: one.__name__):
-        text = (inspect.getdoc(kind) or "").partition("\n")[0]
-        yield f"| `{kind.__name__}` ({kind.__mro__[1].__name__}) | {kind.reason_name} | {text} |"
-    yield "\nWhat to do about each: [errors](../errors.md).\n"
-
-
-def tree(root: type[Error]) -> list[type[Error]]:
-    """A class of adapter.errors and all below it there."""
-    below = [one for kind in root.__subclasses__() for one in tree(kind)]
-    return [one for one in [root, *below] if one.__module__.startswith("adapter.errors")]
-
-
-def said(of: object) -> str:
-    """A docstring, as Markdown: indented examples stay as they are."""
-    text = re.sub(r"`{1,2}", "`", inspect.getdoc(of) or "")
-    return f"{text}\n"
 
 
 if __name__ == "__main__":

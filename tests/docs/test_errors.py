@@ -6,7 +6,7 @@ from pathlib import Path
 from adapter.core.reasons import Reason
 from adapter.errors import Error
 from adapter.errors.refusals import REFUSALS
-from tests.docs.reference import tree
+from tests.docs.sdk_reference import tree
 from tests.support.each import each
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -141,8 +141,9 @@ SETTINGS: Mapping[str, Setting] = {
         ),
         Setting(
             key="credentials_file", kind=_text(), default="",
-            meaning="File of users and hashes of their passwords, written by `mqk user`; empty: no "
-            "password is checked. Who must give one: CHCKCLNT of the queue manager's CONNAUTH.",
+            meaning="File of users and hashes of their passwords, written by `mqk user`. With one "
+            "every client must give a right password, unless CHCKCLNT of the queue manager's "
+            "CONNAUTH says OPTIONAL or NONE. Empty: no client of this machine is asked.",
             example='"/etc/mqk/users"',
         ),
         Setting(

@@ -1,9 +1,9 @@
-"""Who is let in: what the queue manager demands of a client that says who it is.
+"""Who may connect: what the queue manager demands of a client that says who it is.
 
-The queue manager's attribute connection_auth names authentication information, whose check_client
-says whether clients must give a password. Passwords are checked off the event loop, one at a time:
-each takes 64 MiB of memory. Without a file of users nobody is asked, but for clients of other
-machines: these always need a right password.
+demand() is the one rule. Passwords are checked off the event loop, one at a time: each takes a core
+for a moment and 64 MiB of memory; the order, and pauses after wrong ones, are those of guesses. A
+password that was checked before is known again at once, so that guessers do not delay the users
+that are there.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 import structlog
+from msgspec import Struct
 
 from adapter import watched
 from adapter.core.attributes.objects import AuthInfoAttributes
@@ -22,14 +24,45 @@ from adapter.core.reasons import Reason
 from adapter.core.results import Refused
 from adapter.errors import StartError
 from adapter.server.credentials import Credentials
+from adapter.server.guesses import Attempt, Guesses, network_of
 from adapter.wire.frames import Hello
 
-WAITING_MAX = 1_000
-"""Checks that wait for their turn: more clients at once are told to come again."""
-
 Decide = Callable[[Refused | None], None]
+Demand = Literal["nothing", "a right one if given", "a right one"]
+"""What is demanded of a client's password."""
+
+DEMANDS: dict[str, Demand] = {
+    "NONE": "nothing",
+    "OPTIONAL": "a right one if given",
+    "REQUIRED": "a right one",
+    # Of administrators; as there are no rights of users yet, every client may administer.
+    "REQDADM": "a right one",
+}
+"""By CHCKCLNT."""
 
 log = structlog.get_logger("mqk.listener")
+
+
+def demand(qm: QueueManager | None, *, has_users: bool, remote: bool) -> Demand:
+    """Return what is demanded of a client's password.
+
+    has_users: there is a credentials_file; without one no client of this machine is asked, and with
+    one CHCKCLNT of the queue manager's CONNAUTH decides. remote: the client is on another machine;
+    it needs a right password whatever is said elsewhere.
+    """
+    if remote:
+        return "a right one"
+    if not has_users:
+        return "nothing"
+    found = None if qm is None else qm.objects.get(("authinfo", qm.attributes.connection_auth))
+    return DEMANDS[found.check_client] if isinstance(found, AuthInfoAttributes) else "a right one"
+
+
+class Asked(Struct, frozen=True, eq=False):
+    """A client that waits for a decision."""
+
+    hello: Hello
+    decide: Decide
 
 
 class Admission:
@@ -39,69 +72,130 @@ class Admission:
         """own: a password by which the queue manager's own client is known."""
         self._credentials = credentials
         self._own = own
-        self._executor = ThreadPoolExecutor(1, "passwords")
-        self._waiting = 0
+        self._lookups = ThreadPoolExecutor(1, "known passwords")
+        self._checks = ThreadPoolExecutor(1, "passwords")
+        self._guesses: Guesses[Asked] = Guesses()
+        self._checking = False
+        self._timer: asyncio.TimerHandle | None = None
 
     def ask(
-        self, qm: QueueManager | None, hello: Hello, decide: Decide, *, remote: bool = False
+        self,
+        qm: QueueManager | None,
+        hello: Hello,
+        decide: Decide,
+        *,
+        address: str = "",
+        remote: bool = False,
+        wanted: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Have decide called with None if the client may come in, or why not; at once or later.
+        """Have decide called with None if the client may connect, or why not; at once or later.
 
-        remote: it comes from another machine, and whatever the queue manager demands is too little.
+        address: the client's, without its port. remote: it is on another machine. wanted: whether
+        it is still there.
         """
         credentials = self._credentials
-        demand = "NONE" if credentials is None else _demand(qm)
-        if remote:
-            demand = "REQUIRED"
-        is_own = bool(self._own) and secrets.compare_digest(hello.password, self._own)
-        if is_own or demand == "NONE" or (not hello.password and demand != "REQUIRED"):
+        demanded = demand(qm, has_users=credentials is not None, remote=remote)
+        if (
+            self._is_own(hello)
+            or demanded == "nothing"
+            or (not hello.password and demanded != "a right one")
+        ):
             decide(None)
         elif credentials is None or not hello.password:
             decide(_refused(hello, "a user and a password must be given"))
-        elif self._waiting >= WAITING_MAX:
-            text = f"{WAITING_MAX} passwords are being checked"
-            decide(Refused(Reason.LIMIT_REACHED, "", text))
         else:
-            self._check(credentials, hello, decide)
+            asked = Asked(hello, decide)
+            self._look_up(credentials, Attempt(network_of(address), hello.user, asked, wanted))
 
     def close(self) -> None:
         """Check nothing more."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        if self._timer is not None:
+            self._timer.cancel()
+        for executor in (self._lookups, self._checks):
+            executor.shutdown(wait=False, cancel_futures=True)
 
-    def _check(self, credentials: Credentials, hello: Hello, decide: Decide) -> None:
-        self._waiting += 1
+    def _is_own(self, hello: Hello) -> bool:
+        given, own = hello.password.encode(errors="surrogatepass"), self._own.encode()
+        return bool(own) and secrets.compare_digest(given, own)
 
-        def done(task: asyncio.Future[bool]) -> None:
-            self._waiting -= 1
+    def _look_up(self, credentials: Credentials, attempt: Attempt[Asked]) -> None:
+        """Ask whether the password has been checked before; have it checked if not."""
+
+        def found(known: bool | None) -> None:
+            if known is not None:
+                self._decide(attempt, known)
+                return
+            refused = self._guesses.add(attempt, self._now_s())
+            if refused:
+                hello = attempt.what.hello
+                log.warning("client refused", user=hello.user, reason=refused)
+                attempt.what.decide(Refused(Reason.LIMIT_REACHED, "", refused))
+            self._check_next()
+
+        self._run(self._lookups, credentials.known, attempt, found)
+
+    def _check_next(self) -> None:
+        """Have the next password checked, now or when it is due, unless one is being checked."""
+        credentials = self._credentials
+        if self._checking or credentials is None:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        attempt = self._guesses.take(self._now_s())
+        if attempt is not None:
+            self._check(credentials, attempt)
+        elif (due_s := self._guesses.next_s()) is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_at(due_s, self._check_next)
+
+    def _check(self, credentials: Credentials, attempt: Attempt[Asked]) -> None:
+        self._checking = True
+
+        def checked(is_right: bool | None) -> None:
+            self._checking = False
+            if is_right:
+                self._guesses.right(attempt)
+            else:
+                self._guesses.wrong(attempt, self._now_s())
+            self._decide(attempt, bool(is_right))
+            self._check_next()
+
+        self._run(self._checks, credentials.is_right, attempt, checked)
+
+    def _run(
+        self,
+        executor: ThreadPoolExecutor,
+        question: Callable[[str, str], bool | None],
+        attempt: Attempt[Asked],
+        answered: Callable[[bool | None], None],
+    ) -> None:
+        """Ask the file of users in a thread. A file that cannot be read admits nobody."""
+
+        def done(task: asyncio.Future[bool | None]) -> None:
             if task.cancelled():
                 return
             failure = task.exception()
-            if failure is not None and not isinstance(failure, StartError):
-                raise failure
             if failure is not None:
-                log.error("no password can be checked", reason=str(failure))
-            elif task.result():
-                decide(None)
-                return
-            decide(_refused(hello, "user or password is wrong"))
+                unforeseen = None if isinstance(failure, StartError) else failure
+                log.error("no password can be checked", reason=str(failure), exc_info=unforeseen)
+            answered(False if failure is not None else task.result())
 
+        hello, decide = attempt.what.hello, attempt.what.decide
         loop = asyncio.get_running_loop()
-        given = hello.user, hello.password
-        checking = loop.run_in_executor(self._executor, credentials.is_right, *given)
         watched.when_done(
             "checking a password",
-            checking,
+            loop.run_in_executor(executor, question, hello.user, hello.password),
             done,
             lambda what: decide(Refused(Reason.NOT_AUTHORIZED, hello.user, what)),
         )
 
+    def _decide(self, attempt: Attempt[Asked], is_right: bool) -> None:
+        asked = attempt.what
+        asked.decide(None if is_right else _refused(asked.hello, "user or password is wrong"))
 
-def _demand(qm: QueueManager | None) -> str:
-    """Say what is demanded: CHCKCLNT. Where nothing says so, a password must be given."""
-    if qm is None:
-        return "REQUIRED"
-    found = qm.objects.get(("authinfo", qm.attributes.connection_auth))
-    return found.check_client if isinstance(found, AuthInfoAttributes) else "REQUIRED"
+    def _now_s(self) -> float:
+        return asyncio.get_running_loop().time()
 
 
 def _refused(hello: Hello, text: str) -> Refused:

@@ -6,8 +6,12 @@ file. It is read again whenever it has changed. This module does not know who mu
 
 from __future__ import annotations
 
+import hmac
 import os
 import re
+import secrets
+import threading
+from collections import OrderedDict
 from pathlib import Path
 
 from argon2 import PasswordHasher
@@ -19,6 +23,8 @@ NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}")
 PASSWORD_BYTES_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
 FILE_BYTES_MAX = 16 * 1024 * 1024
 """Some hundred thousand users."""
+CHECKED_MAX = 10_000
+"""Checks whose outcome is kept."""
 _NOBODY = (
     "$argon2id$v=19$m=65536,t=3,p=4$MIIRqgvgQbgj220jfp0MPA"
     "$YfwJSVjtjSU0zzV/P3S9nnQ/USre2wvJMjfCIjrTQbg"
@@ -27,7 +33,7 @@ _NOBODY = (
 
 
 class Credentials:
-    """One file of users. Blocking, for one thread at a time."""
+    """One file of users. Blocking, for any thread."""
 
     def __init__(self, path: Path) -> None:
         """Raises StartError if the file cannot be read, or holds something else."""
@@ -35,17 +41,49 @@ class Credentials:
         self._hasher = PasswordHasher()
         self._read_as: tuple[int, int] = (0, 0)
         self._hashes: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._key = secrets.token_bytes()
+        self._checked: OrderedDict[bytes, bool] = OrderedDict()
+        """Outcomes by a digest of user, hash and password: one that nobody can compute who does
+        not know the key, which is in no file. A user with another hash is checked anew."""
         self._look()
 
     def is_right(self, user: str, password: str) -> bool:
         """Whether this is the user's password. Takes some 50 ms of CPU and 64 MiB on purpose."""
-        self._look()
-        if len(password.encode()) > PASSWORD_BYTES_MAX:
+        given = password.encode(errors="surrogatepass")
+        if len(given) > PASSWORD_BYTES_MAX:
             return False
+        kept = self._kept(user)
         try:
-            return self._hasher.verify(self._hashes.get(user, _NOBODY), password)
+            is_right: bool = self._hasher.verify(kept, given)
         except (VerificationError, InvalidHashError):
+            is_right = False
+        with self._lock:
+            self._checked[self._digest(user, kept, given)] = is_right
+            if len(self._checked) > CHECKED_MAX:
+                self._checked.popitem(last=False)
+        return is_right
+
+    def known(self, user: str, password: str) -> bool | None:
+        """What is_right() returned for this password, at once; None if it was not asked before."""
+        given = password.encode(errors="surrogatepass")
+        if len(given) > PASSWORD_BYTES_MAX:
             return False
+        digest = self._digest(user, self._kept(user), given)
+        with self._lock:
+            found = self._checked.get(digest)
+            if found is not None:
+                self._checked.move_to_end(digest)
+        return found
+
+    def _kept(self, user: str) -> str:
+        with self._lock:
+            self._look()
+            return self._hashes.get(user, _NOBODY)
+
+    def _digest(self, user: str, kept: str, given: bytes) -> bytes:
+        parts = (user.encode(errors="surrogatepass"), kept.encode(), given)
+        return hmac.digest(self._key, b"".join(b"%d:%s" % (len(p), p) for p in parts), "sha256")
 
     def _look(self) -> None:
         """Read the file if it is not as it was; what cannot be read lets nobody in."""

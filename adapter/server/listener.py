@@ -213,7 +213,14 @@ class Listener:
 
         owner = self._owner
         qm = owner.loop.qm if owner is not None and owner.running else None
-        self._admission.ask(qm, hello, decided, remote=not is_loopback(client.host))
+        self._admission.ask(
+            qm,
+            hello,
+            decided,
+            address=client.host,
+            remote=not is_loopback(client.host),
+            wanted=lambda: client in self._open,
+        )
 
     def _let_in(self, client: ClientConnection, hello: frames.Hello) -> None:
         client.write(

@@ -85,6 +85,7 @@ FIGURES: Mapping[str, Described] = {
     "ledger_doubts": _counter(
         "mqk_ledger_doubts_total", "Appends whose outcome was in doubt: each one is a take-over."
     ),
+    "uptime_s": _gauge("mqk_uptime_seconds", "Since the queue manager started."),
     "log_lines_dropped": _counter(
         "mqk_log_lines_dropped_total", "Lines of the log that could not be written."
     ),

@@ -23,7 +23,7 @@ from adapter.owner.clock import Clock
 from adapter.owner.lifecycle import State
 from adapter.owner.owner import HEARTBEAT_S, Owner
 from adapter.owner.storage import Copied, Storage
-from adapter.server.admission import Admission
+from adapter.server.admission import DEMANDS, Admission, demand
 from adapter.server.commands import COMMAND_QUEUE, CommandService
 from adapter.server.credentials import Credentials
 from adapter.server.listener import Listener
@@ -135,7 +135,7 @@ class Server:
         *,
         remote_clients: bool = False,
     ) -> None:
-        """credentials: of the users that are let in; without them everybody is, from this machine.
+        """credentials: of the users that may connect; without them all clients of this machine may.
 
         kafka: its address, as clients are told that want to read the topics. remote_clients: listen
         where other machines could connect; their clients must give a password.
@@ -151,6 +151,7 @@ class Server:
         self._address = ("", 0)
         self._kafka = kafka
         self._started_s = time.monotonic()
+        self._has_users = credentials is not None
         admission = Admission(credentials, own)
         self.listener = Listener(
             name,
@@ -181,10 +182,17 @@ class Server:
         self._watch = watched.task("movers' watch", self._watch_movers(), self.owner.broke)
         self._address = address
         self.listener.serve(self.owner, self._figures)
+        self._warn_of_clients_without_password()
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
         if COMMAND_QUEUE in waiting:
             self._need_commands()
         return address
+
+    def _warn_of_clients_without_password(self) -> None:
+        demanded = demand(self.owner.loop.qm, has_users=True, remote=False)
+        if self._has_users and demanded != DEMANDS["REQUIRED"]:
+            text = "clients of this machine need no password: CHCKCLNT of CONNAUTH allows it"
+            log.warning(text, queue_manager=self.name, demanded=demanded)
 
     def _need_commands(self) -> None:
         self._commands.need(*self._address)

@@ -258,7 +258,7 @@ class AuthInfoAttributes(Struct, kw_only=True):
     check_client: Annotated[
         Literal["NONE", "OPTIONAL", "REQUIRED", "REQDADM"],
         Attribute("CHCKCLNT", 258, "whether clients must give them", numbers=(1, 0, 3, 2)),
-    ] = "OPTIONAL"
+    ] = "REQDADM"
     check_local: Annotated[
         Literal["NONE", "OPTIONAL", "REQUIRED", "REQDADM"],
         Attribute("CHCKLOCL", 257, "whether local programs must", numbers=(1, 0, 3, 2)),

@@ -1,6 +1,8 @@
 """Who is let in: with a right password, or where none is demanded."""
 
+import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,9 +10,9 @@ import pytest
 
 import adapter
 from adapter import testing
-from adapter.errors import LimitReached, NotAuthorized
+from adapter.errors import Error, LimitReached, NotAuthorized
 from adapter.mqi.pcf import structures as pcf
-from adapter.server import admission, credentials, listener
+from adapter.server import admission, credentials, guesses, listener
 from adapter.testing import TestQueueManager
 from tests.support.passwords import cheaply_hashed
 
@@ -72,13 +74,46 @@ def test_another_machine_is_refused_where_there_are_no_users(
         one.connect(user="ada", password="secret")
 
 
+def test_a_file_of_users_means_that_all_must_give_a_password(manager: TestQueueManager) -> None:
+    """Every client may administer: CHCKCLNT(REQDADM), the default as on MQ, asks each of them."""
+    for user in ("ada", "alice", "", "admin"):
+        with pytest.raises(NotAuthorized, match="must be given"):
+            manager.connect(user=user)
+    with manager.connect(user="ada", password="secret") as qm:
+        assert qm.objects("authinfo", AUTH)[0].attributes["check_client"] == "REQDADM"
+
+
 def test_none_is_needed_where_it_is_optional(manager: TestQueueManager, demand: Demand) -> None:
+    demand("OPTIONAL")
     manager.connect(user="bob").close()
     demand("REQUIRED")
     with pytest.raises(NotAuthorized, match="must be given"):
         manager.connect(user="ada")
     demand("NONE")
     manager.connect(user="ada", password="wrong").close()
+
+
+@pytest.mark.parametrize("remote", [False, True])
+@pytest.mark.parametrize("has_users", [False, True])
+def test_the_rule_is_in_one_place(remote: bool, has_users: bool) -> None:
+    found = admission.demand(None, has_users=has_users, remote=remote)
+    assert found == ("a right one" if remote or has_users else "nothing")
+
+
+@pytest.mark.parametrize("password", ["pässwörd", "пароль", "密码", "\U0001f511", "a\0b"])
+def test_a_password_may_have_any_letters(
+    manager: TestQueueManager, tmp_path: Path, password: str
+) -> None:
+    credentials.write(tmp_path / "users", {"ada": cheaply_hashed(password)})
+    manager.connect(user="ada", password=password).close()
+    for wrong in (password + "x", "ä", "\U0001f512"):
+        with pytest.raises(NotAuthorized, match="user or password is wrong"):
+            manager.connect(user="ada", password=wrong)
+
+
+def test_letters_beyond_ascii_are_no_matter_where_none_is_asked() -> None:
+    with testing.queue_manager() as one:
+        one.connect(user="ädä", password="pässwörd").close()
 
 
 def test_what_nothing_is_said_of_is_required(manager: TestQueueManager) -> None:
@@ -118,29 +153,99 @@ def test_without_a_file_nobody_is_asked() -> None:
 def test_checks_that_wait_have_a_bound(
     manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "WAITING_MAX", 0)
+    monkeypatch.setattr(guesses, "WAITING_MAX", 0)
     with pytest.raises(LimitReached, match="passwords are being checked"):
         manager.connect(user="ada", password="secret")
+
+
+class Held:
+    """Checks of passwords that take until somebody lets them end."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.end = threading.Semaphore(0), threading.Event()
+        self.count = 0
+        check = credentials.Credentials.is_right
+
+        def slow(own: credentials.Credentials, user: str, password: str) -> bool:
+            self.count += 1
+            self.begun.release()
+            assert self.end.wait(20)
+            return check(own, user, password)
+
+        monkeypatch.setattr(credentials.Credentials, "is_right", slow)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Held:
+    return Held(monkeypatch)
+
+
+def attempts(manager: TestQueueManager, *passwords: str) -> list[threading.Thread]:
+    """Connect as ada with each of these, all at once."""
+
+    def attempt(password: str) -> None:
+        with contextlib.suppress(Error):
+            adapter.connect(manager.address, user="ada", password=password).close()
+
+    threads = [threading.Thread(target=attempt, args=(one,)) for one in passwords]
+    for thread in threads:
+        thread.start()
+    return threads
 
 
 def test_others_go_on_while_a_password_is_checked(
     manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held, met = threading.Event(), threading.Event()
-
-    def slow(*_given: object) -> bool:
-        met.set()
-        return held.wait(20)
-
-    monkeypatch.setattr(credentials.Credentials, "is_right", slow)
-    with manager.connect() as qm:
-        waiting = threading.Thread(
-            target=lambda: adapter.connect(manager.address, user="ada", password="x").close()
-        )
-        waiting.start()
-        assert met.wait(20)
+    with manager.connect(user="ada", password="secret") as qm:
+        held = Held(monkeypatch)
+        (waiting,) = attempts(manager, "x")
+        assert held.begun.acquire(timeout=20)
         qm.define_queue("Q")
         qm.put("Q", "meanwhile")
-        held.set()
+        held.end.set()
         waiting.join(20)
         assert not waiting.is_alive()
+
+
+def test_guessers_do_not_delay_a_user_who_was_there_before(
+    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checks stand still here: who has to wait for one does not get in."""
+    manager.connect(user="ada", password="secret").close()
+    held = Held(monkeypatch)
+    guessers = attempts(manager, *(f"guess {number}" for number in range(5)))
+    try:
+        assert held.begun.acquire(timeout=20)
+        for _time in range(3):
+            manager.connect(user="ada", password="secret").close()
+        assert held.count == 1
+    finally:
+        held.end.set()
+        for guesser in guessers:
+            guesser.join(30)
+
+
+def test_the_same_wrong_password_is_checked_once(
+    manager: TestQueueManager, held: Held, tmp_path: Path
+) -> None:
+    """A program with a stale password tries for ever; the file may change and make it right."""
+    held.end.set()
+    for _time in range(20):
+        with pytest.raises(NotAuthorized, match="user or password is wrong"):
+            manager.connect(user="ada", password="new")
+    assert held.count == 1
+    credentials.write(tmp_path / "users", {"ada": cheaply_hashed("new")})
+    manager.connect(user="ada", password="new").close()
+    with pytest.raises(NotAuthorized):
+        manager.connect(user="ada", password="secret")
+
+
+def test_guesses_take_longer_and_longer(
+    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guesses, "PAUSE_S", 0.2)
+    began_s = time.monotonic()
+    for number in range(guesses.FREE_OF_USER + 2):
+        with pytest.raises(NotAuthorized):
+            manager.connect(user="ada", password=f"guess {number}")
+    assert time.monotonic() - began_s >= 0.2 + 0.4

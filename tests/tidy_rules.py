@@ -41,7 +41,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.attributes errors",
         "registry": "errors ledger topics format.schemas launch watched",
         "client": "registry.port registry.rest registry.values wire core.commands "
-        "core.model.message core.model.details core.model.dead_letter "
+        "core.model.backout core.model.message core.model.details core.model.dead_letter "
         "core.reasons core.results core.attributes errors",
         "mqi": "adapter client launch watched errors core.attributes core.commands core.reasons "
         "core.results core.model.blank_padded core.model.dead_letter core.model.details "

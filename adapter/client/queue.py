@@ -215,8 +215,9 @@ class Queue:
         Each unit has 1 to size messages. Leaving the with statement commits it; an exception in it
         backs it out, is logged, and the loop goes on after retry_delay_s. A message that was backed
         out before comes in a unit of its own; when its backout count has reached the queue's
-        backout_threshold it is moved to the backout_requeue_queue in that same unit, and not shown
-        (BackoutThresholdReached if that cannot be done; the message stays where it is).
+        backout_threshold it is moved to the backout_requeue_queue in that same unit, and not shown;
+        its properties say why (BackoutThresholdReached if that cannot be done; the message stays
+        where it is). On a queue with backout_action MOVE the backout itself moves it.
         It ends when nothing comes within timeout, or when the queue or the connection is closed.
         """
         self._check_open()

@@ -19,6 +19,7 @@ from adapter.client.requests import Handle, open_request
 from adapter.client.unit import AnyUnit, State
 from adapter.client.verbs import close_request, get_request, put_request
 from adapter.core import commands as c
+from adapter.core.model.backout import explained
 from adapter.core.results import Messages, PutDone
 from adapter.errors import (
     BackedOut,
@@ -159,11 +160,20 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
     threshold = described.attributes["backout_threshold"]
     if not threshold or message.backout_count < threshold:
         return False
+    moved_by = described.attributes.get("backout_action", "PROGRAM")  # an older one has none
     target = described.attributes["backout_requeue_queue"]
     happened = (
         f"message {message.message_id.hex()} of queue {name} was backed out "
         f"{message.backout_count} times, backout_threshold is {threshold}, and it "
     )
+    if moved_by == "MOVE":
+        work.backout()
+        raise BackoutThresholdReached(
+            happened + "is still there: the queue manager could move it neither to the "
+            "backout_requeue_queue nor to the dead-letter queue; its event "
+            "backout_threshold_reached says why",
+            name,
+        )
     if not target:
         work.backout()
         raise BackoutThresholdReached(
@@ -172,7 +182,7 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
             name,
         )
     try:
-        _put_aside(channel, target, work, message)
+        _put_aside(channel, name, target, work, message)
         work.commit()
     except BackedOut:
         return True  # the connection was lost: it comes again
@@ -193,8 +203,10 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
     return True
 
 
-def _put_aside(channel: Channel, target: str, work: Work, message: Message) -> None:
+def _put_aside(channel: Channel, name: str, target: str, work: Work, message: Message) -> None:
+    """Put a message on the backout queue, with properties that say why."""
     handle = channel.new_handle(target, c.OUTPUT)
-    put = put_request(handle, [outgoing(message, {}, message.application)], work)
+    told = {"properties": explained(message.properties, name, message.backout_count)}
+    put = put_request(handle, [outgoing(message, told, message.application)], work)
     opening = open_request(handle, put.when_lost)
     work.perform([opening, put, close_request(handle)], put, PutDone, after=opening)

@@ -23,6 +23,7 @@ from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.rules import (
     absence,
+    backout,
     browse,
     connections,
     consumers,
@@ -392,11 +393,12 @@ def acknowledge(qm: QueueManager, connection: int, seen: list[int], now_ms: int)
 
 def restarted(qm: QueueManager, now_ms: int) -> None:
     """Give every session and consumer its full time again: nobody could reach a queue manager that
-    was down.
+    was down. Messages that came back too often by its end are moved with what is applied next.
     """
     for kept in qm.sessions.values():
         kept.last_seen_ms = now_ms
     absence.restarted(qm, now_ms)
+    backout.restarted(qm, now_ms)
     statistics.begin(qm, now_ms)
 
 
@@ -467,9 +469,11 @@ def _short(text: str) -> str:
 
 def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
     _apply_each(qm, executed, records)
-    while qm.trigger_work or qm.reports_due:
+    while qm.trigger_work or qm.moves_due or qm.reports_due:
         if qm.trigger_work:
             _apply_each(qm, executed, trigger.decide(qm, qm.trigger_work.popleft()))
+        elif qm.moves_due:
+            _apply_each(qm, executed, backout.decide(qm, qm.moves_due.popleft()))
         else:
             _apply_each(qm, executed, report.decide(qm, qm.reports_due.popleft()))
 

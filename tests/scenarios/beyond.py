@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adapter.core import commands as c
-from adapter.core.model import report
+from adapter.core.model import backout, report
 from adapter.core.model.details import (
     IN_GROUP,
     LAST_IN_GROUP,
@@ -78,12 +78,17 @@ def options_of(call: Call) -> tuple[int, int, int]:
 
 
 def group_parts(message: Message) -> list[str]:
-    """Print what a report is about, where a message is in its group, a segment in its message."""
+    """Print what a report is about, where a message is in its group, a segment in its message, and
+    from where it was moved.
+    """
     parts = []
     if message.message_type == report.REPORT:
         parts.append(f"report {message.feedback}")
     if is_in_group(message):
         parts.append(f"{message.group_seq}{'L' * message.last_in_group} of its group")
+    moved = message.properties or {}
+    if backout.QUEUE in moved:
+        parts.append(f"moved from {moved[backout.QUEUE]} after {moved[backout.COUNT]} backouts")
     if is_segment(message):
         parts.append(f"segment at {message.offset}{'L' * (segment_status(message) == 'L')}")
     return parts

@@ -14,7 +14,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
-from tests.simulation.world import PERHAPS, Answer, LaneKey, Listing, Op, World
+from tests.simulation.operations import Op
+from tests.simulation.world import PERHAPS, Answer, LaneKey, Listing, World
 
 TRACELESS = frozenset({"open", "close", "begin", "browse", "ask", "status"})
 """A crash just before or just after one of these leaves the same."""

@@ -17,14 +17,18 @@ from adapter.core.model.message import ID_LENGTH, Delivered
 from adapter.core.model.message import Message as CoreMessage
 from adapter.core.reasons import Reason
 from adapter.core.results import Done, Messages, PutDone, Refused, Result, Statuses, UnitOutcome
-from tests.simulation.world import DONE, GONE, PUT, Answer, Message, Op
+from tests.simulation.operations import Message, Op
+from tests.simulation.world import DONE, GONE, MOVES, PUT, Answer
 from tests.support.core import Client
 
 STANDING = ("A", "B", "F")
 """Queues that are always there; F delivers in the order of arrival."""
 PASSING = "T"
 """A queue that is defined and deleted again and again."""
-QUEUES = (*STANDING, PASSING)
+MOVING = "M"
+"""A queue that moves what came back too often; it is there in some runs. It is given persistent
+messages only: how often others came back nobody knows for certain after a doubt."""
+QUEUES = (*STANDING, PASSING, MOVING)
 HANDLES = {name: number for number, name in enumerate(QUEUES, 1)}
 MODES = c.INPUT | c.OUTPUT | c.BROWSE
 CORRELATIONS = ("c1", "c2", "c3")
@@ -92,8 +96,11 @@ class Program:
 class Programs:
     """Draws what a program does next."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, *, moves: bool = False) -> None:
         self.rng = rng
+        self.standing = (*STANDING, MOVING) if moves else STANDING
+        self.queues = (*self.standing[:3], PASSING, *self.standing[3:])
+        self._drawn = ["A", "A", "B", "F", PASSING] + [MOVING] * 2 * moves
         self.temper = temper = Temper.of(rng)
         self._bodies = itertools.count(1)
         self._units = itertools.count(1)
@@ -140,15 +147,16 @@ class Programs:
         unit, ident = self._unit(program)
         queue = self._queue()
         count = rng.choice([1, 1, 1, 2, 5]) if unit else 1
-        told, given = zip(*(self._message(now_ms) for _ in range(count)), strict=True)
+        hard = queue == MOVING
+        told, given = zip(*(self._message(now_ms, hard=hard) for _ in range(count)), strict=True)
         op = Op(program.name, "put", now_ms, unit=unit, queue=queue, messages=told)
         return Sent(op, c.Put(HANDLES[queue], list(given), ident))
 
-    def _message(self, now_ms: int) -> tuple[Message, CoreMessage]:
+    def _message(self, now_ms: int, *, hard: bool) -> tuple[Message, CoreMessage]:
         rng = self.rng
         body = f"m{next(self._bodies)}"
         priority = rng.choice([0, 0, 0, 4, 5, 9])
-        hard = rng.random() < self.temper.hard
+        hard = rng.random() < self.temper.hard or hard
         expiry_ms = rng.choice(EXPIRIES_MS) if rng.random() < self.temper.expiring else -1
         correlation = rng.choice(CORRELATIONS) if rng.random() < 0.5 else ""
         group, number, last = self._part()
@@ -319,6 +327,10 @@ class Programs:
         attributes: dict[str, object] = {"max_depth": depth_max}
         if fifo:
             attributes["msg_delivery_sequence"] = "FIFO"
+        if queue in MOVES:
+            target, threshold = MOVES[queue]
+            attributes |= {"backout_threshold": threshold, "backout_requeue_queue": target}
+            attributes["backout_action"] = "MOVE"
         op = Op(program.name, "define", now_ms, queue=queue, limit=depth_max, flag=fifo)
         return Sent(op, c.DefineQueue(queue, attributes))
 
@@ -335,7 +347,7 @@ class Programs:
         return "", b""
 
     def _queue(self) -> str:
-        return self.rng.choice(["A", "A", "B", "F", PASSING])
+        return self.rng.choice(self._drawn)
 
 
 def is_numbered(op: Op) -> bool:

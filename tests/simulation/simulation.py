@@ -36,12 +36,11 @@ from tests.simulation import transactions as t
 from tests.simulation.auditor import Auditor
 from tests.simulation.copies import Copies
 from tests.simulation.faults import COMMIT_FAULTS, NO_ROOM, REFUSED, RIVAL, TOPIC_FAULTS
+from tests.simulation.operations import Op
 from tests.simulation.programs import (
     HANDLES,
     MODES,
     PASSING,
-    QUEUES,
-    STANDING,
     Program,
     Programs,
     Sent,
@@ -62,12 +61,11 @@ from tests.simulation.storage import (
     Trimmer,
     topic_of,
 )
-from tests.simulation.world import Listing, Op
+from tests.simulation.world import Listing
 from tests.support.core import START_MS, Client
 
 TOPICS = names.queue_topic(NAME, "")
-IDLE_READS_MAX = 20_000
-STEPS_MAX = 20_000
+IDLE_READS_MAX = STEPS_MAX = 20_000
 """Ten times what a run takes: a mover that only fails is found out."""
 LONG_ENTRY_BYTES = 250
 LONG_BODY_BYTES = 3
@@ -79,6 +77,8 @@ KEPT_BYTES = 1_500
 SNAPSHOT_ENTRIES = (8, 25, 60)
 RETENTIONS_MS = (0, 0, 5_000, 60_000, FOREVER)
 TICKS_MAX = 200
+MOVES_FROM = 221
+"""Seeds from here on have a queue that moves what came back too often."""
 OVER_MS = 200_000
 """After so long all that can expire is gone, wherever it was."""
 
@@ -141,7 +141,7 @@ class Simulation(Steps):
         """By queue, incarnation, lane and seq, what was put there last."""
         self._retention_ms = self.rng.choice(RETENTIONS_MS)
         self.owner = self._make_owner()
-        self.programs = Programs(self.rng)
+        self.programs = Programs(self.rng, moves=seed >= MOVES_FROM)
         self._life = t.Life()
         self._nested = False
         self._idle_reads = self._steps = 0
@@ -160,7 +160,7 @@ class Simulation(Steps):
         )
         self._by_connection: dict[int, Program] = {}
         self.people = [self._program(name) for name in ("ada", "bob", "cem")]
-        for queue in STANDING:
+        for queue in self.programs.standing:
             self._send(self.people[0], self.programs.define(self.people[0], queue, self.now_ms))
         for program in self.people:
             self._open_all(program)
@@ -352,7 +352,7 @@ class Simulation(Steps):
         return program
 
     def _open_all(self, program: Program) -> None:
-        for queue in QUEUES:
+        for queue in self.programs.queues:
             if queue != PASSING or self.rng.random() < 0.3:
                 self._send(program, self.programs.open(program, queue, self.now_ms))
 
@@ -500,7 +500,7 @@ class Simulation(Steps):
         client = self.owner.connect()
         self.owner.log.disarm()
         found: Listing = {}
-        for queue in QUEUES:
+        for queue in self.programs.queues:
             client.send(c.Open(HANDLES[queue], queue, MODES))
             shown: list[Delivered] = []
             while (result := self._browsed(client, queue)).messages:

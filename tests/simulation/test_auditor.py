@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.auditor import Auditor, Copied
-from tests.simulation.world import DONE, GONE, PUT, Answer, Message, Op
+from tests.simulation.operations import Message, Op
+from tests.simulation.world import DONE, GONE, PUT, Answer
 
 HERE = Path(__file__).parent
 NOW_MS = 1_000

@@ -13,6 +13,7 @@ from msgspec import Struct
 from adapter.core.attributes.table import (
     DEPTH_MAX,
     NAME_LENGTH_MAX,
+    OWN_NUMBERS,
     Attribute,
     DefaultPersistence,
     DefaultPriority,
@@ -93,6 +94,15 @@ class QueueAttributes(Struct, kw_only=True):
     backout_requeue_queue: Annotated[
         str, Attribute("BOQNAME", 2019, "where it is set aside to", length=NAME_LENGTH_MAX)
     ] = ""
+    backout_action: Annotated[
+        Literal["PROGRAM", "MOVE"],
+        Attribute(
+            "BOACTION",
+            OWN_NUMBERS,
+            "who sets it aside: the program that gets it, as on MQ, or the queue manager, with the "
+            "backout that reaches the threshold, to the dead-letter queue if need be",
+        ),
+    ] = "PROGRAM"
     harden_get_backout: Annotated[
         bool,
         Attribute(

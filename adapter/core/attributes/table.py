@@ -13,6 +13,8 @@ import msgspec
 from msgspec import Struct
 
 NAME_LENGTH_MAX = 48  # MQ_Q_NAME_LENGTH
+OWN_NUMBERS = 1900
+"""Of attributes that MQ does not have, the first: MQIA_LAST is 2000, MQ uses a few hundred."""
 DEPTH_MAX = 999_999_999
 DESCRIPTION_LENGTH_MAX = 64
 

@@ -15,6 +15,7 @@ from adapter.core.model.connection import Connection
 from adapter.core.model.due import Due
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import Place, Stored
+from adapter.core.model.moves import MoveDue
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import ReportDue
 from adapter.core.model.session import Session
@@ -116,6 +117,8 @@ class QueueManager:
         """By name of an initiation queue, the queues that name it."""
         self.reports_due: deque[ReportDue] = deque()
         """Of expired messages, for as long as a decision takes."""
+        self.moves_due: deque[MoveDue] = deque()
+        """Messages that came back, perhaps too often, until what returned them is applied."""
         self.trigger_work: deque[TriggerEvent | Trigger] = deque()
         """What the decision being applied has caused, until it is seen to."""
         self.temporaries = 0
@@ -196,6 +199,13 @@ class QueueManager:
         """Note that gets waiting on this queue may be served now."""
         if queue.waiters:
             self.woken[queue.name] = queue
+
+    def note_backouts(
+        self, queue: Queue, places: list[Place], now_ms: int, *, and_paged: bool = False
+    ) -> None:
+        """Note that messages come back to a queue; it may be that they are to be moved."""
+        if queue.moves_backouts and (places or and_paged):
+            self.moves_due.append(MoveDue(queue, places, now_ms, and_paged))
 
     def add_expiry(self, queue: Queue, stored: Stored) -> None:
         """Remember to look at a message when it expires, if it does."""

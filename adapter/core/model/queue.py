@@ -80,6 +80,12 @@ class Queue:
         return self.attributes.definition_type == "TEMPDYN"
 
     @property
+    def moves_backouts(self) -> bool:
+        """Whether the queue manager moves what came back too often; see core.rules.backout."""
+        attributes = self.attributes
+        return attributes.backout_action == "MOVE" and attributes.backout_threshold > 0
+
+    @property
     def claimed_count(self) -> int:
         """How many messages consumers have been given: neither available nor held by a unit."""
         return sum(span.count for span in self.claimed())

@@ -31,9 +31,8 @@ from adapter.core.records import (
     Record,
 )
 from adapter.core.results import BatchDescription, Batches, Consumers, ConsumerState, ConsumerStatus
-from adapter.core.rules import absence, fitting, handles, naming, resolve, trigger, undelivered
+from adapter.core.rules import absence, backout, fitting, handles, naming, resolve
 from adapter.core.rules.decision import Decision, connection_of, done, queue_of
-from adapter.core.rules.unit import commit_records
 
 CONSUMERS_MAX = 100
 """Of one queue: each may hold as much as fits into memory as ranges."""
@@ -120,7 +119,7 @@ def decide_claim(qm: QueueManager, request: c.Request, command: c.ClaimBatch) ->
         return Decision([], _state(consumer), qm.entry_n)
     limit = min(command.limit, consumer.size_max or BATCH_MAX)
     found = _find(qm, queue, limit, request.now_ms)
-    records = _set_aside(qm, queue, found.poison, request.now_ms)
+    records = backout.moved(qm, queue, found.poison, request.now_ms)
     if not found.messages and not _waits_for_its_end(consumer):
         return Decision(records, _state(consumer), qm.entry_n)
     counts = [
@@ -145,7 +144,6 @@ def _find(qm: QueueManager, queue: Queue, limit: int, now_ms: int) -> _Found:
     Raises PageNeeded for what is not in memory: what a message says decides what becomes of it.
     """
     moved_n = -1 if queue.name in qm.parked else qm.moved_n
-    threshold = queue.attributes.backout_threshold
     found = _Found()
     for lane in reversed(queue.lanes):
         for one in _in_order(queue, lane.number, limit - len(found.messages)):
@@ -156,8 +154,7 @@ def _find(qm: QueueManager, queue: Queue, limit: int, now_ms: int) -> _Found:
             if one.entry_n > moved_n:
                 break
             found.size += len(one.message.body)
-            came_too_often = 0 < threshold <= one.backout_count
-            (found.poison if came_too_often else found.messages).append(one)
+            (found.poison if backout.is_due(queue, one) else found.messages).append(one)
     return found
 
 
@@ -192,26 +189,6 @@ def _spans(messages: Iterable[Stored]) -> Iterator[Span]:
         yield span
 
 
-def _set_aside(qm: QueueManager, queue: Queue, poison: list[Stored], now_ms: int) -> list[Record]:
-    """Move what came back too often to the backout queue, in a unit; what that does not take
-    stays.
-    """
-    target = qm.queues.get(queue.attributes.backout_requeue_queue)
-    if target is None or target is queue:
-        return []
-    moved: list[Stored] = []
-    for one in poison:
-        if undelivered.obstacle(qm, target, one.message, len(moved)):
-            break
-        if target.attributes.trigger_control:
-            trigger.arrived(qm, target, one.message.priority, now_ms)
-        moved.append(one)
-    if not moved:
-        return []
-    puts, gets = [(target, one.message) for one in moved], [(queue, one) for one in moved]
-    return commit_records(qm.new_message_id(), puts, gets, "commit", None)
-
-
 def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) -> Decision:
     """Say what is in batches, and count that they are handed out; those before are consumed.
 
@@ -230,6 +207,8 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
         found = None
         if number not in handle.batches and batch.size:
             found = _broken_up(queue, consumer, number, batch)
+            if found is not None:
+                qm.note_backouts(queue, [], request.now_ms, and_paged=True)
             records.append(found or BatchDelivered(queue.name, consumer.name, number))
         handle.batches.add(number)
         shown.append(
@@ -321,6 +300,7 @@ def _taken_away(qm: QueueManager, queue: Queue, consumer: Consumer, now_ms: int)
     records = _returned(queue, consumer, raised=1)
     fenced = _set(queue, consumer, claim=qm.new_message_id(), consumed=consumer.last)
     details = {"consumer": consumer.name, "messages": str(count)}
+    qm.note_backouts(queue, [], now_ms, and_paged=True)
     return [*records, fenced, EventRaised(CLAIM_LOST, queue.name, now_ms, details)]
 
 
@@ -390,6 +370,7 @@ def decide_delete_consumer(
         raise Refusal(Reason.CONSUMER_NOT_FOUND, command.consumer, f"of queue {queue.name}")
     _check_free(queue, command.consumer)
     records = _returned(queue, consumer, raised=1)
+    qm.note_backouts(queue, [], request.now_ms, and_paged=True)
     return done(qm, request, [*records, ConsumerDeleted(queue.name, consumer.name)], consumer.held)
 
 

@@ -13,7 +13,7 @@ from adapter.core.commands import COMPLETE, ClaimBatch, Request
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Message, Stored
+from adapter.core.model.message import Message, Place, Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.topics import RETAINED_QUEUE
 from adapter.core.model.turns import Turns
@@ -164,6 +164,7 @@ def load(
     """Bring messages back into memory; what has expired is discarded instead."""
     lane = queue.lanes[lane_number]
     expired: list[Taken] = []
+    returned: list[Place] = []
     for paged in page:
         if paged.seq not in lane.paged:
             continue
@@ -178,6 +179,10 @@ def load(
         stored = paged.stored(lane_number)
         queue.page_in(stored)
         qm.add_expiry(queue, stored)
+        if stored.backout_count:
+            returned.append(stored.place)
+    if returned:
+        qm.note_backouts(queue, returned, now_ms, and_paged=True)
     if page:
         lane.mark_put(page[-1].seq, page[-1].message.put_time_ms)
     qm.wake(queue)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 
 from adapter.core.commands import AskOutcome, Backout, Begin, Commit, Request
+from adapter.core.model.backout import THRESHOLD_REACHED
 from adapter.core.model.connection import Connection
 from adapter.core.model.manager import Absent, QueueManager
-from adapter.core.model.message import Message, Stored, delivered
+from adapter.core.model.message import Message, Place, Stored, delivered
 from adapter.core.model.queue import Queue
 from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
@@ -278,9 +279,11 @@ def backout_records(
     session = qm.sessions.get(unit.ident[:SESSION_ID_LENGTH])
     if session is not None:
         session.unit_backed_out(unit_number(unit.ident))
+    returned: dict[Queue, list[Place]] = {}
     for queue, stored in unit.gets:
         queue.unlock(stored)
         qm.wake(queue)
+        returned.setdefault(queue, []).append(stored.place)
         if 0 < stored.message.expires_at_ms <= now_ms:
             qm.add_expiry(queue, stored)
     counted = unit.counted
@@ -296,6 +299,8 @@ def backout_records(
         records.append(BackoutCounted(logged, outcome))
     if soft:
         records.append(BackoutCounted(soft, None, logged=False))
+    for queue, places in returned.items():
+        qm.note_backouts(queue, places, now_ms)
     return records + _threshold_events(unit, now_ms)
 
 
@@ -318,7 +323,7 @@ def _threshold_events(unit: Unit, now_ms: int) -> list[Record]:
     ]
     return [
         EventRaised(
-            "backout_threshold_reached",
+            THRESHOLD_REACHED,
             queue.name,
             now_ms,
             {
@@ -327,7 +332,7 @@ def _threshold_events(unit: Unit, now_ms: int) -> list[Record]:
             },
         )
         for queue, stored, count in returned
-        if count == queue.attributes.backout_threshold
+        if count == queue.attributes.backout_threshold and not queue.moves_backouts
     ]
 
 

@@ -145,9 +145,41 @@ def test_poison_is_set_aside_in_the_unit_that_gets_it(
     aside = list(qm.queue("ASIDE").browse())
     assert [message.body for message in aside] == [b"poison", b"bad"]
     assert (aside[0].priority, aside[0].correlation_id) == (3, b"c" * 24)
+    assert aside[0].properties == {
+        "mqk.backout_reason": "backout_threshold_reached",
+        "mqk.backout_queue": "Q",
+        "mqk.backout_count": 2,
+    }
     assert handled.count(b"poison") == handled.count(b"bad") == 2
     assert queue.depth() == 0
     assert "moved to queue ASIDE" in caplog.text
+
+
+def test_a_queue_may_move_poison_by_itself(qm: adapter.Connection, queue: adapter.Queue) -> None:
+    qm.define_queue("ASIDE")
+    moves = {"backout_action": "MOVE", "backout_requeue_queue": "ASIDE"}
+    qm.alter_queue("Q", backout_threshold=2, **moves)
+    queue.put_many([b"poison", b"good"])
+    handled = []
+    for unit in queue.units(timeout=0):
+        with unit:
+            handled += [message.body for message in unit.messages]
+            if handled[-1] == b"poison":
+                raise ValueError("poison")
+    assert handled == [b"poison", b"poison", b"good"]
+    (aside,) = qm.queue("ASIDE").browse()
+    assert aside.properties is not None
+    assert aside.properties["mqk.backout_queue"] == "Q"
+
+
+def test_poison_that_the_queue_manager_cannot_move_stops_the_loop(
+    qm: adapter.Connection, queue: adapter.Queue
+) -> None:
+    qm.alter_queue("Q", backout_threshold=1, backout_action="MOVE")
+    queue.put(b"poison")
+    with pytest.raises(e.BackoutThresholdReached, match="the queue manager could move it neither"):
+        work(queue, fail)
+    assert all_bodies(queue) == [b"poison"]
 
 
 @pytest.mark.parametrize(

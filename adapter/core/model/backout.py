@@ -1,0 +1,27 @@
+"""Backed-out messages: what one that was moved says of why.
+
+Whoever moves a message that came back too often gives it these properties, the queue manager and
+programs alike. This module does not know where such a message goes.
+"""
+
+from __future__ import annotations
+
+from adapter.core.model.message import Property
+
+REASON = "mqk.backout_reason"
+QUEUE = "mqk.backout_queue"
+COUNT = "mqk.backout_count"
+THRESHOLD_REACHED = "backout_threshold_reached"
+"""The reason; and the event that tells of it."""
+MQRC_BACKOUT_THRESHOLD_REACHED = 2362
+"""What a dead-letter header gives as its reason."""
+PROPERTIES_MAX = 256
+"""As many as a put takes: what has no room for three more is moved without them."""
+
+
+def explained(
+    properties: dict[str, Property] | None, queue: str, count: int
+) -> dict[str, Property] | None:
+    """Return a message's properties with those that say why it was moved from a queue."""
+    told = {**(properties or {}), REASON: THRESHOLD_REACHED, QUEUE: queue, COUNT: count}
+    return told if len(told) <= PROPERTIES_MAX else properties

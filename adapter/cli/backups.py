@@ -143,12 +143,14 @@ def _verify(
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path))
 @options.kafka_client
+@options.json_output
 def backup(
     name: str,
     file: Path,
     bootstrap_servers: str,
     command_config: Path | None,
     settings: dict[str, str],
+    as_json: bool,
 ) -> None:
     """Write all of queue manager NAME, as it is now, to a new FILE.
 
@@ -163,7 +165,22 @@ def backup(
         with closing(Source(movers)) as source, files.new(file, header) as writer:
             taking.take(source, writer)
         found = _examined(file)
-    click.echo(f"{file}: queue manager {name} {_what(found)}")
+    if as_json:
+        _emit(name, file, found)
+    else:
+        click.echo(f"{file}: queue manager {name} {_what(found)}")
+
+
+def _emit(name: str, file: Path, found: Contents) -> None:
+    output.emit(
+        {
+            "queue_manager": name,
+            "file": str(file),
+            "ledger_end": found.end,
+            "records": found.records,
+            "messages": found.messages,
+        }
+    )
 
 
 def _examined(file: Path) -> Contents:
@@ -191,6 +208,8 @@ def _what(found: Contents) -> str:
     help="Delete all topics of the queue manager first: for what another state of it has left. "
     "Refused while it runs.",
 )  # fmt: skip
+@options.confirmation("Delete all topics of queue manager {name}?", "delete_topics")
+@options.json_output
 def restore(
     name: str,
     file: Path,
@@ -198,6 +217,7 @@ def restore(
     command_config: Path | None,
     settings: dict[str, str],
     delete_topics: bool,
+    as_json: bool,
 ) -> None:
     """Write the backup FILE to a Kafka that holds nothing of queue manager NAME.
 
@@ -212,6 +232,9 @@ def restore(
         _clear(file, target, name, ledger, delete_topics)
         with output.progress("restoring", found.messages + found.records) as step:
             restoring.restore(file, found, target, step)
+    if as_json:
+        _emit(name, file, found)
+        return
     click.echo(f"queue manager {name} restored from {file}, {_what(found)}")
     click.echo(
         f"start it with `mqk qmgr start {name} --bootstrap-server {bootstrap_servers}`; what the "

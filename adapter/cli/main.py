@@ -25,6 +25,7 @@ COMMANDS = {
     "put": Entry("adapter.cli.put:put", "Put messages on a queue."),
     "get": Entry("adapter.cli.get:get", "Get messages from a queue."),
     "browse": Entry("adapter.cli.browse:browse", "Show the messages on a queue; none is removed."),
+    "move": Entry("adapter.cli.move:move", "Move messages from one queue to another."),
     "queue": Entry("adapter.cli.queues:queue", "Queues: define, alter, show, delete, purge."),
     "mqsc": Entry("adapter.cli.mqsc:mqsc", "Execute MQSC commands."),
     "consumer": Entry(

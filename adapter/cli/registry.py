@@ -221,13 +221,18 @@ def register(file: Path, subject: str, url: str, as_json: bool) -> None:
 @click.argument("old")
 @click.argument("new")
 @at_registry
-def diff(old: str, new: str, url: str) -> None:
+@options.json_output
+def diff(old: str, new: str, url: str, as_json: bool) -> None:
     """Show how two schemas differ, and who reads whom.
 
     OLD and NEW are files that end with .avsc, or SUBJECT or SUBJECT:VERSION in the registry.
     """
     before, after = text_of(old, url), text_of(new, url)
     first, second = avro_schema.parse(before), avro_schema.parse(after)
+    if as_json:
+        reads = {"old": old, "new": new, "new_reads_old": not avro_schema.unreadable(second, first)}
+        output.emit(reads | {"old_reads_new": not avro_schema.unreadable(first, second)})
+        return
     lines = pretty(before).splitlines(), pretty(after).splitlines()
     for line in difflib.unified_diff(lines[0], lines[1], old, new, lineterm=""):
         click.echo(line)

@@ -1,0 +1,92 @@
+"""mqk move: messages from one queue to another, with all their fields.
+
+Each unit of work gets and puts the same messages, so a message is on one of the two queues whenever
+the command ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import adapter
+from adapter.cli import failures, messages, options, output
+from adapter.cli.connected import connected
+from adapter.errors import Error
+
+UNIT_SIZE_MAX = 1_000
+
+
+@click.command()
+@click.argument("source")
+@click.argument("target")
+@click.option("--count", type=click.IntRange(min=1), help="Move at most so many messages.")
+@click.option(
+    "--without-header", is_flag=True,
+    help="Remove the dead-letter header of each message that has one.",
+)  # fmt: skip
+@click.option(
+    "--unit-size", type=click.IntRange(1, UNIT_SIZE_MAX), default=100, show_default=True,
+    help="Move so many messages in each unit of work.",
+)  # fmt: skip
+@messages.id_options
+@options.queue_manager
+@options.json_output
+def move(
+    source: str,
+    target: str,
+    count: int | None,
+    without_header: bool,
+    unit_size: int,
+    qmgr: str,
+    as_json: bool,
+    **ids: bytes | None,
+) -> None:
+    """Move messages from queue SOURCE to queue TARGET, in the order of delivery.
+
+    All that are available are moved, or those with an id. Messages keep their fields, their origin
+    and what is left of their expiry; the put time is new and the backout count is 0.
+    """
+    if source == target:
+        raise click.UsageError("SOURCE and TARGET must be different queues")
+    header: dict[str, Any] = {"dead_letter": None} if without_header else {}
+    moved = 0
+    with (
+        connected(qmgr, "mqk move") as qm,
+        qm.queue(source, open_for="input") as taken,
+        qm.queue(target, open_for="output") as given,
+    ):
+        try:
+            while count is None or moved < count:
+                wanted = unit_size if count is None else min(unit_size, count - moved)
+                some = move_unit(qm, taken, given, wanted, header, ids)
+                moved += some
+                if some < wanted:
+                    break
+        except Error as problem:
+            raise failures.Failed(
+                f"{problem}; moved before: {messages.counted(moved)}"
+            ) from problem
+    if as_json:
+        output.emit({"source": source, "target": target, "moved": moved})
+    else:
+        click.echo(f"{messages.counted(moved)} moved from {source} to {target}")
+
+
+def move_unit(
+    qm: adapter.Connection,
+    source: adapter.Queue,
+    target: adapter.Queue,
+    wanted: int,
+    header: dict[str, Any],
+    ids: dict[str, Any],
+) -> int:
+    """Move at most so many messages in one unit; how many it were."""
+    with qm.unit():
+        for moved in range(wanted):
+            message = source.get(**ids)
+            if message is None:
+                return moved
+            target.put(message, user=message.user, application=message.application, **header)
+    return wanted

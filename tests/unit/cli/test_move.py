@@ -1,0 +1,99 @@
+"""mqk move: from queue to queue, whole or not at all."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+import adapter
+from adapter.testing import TestQueueManager
+from tests.unit.cli.conftest import Mqk
+
+
+@pytest.fixture
+def queues(at: Mqk, manager: TestQueueManager) -> Iterator[adapter.Connection]:
+    """The queues Q and TO."""
+    with manager.connect() as qm:
+        qm.define_queue("TO")
+        yield qm
+
+
+def bodies(qm: adapter.Connection, queue: str) -> list[bytes]:
+    return [message.body for message in qm.queue(queue).browse()]
+
+
+def test_all_messages_are_moved_in_order(at: Mqk, queues: adapter.Connection) -> None:
+    sent = [b"%d" % n for n in range(25)]
+    for body in sent:
+        queues.put("Q", body)
+    assert at("move", "Q", "TO", "--unit-size", 10).out == "25 messages moved from Q to TO\n"
+    assert bodies(queues, "TO") == sent
+    assert bodies(queues, "Q") == []
+    told = json.loads(at("move", "Q", "TO", "--json").out)
+    assert told == {"source": "Q", "target": "TO", "moved": 0}
+
+
+def test_a_moved_message_keeps_its_fields(at: Mqk, queues: adapter.Connection) -> None:
+    put = queues.put(
+        "Q", "größer", priority=7, correlation_id=bytes(23) + b"c", reply_to="Q", format="MQSTR",
+        properties={"a": 1}, expiry_s=1000, persistent=False, user="ada", application="shop",
+    )  # fmt: skip
+    at("move", "Q", "TO")
+    message = queues.get("TO")
+    assert message is not None
+    assert message.message_id == put.message_id
+    assert (message.body.decode(), message.priority, message.reply_to) == ("größer", 7, "Q")
+    assert (message.persistent, message.properties, message.format) == (False, {"a": 1}, "MQSTR")
+    assert (message.user, message.application) == ("ada", "shop")
+    assert message.correlation_id == bytes(23) + b"c"
+    assert message.expiry_s == pytest.approx(1000, abs=60)
+
+
+def test_some_are_moved(at: Mqk, queues: adapter.Connection) -> None:
+    for body in "abcd":
+        queues.put("Q", body, correlation_id=body.encode().ljust(24, b"\0"))
+    assert at("move", "Q", "TO", "--count", 1).status == 0
+    assert bodies(queues, "TO") == [b"a"]
+    assert at("move", "Q", "TO", "--correlation-id", "text:c").status == 0
+    assert bodies(queues, "TO") == [b"a", b"c"]
+    assert bodies(queues, "Q") == [b"b", b"d"]
+
+
+def test_dead_letters_are_requeued_with_or_without_their_header(
+    at: Mqk, queues: adapter.Connection
+) -> None:
+    for _ in range(2):
+        queues.put("Q", "x", dead_letter=adapter.DeadLetter(reason=2053, destination="TO"))
+    at("move", "Q", "TO", "--count", 1)
+    at("move", "Q", "TO", "--without-header")
+    first, second = queues.queue("TO").browse()
+    assert first.dead_letter is not None
+    assert second.dead_letter is None
+    assert first.body == second.body == b"x"
+
+
+def test_what_the_target_refuses_stays_on_the_source(at: Mqk, queues: adapter.Connection) -> None:
+    for body in "abc":
+        queues.put("Q", body)
+    queues.alter_queue("TO", max_depth=2)
+    said = at("move", "Q", "TO", "--unit-size", 2)
+    assert said.status == 1
+    assert "[MQRC_Q_FULL]; moved before: 2 messages" in said.err
+    assert (bodies(queues, "TO"), bodies(queues, "Q")) == ([b"a", b"b"], [b"c"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["Q", "Q"], 2, "must be different"),
+        (["Q"], 2, "Missing argument 'TARGET'"),
+        (["Q", "NOWHERE"], 1, "queue NOWHERE does not exist"),
+        (["NOWHERE", "TO"], 1, "queue NOWHERE does not exist"),
+    ],
+)
+def test_wrong_use(
+    arguments: list[str], status: int, words: str, at: Mqk, queues: adapter.Connection
+) -> None:
+    said = at("move", *arguments)
+    assert said.status == status
+    assert words in said.err

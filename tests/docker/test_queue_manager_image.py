@@ -53,6 +53,7 @@ def connect(manager: DockerContainer, password: str = "secret") -> adapter.Conne
 def test_it_is_healthy_and_not_root(manager: DockerContainer) -> None:
     assert published_on(manager) == {"127.0.0.1"}
     assert manager.exec(["id", "-u"]).output.strip() == b"1414"
+    assert manager.exec(["id", "-g"]).output.strip() == b"1414"
     assert manager.exec(["sh", "-c", "touch /opt/mqk/x"]).exit_code != 0
 
 

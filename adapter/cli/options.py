@@ -19,6 +19,17 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_ADDRESS = "127.0.0.1:1414"
 PORT_MAX = 65535
+OF_JAVA_CLIENTS = {
+    "sasl.jaas.config": "sasl.username and sasl.password",
+    "ssl.truststore.location": "ssl.ca.location, with the certificates in PEM",
+    "ssl.truststore.password": "ssl.ca.location, with the certificates in PEM",
+    "ssl.truststore.type": "ssl.ca.location, with the certificates in PEM",
+    "ssl.truststore.certificates": "ssl.ca.pem",
+    "ssl.keystore.key": "ssl.key.pem",
+    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
+    "ssl.keystore.type": "ssl.keystore.location, which takes PKCS#12",
+}
+"""Settings that a file for kafka-topics.sh may have, and what librdkafka has instead."""
 
 
 def address(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, int]:
@@ -121,11 +132,19 @@ def not_both(name: str, value: object, other: str, other_value: object) -> None:
 
 def kafka_options(command_config: Path | None, given: dict[str, str]) -> dict[str, str]:
     """The settings of the Kafka client, from the file and from -X."""
-    return ({} if command_config is None else read_properties(command_config)) | given
+    found = ({} if command_config is None else read_properties(command_config)) | given
+    for name in found:
+        if name in OF_JAVA_CLIENTS:
+            instead = OF_JAVA_CLIENTS[name]
+            raise click.UsageError(f"{name} is a setting of Kafka's Java clients: use {instead}")
+    return found
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """Read a properties file: key=value lines, # and ! begin comments."""
+    """Read a properties file: key=value lines, # and ! begin comments.
+
+    Of Java's format, `:` as separator, continued lines and escapes are refused, not misread.
+    """
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as problem:
@@ -137,6 +156,9 @@ def read_properties(path: Path) -> dict[str, str]:
             continue
         key, equals, value = line.partition("=")
         if not equals or not key.strip():
-            raise click.UsageError(f"--command-config {path}, line {number}: not key=value")
+            raise click.UsageError(
+                f"--command-config {path}, line {number}: not key=value; write each setting on one "
+                "line, without `:`"
+            )
         found[key.strip()] = value.strip()
     return found

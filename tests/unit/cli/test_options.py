@@ -58,6 +58,28 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         options.read_properties(binary)
 
 
+@pytest.mark.parametrize("name", options.OF_JAVA_CLIENTS)
+def test_a_setting_of_java_clients_is_refused_with_the_one_to_use(
+    name: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(f"{name}=x\n")
+    with pytest.raises(
+        click.UsageError, match=rf"{name} is a setting of Kafka's Java clients: use"
+    ):
+        options.kafka_options(file, {})
+    with pytest.raises(click.UsageError, match="use s"):
+        options.kafka_options(None, {name: "x"})
+
+
+@pytest.mark.parametrize("text", ["security.protocol: SSL\n", "a=b \\\n  c\n"])
+def test_what_only_java_reads_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(text)
+    with pytest.raises(click.UsageError, match="write each setting on one line"):
+        options.kafka_options(file, {})
+
+
 def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:
     path = tmp_path / "client.properties"
     path.write_text("a=b\nnonsense\n")

@@ -2,8 +2,9 @@
 
     TriggerMonitor(qm, "ORDERS.INITQ").run()
 
-It starts what the queue manager asks for, and no more: when a trigger message is made is not known
-here. A trigger message that cannot be carried out goes to the dead-letter queue, with the reason.
+It starts what process definitions say, and no more: whoever may put to an initiation queue can have
+defined programs started, and no others. When a trigger message is made is not known here. A trigger
+message that cannot be carried out goes to the dead-letter queue, with the reason.
 Reference: IBM MQ, "Trigger monitors on AIX, Linux, and Windows"; runmqtrm.
 """
 
@@ -45,6 +46,9 @@ APPL_TYPE_ERROR = 267  # MQFB_APPL_TYPE_ERROR
 APPL_TYPES = {6: "UNIX", 15: "OPEN_TP1", 25: "USER", 28: "JAVA"}
 """MQAT numbers of what can be started here, beside those that users have for their own."""
 USER_APPL_TYPE_FIRST = 65_536  # MQAT_USER_FIRST
+
+DEFINED = ("appl_type", "appl_id", "env_data", "user_data")
+"""What a trigger message has from the process definition."""
 
 PAUSE_S = 1.0
 """Between two attempts while the queue manager is away, or gets are inhibited."""
@@ -192,7 +196,29 @@ class TriggerMonitor:
                 f"programs are started of the types {types}, and of types of your own"
             )
             return None, (APPL_TYPE_ERROR, problem)
+        problem = self._other_than_defined(trigger)
+        if problem:
+            return None, (TM_ERROR, problem)
         return trigger.of_queue_manager(self._qm.name), None
+
+    def _other_than_defined(self, trigger: TriggerMessage) -> str:
+        """Say why a trigger message was not made from the process definition that it names.
+
+        The queue manager makes it from that: another one was put by somebody else, or before the
+        definition was altered.
+        """
+        name = trigger.process
+        fitting = self._qm.objects("process", name, system=True) if name else []
+        defined = next((one.attributes for one in fitting if one.name == name), None)
+        if defined is None:
+            return f"no process {name!r} is defined: {trigger.appl_id!r} is not started"
+        other = [name for name in DEFINED if getattr(trigger, name) != defined[name]]
+        if not other:
+            return ""
+        return (
+            f"it differs from the definition of process {name} in {', '.join(other)}: "
+            f"{trigger.appl_id!r} is not started"
+        )
 
     def _carry_out(self, message: Message, trigger: TriggerMessage) -> None:
         try:

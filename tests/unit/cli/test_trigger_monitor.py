@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,9 +44,9 @@ def run_one(
     )
     with manager.connect() as qm:
         qm.define_queue("INITQ")
-        trigger = TriggerMessage(
-            queue="Q", appl_type=6, appl_id=f"{sys.executable} {program}", env_data=f">{out}"
-        )
+        told: dict[str, Any] = {"appl_id": f"{sys.executable} {program}", "env_data": f">{out}"}
+        qm.define_process("P", appl_type=6, **told)
+        trigger = TriggerMessage(queue="Q", process="P", appl_type=6, **told)
         qm.put("INITQ", trigger.to_bytes(), format="MQTRIG", persistent=False)
     thread = signal_when(out, "\n", number)
     said = at("trigger-monitor", "-q", "INITQ")

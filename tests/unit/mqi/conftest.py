@@ -9,6 +9,7 @@ import structlog
 import adapter
 import adapter.testing
 from adapter.mqi import TriggerMessage
+from adapter.mqi.trigger_monitor import DEFINED
 
 INITQ = "INITQ"
 DEAD = "DEAD"
@@ -31,8 +32,10 @@ def qm(manager: adapter.testing.TestQueueManager) -> Iterator[adapter.Connection
 
 
 def ask(qm: adapter.Connection, queue: str = "ORDERS", **fields: str | int) -> TriggerMessage:
-    """Put a trigger message as the queue manager does."""
-    told = {"process": "P", "appl_type": 6, "appl_id": "worker"} | fields
+    """Define a process for a queue, and put a trigger message as the queue manager does."""
+    told = {"process": f"P.{queue}", "appl_type": 6, "appl_id": "worker"} | fields
     trigger = TriggerMessage(queue=queue, **told)  # type: ignore[arg-type]
+    said = {name: getattr(trigger, name) for name in DEFINED}
+    qm.define_process(trigger.process, replace=True, **said)
     qm.put(INITQ, trigger.to_bytes(), format="MQTRIG", persistent=False)
     return trigger

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,6 +141,60 @@ def test_what_is_no_trigger_message_goes_to_the_dead_letter_queue_whole(
     assert message.dead_letter.destination_queue_manager == "QM1"
     assert message.dead_letter.application == "mqk trigger-monitor"
     assert not launcher.asked
+
+
+@pytest.mark.parametrize(
+    ("forged", "why"),
+    [
+        ({"process": "", "appl_id": "touch forged"}, "no process '' is defined"),
+        ({"process": "NONE", "appl_id": "touch forged"}, "no process 'NONE' is defined"),
+        ({"process": "P*"}, "no process 'P*' is defined"),
+        (
+            {"process": "P", "appl_id": "touch forged;true"},
+            "differs from the definition of process P in",
+        ),
+        ({"process": "P", "env_data": ";touch forged"}, "in env_data"),
+        ({"process": "P", "user_data": "x"}, "in user_data"),
+        ({"process": "P", "appl_type": 25}, "in appl_type"),
+    ],
+)
+def test_what_no_process_definition_says_is_not_started(
+    qm: adapter.Connection,
+    monitor: TriggerMonitor,
+    launcher: Launcher,
+    forged: dict[str, Any],
+    why: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A client may put whatever it likes to the initiation queue (MQFB_TM_ERROR)."""
+    qm.define_process("P", appl_id="worker", appl_type=6)
+    fields: dict[str, Any] = {"appl_type": 6, "appl_id": "worker"} | forged
+    body = TriggerMessage(queue="A", **fields).to_bytes()
+    qm.put(INITQ, body, format="MQTRIG", persistent=False)
+    assert monitor.run_once(0)
+    message = dead(qm)
+    assert (message.feedback, message.body) == (266, body)
+    assert not launcher.asked
+    assert why in caplog.text
+    assert monitor.statistics()["trigger_messages_dead_lettered"] == 1
+
+
+def test_what_the_queue_manager_asks_for_is_what_is_defined(
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher
+) -> None:
+    """As long as each attribute may be."""
+    qm.define_process("P" * 48, appl_id="a" * 256, env_data="é" * 64, user_data=" u" * 64)
+    qm.define_queue(
+        "Q", trigger_control=True, trigger_type="EVERY", initiation_queue=INITQ, process="P" * 48
+    )
+    qm.alter_object("process", "P" * 48, appl_type=6)
+    ready = threading.Event()
+    with running(monitor):
+        await_that(lambda: qm.queue(INITQ).status().open_input_count == 1)
+        qm.put("Q", "1")
+        launcher.await_queues("Q")
+        ready.set()
+    assert qm.queue(DEAD).depth() == 0
 
 
 @pytest.mark.parametrize("number", [-1, 0, 1, 2, 11, 65_535])
@@ -431,6 +486,8 @@ def test_the_queue_is_the_default_one_unless_said(
 ) -> None:
     default = "SYSTEM.DEFAULT.INITIATION.QUEUE"
     qm.define_queue(default, replace=True)
-    qm.put(default, TriggerMessage(queue="A", appl_type=6, appl_id="worker").to_bytes())
+    qm.define_process("P", appl_type=6, appl_id="worker")
+    trigger = TriggerMessage(queue="A", process="P", appl_type=6, appl_id="worker")
+    qm.put(default, trigger.to_bytes())
     assert TriggerMonitor(qm, launch=launcher).run_once(0)
     launcher.await_queues("A")

@@ -50,6 +50,8 @@ def demo(flights: int, as_json: bool, chart: Path | None) -> None:
         output.emit(msgspec.structs.asdict(outcome) | {"ok": outcome.ok})
     else:
         show(outcome)
+        if chart is not None and chart.exists():
+            click.echo(f"chart of the delays: {chart}")
     for problem in outcome.problems:
         failures.tell(problem)
     if not outcome.ok:

@@ -49,4 +49,6 @@ def main(name: str, seconds: str = "5") -> None:
 
 
 if __name__ == "__main__":
+    if not 2 <= len(sys.argv) <= 3:
+        sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -38,4 +38,6 @@ def main(topic_string: str, seconds: str = "30", name: str = "") -> None:
 
 
 if __name__ == "__main__":
+    if not 2 <= len(sys.argv) <= 4:
+        sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from msgspec import Struct
@@ -223,6 +224,18 @@ def test_a_server_is_triggered(place: Place) -> None:
     finally:
         monitor.send_signal(signal.SIGTERM)
         assert monitor.wait(TIMEOUT_S) == 0
+
+
+def test_without_arguments_the_usage_is_printed(place: Place) -> None:
+    programs = [path for path in place.folder.glob("*.py") if path.name != "inventory.py"]
+    running = [
+        (path, subprocess.Popen([sys.executable, path], stderr=PIPE, env=place.environment))
+        for path in programs
+    ]
+    for path, process in running:
+        _, printed = process.communicate(timeout=TIMEOUT_S)
+        first_line = path.read_text().partition("\n")[0].strip('"')
+        assert (process.returncode, printed.decode().partition("\n")[0]) == (1, first_line)
 
 
 def test_the_programs_of_pymqi_are_those_of_ibmmq() -> None:

@@ -22,7 +22,8 @@ def came(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def install(*, flights: list[int] | None = None, **changes: Any) -> None:
         def run(count: int, _screen: object, chart: Path | None) -> Outcome:
-            assert chart is None
+            if chart is not None:
+                chart.write_bytes(b"a picture")
             if flights is not None:
                 flights.append(count)
             return msgspec.convert(RIGHT | changes, Outcome)
@@ -112,3 +113,11 @@ def test_wrong_use(arguments: list[str], words: str, mqk: Mqk) -> None:
     said = mqk("demo", *arguments)
     assert said.status == 2
     assert words in said.err
+
+
+def test_it_says_where_the_chart_is(came: Any, mqk: Mqk, tmp_path: Path) -> None:
+    came()
+    assert (
+        f"chart of the delays: {tmp_path / 'delays.png'}"
+        in mqk("demo", "--chart", tmp_path / "delays.png").out
+    )

@@ -15,16 +15,16 @@ from adapter.mqi.mqsc.execute import Script
 @click.command()
 @click.option(
     "--command", "-c", "commands", multiple=True, metavar="TEXT",
-    help="Do this command. May be repeated; without it standard input is read.",
+    help="Run this command. May be repeated; without it standard input is read.",
 )  # fmt: skip
 @click.option("--quiet", "-q", is_flag=True, help="Show answers only, not the commands.")
 @options.queue_manager
 @click.pass_context
 def mqsc(context: click.Context, commands: tuple[str, ...], quiet: bool, qmgr: str) -> None:
-    """Read MQSC commands and do them: DEFINE, ALTER, DISPLAY, DELETE, CLEAR, PING.
+    """Run MQSC commands: DEFINE, ALTER, DISPLAY, DELETE, CLEAR, ...
 
-    A command that fails does not keep the next one from being done. Exit status: 0; 1 if the queue
-    manager refused a command; 2 if one was not understood.
+    A command that fails does not stop the script; the summary names the lines. Exit status: 0; 1 if
+    a command failed; 2 if a command has a syntax error.
     """
     lines: Iterable[str] = [line for text in commands for line in text.splitlines()]
     if not commands:

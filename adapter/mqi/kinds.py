@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, SUBSCRIPTION, WITH_QUEUE_NAMES
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, Row, Table, rows_of
+from adapter.core.attributes.unsupported import UNSUPPORTED
 
 CHANNEL_NAME_LENGTH = 20
 TYPE_KEYWORDS = ("TYPE", "CHLTYPE", "AUTHTYPE")
@@ -172,7 +173,8 @@ class QueueManagerRows(Struct, kw_only=True):
 class Kind(Struct, frozen=True):
     """One kind of object. kind: core's name for it; name_*: how its own name is called.
 
-    name_length: what PCF pads it to, 0 if it has no certain length.
+    name_length: what PCF pads it to, 0 if it has no certain length. unsupported: attributes of IBM
+    MQ without effect here.
     """
 
     kind: str
@@ -183,16 +185,22 @@ class Kind(Struct, frozen=True):
     given: Table = {}
     told: Table = {}
     name_length: int = NAME_LENGTH_MAX
+    unsupported: Table = {}
 
     @property
     def rows(self) -> Table:
-        """All that is shown of it, by Python name."""
+        """All that has a meaning here, by Python name."""
         return self.told | self.given
+
+    @property
+    def every_row(self) -> Table:
+        """All that can be asked for: what has a meaning here, and what has none."""
+        return self.rows | self.unsupported
 
     @property
     def always(self) -> list[Row]:
         """What is shown of it whatever is asked for: of which type it is."""
-        return [row for row in self.rows.values() if row.attribute.keyword in TYPE_KEYWORDS]
+        return [row for row in self.every_row.values() if row.attribute.keyword in TYPE_KEYWORDS]
 
     @property
     def has_queue_name(self) -> bool:
@@ -201,12 +209,12 @@ class Kind(Struct, frozen=True):
 
     def by_keyword(self, keyword: str) -> Row | None:
         """Return what MQSC calls so."""
-        rows = self.rows.values()
+        rows = self.every_row.values()
         return next((row for row in rows if row.attribute.keyword == keyword), None)
 
     def by_number(self, number: int) -> Row | None:
         """Return what PCF numbers so."""
-        rows = self.rows.values()
+        rows = self.every_row.values()
         return next((row for row in rows if row.attribute.number == number), None)
 
     def by_bare_word(self, word: str) -> tuple[Row, object] | None:
@@ -225,7 +233,8 @@ def _kind(kind: str, word: str, noun: str, name_keyword: str, name_number: int) 
         told = QueueManagerRows
     length = {"channel": CHANNEL_NAME_LENGTH, SUBSCRIPTION: 0}.get(kind, NAME_LENGTH_MAX)
     rows = rows_of(told) if told is not None else {}
-    return Kind(kind, word, noun, name_keyword, name_number, KINDS[kind], rows, length)
+    unsupported = UNSUPPORTED[kind]
+    return Kind(kind, word, noun, name_keyword, name_number, KINDS[kind], rows, length, unsupported)
 
 
 DEFINED = {
@@ -268,3 +277,11 @@ class Found(Struct, frozen=True):
     kind: Kind
     name: str
     values: dict[str, object]
+
+    def value(self, row: Row) -> object:
+        """Return the value of an attribute; of what has no effect here, the one that holds."""
+        return self.values.get(row.name, row.default)
+
+    def has(self, row: Row) -> bool:
+        """Say whether this object has the attribute."""
+        return row.name in self.values or row.name in self.kind.unsupported

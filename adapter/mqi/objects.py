@@ -70,8 +70,7 @@ def passing(found: Iterable[Found], filters: Iterable[Filter]) -> list[Found]:
         one
         for one in found
         if all(
-            wanted.row.name in one.values and wanted.passes(one.values[wanted.row.name])
-            for wanted in conditions
+            one.has(wanted.row) and wanted.passes(one.value(wanted.row)) for wanted in conditions
         )
     ]
 

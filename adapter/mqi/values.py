@@ -17,7 +17,19 @@ from adapter.core.attributes.table import Row
 
 Plain = int | str | list[str]
 """What the MQI and PCF know: a number, a text, or texts."""
-WORDS_FOR_NUMBERS = {"APPLTYPE": APPLICATION_TYPES, "PUBPRTY": COPY_PRIORITIES}
+WORDS_FOR_NUMBERS = {
+    "APPLTYPE": APPLICATION_TYPES,
+    "PUBPRTY": COPY_PRIORITIES,
+    "DEFPRTY": {"ASPARENT": -2},
+    "MARKINT": {"NOLIMIT": -1},
+    "CAPEXPRY": {"NOLIMIT": -1},
+    "EXPIRY": {"UNLIMITED": -1},
+    "IMGINTVL": {"OFF": 0},
+    "IMGLOGLN": {"OFF": 0},
+    "KAINT": {"AUTO": -1},
+    "MAXFSIZE": {"DEFAULT": -1},
+    "MAXPROPL": {"NOLIMIT": -1},
+}
 """Numbers that MQSC may write as words."""
 NAMES = "NAMES"
 """The one attribute that is a list; the table has its members separated by commas."""

@@ -59,7 +59,31 @@ def attributes() -> str:
             "| name | keyword | number | values | default | meaning |\n|---|---|---|---|---|---|"
         )
         parts.append("\n".join([heading, *rows, ""]))
-    return "\n".join(parts)
+    return "\n".join([*parts, *without_effect()])
+
+
+WITHOUT_EFFECT = """## Attributes without effect
+
+Attributes of IBM MQ whose feature does not exist here. They may be given in MQSC and PCF; the value
+in bold holds whatever is given, and MQINQ, MQSC and PCF report it. A value that does not hold is
+reported as without effect or, where *refused* is in the last column, refused.
+"""
+
+
+def without_effect() -> Iterator[str]:
+    """What is read and has no effect, by kind of object."""
+    yield WITHOUT_EFFECT
+    for kind in DEFINED.values():
+        if not kind.unsupported:
+            continue
+        rows = [
+            f"| {row.attribute.keyword} | {row.attribute.number or ''} "
+            f"| **{values.text(row, row.default) or 'blank'}** | {row.attribute.meaning} "
+            f"| {'*refused*' if row.attribute.promise else ''} |"
+            for row in kind.unsupported.values()
+        ]
+        heading = "| keyword | number | value | meaning | others |\n|---|---|---|---|---|"
+        yield "\n".join([f"### {kind.word}: without effect\n", heading, *rows, ""])
 
 
 def taken(row: Row) -> str:

@@ -138,5 +138,60 @@ def test_what_is_not_supported_says_so(pcf: ibmmq.PCFExecute) -> None:
         pcf.MQCMD_INQUIRE_SUBSCRIPTION({CMQCFC.MQCACF_SUB_NAME: b"*"})
     assert reason_of(refused) == CMQC.MQRC_NO_SUBSCRIPTION
     with pytest.raises(ibmmq.MQMIError) as refused:
-        pcf.MQCMD_REFRESH_SECURITY()
+        pcf.MQCMD_REFRESH_CLUSTER({CMQC.MQCA_CLUSTER_NAME: b"C"})
     assert reason_of(refused) == CMQCFC.MQRCCF_CFH_COMMAND_ERROR
+    for inquire, reason in (
+        (pcf.MQCMD_INQUIRE_CHLAUTH_RECS, CMQCFC.MQRCCF_CHLAUTH_NOT_FOUND),
+        (pcf.MQCMD_INQUIRE_SERVICE_STATUS, CMQCFC.MQRCCF_SERV_STATUS_NOT_FOUND),
+        (pcf.MQCMD_INQUIRE_AUTH_RECS, CMQC.MQRC_UNKNOWN_OBJECT_NAME),
+    ):
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            inquire()
+        assert reason_of(refused) == reason
+
+
+def test_authorities_are_accepted_without_effect(pcf: ibmmq.PCFExecute) -> None:
+    authority = {
+        CMQCFC.MQCACF_AUTH_PROFILE_NAME: b"DEV.**",
+        CMQCFC.MQIACF_OBJECT_TYPE: CMQC.MQOT_Q,
+        CMQCFC.MQIACF_AUTH_ADD_AUTHS: [CMQCFC.MQAUTH_OUTPUT, CMQCFC.MQAUTH_INPUT],
+    }
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_SET_AUTH_REC(authority)
+    assert reason_of(refused) == CMQCFC.MQRCCF_ENTITY_NAME_MISSING
+    authority |= {CMQCFC.MQCACF_GROUP_ENTITY_NAMES: [b"mqclient"]}
+    assert pcf.MQCMD_SET_AUTH_REC(authority) == []
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_SET_AUTH_REC(authority | {CMQCFC.MQIACF_OBJECT_TYPE: 77})
+    assert reason_of(refused) == CMQCFC.MQRCCF_ATTR_VALUE_ERROR
+    rule = {
+        CMQCFC.MQCACH_CHANNEL_NAME: b"DEV.ADMIN.SVRCONN",
+        CMQCFC.MQIACF_CHLAUTH_TYPE: CMQCFC.MQCAUT_BLOCKUSER,
+        CMQCFC.MQCACH_MCA_USER_ID_LIST: [b"nobody"],
+        CMQCFC.MQIACF_ACTION: CMQCFC.MQACT_REPLACE,
+    }
+    assert pcf.MQCMD_SET_CHLAUTH_REC(rule) == []
+    assert pcf.MQCMD_REFRESH_SECURITY() == []
+
+
+def test_attributes_without_effect(pcf: ibmmq.PCFExecute) -> None:
+    name = {CMQC.MQCA_Q_NAME: b"PCF.NOTED"}
+    harmless = {CMQC.MQIA_MONITORING_Q: CMQC.MQMON_HIGH, CMQC.MQIA_MAX_Q_DEPTH: 9}
+    pcf.MQCMD_CREATE_Q(name | {CMQC.MQIA_Q_TYPE: CMQC.MQQT_LOCAL} | harmless)
+    (found,) = pcf.MQCMD_INQUIRE_Q(name)
+    assert found[CMQC.MQIA_MONITORING_Q] == CMQC.MQMON_Q_MGR
+    assert found[CMQC.MQIA_MAX_Q_DEPTH] == 9
+    assert found[CMQC.MQIA_Q_DEPTH_HIGH_LIMIT] == 80
+    assert found[CMQC.MQIA_PROPERTY_CONTROL] == CMQC.MQPROP_COMPATIBILITY
+    for wrong in (
+        {CMQC.MQIA_NPM_CLASS: CMQC.MQNPM_CLASS_HIGH},
+        {CMQC.MQIA_Q_DEPTH_HIGH_LIMIT: 101},
+    ):
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            pcf.MQCMD_CHANGE_Q(name | {CMQC.MQIA_Q_TYPE: CMQC.MQQT_LOCAL} | wrong)
+        assert reason_of(refused) == CMQCFC.MQRCCF_ATTR_VALUE_ERROR
+    (manager,) = pcf.MQCMD_INQUIRE_Q_MGR()
+    assert manager[CMQC.MQIA_PERFORMANCE_EVENT] == 0
+    assert manager[CMQC.MQIA_CHLAUTH_RECORDS] == 0
+    pcf.MQCMD_CHANGE_Q_MGR({CMQC.MQIA_MAX_MSG_LENGTH: 4_194_304})
+    pcf.MQCMD_DELETE_Q(name)

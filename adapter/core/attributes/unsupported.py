@@ -16,6 +16,7 @@ CUSTOM_LENGTH = 128
 EXIT_LENGTH = 128
 EXIT_DATA_LENGTH = 32
 KEY_REPOSITORY_LENGTH = 256
+CHANNEL_NAME_LENGTH = 20
 BYTES_MAX = 104_857_600
 
 DISABLED = {"DISABLED": 0, "ENABLED": 1}
@@ -30,7 +31,7 @@ COMMAND_EVENTS = {"DISABLED": 0, "ENABLED": 1, "NODISPLAY": 3}
 RECORDING = {"DISABLED": 0, "QUEUE": 1, "MSG": 2}
 
 
-def _choice(
+def choice(
     keyword: str, number: int, meaning: str, numbers: Mapping[str, int], promise: bool = False
 ) -> Row:
     """Make the row of an attribute with words; the first of them holds."""
@@ -41,7 +42,7 @@ def _choice(
     return Row(name=keyword, type=str, default=words[0], attribute=attribute, choices=words)
 
 
-def _whole(
+def whole(
     keyword: str,
     number: int,
     meaning: str,
@@ -55,7 +56,7 @@ def _whole(
     return Row(name=keyword, type=int, default=value, attribute=attribute)
 
 
-def _text(
+def text(
     keyword: str,
     number: int,
     meaning: str,
@@ -68,28 +69,29 @@ def _text(
     return Row(name=keyword, type=str, default=value, attribute=attribute)
 
 
-def _table(*rows: Row) -> Table:
+def table(*rows: Row) -> Table:
+    """Return the rows by their keyword."""
     return {row.name: row for row in rows}
 
 
-CLUSTER = _table(
-    _text("CLUSTER", 2029, "the cluster that it is in", promise=True),
-    _text("CLUSNL", 2030, "a namelist of clusters", promise=True),
-    _whole("CLWLPRTY", 96, "its priority in a cluster", 0, 9),
-    _whole("CLWLRANK", 95, "its rank in a cluster", 0, 9),
-    _choice("DEFBIND", 61, "binding to a cluster queue", {"OPEN": 0, "NOTFIXED": 1, "GROUP": 2}),
+CLUSTER = table(
+    text("CLUSTER", 2029, "the cluster that it is in", promise=True),
+    text("CLUSNL", 2030, "a namelist of clusters", promise=True),
+    whole("CLWLPRTY", 96, "its priority in a cluster", 0, 9),
+    whole("CLWLRANK", 95, "its rank in a cluster", 0, 9),
+    choice("DEFBIND", 61, "binding to a cluster queue", {"OPEN": 0, "NOTFIXED": 1, "GROUP": 2}),
 )
-ANY_QUEUE = _table(
-    _whole(
+ANY_QUEUE = table(
+    whole(
         "CAPEXPRY", 276, "the longest expiry, tenths of a second; -1: any", -1, low=-1, promise=True
     ),
-    _text("CUSTOM", 2119, "settings without an attribute of their own", CUSTOM_LENGTH),
-    _choice("DEFPRESP", 184, "response to puts by default", {"SYNC": 1, "ASYNC": 2}),
-    _choice("SCOPE", 45, "who finds it", {"QMGR": 1, "CELL": 2}),
+    text("CUSTOM", 2119, "settings without an attribute of their own", CUSTOM_LENGTH),
+    choice("DEFPRESP", 184, "response to puts by default", {"SYNC": 1, "ASYNC": 2}),
+    choice("SCOPE", 45, "who finds it", {"QMGR": 1, "CELL": 2}),
 )
-READING = _table(
-    _choice("DEFREADA", 188, "read ahead by default", {"NO": 0, "YES": 1, "DISABLED": 2}),
-    _choice(
+READING = table(
+    choice("DEFREADA", 188, "read ahead by default", {"NO": 0, "YES": 1, "DISABLED": 2}),
+    choice(
         "PROPCTL",
         190,
         "how properties reach programs that do not say",
@@ -97,90 +99,88 @@ READING = _table(
         promise=True,
     ),
 )
-STORED = _table(
-    _choice("ACCTQ", 134, "accounting messages", AS_QMGR),
-    _choice("DISTL", 34, "distribution lists", NO),
-    _whole("MAXFSIZE", 274, "megabytes of its file; -1: as many as there are", -1, low=-1),
-    _choice("MONQ", 123, "online monitoring", AS_QMGR_LEVELS),
-    _choice(
+STORED = table(
+    choice("ACCTQ", 134, "accounting messages", AS_QMGR),
+    choice("DISTL", 34, "distribution lists", NO),
+    whole("MAXFSIZE", 274, "megabytes of its file; -1: as many as there are", -1, low=-1),
+    choice("MONQ", 123, "online monitoring", AS_QMGR_LEVELS),
+    choice(
         "NPMCLASS",
         78,
         "when non-persistent messages are discarded",
         {"NORMAL": 0, "HIGH": 10},
         promise=True,
     ),
-    _whole("QDEPTHHI", 40, "percent of MAXDEPTH for the event of a high depth", 80, 100),
-    _whole("QDEPTHLO", 41, "percent of MAXDEPTH for the event of a low depth", 20, 100),
-    _choice("QDPHIEV", 43, "events of a high depth", DISABLED),
-    _choice("QDPLOEV", 44, "events of a low depth", DISABLED),
-    _choice("QDPMAXEV", 42, "events of a full queue", {"ENABLED": 1, "DISABLED": 0}),
-    _choice("QSVCIEV", 46, "events of a service interval", {"NONE": 0, "HIGH": 1, "OK": 2}),
-    _whole("QSVCINT", 54, "milliseconds of a service interval", DEPTH_MAX),
-    _whole("RETINTVL", 21, "hours that the queue is needed", DEPTH_MAX),
-    _choice("STATQ", 128, "statistics messages", AS_QMGR),
+    whole("QDEPTHHI", 40, "percent of MAXDEPTH for the event of a high depth", 80, 100),
+    whole("QDEPTHLO", 41, "percent of MAXDEPTH for the event of a low depth", 20, 100),
+    choice("QDPHIEV", 43, "events of a high depth", DISABLED),
+    choice("QDPLOEV", 44, "events of a low depth", DISABLED),
+    choice("QDPMAXEV", 42, "events of a full queue", {"ENABLED": 1, "DISABLED": 0}),
+    choice("QSVCIEV", 46, "events of a service interval", {"NONE": 0, "HIGH": 1, "OK": 2}),
+    whole("QSVCINT", 54, "milliseconds of a service interval", DEPTH_MAX),
+    whole("RETINTVL", 21, "hours that the queue is needed", DEPTH_MAX),
+    choice("STATQ", 128, "statistics messages", AS_QMGR),
 )
-LOCAL = STORED | _table(
-    _text("CLCHNAME", 2124, "cluster channels that it serves", promise=True),
-    _choice("CLWLUSEQ", 98, "use of remote instances", {"QMGR": -3, "LOCAL": 0, "ANY": 1}),
-    _choice("IMGRCOVQ", 272, "recovery from a media image", {"QMGR": 2, "NO": 0, "YES": 1}),
-    _text("STREAMQ", 2138, "the queue that copies of its messages go to", promise=True),
-    _choice("STRMQOS", 275, "whether a copy must be put", {"BESTEF": 0, "MUSTDUP": 1}),
+LOCAL = STORED | table(
+    text("CLCHNAME", 2124, "cluster channels that it serves", promise=True),
+    choice("CLWLUSEQ", 98, "use of remote instances", {"QMGR": -3, "LOCAL": 0, "ANY": 1}),
+    choice("IMGRCOVQ", 272, "recovery from a media image", {"QMGR": 2, "NO": 0, "YES": 1}),
+    text("STREAMQ", 2138, "the queue that copies of its messages go to", promise=True),
+    choice("STRMQOS", 275, "whether a copy must be put", {"BESTEF": 0, "MUSTDUP": 1}),
 )
-TOPIC = _table(
-    _whole(
+TOPIC = table(
+    whole(
         "CAPEXPRY", 276, "the longest expiry, tenths of a second; -1: any", -1, low=-1, promise=True
     ),
-    _choice("CLROUTE", 255, "routing in a cluster", {"DIRECT": 0, "TOPICHOST": 1, "NONE": 2}),
-    _text("CLUSTER", 2029, "the cluster that it is in", promise=True),
-    _text("COMMINFO", 2110, "multicast settings", value="SYSTEM.DEFAULT.COMMINFO.MULTICAST"),
-    _text("CUSTOM", 2119, "settings without an attribute of their own", CUSTOM_LENGTH),
-    _choice("DEFPRESP", 184, "response to puts by default", {"ASPARENT": 0, "SYNC": 1, "ASYNC": 2}),
-    _choice(
+    choice("CLROUTE", 255, "routing in a cluster", {"DIRECT": 0, "TOPICHOST": 1, "NONE": 2}),
+    text("CLUSTER", 2029, "the cluster that it is in", promise=True),
+    text("COMMINFO", 2110, "multicast settings", value="SYSTEM.DEFAULT.COMMINFO.MULTICAST"),
+    text("CUSTOM", 2119, "settings without an attribute of their own", CUSTOM_LENGTH),
+    choice("DEFPRESP", 184, "response to puts by default", {"ASPARENT": 0, "SYNC": 1, "ASYNC": 2}),
+    choice(
         "MCAST",
         176,
         "multicast",
         {"DISABLED": 2, "ASPARENT": 0, "ENABLED": 1, "ONLY": 3},
     ),
-    _text("MDURMDL", 2096, "model of managed queues, durable", promise=True),
-    _text("MNDURMDL", 2097, "model of managed queues, not durable", promise=True),
-    _choice(
+    text("MDURMDL", 2096, "model of managed queues, durable", promise=True),
+    text("MNDURMDL", 2097, "model of managed queues, not durable", promise=True),
+    choice(
         "NPMSGDLV",
         196,
         "when a non-persistent publication fails",
         {"ASPARENT": 0, "ALL": 1, "ALLDUR": 2, "ALLAVAIL": 3},
         promise=True,
     ),
-    _choice(
+    choice(
         "PMSGDLV",
         195,
         "when a persistent publication fails",
         {"ASPARENT": 0, "ALL": 1, "ALLDUR": 2, "ALLAVAIL": 3},
         promise=True,
     ),
-    _choice("PROXYSUB", 199, "proxy subscriptions", {"FIRSTUSE": 2, "FORCE": 1}),
-    _choice(
+    choice("PROXYSUB", 199, "proxy subscriptions", {"FIRSTUSE": 2, "FORCE": 1}),
+    choice(
         "PUBSCOPE",
         219,
         "queue managers that publications reach",
         {"ASPARENT": 1, "QMGR": 4, "ALL": 0},
     ),
-    _choice(
+    choice(
         "SUBSCOPE",
         218,
         "queue managers that are subscribed to",
         {"ASPARENT": 1, "QMGR": 4, "ALL": 0},
     ),
-    _choice(
-        "TYPE", 208, "of this queue manager, or of a cluster", {"LOCAL": 0, "CLUSTER": 1}, True
-    ),
-    _choice(
+    choice("TYPE", 208, "of this queue manager, or of a cluster", {"LOCAL": 0, "CLUSTER": 1}, True),
+    choice(
         "USEDLQ",
         234,
         "whether what cannot be delivered goes to the dead-letter queue",
         {"ASPARENT": 0, "NO": 1, "YES": 2},
         promise=True,
     ),
-    _choice(
+    choice(
         "WILDCARD",
         216,
         "whether subscriptions with wildcards reach below it",
@@ -188,30 +188,33 @@ TOPIC = _table(
         promise=True,
     ),
 )
-SUBSCRIPTION = _table(
-    _whole(
+SUBSCRIPTION = table(
+    text("DESTQMGR", 3153, "the queue manager of its queue; none: this one", promise=True),
+    whole(
         "EXPIRY", 1244, "tenths of a second that it lasts; -1: for ever", -1, low=-1, promise=True
     ),
-    _choice(
+    choice(
         "PSPROP",
         1271,
         "how properties about the publication are given",
         {"MSGPROP": 3, "NONE": 0, "COMPAT": 1, "RFH2": 2},
         promise=True,
     ),
-    _text("PUBAPPID", 3135, "application identity in the copies", 32, promise=True),
-    _choice("SUBSCOPE", 1275, "queue managers that are subscribed to", {"ALL": 0, "QMGR": 4}),
-    _choice("VARUSER", 1277, "who may use it", {"ANY": 2, "FIXED": 1}, promise=True),
-    _choice("WSCHEMA", 1288, "which wildcards its topic string has", {"TOPIC": 2, "CHAR": 1}, True),
+    text("PUBAPPID", 3135, "application identity in the copies", 32, promise=True),
+    text("PUBACCT", 0, "accounting token in the copies", 67),
+    text("SUBUSER", 3156, "whose rights it uses", 64),
+    choice("SUBSCOPE", 1275, "queue managers that are subscribed to", {"ALL": 0, "QMGR": 4}),
+    choice("VARUSER", 1277, "who may use it", {"ANY": 2, "FIXED": 1}, promise=True),
+    choice("WSCHEMA", 1288, "which wildcards its topic string has", {"TOPIC": 2, "CHAR": 1}, True),
 )
-CHANNEL = _table(
-    _choice(
+CHANNEL = table(
+    choice(
         "AFFINITY", 1621, "which of several connections a client takes", {"PREFERRED": 1, "NONE": 0}
     ),
-    _text("CERTLABL", 2121, "its certificate", 64, promise=True),
-    _whole("CLNTWGHT", 1620, "weight among connections of a client", 0, 99),
-    _choice("COMPHDR", 0, "compression of headers", {"NONE": 0, "SYSTEM": 8}),
-    _choice(
+    text("CERTLABL", 2121, "its certificate", 64, promise=True),
+    whole("CLNTWGHT", 1620, "weight among connections of a client", 0, 99),
+    choice("COMPHDR", 0, "compression of headers", {"NONE": 0, "SYSTEM": 8}),
+    choice(
         "COMPMSG",
         0,
         "compression of messages",
@@ -225,125 +228,125 @@ CHANNEL = _table(
             "ANY": 268_435_455,
         },
     ),
-    _text("CONNAME", 3506, "where a client connects to", 264),
-    _choice(
+    text("CONNAME", 3506, "where a client connects to", 264),
+    choice(
         "DEFRECON", 1640, "reconnection of clients", {"NO": 0, "YES": 1, "QMGR": 2, "DISABLED": 3}
     ),
-    _whole("DISCINT", 1503, "seconds without traffic before it is closed; 0: any", 0, 999_999),
-    _whole("HBINT", 1563, "seconds between heartbeats", 300, 999_999),
-    _whole("KAINT", 1566, "seconds between keep-alives; -1: as HBINT says", -1, 99_999, low=-1),
-    _text("LOCLADDR", 3520, "the local address of a client", 48),
-    _whole("MAXINST", 1618, "connections by it at a time", DEPTH_MAX),
-    _whole("MAXINSTC", 1619, "connections by it at a time of one client", DEPTH_MAX),
-    _whole("MAXMSGL", 1510, "bytes of a message", 4_194_304, BYTES_MAX),
-    _text("MODENAME", 3503, "of LU 6.2", 8),
-    _choice("MONCHL", 122, "online monitoring", AS_QMGR_LEVELS),
-    _text("QMNAME", 2015, "the queue manager that a client asks for", NAME_LENGTH_MAX),
-    _text("RCVDATA", 3516, "for the receive exit", EXIT_DATA_LENGTH),
-    _text("RCVEXIT", 3511, "a receive exit", EXIT_LENGTH, promise=True),
-    _text("SCYDATA", 3513, "for the security exit", EXIT_DATA_LENGTH),
-    _text("SCYEXIT", 3508, "a security exit", EXIT_LENGTH, promise=True),
-    _text("SENDDATA", 3515, "for the send exit", EXIT_DATA_LENGTH),
-    _text("SENDEXIT", 3510, "a send exit", EXIT_LENGTH, promise=True),
-    _whole("SHARECNV", 1615, "conversations of a connection", 10),
-    _choice(
+    whole("DISCINT", 1503, "seconds without traffic before it is closed; 0: any", 0, 999_999),
+    whole("HBINT", 1563, "seconds between heartbeats", 300, 999_999),
+    whole("KAINT", 1566, "seconds between keep-alives; -1: as HBINT says", -1, 99_999, low=-1),
+    text("LOCLADDR", 3520, "the local address of a client", 48),
+    whole("MAXINST", 1618, "connections by it at a time", DEPTH_MAX),
+    whole("MAXINSTC", 1619, "connections by it at a time of one client", DEPTH_MAX),
+    whole("MAXMSGL", 1510, "bytes of a message", 4_194_304, BYTES_MAX),
+    text("MODENAME", 3503, "of LU 6.2", 8),
+    choice("MONCHL", 122, "online monitoring", AS_QMGR_LEVELS),
+    text("QMNAME", 2015, "the queue manager that a client asks for", NAME_LENGTH_MAX),
+    text("RCVDATA", 3516, "for the receive exit", EXIT_DATA_LENGTH),
+    text("RCVEXIT", 3511, "a receive exit", EXIT_LENGTH, promise=True),
+    text("SCYDATA", 3513, "for the security exit", EXIT_DATA_LENGTH),
+    text("SCYEXIT", 3508, "a security exit", EXIT_LENGTH, promise=True),
+    text("SENDDATA", 3515, "for the send exit", EXIT_DATA_LENGTH),
+    text("SENDEXIT", 3510, "a send exit", EXIT_LENGTH, promise=True),
+    whole("SHARECNV", 1615, "conversations of a connection", 10),
+    choice(
         "SSLCAUTH", 1568, "whether clients must have certificates", {"REQUIRED": 0, "OPTIONAL": 1}
     ),
-    _text("SSLCIPH", 3544, "its encryption", 32, promise=True),
-    _text("SSLPEER", 3545, "which certificates are accepted", 1024, promise=True),
-    _text("TPNAME", 3504, "of LU 6.2", 64),
+    text("SSLCIPH", 3544, "its encryption", 32, promise=True),
+    text("SSLPEER", 3545, "which certificates are accepted", 1024, promise=True),
+    text("TPNAME", 3504, "of LU 6.2", 64),
 )
-AUTHINFO = _table(
-    _choice(
+AUTHINFO = table(
+    choice(
         "ADOPTCTX", 260, "the user of the password is the user of the messages", {"YES": 1, "NO": 0}
     ),
-    _choice("AUTHENMD", 266, "what knows the passwords", {"OS": 0, "PAM": 1}),
-    _whole("FAILDLAY", 259, "seconds until a refusal is answered", 1, 60),
+    choice("AUTHENMD", 266, "what knows the passwords", {"OS": 0, "PAM": 1}),
+    whole("FAILDLAY", 259, "seconds until a refusal is answered", 1, 60),
 )
-NAMELIST = _table(_choice("NLTYPE", 72, "what it lists", {"NONE": 0}))
-QUEUE_MANAGER = _table(
-    _choice("ACCTCONO", 136, "accounting as programs say", DISABLED),
-    _whole("ACCTINT", 135, "seconds between accounting messages", 1800, 604_800),
-    _choice("ACCTMQI", 133, "accounting messages of connections", OFF),
-    _choice("ACCTQ", 134, "accounting messages of queues", {"OFF": 0, "ON": 1, "NONE": -1}),
-    _choice("ACTIVREC", 138, "activity reports", RECORDING),
-    _choice("ACTVCONO", 239, "activity trace as programs say", DISABLED),
-    _choice("ACTVTRC", 240, "activity trace", OFF),
-    _choice("ADVCAP", 273, "advanced features", DISABLED),
-    _choice("AMQPCAP", 265, "AMQP", NO),
-    _choice("AUTHOREV", 47, "events of authority", DISABLED),
-    _text("CERTLABL", 2121, "its certificate", 64),
-    _choice("CERTVPOL", 252, "how certificates are checked", {"ANY": 0, "RFC5280": 1, "NONE": 2}),
-    _choice("CHAD", 55, "channels define themselves", DISABLED),
-    _choice("CHADEV", 56, "events of channels that define themselves", DISABLED),
-    _text("CHADEXIT", 2026, "an exit for them", EXIT_LENGTH, promise=True),
-    _choice("CHLAUTH", 248, "channel authentication records", DISABLED),
-    _choice("CHLEV", 73, "events of channels", EVENTS),
-    _text("CLWLDATA", 2034, "for the cluster workload exit", EXIT_DATA_LENGTH),
-    _text("CLWLEXIT", 2033, "a cluster workload exit", EXIT_LENGTH, promise=True),
-    _whole("CLWLLEN", 58, "bytes of a message for it", 100),
-    _whole("CLWLMRUC", 97, "cluster channels in use", DEPTH_MAX),
-    _choice("CLWLUSEQ", 98, "use of remote instances", {"LOCAL": 0, "ANY": 1}),
-    _choice("CMDEV", 99, "events of commands", COMMAND_EVENTS),
-    _choice("CONFIGEV", 51, "events of definitions", DISABLED),
-    _text("CUSTOM", 2119, "settings without an attribute of their own", CUSTOM_LENGTH),
-    _choice("DEFCLXQ", 250, "transmission queues of cluster channels", {"SCTQ": 0, "CHANNEL": 1}),
-    _choice("DISTL", 34, "distribution lists", NO),
-    _whole("IMGINTVL", 269, "minutes between media images; 0: none are made", 0),
-    _whole("IMGLOGLN", 270, "megabytes of log between media images; 0: none are made", 0),
-    _choice("IMGRCOVO", 271, "recovery of objects from a media image", NO),
-    _choice("IMGRCOVQ", 272, "recovery of queues from a media image", NO),
-    _choice("IMGSCHED", 268, "when media images are made", {"MANUAL": 0, "AUTO": 1}),
-    _choice("INHIBTEV", 48, "events of inhibited queues", DISABLED),
-    _text("INITKEY", 0, "the key of its passwords", 256),
-    _choice("IPADDRV", 93, "which internet protocol", {"IPV4": 0, "IPV6": 1}),
-    _text("KEYRPWD", 0, "password of the keys", 1024),
-    _choice("LOCALEV", 49, "events of errors of programs", DISABLED),
-    _choice("LOGGEREV", 94, "events of the log", DISABLED),
-    _whole("MAXPROPL", 192, "bytes of properties; -1: any", -1, BYTES_MAX, low=-1),
-    _choice("MONACLS", 124, "online monitoring of cluster channels", AS_QMGR_LEVELS),
-    _choice("MONCHL", 122, "online monitoring of channels", LEVELS),
-    _choice("MONQ", 123, "online monitoring of queues", LEVELS),
-    _text("PARENT", 2102, "its parent in a hierarchy", promise=True),
-    _choice("PERFMEV", 53, "events of performance", DISABLED),
-    _choice("PSCLUS", 249, "publications in clusters", DISABLED),
-    _choice("PSMODE", 187, "publish and subscribe", {"ENABLED": 2, "COMPAT": 1, "DISABLED": 0}),
-    _choice(
+NAMELIST = table(choice("NLTYPE", 72, "what it lists", {"NONE": 0}))
+QUEUE_MANAGER = table(
+    choice("ACCTCONO", 136, "accounting as programs say", DISABLED),
+    whole("ACCTINT", 135, "seconds between accounting messages", 1800, 604_800),
+    choice("ACCTMQI", 133, "accounting messages of connections", OFF),
+    choice("ACCTQ", 134, "accounting messages of queues", {"OFF": 0, "ON": 1, "NONE": -1}),
+    choice("ACTIVREC", 138, "activity reports", RECORDING),
+    choice("ACTVCONO", 239, "activity trace as programs say", DISABLED),
+    choice("ACTVTRC", 240, "activity trace", OFF),
+    choice("ADVCAP", 273, "advanced features", DISABLED),
+    choice("AMQPCAP", 265, "AMQP", NO),
+    choice("AUTHOREV", 47, "events of authority", DISABLED),
+    text("CERTLABL", 2121, "its certificate", 64),
+    choice("CERTVPOL", 252, "how certificates are checked", {"ANY": 0, "RFC5280": 1, "NONE": 2}),
+    choice("CHAD", 55, "channels define themselves", DISABLED),
+    choice("CHADEV", 56, "events of channels that define themselves", DISABLED),
+    text("CHADEXIT", 2026, "an exit for them", EXIT_LENGTH, promise=True),
+    choice("CHLAUTH", 248, "channel authentication records", DISABLED),
+    choice("CHLEV", 73, "events of channels", EVENTS),
+    text("CLWLDATA", 2034, "for the cluster workload exit", EXIT_DATA_LENGTH),
+    text("CLWLEXIT", 2033, "a cluster workload exit", EXIT_LENGTH, promise=True),
+    whole("CLWLLEN", 58, "bytes of a message for it", 100),
+    whole("CLWLMRUC", 97, "cluster channels in use", DEPTH_MAX),
+    choice("CLWLUSEQ", 98, "use of remote instances", {"LOCAL": 0, "ANY": 1}),
+    choice("CMDEV", 99, "events of commands", COMMAND_EVENTS),
+    choice("CONFIGEV", 51, "events of definitions", DISABLED),
+    text("CUSTOM", 2119, "settings without an attribute of their own", CUSTOM_LENGTH),
+    choice("DEFCLXQ", 250, "transmission queues of cluster channels", {"SCTQ": 0, "CHANNEL": 1}),
+    choice("DISTL", 34, "distribution lists", NO),
+    whole("IMGINTVL", 269, "minutes between media images; 0: none are made", 0),
+    whole("IMGLOGLN", 270, "megabytes of log between media images; 0: none are made", 0),
+    choice("IMGRCOVO", 271, "recovery of objects from a media image", NO),
+    choice("IMGRCOVQ", 272, "recovery of queues from a media image", NO),
+    choice("IMGSCHED", 268, "when media images are made", {"MANUAL": 0, "AUTO": 1}),
+    choice("INHIBTEV", 48, "events of inhibited queues", DISABLED),
+    text("INITKEY", 0, "the key of its passwords", 256),
+    choice("IPADDRV", 93, "which internet protocol", {"IPV4": 0, "IPV6": 1}),
+    text("KEYRPWD", 0, "password of the keys", 1024),
+    choice("LOCALEV", 49, "events of errors of programs", DISABLED),
+    choice("LOGGEREV", 94, "events of the log", DISABLED),
+    whole("MAXPROPL", 192, "bytes of properties; -1: any", -1, BYTES_MAX, low=-1),
+    choice("MONACLS", 124, "online monitoring of cluster channels", AS_QMGR_LEVELS),
+    choice("MONCHL", 122, "online monitoring of channels", LEVELS),
+    choice("MONQ", 123, "online monitoring of queues", LEVELS),
+    text("PARENT", 2102, "its parent in a hierarchy", promise=True),
+    choice("PERFMEV", 53, "events of performance", DISABLED),
+    choice("PSCLUS", 249, "publications in clusters", DISABLED),
+    choice("PSMODE", 187, "publish and subscribe", {"ENABLED": 2, "COMPAT": 1, "DISABLED": 0}),
+    choice(
         "PSNPMSG",
         203,
         "non-persistent input of queued publish and subscribe that fails",
         {"DISCARD": 2, "NORMAL": 0, "KEEP": 3, "SAFE": 1},
     ),
-    _choice(
+    choice(
         "PSNPRES",
         205,
         "responses of queued publish and subscribe",
         {"NORMAL": 0, "SAFE": 1, "DISCARD": 2, "KEEP": 3},
     ),
-    _whole("PSRTYCNT", 206, "retries of queued publish and subscribe", 5),
-    _choice("PSSYNCPT", 207, "units of queued publish and subscribe", {"IFPER": 1, "YES": 0}),
-    _choice("REMOTEEV", 50, "events of other queue managers", DISABLED),
-    _text("REPOS", 2035, "the cluster that it holds", promise=True),
-    _text("REPOSNL", 2036, "a namelist of clusters that it holds", promise=True),
-    _choice("REVDNS", 254, "names of clients are looked up", {"DISABLED": 1, "ENABLED": 0}),
-    _choice("ROUTEREC", 137, "trace-route messages", RECORDING),
-    _choice("SCHINIT", 119, "start of the channel initiator", CONTROL),
-    _choice("SCMDSERV", 120, "start of the command server", CONTROL),
-    _choice("SPLCAP", 251, "protection policies", DISABLED),
-    _text("SSLCRLNL", 2050, "a namelist of revocation lists", promise=True),
-    _text("SSLCRYP", 2051, "hardware for encryption", KEY_REPOSITORY_LENGTH, promise=True),
-    _choice("SSLEV", 75, "events of encryption", DISABLED),
-    _choice("SSLFIPS", 92, "certified encryption only", NO, promise=True),
-    _text("SSLKEYR", 2049, "where its keys are", KEY_REPOSITORY_LENGTH),
-    _whole("SSLRKEYC", 76, "bytes until keys change; 0: never", 0),
-    _choice("STATACLS", 130, "statistics of cluster channels", AS_QMGR_LEVELS),
-    _choice("STATCHL", 129, "statistics of channels", LEVELS),
-    _choice("STATMQI", 127, "statistics messages of the queue manager", OFF),
-    _choice("STATQ", 128, "statistics messages of queues", {"OFF": 0, "ON": 1, "NONE": -1}),
-    _choice("STRSTPEV", 52, "events of start and stop", {"ENABLED": 1, "DISABLED": 0}),
-    _choice("SUITEB", 0, "strength of encryption", {"NONE": 1, "128_BIT": 2, "192_BIT": 4}, True),
-    _whole("TREELIFE", 183, "seconds that topics without use are kept; 0: for ever", 1800, 604_000),
-    _choice("XRCAP", 243, "MQ Telemetry", NO),
+    whole("PSRTYCNT", 206, "retries of queued publish and subscribe", 5),
+    choice("PSSYNCPT", 207, "units of queued publish and subscribe", {"IFPER": 1, "YES": 0}),
+    choice("REMOTEEV", 50, "events of other queue managers", DISABLED),
+    text("REPOS", 2035, "the cluster that it holds", promise=True),
+    text("REPOSNL", 2036, "a namelist of clusters that it holds", promise=True),
+    choice("REVDNS", 254, "names of clients are looked up", {"DISABLED": 1, "ENABLED": 0}),
+    choice("ROUTEREC", 137, "trace-route messages", RECORDING),
+    choice("SCHINIT", 119, "start of the channel initiator", CONTROL),
+    choice("SCMDSERV", 120, "start of the command server", CONTROL),
+    choice("SPLCAP", 251, "protection policies", DISABLED),
+    text("SSLCRLNL", 2050, "a namelist of revocation lists", promise=True),
+    text("SSLCRYP", 2051, "hardware for encryption", KEY_REPOSITORY_LENGTH, promise=True),
+    choice("SSLEV", 75, "events of encryption", DISABLED),
+    choice("SSLFIPS", 92, "certified encryption only", NO, promise=True),
+    text("SSLKEYR", 2049, "where its keys are", KEY_REPOSITORY_LENGTH),
+    whole("SSLRKEYC", 76, "bytes until keys change; 0: never", 0),
+    choice("STATACLS", 130, "statistics of cluster channels", AS_QMGR_LEVELS),
+    choice("STATCHL", 129, "statistics of channels", LEVELS),
+    choice("STATMQI", 127, "statistics messages of the queue manager", OFF),
+    choice("STATQ", 128, "statistics messages of queues", {"OFF": 0, "ON": 1, "NONE": -1}),
+    choice("STRSTPEV", 52, "events of start and stop", {"ENABLED": 1, "DISABLED": 0}),
+    choice("SUITEB", 0, "strength of encryption", {"NONE": 1, "128_BIT": 2, "192_BIT": 4}, True),
+    whole("TREELIFE", 183, "seconds that topics without use are kept; 0: for ever", 1800, 604_000),
+    choice("XRCAP", 243, "MQ Telemetry", NO),
 )
 
 UNSUPPORTED: dict[str, Table] = {

@@ -12,6 +12,7 @@ from adapter.core.attributes.table import Row
 from adapter.errors import Error
 from adapter.mqi.kinds import DEFINED, Found, Kind
 from adapter.mqi.values import text
+from adapter.mqi.without_effect import Accepted
 
 COLUMN = 40
 """Two columns of this width, behind three blanks."""
@@ -91,26 +92,59 @@ def message(number: int, severity: str, sentence: str) -> str:
     return f"AMQ{number:04}{severity}: {sentence}"
 
 
+WARNING = re.compile(r"AMQ\d{4}W: ")
+
+
+def is_warning(line: str) -> bool:
+    """Say whether a line reports that a command had no effect, or not all of it."""
+    return bool(WARNING.match(line))
+
+
 def number_of(verb: str, kind: Kind) -> int:
     """Return the number of what tells that a command went well."""
     return NUMBERS[verb, "QUEUE" if kind.has_queue_name else kind.word]
 
 
 def done(verb: str, kind: Kind, name: str, more: str = "") -> str:
-    """Tell that a command went well."""
+    """Report that a command succeeded."""
     sentence = f"{kind.noun} {name} {DONE[verb]}{more}."
     return message(number_of(verb, kind), "I", sentence)
 
 
+def done_in_part(verb: str, kind: Kind, name: str, without_effect: list[str]) -> str:
+    """Report that a command succeeded, but for attributes that have no effect here."""
+    given = ", ".join(without_effect)
+    sentence = f"{kind.noun} {name} {DONE[verb]}; not supported, without effect: {given}."
+    return message(number_of(verb, kind), "W", sentence)
+
+
+def accepted(command: Accepted, name: str) -> str:
+    """Report that a command was read and has no effect, and what holds instead."""
+    what = f"{command.noun} {name}".rstrip()
+    return message(command.number, "W", f"{what} accepted without effect: {command.why}.")
+
+
+def unavailable(command: str, why: str) -> str:
+    """Report that a command cannot be done here, and why."""
+    return message(FAILED, "E", f"{command} failed: {why} [MQRC_FUNCTION_NOT_SUPPORTED, 2298].")
+
+
+def unsupported(verb: str, what: str, text: str) -> str:
+    """Report that a value would promise what is not kept."""
+    sentence = f"{verb} {what} failed: {text}"
+    return message(FAILED, "E", f"{sentence} [MQRC_FUNCTION_NOT_SUPPORTED, 2298].")
+
+
 def cleared_topics(topic: str, count: str) -> str:
-    """Tell that what was retained for a topic string is gone. count: of topics, in words."""
-    sentence = f"topic string {topic} cleared, of what was retained for {count}."
+    """Report that retained publications of a topic string are discarded. count: in words."""
+    sentence = f"topic string {topic} cleared: publications retained for {count} discarded."
     return message(NUMBERS["CLEAR", "QUEUE"], "I", sentence)
 
 
 def not_mqsc(problem: str, near: str) -> list[str]:
-    """Tell that the text of a command is not MQSC, and near what."""
-    lines = [message(SYNTAX_ERROR, "E", f"this is not MQSC: {problem}.")]
+    """Report a syntax error, and near what."""
+    end = "" if problem.endswith("?") else "."
+    lines = [message(SYNTAX_ERROR, "E", f"syntax error: {problem}{end}")]
     return [*lines, f"   near: {near}"] if near else lines
 
 
@@ -152,9 +186,9 @@ def shown(found: Found, wanted: frozenset[str]) -> list[str]:
     """Show one object in columns. wanted: Python names of attributes; its type comes first."""
     kind = found.kind
     cells = [f"{kind.name_keyword}({found.name})"]
-    rows = [row for row in kind.rows.values() if row.name in wanted and row.name in found.values]
+    rows = [row for row in kind.every_row.values() if row.name in wanted and found.has(row)]
     rows.sort(key=lambda row: (row not in kind.always, row.attribute.keyword))
-    cells += [shown_value(row, found.values[row.name]) for row in rows]
+    cells += [shown_value(row, found.value(row)) for row in rows]
     heading = message(number_of("DISPLAY", kind), "I", f"{kind.noun} details:")
     return [heading, *_columns(cells)]
 

@@ -1,7 +1,7 @@
-"""Commands, one after the other, on a connection; and what is told of each.
+"""Runs the commands of a script, one after the other, on a connection, and reports on each.
 
-A command that is not MQSC, or that the queue manager refuses, does not keep the next one from
-being done: so does MQ's own. How many of them there were is told at the end.
+A command with a syntax error, or that fails, does not stop the script: so it is on IBM MQ. The
+summary at the end names the lines.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from adapter import Connection
-from adapter.errors import ConnectionBroken, Error
+from adapter.core.attributes.objects import QUEUE_MANAGER
+from adapter.errors import ConnectionBroken, Error, ObjectNotFound, QueueNotFound
 from adapter.mqi import objects
 from adapter.mqi.kinds import (
     CONNECTION,
@@ -25,18 +26,29 @@ from adapter.mqi.kinds import (
 from adapter.mqi.mqsc import answers, meaning
 from adapter.mqi.mqsc.statement import Statement, parse
 from adapter.mqi.mqsc.text import Line, NotMqscError, lines_of
+from adapter.mqi.without_effect import (
+    ACCEPTED,
+    IGNORE_STATE,
+    UNAVAILABLE,
+    UNAVAILABLE_COMMANDS,
+    UnsupportedError,
+    missing,
+)
 
 SHOWN = DEFINED | {one.word: one for one in (QUEUE_STATUS, QMGR_STATUS, CONNECTION)}
 HANDLES = {("QSTATUS", "HANDLE"): QUEUE_HANDLES, ("CONN", "HANDLE"): CONNECTION_HANDLES}
 """What DISPLAY QSTATUS and CONN show of TYPE(HANDLE)."""
 QUEUE = "QUEUE"
 """DISPLAY shows all kinds of queues by this word."""
+LINES_SHOWN = 50
 
 
 class Script:
     """A run of commands on one connection.
 
     echo: whether each is shown before its answer. summary: whether they are counted at the end.
+    wrong, failed, without_effect: numbers of the lines with syntax errors, of commands that failed,
+    and of commands that had no effect or not all of it.
     """
 
     def __init__(self, qm: Connection, *, echo: bool = True, summary: bool = True) -> None:
@@ -44,11 +56,12 @@ class Script:
         self._echo = echo
         self._summarized = summary
         self.commands = 0
-        self.wrong = 0
-        self.failed = 0
+        self.wrong: list[int] = []
+        self.failed: list[int] = []
+        self.without_effect: list[int] = []
 
     def run(self, lines: Iterable[str]) -> Iterator[str]:
-        """Do what the lines say; yield what is to be shown, as it comes.
+        """Run the commands of the lines; yield what is to be shown, as it comes.
 
         Raises ConnectionBroken when the queue manager cannot be reached any more.
         """
@@ -56,47 +69,62 @@ class Script:
             if self._echo:
                 yield f"{line.number:6} : {line.text}"
             statement, problem = _read(line)
-            self.commands += 1
             if statement is not None and statement.verb == "END":
-                self.commands -= 1
                 break
+            self.commands += 1
             if statement is None:
-                self.wrong += 1
+                self.wrong.append(line.number)
                 yield from problem
             else:
-                yield from self._done(statement)
+                yield from self._done(statement, line.number)
         if self._summarized:
             yield from self._summary()
 
-    def _done(self, statement: Statement) -> Iterator[str]:
+    def _done(self, statement: Statement, number: int) -> Iterator[str]:
         try:
-            yield from command(self._qm, statement)
+            for answer in command(self._qm, statement):
+                if answers.is_warning(answer):
+                    self.without_effect.append(number)
+                yield answer
         except NotMqscError as problem:
-            self.wrong += 1
+            self.wrong.append(number)
             yield from answers.not_mqsc(problem.text, problem.near)
+        except UnsupportedError as problem:
+            self.failed.append(number)
+            what = f"{statement.kind} {statement.name}".rstrip()
+            yield answers.unsupported(statement.verb, what, problem.text)
         except RefusedError as refusal:
-            self.failed += 1
+            self.failed.append(number)
             yield refusal.told
         except ConnectionBroken as error:
-            self.failed += 1
+            self.failed.append(number)
             yield answers.failed(error)
             raise
         except Error as error:
-            self.failed += 1
+            self.failed.append(number)
             yield answers.failed(error)
 
     def _summary(self) -> Iterator[str]:
         yield f"{_counted(self.commands, 'MQSC command')} read."
-        if self.wrong:
-            yield f"{_counted(self.wrong, 'command')} not understood, and not done."
-        if self.failed:
-            yield f"{_counted(self.failed, 'command')} refused by the queue manager."
+        for lines, what in (
+            (self.wrong, "not run because of syntax errors"),
+            (self.failed, "failed"),
+            (self.without_effect, "not supported, without effect as a whole or in part"),
+        ):
+            if lines:
+                yield f"{_counted(len(lines), 'command')} {what}: {_places(lines)}."
         if not self.wrong and not self.failed:
-            yield "All of them were done."
+            yield "No command failed."
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _places(lines: list[int]) -> str:
+    numbers = ", ".join(str(one) for one in lines[:LINES_SHOWN])
+    more = f" and {len(lines) - LINES_SHOWN} more" if len(lines) > LINES_SHOWN else ""
+    return f"{'line' if len(lines) == 1 else 'lines'} {numbers}{more}"
 
 
 def _read(line: Line) -> tuple[Statement | None, list[str]]:
@@ -109,7 +137,7 @@ def _read(line: Line) -> tuple[Statement | None, list[str]]:
 
 
 class RefusedError(Exception):
-    """A command could not be done. told: the line that says so."""
+    """A command failed. told: the line that reports it."""
 
     def __init__(self, told: str) -> None:
         super().__init__(told)
@@ -121,56 +149,97 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
 
     Raises NotMqscError, RefusedError, and the errors of the SDK.
     """
-    if statement.verb == "DISPLAY":
+    verb, word = statement.verb, statement.kind
+    why = UNAVAILABLE_COMMANDS.get((verb, word), UNAVAILABLE.get(word, ""))
+    if why:
+        raise RefusedError(answers.unavailable(f"{verb} {word}", why))
+    if (verb, word) in ACCEPTED:
+        yield from _accept(statement)
+    elif verb == "DISPLAY":
         yield from display(qm, statement)
-        return
-    if (statement.verb, statement.kind) == ("CLEAR", "TOPICSTR"):
-        yield from _clear_topics(qm, statement)
-        return
-    verbs: dict[str, Callable[[Connection, Kind, Statement], Iterator[str]]] = {
-        "DEFINE": _define,
-        "ALTER": _alter,
-        "DELETE": _delete,
-        "CLEAR": _clear,
-        "STOP": _stop,
-        "PING": _ping,
-    }
-    kind = SHOWN.get(statement.kind)
-    if kind is None or (statement.verb, _family(kind)) not in answers.NUMBERS:
-        raise NotMqscError(f"there is no {statement.verb} {statement.kind}", statement.kind)
-    yield from verbs[statement.verb](qm, kind, statement)
+    elif (verb, word) in OTHER:
+        yield from OTHER[verb, word](qm, statement)
+    else:
+        kind = SHOWN.get(word)
+        if kind is None or (verb, _family(kind)) not in answers.NUMBERS or verb not in WITH_KIND:
+            raise NotMqscError(f"there is no command {verb} {word}", word)
+        _check_name(kind, statement)
+        yield from WITH_KIND[verb](qm, kind, statement)
+
+
+def _check_name(kind: Kind, statement: Statement) -> None:
+    if kind.word == "SUB" and not statement.name:
+        by_id = any(one.keyword == "SUBID" for one in statement.parameters)
+        if statement.verb == "DEFINE" or not by_id:
+            raise NotMqscError("SUB takes a name, such as SUB(A)", "SUB")
 
 
 def _family(kind: Kind) -> str:
     return QUEUE if kind.has_queue_name else kind.word
 
 
+def _accept(statement: Statement) -> Iterator[str]:
+    """Check a command that has no effect here, and say so."""
+    found = ACCEPTED[statement.verb, statement.kind]
+    given = meaning.checked(found.rows, statement)
+    if (statement.verb, statement.kind) == ("REFRESH", "SECURITY") and given.get("TYPE") == [
+        "CONNAUTH"
+    ]:
+        yield answers.message(found.number, "I", "security is up to date: changes apply at once.")
+        return
+    lacking = missing(statement.verb, statement.kind, given)
+    if lacking:
+        text = f"{statement.verb} {statement.kind} needs {lacking}"
+        raise NotMqscError(text, statement.kind)
+    yield answers.accepted(found, statement.name or " ".join(given.get("PROFILE", [])))
+
+
 def _define(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
-    given = meaning.given(kind, statement)
+    given = meaning.given(kind, statement, qm.name)
     attributes = given.attributes
     if given.like:
         attributes = objects.attributes_like(qm, kind, given.like) | attributes
     objects.define(qm, kind, statement.name, attributes, given.replace)
-    yield answers.done("DEFINE", kind, statement.name, _ignored(given))
+    yield _done("DEFINE", kind, statement.name, given)
 
 
 def _alter(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
-    given = meaning.given(kind, statement)
+    given = meaning.given(kind, statement, qm.name)
+    name = _name(qm, kind, statement.name, given.ident)
     if given.attributes:
-        objects.alter(qm, kind, statement.name, given.attributes)
-    elif not given.ignored:
+        objects.alter(qm, kind, name, given.attributes)
+    elif not given.named:
         raise NotMqscError(f"ALTER {kind.word} names no attribute to change", kind.word)
-    yield answers.done("ALTER", kind, statement.name or qm.name, _ignored(given))
+    elif kind.kind != QUEUE_MANAGER and not objects.find(qm, kind, name):
+        raise RefusedError(answers.not_found(kind, name, False))
+    yield _done("ALTER", kind, name or qm.name, given)
 
 
-def _ignored(given: meaning.Given) -> str:
-    return f" ({', '.join(given.ignored)} without effect)" if given.ignored else ""
+def _done(verb: str, kind: Kind, name: str, given: meaning.Given) -> str:
+    if given.without_effect:
+        return answers.done_in_part(verb, kind, name, given.without_effect)
+    return answers.done(verb, kind, name)
+
+
+def _name(qm: Connection, kind: Kind, name: str, ident: str) -> str:
+    """Return the name of an object; of a subscription it may be found by its id."""
+    if not ident:
+        return name
+    for one in objects.find(qm, kind, name or "*"):
+        if str(one.values["ident"]).upper() == ident:
+            return one.name
+    raise RefusedError(answers.not_found(kind, f"with SUBID {ident}", False))
 
 
 def _delete(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
     given = meaning.given(kind, statement)
-    objects.delete(qm, kind, statement.name, given.purge)
-    yield answers.done("DELETE", kind, statement.name)
+    name = _name(qm, kind, statement.name, given.ident)
+    try:
+        objects.delete(qm, kind, name, given.purge)
+    except (ObjectNotFound, QueueNotFound):
+        if not given.ignore_state:
+            raise
+    yield answers.done("DELETE", kind, name)
 
 
 def _clear(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
@@ -179,7 +248,7 @@ def _clear(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
             "CLEAR takes the name of a local queue, such as CLEAR QLOCAL(A)", kind.word
         )
     count = objects.clear(qm, statement.name)
-    yield answers.done("CLEAR", kind, statement.name, f", of {_counted(count, 'message')}")
+    yield answers.done("CLEAR", kind, statement.name, f": {_counted(count, 'message')} discarded")
 
 
 def _clear_topics(qm: Connection, statement: Statement) -> Iterator[str]:
@@ -192,6 +261,15 @@ def _clear_topics(qm: Connection, statement: Statement) -> Iterator[str]:
         )
     count = qm.clear_retained(statement.name)
     yield answers.cleared_topics(statement.name, _counted(count, "topic"))
+
+
+def _start_channel(qm: Connection, statement: Statement) -> Iterator[str]:
+    """START CHANNEL: channels for clients need no start."""
+    kind = SHOWN["CHANNEL"]
+    meaning.checked(IGNORE_STATE, statement)
+    if not objects.find(qm, kind, statement.name):
+        raise RefusedError(answers.not_found(kind, statement.name, False))
+    yield answers.message(8018, "I", f"channel {statement.name} is started: clients may use it.")
 
 
 def _stop(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
@@ -216,16 +294,20 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
     else:
         shown = SHOWN.get(statement.kind)
         if shown is None:
-            raise NotMqscError(f"there is no DISPLAY {statement.kind}", statement.kind)
+            raise NotMqscError(f"there is no command DISPLAY {statement.kind}", statement.kind)
         kind = HANDLES.get((shown.word, meaning.type_of(statement)), shown)
         asked = meaning.asked(kind, statement)
         _check_types(kind, asked)
-        found = objects.find(qm, kind, statement.name)
+        found = objects.find(qm, kind, statement.name or "*")
+    if asked.ident:
+        found = [one for one in found if str(one.values.get("ident", "")).upper() == asked.ident]
     found = objects.passing(found, asked.filters)
     if not found:
-        raise RefusedError(answers.not_found(kind, statement.name, bool(asked.filters)))
+        name = statement.name or f"with SUBID {asked.ident}"
+        raise RefusedError(answers.not_found(kind, name, bool(asked.filters)))
     for one in found:
-        wanted = asked.attributes or frozenset(one.kind.rows)
+        rows = one.kind.every_row if asked.everything else one.kind.rows
+        wanted = asked.attributes or frozenset(rows)
         yield from answers.shown(one, wanted | {row.name for row in one.kind.always})
 
 
@@ -241,7 +323,7 @@ def _check_types(kind: Kind, asked: meaning.Asked) -> None:
 def _queues(qm: Connection, statement: Statement) -> tuple[list[Found], meaning.Asked, Kind]:
     """DISPLAY QUEUE: keywords may be of any kind of queue."""
     every = DEFINED["QLOCAL"]
-    rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].rows.items()}
+    rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].every_row.items()}
     kind = Kind(every.kind, QUEUE, every.noun, every.name_keyword, every.name_number, rows)
     asked = meaning.asked(kind, statement)
     words = asked.types or QUEUE_WORDS
@@ -249,6 +331,20 @@ def _queues(qm: Connection, statement: Statement) -> tuple[list[Found], meaning.
     if unknown:
         raise NotMqscError(f"TYPE takes {', '.join(QUEUE_WORDS)}, not {unknown[0]}", "TYPE")
     return objects.find_queues(qm, words, statement.name), asked, every
+
+
+OTHER: dict[tuple[str, str], Callable[[Connection, Statement], Iterator[str]]] = {
+    ("CLEAR", "TOPICSTR"): _clear_topics,
+    ("START", "CHANNEL"): _start_channel,
+}
+WITH_KIND: dict[str, Callable[[Connection, Kind, Statement], Iterator[str]]] = {
+    "DEFINE": _define,
+    "ALTER": _alter,
+    "DELETE": _delete,
+    "CLEAR": _clear,
+    "STOP": _stop,
+    "PING": _ping,
+}
 
 
 def run(qm: Connection, text: str) -> str:

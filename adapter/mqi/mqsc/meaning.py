@@ -1,21 +1,24 @@
 """What the parameters of a command mean: attributes, options, conditions.
 
-Keywords are looked up in the tables of attributes. An attribute of MQ that has no meaning here may
-be given with the value that changes nothing, so that definitions saved from MQ can be read; with
-another value it is refused, for it would promise something.
+Keywords are looked up in the tables of attributes. An attribute of IBM MQ without effect here may
+be given, so that definitions saved from IBM MQ can be read; it is reported if its value is not the
+one that holds anyway.
 """
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 from msgspec import Struct
 
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.objects import QUEUE_MANAGER, SUBSCRIPTION
+from adapter.core.attributes.table import Row, Table
 from adapter.mqi.kinds import Kind
-from adapter.mqi.mqsc.statement import Parameter, Statement
+from adapter.mqi.mqsc.statement import Parameter, Statement, expected
 from adapter.mqi.mqsc.text import NotMqscError
 from adapter.mqi.values import Filter, NoSuchValueError, filter_on, from_text, members, plain
+from adapter.mqi.without_effect import LISTS, is_noted, problem
 
 OPERATORS = {
     "LT": 1,
@@ -35,88 +38,110 @@ OPERATORS = {
 SYNONYMS = {"TARGQ": "TARGET", "DESC": "DESCR", "XMITQUEUE": "XMITQ"}
 TEXTS_MAX = 1
 """How many values an attribute takes, unless it is a list."""
-WITHOUT_EFFECT: dict[str, dict[str, str]] = {
-    "QUEUE": {
-        "ACCTQ": "QMGR",
-        "CAPEXPRY": "NOLIMIT",
-        "CLCHNAME": "",
-        "CLUSNL": "",
-        "CLUSTER": "",
-        "CLWLPRTY": "0",
-        "CLWLRANK": "0",
-        "CLWLUSEQ": "QMGR",
-        "CUSTOM": "",
-        "DEFBIND": "OPEN",
-        "DEFPRESP": "SYNC",
-        "DEFREADA": "NO",
-        "DISTL": "NO",
-        "IMGRCOVQ": "QMGR",
-        "MAXFSIZE": "DEFAULT",
-        "MONQ": "QMGR",
-        "NPMCLASS": "NORMAL",
-        "PROPCTL": "COMPAT",
-        "QDEPTHHI": "80",
-        "QDEPTHLO": "20",
-        "QDPHIEV": "DISABLED",
-        "QDPLOEV": "DISABLED",
-        "QDPMAXEV": "ENABLED",
-        "QSVCIEV": "NONE",
-        "QSVCINT": "999999999",
-        "RETINTVL": "999999999",
-        "SCOPE": "QMGR",
-        "STATQ": "QMGR",
-        "STREAMQ": "",
-        "STRMQOS": "BESTEF",
-    },
-    "NAMELIST": {"NLTYPE": "NONE"},
-    "CHANNEL": {"HBINT": "300", "MAXMSGL": "4194304", "SHARECNV": "10", "SSLCAUTH": "REQUIRED"},
-    "AUTHINFO": {"ADOPTCTX": "YES", "FAILDLAY": "1"},
-}
-"""What of MQ has no meaning here, and the value, MQ's default, that may be given all the same."""
+SUBID_LENGTH = 48
+HEXADECIMAL = frozenset({"DESTCORL", "PUBACCT"})
 
 
 class Given(Struct):
-    """What a DEFINE, ALTER or DELETE gives. ignored: attributes without meaning here."""
+    """What a DEFINE, ALTER or DELETE gives.
+
+    without_effect: attributes, as they were given, with a value that has no effect here. named:
+    whether it names an attribute at all. ident: of a subscription, in place of its name.
+    """
 
     attributes: dict[str, Any] = {}
     replace: bool = False
     purge: bool = False
     like: str = ""
-    ignored: list[str] = []
+    without_effect: list[str] = []
+    named: bool = False
+    ignore_state: bool = False
+    ident: str = ""
 
 
 class Asked(Struct):
-    """What a DISPLAY asks for. attributes: none means all; types: only these, by word."""
+    """What a DISPLAY asks for. attributes: none means all; types: only these, by word.
+
+    everything: with what has no effect here. ident: of a subscription, in place of its name.
+    """
 
     attributes: frozenset[str] = frozenset()
     filters: list[Filter] = []
     types: tuple[str, ...] = ()
+    everything: bool = False
+    ident: str = ""
 
 
-def given(kind: Kind, statement: Statement) -> Given:
-    """Read the parameters of DEFINE, ALTER and DELETE; NotMqscError says what is wrong."""
-    result = Given(attributes={}, ignored=[])
+def given(kind: Kind, statement: Statement, queue_manager: str = "") -> Given:
+    """Read the parameters of DEFINE, ALTER and DELETE. queue_manager: the name of this one.
+
+    Raises NotMqscError, and UnsupportedError for a value that the queue manager would not act upon.
+    """
+    result = Given(attributes={}, without_effect=[])
     for parameter in statement.parameters:
-        word = parameter.keyword
-        if word in ("REPLACE", "NOREPLACE") and statement.verb == "DEFINE":
-            _alone(parameter)
-            result.replace = word == "REPLACE"
-        elif word in ("PURGE", "NOPURGE") and statement.verb == "DELETE" and kind.word == "QLOCAL":
-            _alone(parameter)
-            result.purge = word == "PURGE"
-        elif word in ("FORCE", "NOFORCE") and statement.verb == "ALTER":
-            _alone(parameter)
-        elif word == "LIKE" and statement.verb == "DEFINE":
-            result.like = _one(parameter)
-        elif statement.verb == "DELETE":
-            raise NotMqscError(f"DELETE {kind.word} has no {word}", word)
-        else:
-            _attribute(kind, parameter, result)
+        if not _option(kind, statement.verb, parameter, result):
+            _attribute(kind, parameter, result, queue_manager)
     return result
 
 
-def _attribute(kind: Kind, parameter: Parameter, result: Given) -> None:
+def _option(kind: Kind, verb: str, parameter: Parameter, result: Given) -> bool:
+    """Take a parameter that is no attribute; whether it was one."""
+    word = parameter.keyword
+    if word in ("REPLACE", "NOREPLACE") and verb == "DEFINE":
+        _alone(parameter)
+        result.replace = word == "REPLACE"
+    elif word in ("PURGE", "NOPURGE") and verb == "DELETE" and kind.word == "QLOCAL":
+        _alone(parameter)
+        result.purge = word == "PURGE"
+    elif word in ("FORCE", "NOFORCE") and verb == "ALTER":
+        _alone(parameter)
+    elif word == "LIKE" and verb == "DEFINE":
+        result.like = _one(parameter)
+    elif word == "SUBID" and kind.kind == SUBSCRIPTION and verb != "DEFINE":
+        result.ident = subscription_id(parameter)
+    elif verb == "DELETE":
+        _deletion(kind, parameter, result)
+    else:
+        return False
+    return True
+
+
+DELETIONS = {
+    "AUTHREC": ("YES", "NO"),
+    "CHLTABLE": ("QMGRTBL", "CLNTTAB"),
+    "IGNSTATE": ("NO", "YES"),
+}
+"""What DELETE takes besides, and the values of each."""
+
+
+def _deletion(kind: Kind, parameter: Parameter, result: Given) -> None:
+    word, types = parameter.keyword, [row.attribute.keyword for row in kind.always]
+    if word in types:
+        row = next(row for row in kind.always if row.attribute.keyword == word)
+        _value(row, parameter)
+        return
+    if word not in DELETIONS:
+        known = {one: one for one in (*DELETIONS, *types)}
+        raise NotMqscError(
+            f"unknown parameter {word} of DELETE {kind.word}; {expected(word, known)}", word
+        )
+    value = _one(parameter).upper()
+    if value not in DELETIONS[word]:
+        raise NotMqscError(f"{word} takes one of {', '.join(DELETIONS[word])}, not {value}", word)
+    result.ignore_state |= word == "IGNSTATE" and value == "YES"
+
+
+def subscription_id(parameter: Parameter) -> str:
+    """Read SUBID: 48 hexadecimal digits, plain or as X'...'."""
+    ident = _digits(parameter).upper()
+    if len(ident) != SUBID_LENGTH or set(ident) - set("0123456789ABCDEF"):
+        raise NotMqscError(f"SUBID takes {SUBID_LENGTH} hexadecimal digits", parameter.keyword)
+    return ident
+
+
+def _attribute(kind: Kind, parameter: Parameter, result: Given, queue_manager: str) -> None:
     word = SYNONYMS.get(parameter.keyword, parameter.keyword)
+    result.named = True
     bare = kind.by_bare_word(word)
     if bare is not None:
         _alone(parameter)
@@ -124,35 +149,57 @@ def _attribute(kind: Kind, parameter: Parameter, result: Given) -> None:
     else:
         found = kind.by_keyword(word)
         if found is None or found.attribute.bare:
-            result.ignored.append(_without_effect(kind, parameter))
-            return
+            raise _unknown(kind, parameter.keyword)
         row, value = found, _value(found, parameter)
-    if row.attribute.fixed:
-        raise NotMqscError(f"{row.attribute.keyword} is told by the queue manager, not given", word)
+    if row.attribute.fixed and value != row.default and kind.kind != QUEUE_MANAGER:
+        raise NotMqscError(f"{row.attribute.keyword} cannot be set", word)
+    if row.attribute.fixed or row.name in kind.unsupported:
+        _pass_over(row, value, parameter, result, queue_manager)
+        return
     if row.name in result.attributes:
         raise NotMqscError(f"{row.attribute.keyword} is given twice", word)
     result.attributes[row.name] = value
+
+
+def _pass_over(
+    row: Row, value: Any, parameter: Parameter, result: Given, queue_manager: str
+) -> None:
+    """Read an attribute without effect."""
+    text = problem(row, value) if not row.attribute.fixed else None
+    if text is not None:
+        raise NotMqscError(text, parameter.keyword)
+    if is_noted(row, value, queue_manager):
+        result.without_effect.append(f"{parameter.keyword}({_one(parameter)})")
+
+
+def _unknown(kind: Kind, word: str) -> NotMqscError:
+    known = {row.attribute.keyword: row.attribute.keyword for row in kind.every_row.values()}
+    near = get_close_matches(word, known, 1)
+    more = f"; did you mean {near[0]}?" if near else ""
+    return NotMqscError(f"{kind.word} has no attribute {word}{more}", word)
 
 
 def _value(row: Row, parameter: Parameter) -> Any:
     if row.attribute.keyword == "NAMES":
         names = [one.text for one in parameter.values or ()]
         return ",".join(one for one in names if one.strip())
+    if row.attribute.keyword in HEXADECIMAL:
+        return _digits(parameter)
     try:
         return from_text(row, _one(parameter))
-    except NoSuchValueError as problem:
-        raise NotMqscError(str(problem), parameter.keyword) from problem
+    except NoSuchValueError as wrong:
+        raise NotMqscError(str(wrong), parameter.keyword) from wrong
 
 
-def _without_effect(kind: Kind, parameter: Parameter) -> str:
-    word = parameter.keyword
-    known = WITHOUT_EFFECT.get("QUEUE" if kind.has_queue_name else kind.word, {})
-    if word not in known:
-        raise NotMqscError(f"{kind.word} has no attribute {word}", word)
-    if _one(parameter).strip().upper() != known[word]:
-        only = known[word] or " "
-        raise NotMqscError(f"{word} has no effect here, and takes only {word}({only})", word)
-    return word
+def _digits(parameter: Parameter) -> str:
+    """Read bytes in hexadecimal, plain or as X'...'; zeros are none."""
+    values = [one.text for one in parameter.values or ()]
+    if len(values) == 2 and values[0].upper() == "X":
+        values = values[1:]
+    if len(values) != 1:
+        raise NotMqscError(f"{parameter.keyword} takes one value", parameter.keyword)
+    digits = values[0].strip()
+    return digits if digits.strip("0") else ""
 
 
 def _one(parameter: Parameter) -> str:
@@ -167,6 +214,36 @@ def _alone(parameter: Parameter) -> None:
         raise NotMqscError(f"{parameter.keyword} takes no value", parameter.keyword)
 
 
+def checked(rows: Table, statement: Statement) -> dict[str, list[str]]:
+    """Check the parameters of a command that has no effect here, by their rows."""
+    known = {row.attribute.keyword: row.attribute.keyword for row in rows.values()}
+    result = {}
+    for parameter in statement.parameters:
+        word = parameter.keyword
+        if word not in known:
+            what = f"{statement.verb} {statement.kind}"
+            raise NotMqscError(f"unknown parameter {word} of {what}; {expected(word, known)}", word)
+        result[word] = _checked(rows[word], parameter)
+    return result
+
+
+def _checked(row: Row, parameter: Parameter) -> list[str]:
+    if row.type is bool:
+        _alone(parameter)
+        return []
+    texts = [one.text for one in parameter.values or ()]
+    if not texts or (len(texts) > 1 and row.name not in LISTS):
+        raise NotMqscError(f"{row.name} takes one value in parentheses", parameter.keyword)
+    for one in texts:
+        try:
+            wrong = problem(row, from_text(row, one))
+        except NoSuchValueError as error:
+            wrong = str(error)
+        if wrong is not None:
+            raise NotMqscError(wrong, parameter.keyword)
+    return [one.upper() if row.choices else one for one in texts]
+
+
 def type_of(statement: Statement) -> str:
     """Return the one type that a DISPLAY asks for, or nothing."""
     for parameter in statement.parameters:
@@ -177,29 +254,45 @@ def type_of(statement: Statement) -> str:
 
 def asked(kind: Kind, statement: Statement) -> Asked:
     """Read the parameters of DISPLAY. kind: whose attributes they are."""
-    names, result, everything = set(), Asked(filters=[]), False
+    names: set[str] = set()
+    result = Asked(filters=[])
     for parameter in statement.parameters:
         word = SYNONYMS.get(parameter.keyword, parameter.keyword)
         if word == "WHERE":
             result.filters.append(_condition(kind, parameter))
         elif word == "TYPE" and parameter.values is not None:
             result.types = tuple(one.text.upper() for one in parameter.values)
+        elif word == "SUBID" and parameter.values is not None:
+            result.ident = subscription_id(parameter)
         elif word == "ALL":
             _alone(parameter)
-            everything = True
+            result.everything = True
         else:
-            _alone(parameter)
-            names.add(_row(kind, word).name)
-    if names and not everything:
+            _choice_or_name(kind, parameter, word, names, result)
+    if names and not result.everything:
         names |= {one.row.name for one in result.filters}
         result.attributes = frozenset(names)
     return result
 
 
+def _choice_or_name(
+    kind: Kind, parameter: Parameter, word: str, names: set[str], result: Asked
+) -> None:
+    """Take the name of an attribute; with a value it is a condition if it is a type."""
+    row = _row(kind, word)
+    if parameter.values is not None and row in kind.always:
+        want = plain(row, _value(row, parameter))
+        assert isinstance(want, int)
+        result.filters.append(filter_on(row, OPERATORS["EQ"], want))
+        return
+    _alone(parameter)
+    names.add(row.name)
+
+
 def _row(kind: Kind, keyword: str) -> Row:
     row = kind.by_keyword(SYNONYMS.get(keyword, keyword))
     if row is None:
-        raise NotMqscError(f"{kind.word} has no attribute {keyword}", keyword)
+        raise _unknown(kind, keyword)
     return row
 
 

@@ -8,6 +8,9 @@ Verbs and kinds may be abbreviated as MQ's manual lists it. This module knows no
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from difflib import get_close_matches
+
 from msgspec import Struct
 
 from adapter.mqi.mqsc.text import NotMqscError, Token, tokens_of
@@ -23,42 +26,84 @@ VERBS = {
     "DELETE": "DELETE",
     "DEL": "DELETE",
     "CLEAR": "CLEAR",
+    "SET": "SET",
+    "START": "START",
+    "STA": "START",
     "STOP": "STOP",
     "PING": "PING",
+    "REFRESH": "REFRESH",
+    "REF": "REFRESH",
+    "RESET": "RESET",
+    "RESOLVE": "RESOLVE",
+    "RESUME": "RESUME",
+    "SUSPEND": "SUSPEND",
+    "MOVE": "MOVE",
+    "PURGE": "PURGE",
     "END": "END",
     "QUIT": "END",
 }
 ALONE = frozenset({"END"})
 """Verbs that stand for a whole command."""
-KINDS = {
-    "QLOCAL": "QLOCAL",
+SHORT_KINDS = {
     "QL": "QLOCAL",
-    "QALIAS": "QALIAS",
     "QA": "QALIAS",
-    "QREMOTE": "QREMOTE",
     "QR": "QREMOTE",
-    "QMODEL": "QMODEL",
     "QM": "QMODEL",
-    "QUEUE": "QUEUE",
     "Q": "QUEUE",
-    "PROCESS": "PROCESS",
     "PRO": "PROCESS",
-    "NAMELIST": "NAMELIST",
     "NL": "NAMELIST",
-    "TOPIC": "TOPIC",
-    "SUB": "SUB",
-    "CHANNEL": "CHANNEL",
     "CHL": "CHANNEL",
-    "AUTHINFO": "AUTHINFO",
-    "QMGR": "QMGR",
-    "QMSTATUS": "QMSTATUS",
-    "QSTATUS": "QSTATUS",
     "QS": "QSTATUS",
-    "CONN": "CONN",
-    "TOPICSTR": "TOPICSTR",
+    "QST": "QSTATUS",
+    "CHS": "CHSTATUS",
+    "CHLST": "CHSTATUS",
+    "LSTR": "LISTENER",
+    "TPS": "TPSTATUS",
+    "SBS": "SBSTATUS",
+    "SEC": "SECURITY",
+    "CMDS": "CMDSERV",
 }
-NAMELESS = frozenset({"QMGR", "QMSTATUS"})
+GUESSES_MAX = 2
+FULL_KINDS = (
+    "QLOCAL",
+    "QALIAS",
+    "QREMOTE",
+    "QMODEL",
+    "QUEUE",
+    "PROCESS",
+    "NAMELIST",
+    "TOPIC",
+    "SUB",
+    "CHANNEL",
+    "AUTHINFO",
+    "QMGR",
+    "QMSTATUS",
+    "QSTATUS",
+    "QSTATS",
+    "CONN",
+    "TOPICSTR",
+    "CHSTATUS",
+    "CHLAUTH",
+    "AUTHREC",
+    "LISTENER",
+    "LSSTATUS",
+    "SERVICE",
+    "SVSTATUS",
+    "TPSTATUS",
+    "SBSTATUS",
+    "PUBSUB",
+    "CMDSERV",
+    "SECURITY",
+    "COMMINFO",
+    "CLUSQMGR",
+    "CLUSTER",
+    "CHINIT",
+)
+KINDS = {word: word for word in FULL_KINDS} | SHORT_KINDS
+NAMELESS = frozenset({"QMGR", "QMSTATUS", "CMDSERV", "CHINIT", "PUBSUB"})
 """There is one of it."""
+NAME_OPTIONAL = frozenset({"AUTHREC", "SECURITY", "SUB", "SBSTATUS"})
+"""They may also be named by a parameter, or not at all."""
 
 
 class Value(Struct, frozen=True):
@@ -87,11 +132,11 @@ class Statement(Struct, frozen=True):
 def parse(text: str) -> Statement:
     """Read one command; NotMqscError says what is wrong with it, and near what."""
     reader = _Reader(text, tokens_of(text))
-    verb = reader.known(VERBS, "verb")
+    verb = reader.known(VERBS, "command")
     if verb in ALONE:
         reader.expect_end()
         return Statement(verb, "", "")
-    kind = reader.known(KINDS, "kind of object")
+    kind = reader.known(KINDS, "object type")
     name = "" if kind in NAMELESS else reader.name(kind)
     parameters: dict[str, Parameter] = {}
     while not reader.ended:
@@ -100,6 +145,14 @@ def parse(text: str) -> Statement:
             raise NotMqscError(f"{parameter.keyword} is given twice", parameter.keyword)
         parameters[parameter.keyword] = parameter
     return Statement(verb, kind, name, tuple(parameters.values()))
+
+
+def expected(word: str, known: Mapping[str, str]) -> str:
+    """Say which words may stand there: those like it, or all. known: with what they mean."""
+    near = get_close_matches(word, known, GUESSES_MAX)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f"expected one of {', '.join(dict.fromkeys(known.values()))}"
 
 
 class _Reader:
@@ -120,15 +173,15 @@ class _Reader:
             raise NotMqscError(f"the command ends where a {what} is expected", self._text[-30:])
         token = self._next()
         if token.mark or token.quoted or token.text not in table:
-            words = ", ".join(dict.fromkeys(table.values()))
-            raise NotMqscError(
-                f"{token.text} is no {what}; there are {words}", self._text[token.at :]
-            )
+            text = f"unknown {what} {token.text}; {expected(token.text, table)}"
+            raise NotMqscError(text, self._text[token.at :])
         return table[token.text]
 
     def name(self, kind: str) -> str:
         """Take the name of an object, in parentheses."""
         values = self._parenthesis()
+        if values is None and kind in NAME_OPTIONAL:
+            return ""
         if values is None or len(values) != 1 or not values[0].text.strip():
             near = self._text if self.ended else self._text[self._tokens[self._at].at :]
             raise NotMqscError(f"{kind} takes one name in parentheses, such as {kind}(A)", near)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.objects import QUEUE_MANAGER
+from adapter.core.attributes.table import Row, Table
 from adapter.core.model.message import NO_ID
 from adapter.mqi.kinds import CONNECTION, Found, Kind
 from adapter.mqi.pcf.structures import (
@@ -22,6 +23,8 @@ from adapter.mqi.pcf.structures import (
     Strings,
 )
 from adapter.mqi.values import Filter, NoSuchValueError, filter_on, from_plain, plain
+from adapter.mqi.values import text as shown_text
+from adapter.mqi.without_effect import UnsupportedError, is_noted, problem
 
 PADDED_MAX = 264
 """Texts of a fixed length come filled up with blanks, as MQ sends them; long ones do not."""
@@ -51,6 +54,8 @@ class Arguments:
     def __init__(self, parameters: list[Parameter]) -> None:
         self._given: dict[int, Parameter] = {}
         self._conditions: list[Condition] = []
+        self.without_effect: list[str] = []
+        """What was given and has no effect here, as MQSC writes it."""
         for one in parameters:
             if isinstance(one, Condition):
                 self._conditions.append(one)
@@ -95,16 +100,44 @@ class Arguments:
         values = found.values if isinstance(found, Integers) else (getattr(found, "value", ALL),)
         return None if ALL in values else frozenset(values)
 
-    def attributes(self, kind: Kind) -> dict[str, Any]:
-        """Take all that is left as attributes of a kind, and refuse the rest."""
+    def attributes(self, kind: Kind, queue_manager: str = "") -> dict[str, Any]:
+        """Take all that is left as attributes of a kind, and refuse the rest.
+
+        queue_manager: the name of this one. What is without effect is counted, and is not returned.
+        """
         result = {}
         self._given.pop(NAME_COUNT, None)
         for number in list(self._given):
             row = kind.by_number(number)
-            if row is not None and not row.attribute.fixed:
-                result[row.name] = _value(row, self._given.pop(number))
+            if row is None or (row.attribute.fixed and kind.kind != QUEUE_MANAGER):
+                continue
+            value = _value(row, self._given.pop(number))
+            if row.attribute.fixed or row.name in kind.unsupported:
+                self._pass_over(row, value, number, queue_manager)
+            else:
+                result[row.name] = value
         self.finish()
         return result
+
+    def checked(self, rows: Table) -> dict[str, list[Any]]:
+        """Take the parameters of a command without effect, by keyword, and refuse the rest."""
+        result = {}
+        for row in rows.values():
+            one = self._given.pop(row.attribute.number, None)
+            if one is not None:
+                result[row.name] = [_checked(row, value, one.number) for value in _values(one)]
+        self.finish()
+        return result
+
+    def _pass_over(self, row: Row, value: Any, number: int, queue_manager: str) -> None:
+        wrong = None if row.attribute.fixed else problem(row, value)
+        if wrong is not None:
+            raise PcfError(WRONG_VALUE, wrong, number)
+        try:
+            if is_noted(row, value, queue_manager):
+                self.without_effect.append(f"{row.attribute.keyword}({shown_text(row, value)})")
+        except UnsupportedError as refused:
+            raise PcfError(WRONG_VALUE, refused.text, number) from refused
 
     def filters(self, kind: Kind) -> list[Filter]:
         """Take the filters, and what else selects objects by the value of an attribute."""
@@ -137,6 +170,25 @@ class Arguments:
         if found is None and needed:
             raise PcfError(TOO_FEW, f"parameter {number} is missing", number)
         return found
+
+
+def _values(one: Parameter) -> list[Any]:
+    if isinstance(one, Integers | Strings):
+        return list(one.values)
+    return [getattr(one, "value", None)]
+
+
+def _checked(row: Row, given: Any, number: int) -> Any:
+    if row.type is bool:
+        return bool(given)
+    try:
+        value = from_plain(row, given)
+    except NoSuchValueError as wrong:
+        raise PcfError(WRONG_VALUE, str(wrong), number) from wrong
+    wrong_text = problem(row, value)
+    if wrong_text is not None:
+        raise PcfError(WRONG_VALUE, wrong_text, number)
+    return value
 
 
 def _unknown(one: Parameter) -> int:
@@ -184,10 +236,10 @@ def reply_of(
     always = {row.attribute.number for row in kind.always}
     always |= {one.row.attribute.number for one in filters or ()}
     parameters = [_name(found)]
-    for row in kind.rows.values():
+    for row in kind.every_row.values():
         number = row.attribute.number
         if number and (wanted is None or number in wanted or number in always):
-            parameters += _parameters(row, found.values[row.name])
+            parameters += _parameters(row, found.value(row))
     return parameters
 
 

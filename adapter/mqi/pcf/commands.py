@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import structlog
 from msgspec import Struct
 
 from adapter import Connection
@@ -27,7 +28,7 @@ from adapter.mqi.kinds import (
     Kind,
 )
 from adapter.mqi.mqsc.execute import Script
-from adapter.mqi.pcf.arguments import Arguments, reply_of
+from adapter.mqi.pcf.arguments import TOO_FEW, Arguments, reply_of
 from adapter.mqi.pcf.structures import (
     Bytes,
     Integer,
@@ -38,8 +39,10 @@ from adapter.mqi.pcf.structures import (
     Strings,
 )
 from adapter.mqi.values import Filter
+from adapter.mqi.without_effect import ACCEPTED, missing
 
 Replies = list[list[Parameter]]
+log = structlog.get_logger("mqk.commands")
 QUEUE_NAME, QUEUE_TYPE = 2016, 20
 EVERY_TYPE = 1001  # MQQT_ALL
 REPLACE, PURGE, FORCE, REMOVE_AUTHORITIES, CHANNEL_TABLE = 1006, 1007, 1005, 1398, 1526
@@ -67,8 +70,34 @@ STATUS_NOT_FOUND = 4091
 NO_SUBSCRIPTION = 2428  # MQRC_NO_SUBSCRIPTION
 NOTHING_THERE = {
     42: 3065,  # INQUIRE_CHANNEL_STATUS: MQRCCF_CHL_STATUS_NOT_FOUND
+    87: 2085,  # INQUIRE_AUTH_RECS
+    153: 2085,  # INQUIRE_SERVICE
+    154: 3252,  # INQUIRE_SERVICE_STATUS: MQRCCF_SERV_STATUS_NOT_FOUND
+    204: 3338,  # INQUIRE_CHLAUTH_RECS: MQRCCF_CHLAUTH_NOT_FOUND
 }
-"""Inquiries that find nothing, for there is none of it here: by command, with the reason."""
+"""Inquiries that find nothing, because such objects do not exist here: command and reason."""
+ACCEPTED_COMMANDS = {
+    31: ("START", "LISTENER"),
+    78: ("REFRESH", "SECURITY"),
+    89: ("DELETE", "AUTHREC"),
+    90: ("SET", "AUTHREC"),
+    93: ("ALTER", "LISTENER"),
+    95: ("DEFINE", "LISTENER"),
+    96: ("DELETE", "LISTENER"),
+    142: ("STOP", "LISTENER"),
+    203: ("SET", "CHLAUTH"),
+}
+"""Commands that are checked and have no effect here."""
+LISTENER_NAME, CHANNEL_NAME = 3554, 3501
+NAMED = {"LISTENER": LISTENER_NAME, "CHLAUTH": CHANNEL_NAME}
+MISSING = {
+    "OBJTYPE": 3173,  # MQRCCF_OBJECT_TYPE_MISSING
+    "PROFILE": 3347,  # MQRCCF_PROFILE_NAME_MISSING
+    "GROUP or PRINCIPAL": 3169,  # MQRCCF_ENTITY_NAME_MISSING
+    "AUTHADD or AUTHRMV": 3172,  # MQRCCF_AUTH_VALUE_MISSING
+    "TYPE": 3326,  # MQRCCF_CHLAUTH_TYPE_ERROR
+}
+"""Why a command lacks a parameter; 3019 for the others."""
 REASONS = {
     2100: 4001,  # exists already
     2042: 4004,  # open
@@ -153,13 +182,20 @@ class Commands:
     def execute(self, command: int, parameters: list[Parameter]) -> Replies:
         """Do one command. Raises PcfError, whatever was wrong."""
         if command in NOTHING_THERE:
-            raise PcfError(NOTHING_THERE[command], "there is none here")
+            raise PcfError(NOTHING_THERE[command], "none exists here")
+        if command in ACCEPTED_COMMANDS:
+            return _accept(*ACCEPTED_COMMANDS[command], Arguments(parameters))
         work = self._table.get(command)
         if work is None:
             raise PcfError(COMMAND_ERROR, f"there is no command {command} here")
         channel = any(command in _numbers(one) for one in FAMILIES if one.word == "CHANNEL")
+        given = Arguments(parameters)
         try:
-            return work(Arguments(parameters))
+            replies = work(given)
+            if given.without_effect:
+                parts = ", ".join(given.without_effect)
+                log.warning("not supported, without effect", command=command, given=parts)
+            return replies
         except Error as error:
             reason = REASONS.get(error.reason, error.reason)
             if channel:
@@ -186,14 +222,16 @@ class Commands:
         kind = _kind_given(family, given) or DEFINED[_plain_word(family)]
         replace = bool(given.whole(REPLACE, 0))
         given.drop(FORCE)
-        objects.define(self._qm, kind, name, given.attributes(kind), replace)
+        objects.define(self._qm, kind, name, given.attributes(kind, self._qm.name), replace)
         return [[]]
 
     def _copy(self, family: Family, given: Arguments) -> Replies:
         source, target = given.text(family.source), given.text(family.target)
         kind = _kind_given(family, given) or self._kind_of(family, source)
         replace = bool(given.whole(REPLACE, 0))
-        attributes = objects.attributes_like(self._qm, kind, source) | given.attributes(kind)
+        attributes = objects.attributes_like(self._qm, kind, source) | given.attributes(
+            kind, self._qm.name
+        )
         objects.define(self._qm, kind, target, attributes, replace)
         return [[]]
 
@@ -201,7 +239,7 @@ class Commands:
         name = given.text(_name_number(family))
         kind = _kind_given(family, given) or self._kind_of(family, name)
         given.drop(FORCE)
-        objects.alter(self._qm, kind, name, given.attributes(kind))
+        objects.alter(self._qm, kind, name, given.attributes(kind, self._qm.name))
         return [[]]
 
     def _delete(self, family: Family, given: Arguments) -> Replies:
@@ -265,7 +303,7 @@ class Commands:
 
     def _change_qmgr(self, given: Arguments) -> Replies:
         given.drop(FORCE)
-        objects.alter(self._qm, QMGR, self._qm.name, given.attributes(QMGR))
+        objects.alter(self._qm, QMGR, self._qm.name, given.attributes(QMGR, self._qm.name))
         return [[]]
 
     def _inquire_qmgr(self, given: Arguments) -> Replies:
@@ -367,7 +405,23 @@ class Commands:
         lines = list(script.run([text]))
         if script.wrong or script.failed:
             raise PcfError(COMMAND_FAILED, " ".join(lines), ESCAPE_TEXT)
+        if script.without_effect:
+            log.warning("not supported, without effect", command=text)
         return [[Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines]
+
+
+def _accept(verb: str, kind: str, given: Arguments) -> Replies:
+    """Check a command that has no effect here."""
+    found = ACCEPTED[verb, kind]
+    name = given.text(NAMED[kind], "") if kind in NAMED else ""
+    values = given.checked(found.rows)
+    lacking = missing(verb, kind, values)
+    if lacking:
+        text = f"{verb} {kind} needs {lacking}"
+        raise PcfError(MISSING.get(lacking, TOO_FEW), text)
+    if values.get("TYPE") != ["CONNAUTH"]:
+        log.warning(f"{found.noun} accepted without effect", name=name, why=found.why)
+    return [[]]
 
 
 def _numbers(family: Family) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ def test_commands_come_from_the_command_line(at: Mqk) -> None:
         "   QUEUE(A)                                TYPE(QLOCAL)",
         "   MAXDEPTH(5)",
         "2 MQSC commands read.",
-        "All of them were done.",
+        "No command failed.",
     ]
 
 

@@ -2,11 +2,13 @@
 
 import pytest
 
-from adapter.mqi.kinds import DEFINED
+from adapter.core.attributes.table import Row
+from adapter.mqi.kinds import DEFINED, Kind
 from adapter.mqi.mqsc import meaning
-from adapter.mqi.mqsc.meaning import WITHOUT_EFFECT
 from adapter.mqi.mqsc.statement import parse
 from adapter.mqi.mqsc.text import NotMqscError
+from adapter.mqi.values import text
+from adapter.mqi.without_effect import UnsupportedError
 
 QLOCAL = DEFINED["QLOCAL"]
 
@@ -52,11 +54,16 @@ def test_a_name_may_be_known_by_two_words() -> None:
         ("DEF QL(A) TRIGGER(YES)", "no value"),
         ("DEF QL(A) TRIGGER NOTRIGGER", "twice"),
         ("DEF QL(A) PUT(MAYBE)", "ENABLED, DISABLED"),
-        ("DEF QL(A) DEFTYPE(PREDEFINED)", "told by"),
+        ("DEF QL(A) DEFTYPE(PERMDYN)", "DEFTYPE cannot be set"),
+        ("DEF QL(A) QDEPTHHI(101)", "QDEPTHHI takes 0 to 100"),
+        ("DEF QL(A) CLUSTER(A B)", "one value"),
+        ("DEF QL(A) MAXDPTH(1)", "did you mean MAXDEPTH"),
+        ("DEL QL(A) IGNSTATE(MAYBE)", "IGNSTATE takes one of NO, YES"),
+        ("DEL QL(A) IGNORE(YES)", "unknown parameter IGNORE of DELETE QLOCAL"),
         ("DEF QL(A) REPLACE(YES)", "no value"),
         ("ALT QL(A) REPLACE", "no attribute REPLACE"),
         ("ALT QL(A) LIKE(B)", "no attribute LIKE"),
-        ("DEL QL(A) MAXDEPTH(1)", "DELETE QLOCAL has no"),
+        ("DEL QL(A) MAXDEPTH(1)", "unknown parameter MAXDEPTH"),
         ("DEF QL(A) TARGET(B)", "no attribute TARGET"),
     ],
 )
@@ -66,16 +73,66 @@ def test_what_is_wrong_with_a_parameter_is_told(text: str, why: str) -> None:
 
 
 def test_only_local_queues_are_purged() -> None:
-    with pytest.raises(NotMqscError, match="has no PURGE"):
+    with pytest.raises(NotMqscError, match="unknown parameter PURGE"):
         given("DEL QA(A) PURGE", "QALIAS")
 
 
-def test_what_has_no_effect_may_be_given_as_it_is_by_default() -> None:
-    for word, default in WITHOUT_EFFECT["QUEUE"].items():
-        assert QLOCAL.by_keyword(word) is None, f"{word} has an effect by now"
-        assert given(f"DEF QL(A) {word}('{default}')").ignored == [word]
-        with pytest.raises(NotMqscError, match="no effect"):
-            given(f"DEF QL(A) {word}(OTHER)")
+def written(row: Row, value: object) -> str:
+    return f"{row.attribute.keyword}('{text(row, value)}')"
+
+
+@pytest.mark.parametrize("kind", DEFINED.values(), ids=list(DEFINED))
+def test_what_holds_anyway_is_accepted_silently(kind: Kind) -> None:
+    for row in kind.unsupported.values():
+        name = "" if kind.word == "QMGR" else "(A)"
+        found = given(f"ALT {kind.word}{name} {written(row, row.default)}", kind.word)
+        assert found.attributes == {}
+        assert found.without_effect == []
+        assert found.named
+
+
+def test_what_is_harmless_is_accepted_and_reported() -> None:
+    found = given("DEF QL(A) MONQ(HIGH) QDPHIEV(ENABLED) MAXDEPTH(5)")
+    assert found.without_effect == ["MONQ(HIGH)", "QDPHIEV(ENABLED)"]
+    assert found.attributes == {"max_depth": 5}
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        "NPMCLASS(HIGH)",
+        "CAPEXPRY(100)",
+        "PROPCTL(NONE)",
+        "CLUSTER(C)",
+        "STREAMQ(B)",
+    ],
+)
+def test_what_would_promise_something_is_refused_by_name(parameter: str) -> None:
+    word, _, _ = parameter.partition("(")
+    with pytest.raises(UnsupportedError, match=f"{word} takes only the value"):
+        given(f"DEF QL(A) {parameter}")
+
+
+def test_limits_of_the_queue_manager_stay_as_they_are() -> None:
+    text = "ALTER QMGR CCSID(1208) MAXHANDS(256) MAXMSGL(4194304) CHLAUTH(ENABLED)"
+    assert given(text, "QMGR").without_effect == ["MAXMSGL(4194304)", "CHLAUTH(ENABLED)"]
+
+
+def test_a_subscription_goes_to_this_queue_manager_only() -> None:
+    sub = parse("DEF SUB(S) TOPICSTR('a') DEST(Q) DESTQMGR(QM1) DESTCORL(X'00') EXPIRY(UNLIMITED)")
+    found = meaning.given(DEFINED["SUB"], sub, "QM1")
+    assert (found.without_effect, found.attributes["correlation_id"]) == ([], "")
+    with pytest.raises(UnsupportedError, match="DESTQMGR"):
+        meaning.given(DEFINED["SUB"], sub, "QM2")
+
+
+def test_a_subscription_is_named_by_its_id() -> None:
+    ident = "4D514B".ljust(48, "1")
+    assert given(f"DELETE SUB SUBID({ident})", "SUB").ident == ident
+    assert given(f"DELETE SUB SUBID(X'{ident}')", "SUB").ident == ident
+    for wrong in ("12", "Z" * 48, "0" * 48):
+        with pytest.raises(NotMqscError, match="48 hexadecimal digits"):
+            given(f"DELETE SUB SUBID({wrong})", "SUB")
 
 
 def test_a_display_names_attributes_and_a_condition() -> None:

@@ -56,11 +56,11 @@ def test_a_condition_has_three_words() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("FROBNICATE QL(A)", "no verb"),
-        ("'DEFINE' QL(A)", "no verb"),
-        ("(", "no verb"),
-        ("DEFINE", "ends where a kind"),
-        ("DEFINE FISH(A)", "no kind"),
+        ("FROBNICATE QL(A)", "unknown command"),
+        ("'DEFINE' QL(A)", "unknown command"),
+        ("(", "unknown command"),
+        ("DEFINE", "ends where a object type"),
+        ("DEFINE FISH(A)", "unknown object type FISH; expected one of"),
         ("DEFINE QL", "one name"),
         ("DEFINE QL()", "nothing between"),
         ("DEFINE QL(' ')", "one name"),
@@ -72,7 +72,7 @@ def test_a_condition_has_three_words() -> None:
         ("DEFINE QL(A) MAXDEPTH()", "nothing between"),
         ("DEFINE QL(A) MAXDEPTH(1) MAXDEPTH(2)", "twice"),
         ("END NOW", "should have ended"),
-        ("", "verb is expected"),
+        ("", "command is expected"),
     ],
 )
 def test_what_is_no_command_is_told(text: str, problem: str) -> None:

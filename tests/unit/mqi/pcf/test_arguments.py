@@ -128,6 +128,7 @@ def test_a_reply_has_name_and_type_and_what_is_asked_for() -> None:
         String(2009, "d", 64),
         Integer(19, 2),
         Strings(2020, ("A", "B"), 48),
+        Integer(72, 0),
     ]
     assert reply_of(found, frozenset((2009,))) == [String(2010, "N", 48), String(2009, "d", 64)]
     channel = Found(DEFINED["CHANNEL"], "C", {"channel_type": "SVRCONN", "mca_user": "x"})

@@ -287,7 +287,7 @@ def test_mqsc_may_be_asked_by_pcf(ask: Ask) -> None:
     ("command", "parameters", "expected"),
     [
         (9999, [], 3007),
-        (90, [], 3007),
+        (90, [], 3173),
         (176, [String(3152, "*")], 2428),
         (42, [String(3501, "*")], 3065),
         (13, [String(2016, "A?")], 4008),

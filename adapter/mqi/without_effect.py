@@ -1,0 +1,259 @@
+"""Commands and attributes of IBM MQ that are read and checked, and have no effect here.
+
+Scripts for IBM MQ set rights, channel rules and listeners beside the queues that they define. They
+are not stopped by what does not exist here: it is accepted, and the answer says that it has no
+effect. What would change messages, or let clients believe that they are protected, is refused. This
+module does not know how MQSC and PCF write a command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.core.attributes.table import Attribute, Row, Table, problem_with
+from adapter.core.attributes.unsupported import choice, table, text, whole
+
+YES = {"NO": 0, "YES": 1}
+NAMES_MAX = 256
+AUTHORITIES = {
+    "NONE": 0,
+    "ALTUSR": 1,
+    "BROWSE": 2,
+    "CHG": 3,
+    "CLR": 4,
+    "CONNECT": 5,
+    "CRT": 6,
+    "DLT": 7,
+    "DSP": 8,
+    "GET": 9,
+    "INQ": 10,
+    "PUT": 11,
+    "PASSALL": 12,
+    "PASSID": 13,
+    "SET": 14,
+    "SETALL": 15,
+    "SETID": 16,
+    "CTRL": 17,
+    "CTRLX": 18,
+    "PUB": 19,
+    "SUB": 20,
+    "RESUME": 21,
+    "SYSTEM": 22,
+    "ALL": -1,
+    "ALLADM": -2,
+    "ALLMQI": -3,
+}
+"""MQAUTH_* by MQSC's word."""
+OBJECT_TYPES = {
+    "QUEUE": 1,
+    "NAMELIST": 2,
+    "PROCESS": 3,
+    "QMGR": 5,
+    "CHANNEL": 6,
+    "AUTHINFO": 7,
+    "TOPIC": 8,
+    "COMMINFO": 9,
+    "LISTENER": 11,
+    "SERVICE": 12,
+    "CLNTCONN": 1014,
+    "RQMNAME": 1017,
+}
+LISTS = frozenset(
+    {"GROUP", "PRINCIPAL", "AUTHADD", "AUTHRMV", "AUTHLIST", "ADDRLIST", "USERLIST", "SSLPEER"}
+)
+"""Parameters that take several values."""
+
+CHANNEL_RULE = table(
+    choice(
+        "TYPE",
+        1352,
+        "what the rule is about",
+        {
+            "BLOCKUSER": 1,
+            "BLOCKADDR": 2,
+            "SSLPEERMAP": 3,
+            "ADDRESSMAP": 4,
+            "USERMAP": 5,
+            "QMGRMAP": 6,
+        },
+    ),
+    choice("ACTION", 1086, "what to do", {"ADD": 5, "REPLACE": 6, "REMOVE": 7, "REMOVEALL": 8}),
+    text("ADDRESS", 3506, "of clients", 264),
+    text("ADDRLIST", 3566, "of clients", 264),
+    choice(
+        "CHCKCLNT",
+        258,
+        "whether clients must give a password",
+        {"ASQMGR": 4, "REQUIRED": 3, "REQDADM": 2},
+    ),
+    text("CLNTUSER", 3567, "the user that clients name", 1024),
+    text("CUSTOM", 2119, "settings without a parameter of their own", 128),
+    text("DESCR", 2118, "free text", 64),
+    choice("MATCH", 1637, "which rules", {"GENERIC": 0, "RUNCHECK": 1, "EXACT": 2, "ALL": 3}),
+    text("MCAUSER", 3527, "whose rights the clients have", 1024),
+    text("QMNAME", 2015, "the queue manager that connects"),
+    text("SSLCERTI", 2130, "who signed the certificate", 1024),
+    text("SSLPEER", 3545, "of the certificate", 1024),
+    text("USERLIST", 3568, "users", 1024),
+    choice("USERSRC", 1638, "where the user is from", {"MAP": 0, "NOACCESS": 1, "CHANNEL": 2}),
+    choice("WARN", 1639, "only warn", YES),
+)
+NEEDED_BY_TYPE = {
+    "BLOCKUSER": "USERLIST",
+    "BLOCKADDR": "ADDRLIST",
+    "SSLPEERMAP": "SSLPEER",
+    "ADDRESSMAP": "ADDRESS",
+    "USERMAP": "CLNTUSER",
+    "QMGRMAP": "QMNAME",
+}
+"""What a channel authentication record of each type must name."""
+AUTHORITY = table(
+    text("PROFILE", 3067, "which objects"),
+    choice("OBJTYPE", 1016, "their type", OBJECT_TYPES),
+    text("GROUP", 3066, "whose rights", 1024),
+    text("PRINCIPAL", 3065, "whose rights", 1024),
+    choice("AUTHADD", 1116, "rights that are given", AUTHORITIES),
+    choice("AUTHRMV", 1117, "rights that are taken", AUTHORITIES),
+    text("SERVCOMP", 3069, "the service that keeps them"),
+)
+LISTENER = table(
+    choice(
+        "TRPTYPE", 1501, "the transport", {"TCP": 2, "LU62": 1, "NETBIOS": 3, "SPX": 4, "UDP": 6}
+    ),
+    whole("BACKLOG", 1602, "connections that wait", 0),
+    choice("CONTROL", 1601, "what starts it", {"MANUAL": 2, "QMGR": 0, "STARTONLY": 1}),
+    text("DESCR", 3555, "free text", 64),
+    text("IPADDR", 3552, "the address", 48),
+    text("LIKE", 0, "a listener to copy"),
+    whole("PORT", 1522, "the port", 1414, 65_535),
+    Row("REPLACE", bool, False, Attribute("REPLACE", 1006, "change one that exists")),
+    Row("NOREPLACE", bool, False, Attribute("NOREPLACE", 0, "change none that exists")),
+)
+IGNORE_STATE = table(choice("IGNSTATE", 1423, "whether a second time is no error", YES))
+SECURITY = table(
+    choice("TYPE", 1106, "of what", {"AUTHSERV": 1, "SSL": 2, "CLASSES": 3, "CONNAUTH": 4})
+)
+
+NO_RIGHTS = (
+    "authorities are not checked; every client that may connect may use and administer every object"
+)
+NO_RULES = "every channel name is accepted; CHCKCLNT says who must give a password"
+LISTENS = "the queue manager listens at the address in its configuration (setting listen)"
+
+
+class Accepted(Struct, frozen=True):
+    """A command that is checked and does nothing. number: AMQ; why: what holds instead.
+
+    done: what the answer says that happened.
+    """
+
+    noun: str
+    number: int
+    why: str
+    rows: Table = {}
+    done: str = "accepted"
+
+
+ACCEPTED = {
+    ("SET", "CHLAUTH"): Accepted("channel authentication record", 8877, NO_RULES, CHANNEL_RULE),
+    ("SET", "AUTHREC"): Accepted("authority record", 8862, NO_RIGHTS, AUTHORITY),
+    ("DELETE", "AUTHREC"): Accepted("authority record", 8863, NO_RIGHTS, AUTHORITY),
+    ("REFRESH", "SECURITY"): Accepted("refresh of security", 8560, NO_RIGHTS, SECURITY),
+    ("DEFINE", "LISTENER"): Accepted("listener", 8626, LISTENS, LISTENER),
+    ("ALTER", "LISTENER"): Accepted("listener", 8624, LISTENS, LISTENER),
+    ("DELETE", "LISTENER"): Accepted("listener", 8627, LISTENS, IGNORE_STATE),
+    ("START", "LISTENER"): Accepted("start of listener", 8021, LISTENS, IGNORE_STATE),
+    ("STOP", "LISTENER"): Accepted("stop of listener", 8706, LISTENS, IGNORE_STATE),
+}
+"""By verb and kind."""
+
+UNAVAILABLE = {
+    "SERVICE": "services are not supported: start the program with the system's own means",
+    "COMMINFO": "multicast is not supported",
+    "CLUSTER": "clusters are not supported",
+    "CLUSQMGR": "clusters are not supported",
+    "CHINIT": "there is no channel initiator: clients reach the queue manager at its listener",
+}
+"""Kinds of objects that do not exist here."""
+UNAVAILABLE_COMMANDS = {
+    ("STOP", "CHANNEL"): "a channel cannot be stopped: end connections with STOP CONN",
+    ("PURGE", "CHANNEL"): "a channel cannot be purged: end connections with STOP CONN",
+    ("PING", "CHANNEL"): "a channel for clients cannot be pinged: use PING QMGR",
+    ("RESET", "CHANNEL"): "there are no channels to other queue managers",
+    ("RESOLVE", "CHANNEL"): "there are no channels to other queue managers",
+    ("MOVE", "QLOCAL"): "messages cannot be moved to another queue by a command",
+    ("RESUME", "QMGR"): "clusters are not supported",
+    ("SUSPEND", "QMGR"): "clusters are not supported",
+    ("REFRESH", "QMGR"): "there is nothing to refresh",
+    ("RESET", "QMGR"): "there is nothing to reset",
+    ("START", "QMGR"): "start a queue manager with `mqk qmgr start`",
+    ("STOP", "QMGR"): "stop a queue manager with `mqk qmgr stop`",
+    ("START", "CMDSERV"): "the command server starts by itself with the first command",
+    ("STOP", "CMDSERV"): "inhibit gets of SYSTEM.ADMIN.COMMAND.QUEUE instead",
+}
+"""Commands that would promise what does not happen, with what to do instead."""
+
+
+class UnsupportedError(Exception):
+    """An attribute has a value that the queue manager would not act upon."""
+
+    def __init__(self, text: str, keyword: str) -> None:
+        super().__init__(text)
+        self.text = text
+        self.keyword = keyword
+
+
+def problem(row: Row, value: Any) -> str | None:
+    """Say what is wrong with the value of an attribute without effect; None if MQ takes it."""
+    said = problem_with({row.name: row}, "an object", row.name, value)
+    return said.replace(row.name, row.attribute.keyword) if said else None
+
+
+def is_noted(row: Row, value: Any, queue_manager: str) -> bool:
+    """Say whether it must be reported that a value has no effect; not if it holds anyway.
+
+    Raises UnsupportedError if the value would promise something. queue_manager: its name.
+    """
+    holds = row.default
+    if isinstance(value, str) and value.strip().upper() == str(holds).upper():
+        return False
+    if value == holds or (row.attribute.keyword == "DESTQMGR" and value == queue_manager):
+        return False
+    if row.attribute.promise:
+        keyword = row.attribute.keyword
+        raise UnsupportedError(
+            f"{keyword} takes only the value {str(holds) or chr(39) + chr(39)} here: what it asks "
+            "for is not supported; leave it out",
+            keyword,
+        )
+    return True
+
+
+def missing(verb: str, kind: str, given: Mapping[str, Iterable[Any]]) -> str | None:
+    """Say which parameter a command lacks; None if it has what it needs."""
+    if kind == "CHLAUTH":
+        return _missing_of_rule(given)
+    if kind != "AUTHREC":
+        return None
+    if "OBJTYPE" not in given:
+        return "OBJTYPE"
+    if "PROFILE" not in given and list(given["OBJTYPE"]) != ["QMGR"]:
+        return "PROFILE"
+    if "GROUP" not in given and "PRINCIPAL" not in given:
+        return "GROUP or PRINCIPAL"
+    if verb == "SET" and "AUTHADD" not in given and "AUTHRMV" not in given:
+        return "AUTHADD or AUTHRMV"
+    return None
+
+
+def _missing_of_rule(given: Mapping[str, Iterable[Any]]) -> str | None:
+    if list(given.get("ACTION", ())) == ["REMOVEALL"]:
+        return None
+    if "TYPE" not in given:
+        return "TYPE"
+    (kind,) = given["TYPE"]
+    needed = NEEDED_BY_TYPE[str(kind)]
+    return needed if needed not in given else None

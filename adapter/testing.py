@@ -253,7 +253,7 @@ def _on_kafka(name: str, bootstrap_servers: str, snapshot_entries: int, retentio
     )
     try:
         wired = kafka_wiring.wire(name, settings)
-    except kafka_wiring.TopicError as error:
+    except (kafka_wiring.TopicError, kafka_wiring.LedgerError) as error:
         raise StartError(str(error), name) from error
     movers = wired.mover_thread()
     return wired.ledger, movers, lambda: wired.storage(movers, snapshot_entries)

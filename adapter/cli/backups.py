@@ -22,7 +22,7 @@ from adapter.backup.contents import Contents
 from adapter.backup.file import Entry, Header
 from adapter.backup.kafka import Source, Target
 from adapter.cli import default_kafka, failures, options, output
-from adapter.cli.verify import Verifier
+from adapter.cli.verify import Finding, Verifier
 from adapter.format import names
 from adapter.format.schemas import VERSION as ENTRY_VERSION
 from adapter.ledger.envelope import VERSION as ENVELOPE_VERSION
@@ -30,13 +30,14 @@ from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
-from adapter.ledger.port import LedgerError, Raw
+from adapter.ledger.port import LedgerError, LedgerMismatch, Raw
 from adapter.ledger.snapshots import Snapshot
 from adapter.movers.errors import Doubtful
+from adapter.movers.recorded import check_ledger_is_there, recorded
 from adapter.movers.settings import MoverSettings
 from adapter.owner.owner import HEARTBEAT_S
 from adapter.owner.presence import OwnedElsewhereError, check_free
-from adapter.owner.replay import LedgerUnreadableError
+from adapter.owner.replay import LedgerUnreadableError, known_entries
 from adapter.topics import TopicError, settings_for
 
 ANSWER_S = 10.0
@@ -84,10 +85,16 @@ def verify(
         else:
             servers = bootstrap_servers or default_kafka.servers()
             ledger = _ledger(name, servers, command_config, settings)
+            movers = _movers(name, servers, command_config, settings)
+            check_ledger_is_there(movers)
             whole = Whole(ledger)
             size = whole.end - whole.first
-            snapshot = _snapshot(name, ledger) if whole.first else None
+            newest = _snapshot(name, ledger)
+            snapshot = newest if whole.first else None
             report = _verify(ledger.topic, name, whole.records(), size, as_json, snapshot)
+            lost = _lost(ledger, movers)
+            _show(lost, as_json)
+            report.anomalies += len(lost)
     if as_json:
         output.emit(msgspec.structs.asdict(report))
     else:
@@ -109,6 +116,34 @@ def _snapshot(name: str, ledger: LedgerSettings) -> Snapshot | None:
     return KafkaSnapshots(msgspec.structs.replace(ledger, topic=topic)).newest()
 
 
+def _lost(ledger: LedgerSettings, movers: MoverSettings) -> list[Finding]:
+    """Find what the ledger lacks of what movers have copied and the newest snapshot stands for.
+
+    Looked at twice: between reading what is known and the ledger, a running owner may trim it.
+    """
+    found: list[Finding] = []
+    for _ in range(2):
+        known = known_entries(recorded(movers), _snapshot(movers.queue_manager, ledger))
+        found = []
+        for one in known:
+            try:
+                KafkaLedger(ledger).check([one])
+            except LedgerMismatch as lost:
+                found.append(Finding(one.position.offset, True, str(lost)))
+        if not found:
+            break
+    return found
+
+
+def _show(found: Iterable[Finding], as_json: bool) -> None:
+    for finding in found:
+        if as_json:
+            output.emit(msgspec.structs.asdict(finding))
+        else:
+            kind = "" if finding.anomaly else " (harmless)"
+            click.echo(f"offset {finding.offset}{kind}: {finding.text}")
+
+
 def _verify(
     ledger: str,
     name: str,
@@ -120,12 +155,7 @@ def _verify(
     verifier = Verifier(name, snapshot)
     with output.progress("verifying", size) as step:
         for raw in records:
-            for finding in verifier.take(raw):
-                if as_json:
-                    output.emit(msgspec.structs.asdict(finding))
-                else:
-                    kind = "" if finding.anomaly else " (harmless)"
-                    click.echo(f"offset {finding.offset}{kind}: {finding.text}")
+            _show(verifier.take(raw), as_json)
             step()
     queues = verifier.qm.queues.values()
     return Report(

@@ -40,7 +40,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -53,6 +53,7 @@ from adapter.ledger.kafka_reader import (
     PARTITION,
     KafkaLedgerReader,
     Source,
+    check_known_entries,
     delete_before,
     offset_of,
     read_values,
@@ -64,6 +65,7 @@ from adapter.ledger.kafka_settings import LastError, LedgerSettings, producer_se
 from adapter.ledger.port import (
     RECORD_BYTES_MAX,
     Entry,
+    Known,
     LedgerClosed,
     LedgerFull,
     LedgerUnavailable,
@@ -334,6 +336,10 @@ class KafkaLedger:
         self._counts["takeovers"] += 1
         self._counts["replayed"] += taken.entries
         return taken
+
+    def check(self, known: Sequence[Known]) -> None:
+        """See the port."""
+        check_known_entries(self._settings, known)
 
     def last_sign(self) -> Sign | None:
         """See the port."""

@@ -6,7 +6,7 @@ to that. Nothing here decides which records count.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -20,8 +20,8 @@ from adapter.ledger.kafka_settings import (
     admin_settings,
     consumer_settings,
 )
-from adapter.ledger.port import Entry, LedgerMismatch, LedgerUnavailable, Position, Raw
-from adapter.ledger.scan import Scan
+from adapter.ledger.port import Entry, Known, LedgerMismatch, LedgerUnavailable, Position, Raw
+from adapter.ledger.scan import RESTORE, Scan, check_known, check_known_value
 
 PARTITION = 0
 NO_OFFSET = -1
@@ -29,6 +29,19 @@ BATCH_RECORDS_MAX = 10_000
 # How long one wait for records may be while there is more to do than to wait.
 POLL_S = 0.5
 RETRY_S = 0.05
+
+
+DAMAGED = frozenset(
+    {
+        KafkaError._BAD_MSG,
+        KafkaError._BAD_COMPRESSION,
+        KafkaError._NOT_IMPLEMENTED,  # of a batch whose format is none that there is
+        KafkaError._UNDERFLOW,
+        KafkaError.INVALID_MSG,
+        KafkaError.INVALID_RECORD,
+    }
+)
+"""What reading bytes that somebody has changed is answered with."""
 
 
 class Source:
@@ -137,6 +150,15 @@ class Source:
                 "the topic from a copy, or remove the reader's saved position to read the new "
                 "ledger from its start"
             )
+        if error.code() in DAMAGED:
+            at = offset_of(message)
+            how_near = "at" if error.code() < 0 else "near"  # a broker names where it was asked
+            where = f" {how_near} offset {at}" if at != NO_OFFSET else ""
+            raise LedgerMismatch(
+                f"{self._settings.topic} is damaged{where}: its bytes are not those that were "
+                f"written, as by a broker's disk ({describe(error)}). If another replica is whole, "
+                f"let it lead (kafka-leader-election); else {RESTORE}"
+            )
         if classify(error) is Failure.FATAL:
             raise self._unavailable("reading", error)
 
@@ -180,6 +202,19 @@ def read_values(settings: LedgerSettings, offsets: range) -> list[bytes | None]:
             batch = source.take_some()
             values += [message.value() for message in batch if message.offset() in offsets]
     return values
+
+
+def check_known_entries(settings: LedgerSettings, known: Sequence[Known]) -> None:
+    """Refuse a ledger that has lost an entry that it is known to have had; see the port."""
+    if not known:
+        return
+    with Source(settings) as source:
+        source.check_topic()
+        first, end = source.bounds()
+        for one in known:
+            check_known(settings.topic, one, first, end)
+            source.start(one.position.offset)
+            check_known_value(settings.topic, one, source.take_some()[0].value())
 
 
 def delete_before(settings: LedgerSettings, offset: int) -> None:

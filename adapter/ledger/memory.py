@@ -16,7 +16,7 @@ meets it. A take-over is refused while ``log.unavailable`` holds a text.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -34,6 +34,7 @@ from adapter.ledger.envelope import (
 )
 from adapter.ledger.port import (
     Entry,
+    Known,
     LedgerClosed,
     LedgerUnavailable,
     Position,
@@ -43,7 +44,7 @@ from adapter.ledger.port import (
     ignore_doubt,
     ignore_durable,
 )
-from adapter.ledger.scan import Scan
+from adapter.ledger.scan import Scan, check_known, check_known_value
 from adapter.ledger.term import Term
 from adapter.ledger.validity import Verdict
 
@@ -193,6 +194,14 @@ class MemoryLedger:
         self._counts["takeovers"] += 1
         self._counts["replayed"] += scan.met[Verdict.VALID]
         return scan.taken(offset)
+
+    def check(self, known: Sequence[Known]) -> None:
+        """See the port."""
+        log = self.log
+        for one in known:
+            offset = one.position.offset
+            check_known(log.topic, one, log.first, log.end)
+            check_known_value(log.topic, one, log.read(offset, offset + 1)[0].value)
 
     def last_sign(self) -> Sign | None:
         """See the port."""

@@ -11,7 +11,7 @@ The port separates three outcomes of an append, and no implementation may blur t
 No Kafka here, no messages: payloads are opaque bytes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -111,6 +111,13 @@ class Position(Struct, gc=False, frozen=True):
     n: int
 
 
+class Known(Struct, gc=False, frozen=True):
+    """An entry that a ledger is known to have had. how: completes "it ends before that, and"."""
+
+    position: Position
+    how: str
+
+
 class Taken(Struct, gc=False):
     """A won take-over.
 
@@ -135,6 +142,12 @@ class Ledger(Protocol):
     after the last on_durable may be promised, no on_durable follows, append raises LedgerClosed.
     The text is a Deposed if another owner's take-over was seen, and a RefusedByKafka if another
     take-over would not help."""
+
+    def check(self, known: Sequence[Known]) -> None:
+        """Refuse a ledger that has lost one of these entries. Blocking; writes nothing.
+
+        Raises LedgerUnavailable, or LedgerMismatch that says what is lost, and what to do.
+        """
 
     def take_over(
         self,

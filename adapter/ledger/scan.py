@@ -3,14 +3,50 @@
 It applies validity and insists that no record is missing. It must not know where records come from.
 """
 
-from adapter.ledger.envelope import OWNER_CHANGED, NewerVersion, decode
-from adapter.ledger.port import Entry, LedgerMismatch, Position, Taken
+from adapter.ledger.envelope import OWNER_CHANGED, CorruptRecord, NewerVersion, decode
+from adapter.ledger.port import Entry, Known, LedgerMismatch, Position, Taken
 from adapter.ledger.validity import NOBODY, Assembly, Validity, Verdict
 
 RESTORE = (
     "restore the queue manager from a backup (mqk ledger restore), or the topic from a copy. "
     'Without one, see "The ledger has lost entries" in the runbook'
 )
+
+
+def check_known(topic: str, known: Known, first: int, end: int) -> None:
+    """Refuse a log that cannot have a known entry; first, end: its offsets, end excluded."""
+    offset = known.position.offset
+    if offset >= end:
+        raise LedgerMismatch(
+            f"{topic} ends at offset {end}, and {known.how}: entries that Kafka had confirmed are "
+            f"lost. The topic was truncated or created again: {RESTORE}"
+        )
+    if offset < first:
+        raise LedgerMismatch(
+            f"{topic} begins at offset {first}, and {known.how}: older records than may go were "
+            "deleted. Check that its retention is off (retention.ms=-1, retention.bytes=-1), and "
+            f"{RESTORE}"
+        )
+
+
+def check_known_value(topic: str, known: Known, value: bytes | None) -> None:
+    """Refuse a log that has another record where a known entry was."""
+    position = known.position
+    try:
+        found = decode(value)
+    except NewerVersion as newer:
+        raise LedgerMismatch(f"{topic} at offset {position.offset}: {newer}") from newer
+    except CorruptRecord as corrupt:
+        has = str(corrupt)
+    else:
+        if (found.owner, found.n) == (position.owner, position.n):
+            return
+        has = f"it has owner {found.owner.hex()} n {found.n} there"
+    raise LedgerMismatch(
+        f"{topic} is not the ledger that it was, for {known.how}, which was owner "
+        f"{position.owner.hex()} n {position.n}: {has}. The topic was truncated or created again: "
+        f"{RESTORE}"
+    )
 
 
 class Scan:

@@ -134,6 +134,11 @@ class Committed:
             return False
         return all(self._bounds(topic, one)[1] == 0 for one in partitions)
 
+    def partitions(self, topic: str) -> int:
+        """Say how many partitions a topic has; 0 if it does not exist."""
+        found = self._consumer.list_topics(timeout=READ_TIMEOUT_S).topics.get(topic)
+        return len(found.partitions) if found else 0
+
     def topics(self) -> list[str]:
         """List all topics."""
         return sorted(self._consumer.list_topics(timeout=READ_TIMEOUT_S).topics)

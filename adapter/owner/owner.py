@@ -416,9 +416,11 @@ class Owner:
         self._ledger.on_durable = partial(self._from_ledger, self._durable, term)
         self._ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
         who = presence.announcement(self.name)
-        self._replaying = self._asyncio.run_in_executor(
-            None, take_over, self.name, owner_id, who, self._ledger, self._limits, self._storage
+        work = partial(
+            take_over, self.name, owner_id, who, self._ledger, self._limits, self._storage
         )
+        # What this process was confirmed itself, its ledger object checks.
+        self._replaying = self._asyncio.run_in_executor(None, partial(work, check=old is None))
         replayed = await asyncio.shield(self._replaying)
         qm = replayed.qm
         self._terms = term

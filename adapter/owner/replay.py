@@ -19,6 +19,7 @@ from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import (
     Entry,
+    Known,
     Ledger,
     LedgerMismatch,
     LedgerUnavailable,
@@ -57,19 +58,38 @@ def take_over(
     ledger: Ledger,
     limits: Limits | None,
     storage: Storage | None = None,
+    *,
+    check: bool = False,
 ) -> Replayed:
-    """Become the owner, and replay what the newest snapshot and the ledger hold."""
+    """Become the owner, and replay what the newest snapshot and the ledger hold.
+
+    check: refuse a ledger that others know to have lost entries, before anything is written.
+    """
     while True:
         snapshot = storage.snapshots.newest() if storage else None
+        known = known_entries(storage.known(), snapshot) if storage and check else []
         try:
+            ledger.check(known)
             replayed = _replay(name, owner, who, ledger, limits, snapshot)
             if storage is not None:
                 _complete(replayed.qm, storage.pages)
         except (LedgerMismatch, LedgerUnavailable):
-            if storage is None or storage.snapshots.newest() == snapshot:
+            if storage is None:
+                raise
+            newest = storage.snapshots.newest()
+            again = known_entries(storage.known(), newest) if check else []
+            if newest == snapshot and known == again:
                 raise
             continue  # somebody wrote a newer snapshot meanwhile, and trimmed ledger or topics
         return replayed
+
+
+def known_entries(copied: list[Known], snapshot: Snapshot | None) -> list[Known]:
+    """Say which entries a ledger must have: those that movers copied, and its newest snapshot's."""
+    if snapshot is None:
+        return copied
+    how = f"its newest snapshot is as of offset {snapshot.after.offset}"
+    return [*copied, Known(snapshot.after, how)]
 
 
 def _complete(qm: QueueManager, pages: PageReader) -> None:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from adapter.core.model.message import Message
 from adapter.core.rules.pages import Paged
 from adapter.format import descriptor
+from adapter.ledger.port import Known
 from adapter.ledger.snapshots import SnapshotLog
 
 NOTHING = -1
@@ -109,10 +110,12 @@ class Storage(Struct, kw_only=True):
 
     A restart reads at most about so many, and what came while the movers were behind.
     retention_ms: how long consumed messages stay on their topics at least; see owner.retention.
-    Without a trimmer they stay for ever.
+    Without a trimmer they stay for ever. known: entries that the ledger must have, because others
+    have read them; blocking, raises LedgerError.
     """
 
     snapshots: SnapshotLog
+    known: Callable[[], list[Known]] = list
     pages: PageReader
     copied: Callable[[], Copied]
     trimmer: Trimmer | None = None

@@ -17,6 +17,7 @@ from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import Ledger, LedgerError
 from adapter.logs import LogSettings
 from adapter.movers.process import MoverProcess
+from adapter.movers.recorded import check_ledger_is_there, recorded
 from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.owner.pages import KafkaPageReader
@@ -89,6 +90,7 @@ class Wired:
                     client=settings.options,
                 )
             ),
+            known=lambda: recorded(self.mover_settings()),
             pages=KafkaPageReader(self._name, settings.bootstrap_servers, settings.options),
             copied=lambda: copied(movers),
             trimmer=KafkaTrimmer(self._name, settings.bootstrap_servers, settings.options),
@@ -98,13 +100,14 @@ class Wired:
 
     def movers(self) -> Movers:
         """Make the process that copies from the ledger to the topics."""
-        return MoverProcess(self._mover_settings())
+        return MoverProcess(self.mover_settings())
 
     def mover_thread(self) -> Movers:
         """Make movers in this process: for queue managers that live in a test's."""
-        return MoverThread(self._mover_settings())
+        return MoverThread(self.mover_settings())
 
-    def _mover_settings(self) -> MoverSettings:
+    def mover_settings(self) -> MoverSettings:
+        """Say how its movers reach Kafka."""
         return MoverSettings(
             queue_manager=self._name,
             bootstrap_servers=self._settings.bootstrap_servers,
@@ -118,15 +121,17 @@ class Wired:
 def wire(name: str, settings: KafkaSettings, log: LogSettings | None = None) -> Wired:
     """Make the ledger's topic, or check the one that is there. Blocking.
 
-    log: how a mover process logs. Raises StartError and TopicError.
+    log: how a mover process logs. Raises StartError, TopicError and LedgerError.
     """
     if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
         allowed = f"a name has 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
         raise StartError(f"{name!r} is no name for a queue manager: {allowed}", name)
     topics = _topic_settings(settings)
     specs = [ledger_spec(names.ledger_topic(name)), snapshots_spec(names.snapshots_topic(name))]
+    wired = Wired(name, settings, topics, log or LogSettings())
+    check_ledger_is_there(wired.mover_settings())
     Topics(settings.bootstrap_servers, topics, settings.options).ensure(specs)
-    return Wired(name, settings, topics, log or LogSettings())
+    return wired
 
 
 def _topic_settings(settings: KafkaSettings) -> TopicSettings:

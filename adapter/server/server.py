@@ -30,6 +30,11 @@ from adapter.server.listener import Listener
 
 STREAM = "stream"
 """The name of the mover that copies messages."""
+EVENTS = "events"
+ENDS_MAX = 2
+"""So many ends of the movers, one soon after the other, are no accident: they hold."""
+STEADY_S = 10.0
+"""Movers that have run for so long since they were started again are well."""
 MOVER_CHECK_S = 0.5
 """How often the movers are looked at: a dead one is started again after this."""
 
@@ -145,6 +150,10 @@ class Server:
         self.stopping = asyncio.Event()
         self._movers = movers
         self._mover_failures = 0
+        self._ends = 0
+        """Of the movers, one soon after the other; and why they ended last."""
+        self._ended_s = 0.0
+        self._end = ""
         self._immediate = False
         self._watch: asyncio.Task[None] | None = None
         self._commands = CommandService(own)
@@ -264,6 +273,8 @@ class Server:
     def movers_hold(self) -> str:
         """Why nothing is copied to the topics, or nothing."""
         ended = self._movers.ended()
+        if ended is None and self._ends >= ENDS_MAX:
+            ended = f"{self._end} (and again: {self._ends} times now)"
         return self._movers.holding if ended is None else f"the movers ended: {ended}"
 
     def figures(self) -> dict[str, object]:
@@ -282,18 +293,30 @@ class Server:
             "address": self.address,
             "kafka": self._kafka,
             "mover_restarts": self._mover_failures,
-            "movers": self._movers.statistics(),
+            "movers": self._mover_figures(),
             "movers_hold": self.movers_hold,
             "movers_parked": {topic: held.why for topic, held in self._movers.parked.items()},
         } | self._commands.statistics()
+
+    def _mover_figures(self) -> dict[str, dict[str, int]]:
+        """Movers that end again and again tell nothing of themselves, and hold all the same."""
+        figures = self._movers.statistics()
+        if self._ends < ENDS_MAX:
+            return figures
+        return {name: figures.get(name, {}) | {"holding": 1} for name in (STREAM, EVENTS)}
 
     async def _watch_movers(self) -> None:
         """Start the movers again when they end: what they have copied, they know."""
         while True:
             await asyncio.sleep(MOVER_CHECK_S)
             end = self._movers.ended()
+            now_s = asyncio.get_running_loop().time()
+            if now_s - self._ended_s > STEADY_S:
+                self._ends = 0
             if end is not None:
                 self._mover_failures += 1
+                self._ends += 1
+                self._ended_s, self._end = now_s, end
                 log.warning("movers ended; starting them again", reason=end)
                 await asyncio.get_running_loop().run_in_executor(None, self._restart_movers)
             self.owner.movers_told(parked_queues(self._movers.parked))

@@ -17,6 +17,7 @@ from adapter.ledger.port import (
     Deposed,
     Entry,
     EntryTooLarge,
+    Known,
     Ledger,
     LedgerClosed,
     LedgerMismatch,
@@ -408,6 +409,35 @@ class LedgerContract:
         position = Position(last.offset, last.owner, last.n)
         with pytest.raises(LedgerMismatch, match=r"created again.*saved position"):
             place.reader(position).read(WAIT_S)
+
+    def test_a_ledger_is_checked_by_what_others_have_read_and_not_written_to(
+        self, place: Place
+    ) -> None:
+        ledger = place.ledger()
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one", b"two", b"three"])
+        last = ledger.durable()
+        ledger.close()
+        end = place.write(b"marks the end")
+
+        def known(offset: int, owner: bytes, n: int) -> list[Known]:
+            how = f"was copied up to offset {offset}"
+            return [Known(last, "is well"), Known(Position(offset, owner, n), how)]
+
+        ledger.check([])
+        ledger.check(known(last.offset - 1, last.owner, last.n - 1))
+        beyond = f"ends at offset {end + 1}, and was copied up to offset {end + 200}: .*restore"
+        with pytest.raises(LedgerMismatch, match=beyond):
+            ledger.check(known(end + 200, last.owner, 99))
+        with pytest.raises(LedgerMismatch, match=r"is not the ledger that it was.*restore"):
+            ledger.check(known(last.offset, new_owner(), 3))
+        with pytest.raises(LedgerMismatch, match="is not the ledger that it was"):
+            ledger.check(known(end, last.owner, last.n + 1))
+        assert place.write(b"the end again") == end + 1, "it was written to"
+        place.trim(last.offset)
+        with pytest.raises(LedgerMismatch, match=f"begins at offset {last.offset}, and was copied"):
+            ledger.check(known(last.offset - 1, last.owner, last.n - 1))
 
     def test_a_topic_created_again_under_its_owner_is_fatal(self, place: Place) -> None:
         """Else the owner would take over the empty topic and forget everything."""

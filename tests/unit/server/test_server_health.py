@@ -1,13 +1,19 @@
 """What a server says of itself to those who watch it."""
 
 import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
 
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.movers.parking import Held
 from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import State
 from adapter.server import http
+from adapter.server import server as server_module
 from adapter.server.server import NoMovers, Server
+from tests.unit.owner.test_owner import until
 
 
 class SickMovers(NoMovers):
@@ -65,3 +71,43 @@ def test_what_it_says_through_its_life() -> None:
         ("running", False, "the movers ended: out of memory"),
         ("stopped", False, "the queue manager is stopped"),
     ]
+
+
+class Dying(SickMovers):
+    """Movers that run for a moment whenever they are started again."""
+
+    def start(self) -> None:
+        self.end = None
+
+
+def has_restarted(server: Server, movers: int) -> bool:
+    return server.figures()["mover_restarts"] == movers
+
+
+def test_movers_that_end_again_and_again_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two ends they run, and tell nothing of themselves: that must not look well."""
+    monkeypatch.setattr(server_module, "MOVER_CHECK_S", 0.001)
+    movers = Dying()
+
+    async def live() -> None:
+        server = Server("QM1", MemoryLedger(MemoryLog("QM1 in memory")), SystemClock(), movers)
+        await server.start("127.0.0.1", 0)
+        try:
+            await end_and_end_again(server)
+            monkeypatch.setattr(server_module, "STEADY_S", 0.0)
+            await until(lambda: http.ready(server).ok)
+            assert server.figures()["movers"] == {}
+        finally:
+            await server.stop()
+
+    async def end_and_end_again(server: Server) -> None:
+        for ends, is_ready in ((1, True), (2, False), (3, False)):
+            movers.end = "the ledger is another one"
+            await until(partial(has_restarted, server, ends))
+            await until(lambda: movers.end is None)
+            assert http.ready(server).ok is is_ready
+        assert "the ledger is another one" in http.ready(server).reason
+        figures: Any = server.figures()["movers"]
+        assert {name: one["holding"] for name, one in figures.items()} == {"stream": 1, "events": 1}
+
+    asyncio.run(live())

@@ -1,0 +1,74 @@
+"""What the movers have recorded of their progress, for those who check a ledger by it.
+
+The progress outlives the ledger's topic: it says which entries have been copied, so that a ledger
+that has lost them is not taken for whole.
+"""
+
+from __future__ import annotations
+
+from adapter.format import progress as progress_format
+from adapter.format.progress import NOWHERE
+from adapter.format.schemas import UnreadableError
+from adapter.ledger.port import Known, LedgerMismatch, LedgerUnavailable, Position
+from adapter.movers.errors import Doubtful
+from adapter.movers.events import Events
+from adapter.movers.progress import Committed
+from adapter.movers.settings import MoverSettings
+from adapter.movers.stream import Stream
+
+LISTED_MAX = 5
+
+
+def recorded(settings: MoverSettings) -> list[Known]:
+    """Return the last entry that each mover has recorded as copied, if there is one.
+
+    It may have copied more. Raises LedgerUnavailable, or LedgerMismatch for what a later mqk wrote.
+    """
+    topic = settings.progress_topic
+    known = []
+    try:
+        with Committed(settings) as committed:
+            there = committed.partitions(topic)
+            for mover in (Stream, Events):
+                last = committed.last(topic, mover.partition, mover.name) if there else None
+                if last is None:
+                    continue
+                at = progress_format.decode(last.value() or b"")
+                if at.offset != NOWHERE:
+                    how = f"was copied up to offset {at.offset} by the {mover.name} mover"
+                    known.append(Known(Position(at.offset, at.owner, at.n), how))
+    except Doubtful as trouble:
+        raise LedgerUnavailable(
+            f"{trouble}; check that the brokers run, and try again"
+        ) from trouble
+    except UnreadableError as newer:
+        raise LedgerMismatch(f"{topic}: {newer}") from newer
+    return known
+
+
+def check_ledger_is_there(settings: MoverSettings) -> None:
+    """Refuse a queue manager whose ledger is gone while its other topics hold records.
+
+    Raises LedgerMismatch, LedgerUnavailable. To be called before the ledger's topic is created.
+    """
+    ledger = settings.ledger.topic
+    beginning = ledger.removesuffix("ledger")
+    try:
+        with Committed(settings) as committed:
+            ours = [topic for topic in committed.topics() if topic.startswith(beginning)]
+            if ledger in ours and not committed.is_new(ledger, 1):
+                return
+            others = [one for one in ours if one != ledger and not committed.is_new(one, 0)]
+    except Doubtful as trouble:
+        raise LedgerUnavailable(
+            f"{trouble}; check that the brokers run, and try again"
+        ) from trouble
+    if others:
+        state = "is empty" if ledger in ours else "does not exist"
+        named = ", ".join(others[:LISTED_MAX]) + (", ..." if len(others) > LISTED_MAX else "")
+        raise LedgerMismatch(
+            f"the ledger {ledger} {state}, and other topics of queue manager "
+            f"{settings.queue_manager} hold records ({named}): it was deleted. Restore the queue "
+            'manager from a backup (mqk ledger restore). Without one, see "The ledger has lost '
+            'entries" in the runbook'
+        )

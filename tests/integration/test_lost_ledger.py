@@ -1,0 +1,147 @@
+"""A ledger that has lost what was confirmed is never served, nor is one that cannot be written.
+
+Whoever is told so learns which ledger, up to where it goes, what is known to have been there, and
+what to do. Nothing is written to a ledger that is refused.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+import adapter
+from adapter import testing
+from adapter.cli.main import run
+from adapter.errors import StartError
+from adapter.format import names
+from adapter.ledger.kafka_reader import Whole
+from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.localkafka import LocalKafka
+from adapter.topics import Topics, TopicSettings, ledger_spec
+from tests.support.backlog import until
+from tests.support.log_file import MAGIC_AT, RECORDS_AT, LogFile
+from tests.support.server_process import ServerProcess
+
+MESSAGES = 60
+LOST = 20
+END_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
+    """Of these tests alone: it is killed, stopped, and its files are damaged."""
+    with LocalKafka(data_dir=tmp_path_factory.mktemp("kafka")) as kafka:
+        yield kafka
+
+
+def ledger_of(kafka: LocalKafka, name: str) -> LedgerSettings:
+    return LedgerSettings(bootstrap_servers=kafka.bootstrap_servers, topic=names.ledger_topic(name))
+
+
+def fill(address: str) -> None:
+    """Put messages, each an entry of its own, and wait until they are copied."""
+    with adapter.connect(address) as qm:
+        qm.define_queue("Q")
+        with qm.queue("Q") as queue:
+            for number in range(MESSAGES):
+                queue.put(b"%06d" % number)
+        until(lambda: copied(qm) >= MESSAGES)
+
+
+def copied(qm: adapter.Connection) -> int:
+    figures = qm.figures()["movers"].get("stream", {})
+    written = figures.get("written", -1) >= figures.get("position", 0)
+    return int(figures.get("copied", 0)) if written else 0
+
+
+def test_a_tail_that_is_cut_under_a_running_owner(
+    own_kafka: LocalKafka,
+    unique_name: Callable[..., str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As a power cut does: librdkafka's producer is of no more use, and the tail is gone."""
+    name = unique_name()
+    ledger = ledger_of(own_kafka, name)
+    with ServerProcess(name, own_kafka.bootstrap_servers, tmp_path) as server:
+        server.start()
+        fill(server.address)
+        own_kafka.kill(1)
+        end = LogFile(own_kafka, ledger.topic).cut(LOST)
+        own_kafka.start(1)
+        assert server.await_end(END_S) == 1
+        assert f"{ledger.topic} has lost entries that Kafka had confirmed" in server.sentence()
+        whole = Whole(ledger)
+        assert whole.end <= end + 2, "no more than owners wrote to it"
+        server.launch()
+        assert server.await_end(END_S) == 1
+        assert f"ends at offset {whole.end}, and was copied up to offset" in server.sentence()
+        assert "mqk ledger restore" in server.sentence()
+        assert Whole(ledger).end == whole.end, "it was written to"
+    arguments = ["ledger", "verify", name, "--bootstrap-server", own_kafka.bootstrap_servers]
+    assert run(arguments) == 1
+    assert f"ends at offset {whole.end}, and was copied up to" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("at", [RECORDS_AT, MAGIC_AT], ids=["record", "magic"])
+def test_a_batch_with_flipped_bytes_is_named(
+    own_kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path, at: int
+) -> None:
+    name = unique_name()
+    ledger = ledger_of(own_kafka, name)
+    with ServerProcess(name, own_kafka.bootstrap_servers, tmp_path) as server:
+        server.start()
+        fill(server.address)
+        server.kill()
+        own_kafka.stop()
+        offset = LogFile(own_kafka, ledger.topic).flip(LOST, at)
+        own_kafka.start()
+        server.launch()
+        assert server.await_end(END_S) == 1
+        found = re.search(rf"{ledger.topic} is damaged (at|near) offset (\d+)", server.sentence())
+        assert found, server.sentence()
+        if at == RECORDS_AT:  # else the broker may not even be able to say where
+            assert found.groups() == ("at", str(offset))
+        assert "mqk ledger restore" in server.sentence()
+
+
+@pytest.mark.parametrize("is_empty", [False, True], ids=["gone", "made again"])
+def test_a_ledger_that_was_deleted_before_its_first_snapshot(
+    kafka: LocalKafka, unique_name: Callable[..., str], is_empty: bool
+) -> None:
+    name = unique_name()
+    ledger = ledger_of(kafka, name)
+    topics = Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(1))
+    with testing.queue_manager(name, bootstrap_servers=kafka.bootstrap_servers) as one:
+        fill(one.address)
+        one.crash()
+    topics.delete([ledger.topic])
+    if is_empty:
+        topics.ensure([ledger_spec(ledger.topic)])
+    with (
+        pytest.raises(StartError, match=r"other topics of queue manager.*mqk ledger restore"),
+        testing.queue_manager(name, bootstrap_servers=kafka.bootstrap_servers),
+    ):
+        pytest.fail("it began")
+    assert run(["ledger", "verify", name, "--bootstrap-server", kafka.bootstrap_servers]) == 1
+    if is_empty:
+        assert Whole(ledger).end == 0
+    else:
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+        assert ledger.topic not in admin.list_topics(timeout=END_S).topics
+
+
+def test_movers_whose_progress_was_deleted_hold(
+    kafka: LocalKafka, unique_name: Callable[..., str]
+) -> None:
+    name = unique_name()
+    topics = Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(1))
+    with testing.queue_manager(name, bootstrap_servers=kafka.bootstrap_servers) as one:
+        fill(one.address)
+        one.crash()
+        topics.delete([names.progress_topic(name)])
+        one.start()
+        until(lambda: "finds no progress" in str(one.statistics()["movers_hold"]))
+        until(lambda: one.statistics()["movers"]["stream"]["holding"] == 1)

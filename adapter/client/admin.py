@@ -101,7 +101,9 @@ class Administration:
     def define_queue(self, name: str, *, replace: bool = False, **attributes: Any) -> None:
         """Define a local queue (DEFINE QLOCAL).
 
-        Attributes not given are as SYSTEM.DEFAULT.LOCAL.QUEUE has them, all but its description.
+        Attributes not given are as SYSTEM.DEFAULT.LOCAL.QUEUE has them, all but its description,
+        and but for IBM MQ's defaults: where that object has those, messages are persistent and the
+        queue has no limit.
         replace: if it exists, alter it; its messages stay. Raises QueueExists, InvalidName,
         InvalidAttribute.
         """

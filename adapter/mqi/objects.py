@@ -11,9 +11,10 @@ from typing import Any
 
 from adapter import Connection
 from adapter.core import commands as c
-from adapter.core.attributes.objects import QUEUE_MANAGER, SUBSCRIPTION
+from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
+from adapter.core.attributes.queue import MQ_DEFAULTS
 from adapter.core.results import ConnectionStatus, HandleStatus, QueueStatus
-from adapter.errors import InvalidName, ObjectNotFound
+from adapter.errors import InvalidName, ObjectExists, ObjectNotFound, QueueExists
 from adapter.mqi import constants as mq
 from adapter.mqi.kinds import (
     CONNECTION,
@@ -222,7 +223,29 @@ def connection_id(number: int) -> str:
 def define(
     qm: Connection, kind: Kind, name: str, attributes: dict[str, Any], replace: bool
 ) -> None:
-    """Define an object; replace alters it if it exists."""
+    """Define an object, with what the default object of its kind has; replace: see alter()."""
+    if not kind.has_queue_name:
+        _define(qm, kind, name, attributes, replace)
+        return
+    try:
+        _define(qm, kind, name, _of_default_object(qm, kind) | attributes, replace=False)
+    except (QueueExists, ObjectExists):
+        if not replace:
+            raise
+        _define(qm, kind, name, attributes, replace=True)
+
+
+def _of_default_object(qm: Connection, kind: Kind) -> dict[str, Any]:
+    """Return what a definition has from the default object, and the SDK's has otherwise."""
+    default = DEFAULT_OBJECTS[kind.kind]
+    found = [one for one in find(qm, kind, default) if one.name == default]
+    values = found[0].values if found else MQ_DEFAULTS
+    return {name: values[name] for name in MQ_DEFAULTS if name in kind.given}
+
+
+def _define(
+    qm: Connection, kind: Kind, name: str, attributes: dict[str, Any], replace: bool
+) -> None:
     if kind.kind == "queue":
         qm.define_queue(name, replace=replace, **attributes)
     else:

@@ -386,3 +386,14 @@ TYPES: dict[str, type[Struct]] = {
 KINDS: dict[str, Table] = {kind: rows_of(attributes) for kind, attributes in TYPES.items()}
 WITH_QUEUE_NAMES = ("queue", "alias", "remote", "model")
 """Their names are of one namespace: a program opens what there is of that name."""
+DEFAULT_OBJECTS = {
+    "queue": "SYSTEM.DEFAULT.LOCAL.QUEUE",
+    "alias": "SYSTEM.DEFAULT.ALIAS.QUEUE",
+    "remote": "SYSTEM.DEFAULT.REMOTE.QUEUE",
+    "model": "SYSTEM.DEFAULT.MODEL.QUEUE",
+    "process": "SYSTEM.DEFAULT.PROCESS",
+    "namelist": "SYSTEM.DEFAULT.NAMELIST",
+    "channel": "SYSTEM.DEF.SVRCONN",
+    "topic": "SYSTEM.DEFAULT.TOPIC",
+}
+"""What attributes are taken from that a definition does not give, by kind."""

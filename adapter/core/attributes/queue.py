@@ -1,7 +1,7 @@
 """The attributes of a local queue, and of what dynamic queues are made from.
 
 Defaults are MQ's, but for two that lose or refuse messages by surprise: messages are persistent,
-and max_depth is the largest there is.
+and max_depth is the largest there is. Definitions by MQSC and PCF have MQ's own (MQ_DEFAULTS).
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from adapter.core.attributes.table import (
 )
 
 MESSAGE_LENGTH_MAX = 100 * 1024 * 1024
+MQ_DEFAULTS = {"def_persistence": False, "max_depth": 5_000}
+"""What the SYSTEM.DEFAULT objects say, which definitions by MQSC and PCF follow."""
 
 
 class QueueAttributes(Struct, kw_only=True):

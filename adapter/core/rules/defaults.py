@@ -1,26 +1,19 @@
 """What an attribute is that a DEFINE does not give: as the default object of its kind has it.
 
 Whoever alters SYSTEM.DEFAULT.LOCAL.QUEUE alters what local queues are defined like from then on,
-as on MQ. Where that object has been deleted, the default is the table's.
+as on MQ. Where that object has been deleted, the default is the table's. So it is for what the
+object has as every queue manager begins with it: MQSC and PCF follow the object in that as well,
+and give its values themselves.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from adapter.core.attributes.objects import KINDS
+from adapter.core.attributes.objects import DEFAULT_OBJECTS, KINDS, WITH_QUEUE_NAMES
+from adapter.core.attributes.queue import MQ_DEFAULTS
 from adapter.core.model.manager import QueueManager
 
-DEFAULT_OBJECTS = {
-    "queue": "SYSTEM.DEFAULT.LOCAL.QUEUE",
-    "alias": "SYSTEM.DEFAULT.ALIAS.QUEUE",
-    "remote": "SYSTEM.DEFAULT.REMOTE.QUEUE",
-    "model": "SYSTEM.DEFAULT.MODEL.QUEUE",
-    "process": "SYSTEM.DEFAULT.PROCESS",
-    "namelist": "SYSTEM.DEFAULT.NAMELIST",
-    "channel": "SYSTEM.DEF.SVRCONN",
-    "topic": "SYSTEM.DEFAULT.TOPIC",
-}
 ITS_OWN = "description"
 """Describes the default object, and no other."""
 
@@ -37,6 +30,7 @@ def with_defaults(qm: QueueManager, kind: str, attributes: dict[str, Any]) -> di
         for row in KINDS[kind].values()
         if (value := getattr(default, row.name)) != row.default
         and row.name != ITS_OWN
+        and not (kind in WITH_QUEUE_NAMES and value == MQ_DEFAULTS.get(row.name))
         and not row.attribute.fixed
     }
     return altered | attributes

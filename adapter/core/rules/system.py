@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
+from adapter.core.attributes.queue import MQ_DEFAULTS
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.topics import (
     BASE_TOPIC,
@@ -35,7 +36,8 @@ QUEUES: dict[str, dict[str, Any]] = {
         "description": "trigger messages",
         "def_persistence": False,
     },
-    "SYSTEM.DEFAULT.LOCAL.QUEUE": {"description": "local queues are defined like this"},
+    "SYSTEM.DEFAULT.LOCAL.QUEUE": MQ_DEFAULTS
+    | {"description": "local queues are defined like this"},
     RETAINED_QUEUE: {
         "description": "retained publications",
         "msg_delivery_sequence": "FIFO",
@@ -43,9 +45,10 @@ QUEUES: dict[str, dict[str, Any]] = {
     },
 }
 OBJECTS: dict[tuple[str, str], dict[str, Any]] = {
-    ("alias", "SYSTEM.DEFAULT.ALIAS.QUEUE"): {},
-    ("remote", "SYSTEM.DEFAULT.REMOTE.QUEUE"): {},
-    ("model", "SYSTEM.DEFAULT.MODEL.QUEUE"): {"description": "temporary dynamic queues"},
+    ("alias", "SYSTEM.DEFAULT.ALIAS.QUEUE"): {"def_persistence": False},
+    ("remote", "SYSTEM.DEFAULT.REMOTE.QUEUE"): {"def_persistence": False},
+    ("model", "SYSTEM.DEFAULT.MODEL.QUEUE"): MQ_DEFAULTS
+    | {"description": "temporary dynamic queues"},
     ("model", DURABLE_MODEL): {
         "description": "queues of managed durable subscriptions",
         "definition_type": "PERMDYN",

@@ -3,9 +3,8 @@
 import pytest
 
 from adapter.core import commands as c
-from adapter.core.attributes.objects import KINDS
+from adapter.core.attributes.objects import DEFAULT_OBJECTS, KINDS
 from adapter.core.results import Descriptions, Objects
-from adapter.core.rules.defaults import DEFAULT_OBJECTS
 from tests.support.core import Client, client_on
 
 

@@ -58,6 +58,14 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
     return [Found(kind, one.name, told | one.attributes) for one in found]
 
 
+def name_by_id(qm: Connection, pattern: str, ident: str) -> str | None:
+    """Return the name of the subscription with this id, in hexadecimal, whose name fits."""
+    for one in find(qm, DEFINED["SUB"], pattern):
+        if str(one.values["ident"]).upper() == ident.upper():
+            return one.name
+    return None
+
+
 def find_queues(qm: Connection, words: Iterable[str], pattern: str) -> list[Found]:
     """Return what has a queue's name and is of one of these kinds, by name."""
     found = [one for word in words for one in find(qm, DEFINED[word], pattern)]

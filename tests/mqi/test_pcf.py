@@ -6,6 +6,7 @@ import ibmmq
 import pytest
 from ibmmq import CMQC, CMQCFC
 
+from adapter.testing import TestQueueManager
 from tests.mqi.conftest import reason_of
 
 
@@ -195,3 +196,21 @@ def test_attributes_without_effect(pcf: ibmmq.PCFExecute) -> None:
     assert manager[CMQC.MQIA_CHLAUTH_RECORDS] == 0
     pcf.MQCMD_CHANGE_Q_MGR({CMQC.MQIA_MAX_MSG_LENGTH: 4_194_304})
     pcf.MQCMD_DELETE_Q(name)
+
+
+def test_a_subscription_is_named_by_its_id(
+    manager: TestQueueManager, pcf: ibmmq.PCFExecute
+) -> None:
+    manager.mqsc(
+        "DEFINE SUB(ONE) TOPICSTR('a') DEST(ORDERS)\nDEFINE SUB(TWO) TOPICSTR('b') DEST(ORDERS)"
+    )
+    (one,) = pcf.MQCMD_INQUIRE_SUBSCRIPTION({CMQCFC.MQCACF_SUB_NAME: b"ONE"})
+    by_id = {CMQCFC.MQBACF_SUB_ID: ibmmq.ByteString(one[CMQCFC.MQBACF_SUB_ID])}
+    assert names(pcf.MQCMD_INQUIRE_SUBSCRIPTION(by_id), CMQCFC.MQCACF_SUB_NAME) == ["ONE"]
+    pcf.MQCMD_CHANGE_SUBSCRIPTION(by_id | {CMQCFC.MQCACF_SUB_USER_DATA: b"new"})
+    pcf.MQCMD_DELETE_SUBSCRIPTION(by_id)
+    left = pcf.MQCMD_INQUIRE_SUBSCRIPTION({CMQCFC.MQCACF_SUB_NAME: b"*"})
+    assert names(left, CMQCFC.MQCACF_SUB_NAME) == ["TWO"]
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_DELETE_SUBSCRIPTION(by_id)
+    assert reason_of(refused) == CMQC.MQRC_NO_SUBSCRIPTION

@@ -225,10 +225,10 @@ def _name(qm: Connection, kind: Kind, name: str, ident: str) -> str:
     """Return the name of an object; of a subscription it may be found by its id."""
     if not ident:
         return name
-    for one in objects.find(qm, kind, name or "*"):
-        if str(one.values["ident"]).upper() == ident:
-            return one.name
-    raise RefusedError(answers.not_found(kind, f"with SUBID {ident}", False))
+    found = objects.name_by_id(qm, name or "*", ident)
+    if found is None:
+        raise RefusedError(answers.not_found(kind, f"with SUBID {ident}", False))
+    return found
 
 
 def _delete(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:

@@ -68,6 +68,7 @@ CHANNEL_NOT_FOUND = 4032
 CHANNEL_EXISTS = 4042
 STATUS_NOT_FOUND = 4091
 NO_SUBSCRIPTION = 2428  # MQRC_NO_SUBSCRIPTION
+SUBSCRIPTION_ID = 7016  # MQBACF_SUB_ID
 NOTHING_THERE = {
     42: 3065,  # INQUIRE_CHANNEL_STATUS: MQRCCF_CHL_STATUS_NOT_FOUND
     87: 2085,  # INQUIRE_AUTH_RECS
@@ -236,14 +237,14 @@ class Commands:
         return [[]]
 
     def _change(self, family: Family, given: Arguments) -> Replies:
-        name = given.text(_name_number(family))
+        name = self._named(family, given)
         kind = _kind_given(family, given) or self._kind_of(family, name)
         given.drop(FORCE)
         objects.alter(self._qm, kind, name, given.attributes(kind, self._qm.name))
         return [[]]
 
     def _delete(self, family: Family, given: Arguments) -> Replies:
-        name = given.text(_name_number(family))
+        name = self._named(family, given)
         kind = _kind_given(family, given) or self._kind_of(family, name)
         purge = bool(given.whole(PURGE, 0))
         types = (row.attribute.number for row in kind.always)
@@ -253,12 +254,24 @@ class Commands:
         return [[]]
 
     def _inquire(self, family: Family, given: Arguments) -> Replies:
-        pattern = given.text(_name_number(family))
+        pattern = self._named(family, given)
         wanted = given.selectors(family.selector)
         found, filters = self._found(family, pattern, given)
         if not found:
             raise _not_found(family, pattern)
         return [reply_of(one, wanted, filters) for one in found]
+
+    def _named(self, family: Family, given: Arguments) -> str:
+        """Take the name of an object, or the id of a subscription, and return its name."""
+        ident = given.data(SUBSCRIPTION_ID) if family is SUBSCRIPTIONS else b""
+        name = given.text(_name_number(family), "*" if ident else None)
+        if not ident:
+            return name
+        found = objects.name_by_id(self._qm, name, ident.hex())
+        if found is None:
+            text = f"there is no subscription with the id {ident.hex()}"
+            raise PcfError(NO_SUBSCRIPTION, text, SUBSCRIPTION_ID)
+        return found
 
     def _inquire_names(self, family: Family, given: Arguments) -> Replies:
         pattern = given.text(_name_number(family))

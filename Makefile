@@ -10,6 +10,7 @@ FLIGHTS ?=
 PARTS ?=
 CHECKED := tests/test_tidy.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 IN_TWO := --numprocesses=2 --dist=worksteal
+BY_FILE := --numprocesses=2 --dist=loadgroup
 
 # What Python compiles is kept, whatever the environment says: else half of the time of a short run
 # would be compiling tests.
@@ -48,10 +49,10 @@ check: lint ## tidy, lint, types, unit and scenario tests; no broker, under a mi
 short: $(STAMP)
 	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(CHECKED)
 
-# First what needs no broker; then, in one process with one broker, all the rest.
+# First what needs no broker; then, in two processes with a broker each, all the rest.
 test: lint types schemas-check ## everything, on a real Kafka
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_TWO) $(CHECKED) tests/simulation
-	$(BIN)/python -m pytest --strict-outcomes --durations=15 tests $(addprefix --ignore=,$(CHECKED) tests/simulation)
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(BY_FILE) tests $(addprefix --ignore=,$(CHECKED) tests/simulation)
 
 demo: $(STAMP) ## 336,776 real flights through transactional queues; FLIGHTS=N for a short run
 	$(BIN)/mqk demo --chart build/delays.png $(if $(FLIGHTS),--flights $(FLIGHTS))

@@ -55,12 +55,21 @@ def layer_rank(path: Path) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: layer_rank(item.path))
     for item in items:
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
         if "spark" in getattr(item, "fixturenames", ()):
             # Spark's bridge to the JVM leaves sockets to the garbage collector.
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
             item.add_marker(
                 pytest.mark.timeout(300)
             )  # with the start of the JVM, on a busy machine
+
+
+def group_of(item: pytest.Item) -> str:
+    """Which tests stay in one process where a run has several: a file's, and all of Spark's.
+
+    Each process has a broker of its own, and the one that runs Spark's tests the only JVM of Spark.
+    """
+    return "spark" if item.path.parent.name == "spark" else str(item.path)
 
 
 def pytest_collection_finish() -> None:

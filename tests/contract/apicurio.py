@@ -36,7 +36,9 @@ JAVA = (
     "-Xshare:auto",
     "-Dquarkus.http.host=127.0.0.1",
     "-Dquarkus.http.port=0",
-    "-Dquarkus.management.enabled=false",
+    # It cannot be turned off, and would listen on every address, always on the same port.
+    "-Dquarkus.management.host=127.0.0.1",
+    "-Dquarkus.management.port=0",
     "-Dquarkus.otel.sdk.disabled=true",
 )
 

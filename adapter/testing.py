@@ -180,6 +180,14 @@ class AdvancingClock:
         self._clock.advance(seconds)
         self._tick()
 
+    def step(self, seconds: float) -> None:
+        """Set the time of day ahead, or back, as an operator may: no time passes.
+
+        Messages expire by it and are put at it; waits and intervals go on as they were.
+        """
+        self._clock.step(seconds)
+        self._tick()
+
 
 async def _call(call: Callable[[], Outcome]) -> Outcome:
     return call()

@@ -331,12 +331,12 @@ def pass_time(qm: QueueManager, now_ms: int) -> Executed:
     """
     executed = Executed()
     _apply(qm, executed, tick.expired_messages(qm, now_ms))
-    _apply(qm, executed, tick.expired_sessions(qm, now_ms))
+    _apply(qm, executed, tick.expired_sessions(qm))
     _apply(qm, executed, consumers.lost_claims(qm, now_ms))
     tick.expired_pages(qm, now_ms)
-    tick.expired_marks(qm, now_ms)
+    tick.expired_marks(qm)
     _serve(qm, executed, now_ms)
-    executed.replies += waiting.timed_out(qm, now_ms)
+    executed.replies += waiting.timed_out(qm)
     _serve(qm, executed, now_ms)
     _apply(qm, executed, statistics.raised(qm, now_ms))
     return executed
@@ -396,8 +396,8 @@ def restarted(qm: QueueManager, now_ms: int) -> None:
     was down. Messages that came back too often by its end are moved with what is applied next.
     """
     for kept in qm.sessions.values():
-        kept.last_seen_ms = now_ms
-    absence.restarted(qm, now_ms)
+        kept.last_seen_ms, kept.away_since_ms = now_ms, qm.elapsed_ms
+    absence.restarted(qm)
     backout.restarted(qm, now_ms)
     statistics.begin(qm, now_ms)
 

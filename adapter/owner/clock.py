@@ -1,4 +1,8 @@
-"""The only place that reads a clock for core. Milliseconds since the epoch, UTC."""
+"""The only place that reads clocks for core: the time of day, and how much time has passed.
+
+Milliseconds. The time of day is UTC since the epoch; the machine may set it, in either direction.
+What has passed is counted from some moment on, and nothing sets it.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """Says what time it is, and how much has passed."""
 
     def now_ms(self) -> int:
-        """Return the time in milliseconds since the epoch, never less than before."""
+        """Return the time of day, in milliseconds since the epoch; it may be less than before."""
+        ...
+
+    def elapsed_ms(self) -> int:
+        """Return the milliseconds since some fixed moment; never less than before."""
         ...
 
 
@@ -20,15 +28,15 @@ def pause(seconds: float) -> None:
 
 
 class SystemClock:
-    """The machine's clock, kept from running backwards."""
-
-    def __init__(self) -> None:
-        self._last_ms = 0
+    """The machine's clocks."""
 
     def now_ms(self) -> int:
-        """Return the machine's time."""
-        self._last_ms = max(self._last_ms, time.time_ns() // 1_000_000)
-        return self._last_ms
+        """Return the machine's time of day."""
+        return time.time_ns() // 1_000_000
+
+    def elapsed_ms(self) -> int:
+        """Return what the machine's monotonic clock says."""
+        return time.monotonic_ns() // 1_000_000
 
 
 class ManualClock:
@@ -36,13 +44,23 @@ class ManualClock:
 
     def __init__(self, start_ms: int = 1_700_000_000_000) -> None:
         self._now_ms = start_ms
+        self._elapsed_ms = 0
 
     def now_ms(self) -> int:
         """Return the time it was set to."""
         return self._now_ms
 
+    def elapsed_ms(self) -> int:
+        """Return how far it was advanced."""
+        return self._elapsed_ms
+
     def advance(self, seconds: float) -> None:
         """Let time pass; ValueError if it would run backwards."""
         if seconds < 0:
-            raise ValueError(f"a clock does not run backwards: {seconds} s")
+            raise ValueError(f"time does not run backwards: {seconds} s")
+        self._now_ms += round(seconds * 1000)
+        self._elapsed_ms += round(seconds * 1000)
+
+    def step(self, seconds: float) -> None:
+        """Set the time of day ahead, or back; no time passes."""
         self._now_ms += round(seconds * 1000)

@@ -77,6 +77,7 @@ class OwnerLoop:
         self._appended_n = 0
         self._durable_n = 0
         self._waits_since_ms = 0
+        self._began_ms = clock.now_ms() - clock.elapsed_ms()
         self._sizes: deque[int] = deque()
         self.undurable_bytes = 0
         """Of entries that are closed and not durable yet; _sizes: of each, in order."""
@@ -89,6 +90,7 @@ class OwnerLoop:
     def request(self, request: Request) -> None:
         """Execute one request; its reply follows through the outlet."""
         self.requests += 1
+        self.qm.elapsed_ms = self._clock.elapsed_ms()
         self._take(dispatch.execute(self.qm, request))
 
     def connect(self, connection: int) -> None:
@@ -110,22 +112,22 @@ class OwnerLoop:
     def disconnect(self, connection: int) -> None:
         """End a connection: its units are backed out."""
         self._ready.pop(connection, None)
-        self._take(dispatch.disconnect(self.qm, connection, self._clock.now_ms()))
+        self._take(dispatch.disconnect(self.qm, connection, self._look_at_clock()))
 
     def acknowledge(self, connection: int, seen: list[int]) -> None:
         """Drop outcomes that a client has seen."""
-        self._take(dispatch.acknowledge(self.qm, connection, seen, self._clock.now_ms()))
+        self._take(dispatch.acknowledge(self.qm, connection, seen, self._look_at_clock()))
 
     def page(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
         """Take a page that was wanted."""
-        now_ms = self._clock.now_ms()
+        now_ms = self._look_at_clock()
         self._take(
             dispatch.page_loaded(self.qm, needed, incarnation, page.through, page.messages, now_ms)
         )
 
     def page_missing(self, needed: PageNeeded, incarnation: int) -> None:
         """Take in that a page that was wanted cannot be had."""
-        self._take(dispatch.page_missing(self.qm, needed, incarnation, self._clock.now_ms()))
+        self._take(dispatch.page_missing(self.qm, needed, incarnation, self._look_at_clock()))
 
     def evict(self, moved_n: int, parked: frozenset[str]) -> None:
         """Let go of messages beyond each lane's window that are on their topics for good."""
@@ -148,15 +150,15 @@ class OwnerLoop:
 
     def tick(self) -> None:
         """Let core do what time has made due."""
-        self._take(dispatch.pass_time(self.qm, self._clock.now_ms()))
+        self._take(dispatch.pass_time(self.qm, self._look_at_clock()))
 
     def mark_stop(self) -> None:
         """Write that the queue manager has been stopped, behind all that was decided."""
-        self._take(dispatch.stopped(self.qm, self._clock.now_ms()))
+        self._take(dispatch.stopped(self.qm, self._look_at_clock()))
 
     def movers_told(self, parked: dict[str, ParkedQueue]) -> None:
         """Take in which queues' topics cannot be written."""
-        self._take(dispatch.movers_told(self.qm, parked, self._clock.now_ms()))
+        self._take(dispatch.movers_told(self.qm, parked, self._look_at_clock()))
 
     def heartbeat(self) -> None:
         """Write a sign of life if nothing else is being written."""
@@ -171,7 +173,7 @@ class OwnerLoop:
         for _ in range(n - self._durable_n):
             self.undurable_bytes -= self._sizes.popleft()
         self._durable_n = n
-        self._waits_since_ms = self._clock.now_ms()
+        self._waits_since_ms = self._clock.elapsed_ms()
         self._release(n)
         self._flush()
 
@@ -181,8 +183,8 @@ class OwnerLoop:
 
     @property
     def now_ms(self) -> int:
-        """The time, as core is told it."""
-        return self._clock.now_ms()
+        """The time of day when the term began, and what has passed since: nobody sets it ahead."""
+        return self._began_ms + self._clock.elapsed_ms()
 
     @property
     def ended(self) -> bool:
@@ -210,7 +212,7 @@ class OwnerLoop:
         """For how long nothing has become durable although something is to; 0 if nothing is."""
         if self._appended_n == self._durable_n:
             return 0
-        return max(0, self._clock.now_ms() - self._waits_since_ms)
+        return self._clock.elapsed_ms() - self._waits_since_ms
 
     def statistics(self) -> dict[str, int]:
         """Return figures of this term."""
@@ -220,6 +222,11 @@ class OwnerLoop:
             "replies_parked": len(self._promises),
             "entries_in_flight": self._appended_n - self._durable_n,
         }
+
+    def _look_at_clock(self) -> int:
+        """Let core know how much time has passed; return the time of day."""
+        self.qm.elapsed_ms = self._clock.elapsed_ms()
+        return self._clock.now_ms()
 
     def _take(self, executed: dispatch.Executed) -> None:
         first_n = self.qm.entry_n
@@ -321,7 +328,7 @@ class OwnerLoop:
             return
         assert n == self._appended_n + 1, (n, self._appended_n)
         if self._appended_n == self._durable_n:
-            self._waits_since_ms = self._clock.now_ms()
+            self._waits_since_ms = self._clock.elapsed_ms()
         self._appended_n = n
         self.entries += 1
         self.bytes += len(payload)

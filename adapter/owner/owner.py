@@ -44,6 +44,8 @@ RECOVERY_PAUSES_S = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)
 """Before each attempt to take over again; the last one is repeated for ever."""
 CALM_S = 10.0
 """A doubt that comes sooner after a take-over counts as one more attempt: pauses go on growing."""
+TIMER_SLACK_S = 0.002
+"""A timer that fires so much too late is left alone: rounding moves it by 1 ms each turn."""
 SLOW_S = 5.0
 """When nothing has become durable for so long, people are told. Nothing else comes of it: the
 ledger decides when an append is in doubt."""
@@ -110,7 +112,7 @@ class Owner:
         self._loop: OwnerLoop | None = None
         self._owner_id = b""
         self._timer: asyncio.TimerHandle | None = None
-        self._timer_ms: int | None = None
+        self._timer_s: float | None = None
         self._heartbeat: asyncio.TimerHandle | None = None
         self._recovery: asyncio.Task[None] | None = None
         self._replaying: asyncio.Future[Replayed] | None = None
@@ -254,7 +256,7 @@ class Owner:
 
     def tick(self) -> None:
         """Let core do what time has made due."""
-        self._timer_ms = None
+        self._timer_s = None
         if self.running:
             self.loop.tick()
             while isinstance(self._clock, ManualClock) and self._due():
@@ -267,8 +269,13 @@ class Owner:
             self.loop.movers_told(parked)
 
     def _due(self) -> bool:
-        due_ms = self.loop.qm.next_tick_ms()
-        return due_ms is not None and due_ms <= self._clock.now_ms()
+        due_in_ms = self._due_in_ms()
+        return due_in_ms is not None and due_in_ms <= 0
+
+    def _due_in_ms(self) -> int | None:
+        qm = self.loop.qm
+        qm.elapsed_ms = self._clock.elapsed_ms()
+        return qm.due_in_ms(self._clock.now_ms())
 
     def statistics(self) -> dict[str, object]:
         """Return figures of this owner."""
@@ -335,15 +342,16 @@ class Owner:
             self._arm()
 
     def _arm(self) -> None:
-        due_ms = self.loop.qm.next_tick_ms()
-        if due_ms is None or isinstance(self._clock, ManualClock):
+        due_in_ms = self._due_in_ms()
+        if due_in_ms is None or isinstance(self._clock, ManualClock):
             return
-        if self._timer_ms is not None and self._timer_ms <= due_ms:
+        delay_s = max(0, due_in_ms) / 1000
+        due_s = self._asyncio.time() + delay_s
+        if self._timer_s is not None and self._timer_s <= due_s + TIMER_SLACK_S:
             return
         if self._timer is not None:
             self._timer.cancel()
-        delay_s = max(0, due_ms - self._clock.now_ms()) / 1000
-        self._timer_ms = due_ms
+        self._timer_s = due_s
         self._timer = self._later("the owner's timer", delay_s, self.tick)
 
     def _beat(self) -> None:
@@ -431,6 +439,7 @@ class Owner:
             qm.tally = old.tally
             log.info("carried over", queue_manager=self.name, non_persistent_messages=brought)
         self._owner_id = owner_id
+        qm.elapsed_ms = self._clock.elapsed_ms()
         restarted(qm, self._clock.now_ms())
         self._loop = loop = OwnerLoop(qm, self._ledger, self._clock, self)
         self._end_paging()

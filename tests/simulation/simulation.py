@@ -315,7 +315,7 @@ class Simulation(Steps):
         for _ in range(TICKS_MAX):  # a tick asks for a page of what has expired, and looks again
             self._tick()
             self._settle()
-            due_ms = self.owner.qm.next_tick_ms()
+            due_ms = self.owner.next_tick_ms()
             if due_ms is None:
                 break
             self.owner.now_ms = max(due_ms, self.now_ms)

@@ -34,6 +34,10 @@ class ClockOf:
         """Return what it was told."""
         return self._core.now_ms
 
+    def elapsed_ms(self) -> int:
+        """Return how much time has passed."""
+        return self._core.elapsed_ms
+
 
 class ByHand(Core):
     """A queue manager on a ledger. One object through crashes and doubts."""
@@ -79,7 +83,7 @@ class ByHand(Core):
             carry_over(old, replayed.qm, self.void)
         self.qm, self.owner_id = replayed.qm, owner_id
         self.began = replayed
-        dispatch.restarted(self.qm, self.now_ms)
+        dispatch.restarted(self.qm, self.look_at_clock())
         self._turns.clear()
         self.loop = self.new_loop()
 

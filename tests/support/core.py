@@ -41,6 +41,8 @@ class Core:
         self.evicted = 0
         self.reads_pages = True
         self.now_ms = START_MS
+        self.stepped_ms = 0
+        """How far the time of day was set ahead, or back, so far."""
         self.answers: dict[tuple[int, int], Result] = {}
         self._terms = 0
         self.closed: dict[int, Refused] = {}
@@ -66,21 +68,41 @@ class Core:
         copied = msgspec.msgpack.decode(
             msgspec.msgpack.encode(request.command), type=type(request.command)
         )
-        request = msgspec.structs.replace(request, command=copied, now_ms=self.now_ms)
+        request = msgspec.structs.replace(request, command=copied, now_ms=self.look_at_clock())
         return self._take(dispatch.execute(self.qm, request))
 
     def advance(self, seconds: float) -> dispatch.Executed:
         """Let time pass, and let the core do what became due."""
         self.now_ms += round(seconds * 1000)
-        return self._take(dispatch.pass_time(self.qm, self.now_ms))
+        return self._take(dispatch.pass_time(self.qm, self.look_at_clock()))
+
+    def step(self, seconds: float) -> None:
+        """Set the time of day ahead, or back; no time passes."""
+        self.now_ms += round(seconds * 1000)
+        self.stepped_ms += round(seconds * 1000)
+
+    @property
+    def elapsed_ms(self) -> int:
+        """How much time has passed, from some moment on."""
+        return self.now_ms - self.stepped_ms
+
+    def look_at_clock(self) -> int:
+        """Let core know how much time has passed; return the time of day."""
+        self.qm.elapsed_ms = self.elapsed_ms
+        return self.now_ms
+
+    def next_tick_ms(self) -> int | None:
+        """Say at what time of day something is due next, if nobody sets the clock."""
+        due_in_ms = self.qm.due_in_ms(self.look_at_clock())
+        return None if due_in_ms is None else self.now_ms + due_in_ms
 
     def disconnect(self, connection: int) -> dispatch.Executed:
         """Let a connection end."""
-        return self._take(dispatch.disconnect(self.qm, connection, self.now_ms))
+        return self._take(dispatch.disconnect(self.qm, connection, self.look_at_clock()))
 
     def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Executed:
         """Let a client say which outcomes it has seen."""
-        return self._take(dispatch.acknowledge(self.qm, connection, seen, self.now_ms))
+        return self._take(dispatch.acknowledge(self.qm, connection, seen, self.look_at_clock()))
 
     def configure(self, **settings: Any) -> dispatch.Executed:
         """Give it settings, and what every queue manager has."""
@@ -91,7 +113,7 @@ class Core:
         self.qm = self.replayed()
         self._terms += 1
         dispatch.begin_term(self.qm, self._terms)
-        dispatch.restarted(self.qm, self.now_ms)
+        dispatch.restarted(self.qm, self.look_at_clock())
         self.answers.clear()
 
     def crash_with_snapshot(self, lagging: int = 0) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
@@ -22,6 +21,7 @@ from adapter.core import dispatch
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.records import Record
 from adapter.core.results import Done, Refused
+from adapter.owner.clock import SystemClock
 from adapter.wire import frames
 from adapter.wire.session import Incoming, ServerSession
 
@@ -106,6 +106,7 @@ class Loopback:
         self.refuses: Refused | None = None
         self.welcomes = True
         self.version = frames.PROTOCOL_VERSION
+        self._clock = SystemClock()
         self._records: list[Record] = []
         self._numbers = 0
         self._hold: set[tuple[int, int]] = set()
@@ -214,7 +215,7 @@ class Loopback:
 
     def operations(self, number: int, seen: list[int], operations: list[Incoming]) -> None:
         self.frames_received += bool(operations)
-        replies = self._done(dispatch.acknowledge(self.qm, number, seen, _now_ms()))
+        replies = self._done(dispatch.acknowledge(self.qm, number, seen, self._look_at_clock()))
         for operation in operations:
             replies += self._operation(number, operation)
         self._send(replies)
@@ -234,7 +235,9 @@ class Loopback:
         if isinstance(command, frames.Stop):
             return [Reply(number, incoming.request, Done())]
         self.executed.append(command)
-        request = c.Request(number, incoming.request, incoming.number, _now_ms(), command)
+        request = c.Request(
+            number, incoming.request, incoming.number, self._look_at_clock(), command
+        )
         return self._done(dispatch.execute(self.qm, request))
 
     def _send_figures(self, number: int, request: int) -> None:
@@ -244,7 +247,11 @@ class Loopback:
 
     def gone(self, number: int) -> None:
         self.clients.pop(number, None)
-        self._send(self._done(dispatch.disconnect(self.qm, number, _now_ms())))
+        self._send(self._done(dispatch.disconnect(self.qm, number, self._look_at_clock())))
+
+    def _look_at_clock(self) -> int:
+        self.qm.elapsed_ms = self._clock.elapsed_ms()
+        return self._clock.now_ms()
 
     def _done(self, executed: dispatch.Executed) -> list[Reply]:
         self._records += [record for record in executed.records if record.logged]
@@ -252,13 +259,15 @@ class Loopback:
             client = self.clients.pop(number, None)
             if client is not None:
                 client.say_goodbye(told)
-        due_ms = self.qm.next_tick_ms()
-        if due_ms is not None:
-            self._loop.call_later(max(due_ms - _now_ms(), 1) / 1000, self._tick)
+        due_in_ms = self.qm.due_in_ms(self._look_at_clock())
+        if due_in_ms is not None:
+            self._loop.call_later(max(due_in_ms, 1) / 1000, self._tick)
         return executed.replies
 
     def _tick(self) -> None:
-        self._send(self._done(dispatch.pass_time(self.qm, _now_ms())))  # and again if it was early
+        self._send(
+            self._done(dispatch.pass_time(self.qm, self._look_at_clock()))
+        )  # and again if it was early
 
     def _send(self, replies: list[Reply]) -> None:
         by_client: dict[int, list[frames.Answer]] = {}
@@ -305,10 +314,6 @@ class OnCommand:
 
 async def _async(work: Callable[[], Outcome]) -> Outcome:
     return work()
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 @contextmanager

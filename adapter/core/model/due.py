@@ -1,5 +1,8 @@
 """What becomes due when: heaps whose first elements are times (ms), and one time. Soft state.
 
+Messages expire by the time of day, as their putters mean it. Waits and intervals end by a monotonic
+clock (QueueManager.elapsed_ms), which no correction of the time of day reaches.
+
 What is in them may be over when its time comes: whoever takes it out looks. This module knows no
 rule.
 """
@@ -53,22 +56,28 @@ class Due:
 
     def __init__(self) -> None:
         self.expiries: Heap[tuple[int, str, int, Place]] = Heap()
-        """When messages in memory expire: time, queue, incarnation, place."""
+        """When messages in memory expire: time of day, queue, incarnation, place."""
         self.paged_ends: Heap[tuple[int, str, int, int]] = Heap()
-        """When paged-out messages of a lane will have expired: time, queue, incarnation, lane."""
+        """When paged-out messages of a lane will have expired: time of day, queue, incarnation,
+        lane."""
         self.deadlines: Heap[tuple[int, int, Waiter]] = Heap()
-        """When waits end: time, a number of their order, the wait."""
+        """When waits end: elapsed_ms, a number of their order, the wait."""
         self.claims: Heap[tuple[int, str, int, str]] = Heap()
-        """When consumers lose what they were given: time, queue, incarnation, consumer."""
+        """When consumers lose what they were given: elapsed_ms, queue, incarnation, consumer."""
         self.mark_ends: Heap[tuple[int, str, int]] = Heap()
-        """When the oldest marks of a queue's browsers are over: time, queue, incarnation."""
+        """When the oldest marks of a queue's browsers are over: elapsed_ms, queue, incarnation."""
         self.statistics_ms: int | None = None
-        """When queues' statistics are to be made; None: when somebody happens to look."""
+        """When queues' statistics are to be made, by elapsed_ms; None: when somebody happens to
+        look."""
 
-    def next_ms(self) -> int | None:
-        """Say when the next of all is due, or None."""
-        heaps = (self.expiries, self.paged_ends, self.deadlines, self.claims, self.mark_ends)
-        firsts = [heap[0][0] for heap in heaps if heap]
+    def in_ms(self, now_ms: int, elapsed_ms: int) -> int | None:
+        """Say in how many ms the next of all is due, or None."""
+        by_day, by_interval = (
+            (self.expiries, self.paged_ends),
+            (self.deadlines, self.claims, self.mark_ends),
+        )
+        left = [heap[0][0] - now_ms for heap in by_day if heap]
+        left += [heap[0][0] - elapsed_ms for heap in by_interval if heap]
         if self.statistics_ms is not None:
-            firsts.append(self.statistics_ms)
-        return min(firsts) if firsts else None
+            left.append(self.statistics_ms - elapsed_ms)
+        return min(left, default=None)

@@ -141,7 +141,11 @@ class QueueManager:
         """The queues whose topics cannot be written, as the movers told last."""
         self.held_bytes = 0
         """Of the bodies that units hold, put and got."""
+        self.elapsed_ms = 0
+        """What a monotonic clock says, as the owner read it last: waits and intervals are measured
+        by it, so that they pass whatever becomes of the time of day."""
         self.sessions_due_ms = 0
+        """By elapsed_ms."""
         self.entry_n = -1
         """The entry that is being collected: what records applied now will be durable with."""
         self.pages_wanted: dict[tuple[str, int, str], PageNeeded] = {}
@@ -231,14 +235,14 @@ class QueueManager:
         messages = max(min(most, 16), min(most, share))
         return messages, max(1, self.limits.window_bytes * messages // most)
 
-    def add_deadline(self, time_ms: int, waiter: Waiter) -> None:
+    def add_deadline(self, elapsed_ms: int, waiter: Waiter) -> None:
         """Remember to end a wait."""
         self._order += 1
-        self.due.deadlines.push((time_ms, self._order, waiter), lambda one: not one[2].ended)
+        self.due.deadlines.push((elapsed_ms, self._order, waiter), lambda one: not one[2].ended)
 
-    def next_tick_ms(self) -> int | None:
-        """Say when the next Tick has something to do, or None."""
-        return self.due.next_ms()
+    def due_in_ms(self, now_ms: int) -> int | None:
+        """Say in how many ms time has made something due; 0 or less: now; None: never."""
+        return self.due.in_ms(now_ms, self.elapsed_ms)
 
     def that_queue(self, name: str, incarnation: int) -> Queue | None:
         """Return a queue, unless it is another one of its name by now."""

@@ -19,6 +19,7 @@ class Session:
     """One client session."""
 
     __slots__ = (
+        "away_since_ms",
         "backed_out",
         "committed",
         "expected",
@@ -44,6 +45,7 @@ class Session:
         self.written: set[int] = set()  # of the outcomes, those that the ledger holds
         self.seen: list[int] = []  # of those, acknowledged, but the ledger does not say so yet
         self.last_seen_ms = time_ms
+        self.away_since_ms = 0  # by the queue manager's elapsed_ms; while no connection has it
         self.committed = Ranges()
         self.backed_out = Ranges()  # as far as this process knows
         self.fenced = Ranges()  # said to be backed out, and never to begin again

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.core import records as r
+from adapter.core.model.moment import Moment
 
 
 class QueueTally(Struct, gc=False):
@@ -28,18 +29,18 @@ class Told(Struct, gc=False):
 
     totals: QueueTally
     held: tuple[int, ...]
-    time_ms: int
+    elapsed_ms: int
 
 
 class Round(Struct):
     """Statistics of all queues that are made, or come next. left: the queues not looked at yet.
 
-    since_ms: when the round before began, 0: none are made. began_ms: when this one began. events:
-    how many it has had.
+    since: when the round before began; None: none are made. began: when this one began. events: how
+    many it has had.
     """
 
-    since_ms: int = 0
-    began_ms: int = 0
+    since: Moment | None = None
+    began: Moment | None = None
     left: list[str] = []
     events: int = 0
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from adapter.core.model.message import Message, Place, Stored
+from adapter.core.model.moment import Moment
 from adapter.core.model.queue import Queue
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Unit:
 
     weight: bounds the bytes of its puts in an entry. held_bytes: of bodies, put and got.
     holds_returned: among what it got is a message that came back before. counted: places of what
-    it got whose delivery was counted in advance, by queue. since_ms: when it was begun. restore:
+    it got whose delivery was counted in advance, by queue. since: when it was begun. restore:
     what is to be done if it is backed out, by handle and kind; where handles were in groups.
     triggers: trigger messages that its puts caused, and that nobody gets before it ends.
     """
@@ -35,15 +36,15 @@ class Unit:
         "ident",
         "puts",
         "restore",
-        "since_ms",
+        "since",
         "triggers",
         "weight",
     )
 
-    def __init__(self, ident: bytes, connection: int, since_ms: int = 0) -> None:
+    def __init__(self, ident: bytes, connection: int, since: Moment) -> None:
         self.ident = ident
         self.connection = connection
-        self.since_ms = since_ms
+        self.since = since
         self.puts: list[tuple[Queue, Message]] = []
         self.gets: list[tuple[Queue, Stored]] = []
         self.triggers: list[Trigger] = []

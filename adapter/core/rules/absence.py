@@ -17,24 +17,24 @@ def opened(connection: Connection, handle: Handle, consumer: str) -> None:
     handle.queue.consuming[consumer] = connection.number
 
 
-def closed(qm: QueueManager, handle: Handle, now_ms: int) -> None:
+def closed(qm: QueueManager, handle: Handle) -> None:
     """Note that nobody has the consumer open any more whose handle this was, if it was one's."""
     queue = handle.queue
     if queue.consuming.pop(handle.consumer, 0) and handle.consumer in queue.consumers:
-        _begins(qm, queue, queue.consumers[handle.consumer], now_ms)
+        _begins(qm, queue, queue.consumers[handle.consumer])
 
 
-def restarted(qm: QueueManager, now_ms: int) -> None:
+def restarted(qm: QueueManager) -> None:
     """Give every consumer its full time again: nobody has any open."""
     for queue in qm.queues.values():
         for consumer in queue.consumers.values():
-            _begins(qm, queue, consumer, now_ms)
+            _begins(qm, queue, consumer)
 
 
-def _begins(qm: QueueManager, queue: Queue, consumer: Consumer, now_ms: int) -> None:
+def _begins(qm: QueueManager, queue: Queue, consumer: Consumer) -> None:
     """Note since when nobody has a consumer open; it is looked at when its time is over."""
-    consumer.away_since_ms = now_ms
-    end = (now_ms + consumer.timeout_ms, queue.name, queue.incarnation, consumer.name)
+    consumer.away_since_ms = qm.elapsed_ms
+    end = (qm.elapsed_ms + consumer.timeout_ms, queue.name, queue.incarnation, consumer.name)
     qm.due.claims.push(end, lambda one: _who(qm, *one))
 
 
@@ -49,10 +49,10 @@ def _who(
     return (queue, consumer) if ends_ms == consumer.away_since_ms + consumer.timeout_ms else None
 
 
-def over(qm: QueueManager, now_ms: int) -> list[tuple[Queue, Consumer]]:
+def over(qm: QueueManager) -> list[tuple[Queue, Consumer]]:
     """Return who has been away for too long, each once: who comes and goes is noted each time."""
     found: dict[tuple[str, str], tuple[Queue, Consumer]] = {}
-    for end in qm.due.claims.due(now_ms):
+    for end in qm.due.claims.due(qm.elapsed_ms):
         who = _who(qm, *end)
         if who is not None:
             queue, consumer = who

@@ -72,7 +72,7 @@ def look(qm: QueueManager, request: Request, command: Browse, handle: Handle) ->
     before = (handle.cursor, handle.browse_head)
     locked = handle.locked
     if command.options & UNMARKED:
-        marks.expire(qm, handle.queue, request.now_ms)
+        marks.expire(qm, handle.queue)
     if handle.locked is None:
         found = _select(handle, command, request.now_ms)
     else:
@@ -91,7 +91,7 @@ def look(qm: QueueManager, request: Request, command: Browse, handle: Handle) ->
     if command.options & LOCK:
         cursor.lock(handle, found[0])
     if command.options & marks.MARKING:
-        marks.mark(qm, handle, command.options, found[0], request.now_ms)
+        marks.mark(qm, handle, command.options, found[0])
     return Decision([], Messages(shown), qm.entry_n)
 
 

@@ -31,11 +31,11 @@ HANDLES_SHOWN_MAX = 10_000
 def decide_ask_connections(qm: QueueManager, request: Request, command: AskConnections) -> Decision:
     """DISPLAY CONN: soft state, shown as it is now, even while nothing becomes durable."""
     known = sorted(qm.connections.values(), key=lambda connection: connection.number)
-    found = Connections([_status(connection, request.now_ms) for connection in known])
+    found = Connections([_status(connection, qm.elapsed_ms) for connection in known])
     if command.units:
         units = [unit for connection in known for unit in connection.units.values()]
-        units.sort(key=lambda unit: (unit.since_ms, unit.connection, unit.ident))
-        found.units = [_unit_status(unit, request.now_ms) for unit in units[:UNITS_SHOWN_MAX]]
+        units.sort(key=lambda unit: (unit.since.elapsed_ms, unit.connection, unit.ident))
+        found.units = [_unit_status(unit, qm.elapsed_ms) for unit in units[:UNITS_SHOWN_MAX]]
         found.units_left_out = len(units) - len(found.units)
     if command.handles:
         every = [(connection, one) for connection in known for one in connection.handles.values()]
@@ -45,7 +45,7 @@ def decide_ask_connections(qm: QueueManager, request: Request, command: AskConne
     return Decision([], found)
 
 
-def _status(connection: Connection, now_ms: int) -> ConnectionStatus:
+def _status(connection: Connection, elapsed_ms: int) -> ConnectionStatus:
     units = connection.units.values()
     party = connection.party
     return ConnectionStatus(
@@ -59,16 +59,16 @@ def _status(connection: Connection, now_ms: int) -> ConnectionStatus:
         len(connection.waiters),
         len(units),
         sum(map(len, units)),
-        max((_age_s(unit, now_ms) for unit in units), default=0.0),
+        max((_age_s(unit, elapsed_ms) for unit in units), default=0.0),
     )
 
 
-def _unit_status(unit: Unit, now_ms: int) -> UnitStatus:
+def _unit_status(unit: Unit, elapsed_ms: int) -> UnitStatus:
     return UnitStatus(
         unit.ident,
         unit.connection,
-        unit.since_ms,
-        _age_s(unit, now_ms),
+        unit.since.time_ms,
+        _age_s(unit, elapsed_ms),
         len(unit.puts),
         len(unit.gets),
     )
@@ -79,8 +79,8 @@ def _handle_status(connection: Connection, handle: Handle) -> HandleStatus:
     return HandleStatus(connection.number, handle.number, handle.queue.name, handle.modes, waiting)
 
 
-def _age_s(unit: Unit, now_ms: int) -> float:
-    return max(0, now_ms - unit.since_ms) / 1000
+def _age_s(unit: Unit, elapsed_ms: int) -> float:
+    return (elapsed_ms - unit.since.elapsed_ms) / 1000
 
 
 def decide_end_connection(qm: QueueManager, request: Request, command: EndConnection) -> Decision:

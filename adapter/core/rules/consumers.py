@@ -288,7 +288,7 @@ def lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
     """Take from consumers that have been away too long what they were given."""
     return [
         record
-        for queue, consumer in absence.over(qm, now_ms)
+        for queue, consumer in absence.over(qm)
         if consumer.held
         for record in _taken_away(qm, queue, consumer, now_ms)
     ]
@@ -335,14 +335,14 @@ def decide_ask_consumers(qm: QueueManager, request: c.Request, command: c.AskCon
     """Show the consumers of queues."""
     names = naming.fitting(qm.queues, command.pattern, command.system)
     found = [
-        _status(queue, queue.consumers[name], request.now_ms)
+        _status(queue, queue.consumers[name], qm.elapsed_ms)
         for queue in map(qm.queues.__getitem__, names)
         for name in sorted(queue.consumers)
     ]
     return Decision([], Consumers(found), qm.entry_n)
 
 
-def _status(queue: Queue, consumer: Consumer, now_ms: int) -> ConsumerStatus:
+def _status(queue: Queue, consumer: Consumer, elapsed_ms: int) -> ConsumerStatus:
     connection = queue.consuming.get(consumer.name, 0)
     first = next(iter(consumer.batches.values()), None)
     return ConsumerStatus(
@@ -351,7 +351,7 @@ def _status(queue: Queue, consumer: Consumer, now_ms: int) -> ConsumerStatus:
         consumer.claim,
         connection,
         consumer.timeout_ms,
-        0.0 if connection else max(0, now_ms - consumer.away_since_ms) / 1000,
+        0.0 if connection else (elapsed_ms - consumer.away_since_ms) / 1000,
         consumer.consumed,
         consumer.last,
         consumer.held,

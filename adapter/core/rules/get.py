@@ -266,7 +266,7 @@ def park(qm: QueueManager, request: Request, command: Get | Browse, handle: Hand
     if request.request in connection.waiters:
         text = f"request {request.request} of this connection waits already"
         raise Refusal(Reason.OUT_OF_ORDER, queue.name, text)
-    deadline = request.now_ms + command.wait_ms if command.wait_ms > 0 else 0
+    deadline = qm.elapsed_ms + command.wait_ms if command.wait_ms > 0 else 0
     waiter = Waiter(request, command, deadline)
     queue.waiters.append(waiter)
     connection.waiters[request.request] = waiter

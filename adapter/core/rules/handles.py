@@ -154,7 +154,7 @@ def _close(
     del connection.handles[handle.number]
     queue = handle.queue
     _count(queue, handle.modes, -1)
-    absence.closed(qm, handle, now_ms)
+    absence.closed(qm, handle)
     marks.closed(handle)
     if handle.modes & INPUT:
         trigger.closed(qm, queue, now_ms)
@@ -175,7 +175,7 @@ def end_connection(qm: QueueManager, connection: Connection, now_ms: int) -> Dec
         records += _close(qm, connection, handle, replies, now_ms)
     session = qm.sessions.get(connection.session)
     if session is not None:
-        session.last_seen_ms = now_ms
+        session.last_seen_ms, session.away_since_ms = now_ms, qm.elapsed_ms
         del qm.attached[session.ident]
     del qm.connections[connection.number]
     return Decision(records, replies=replies)

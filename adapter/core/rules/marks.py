@@ -59,12 +59,12 @@ def is_hidden(handle: Handle, stored: Stored) -> bool:
     return marks.is_marked(stored.place, handle, cooperates=bool(handle.modes & CO_OP))
 
 
-def mark(qm: QueueManager, handle: Handle, options: int, stored: Stored, now_ms: int) -> None:
+def mark(qm: QueueManager, handle: Handle, options: int, stored: Stored) -> None:
     """Mark what a browse shows."""
     queue = handle.queue
     if queue.marks is None:
         queue.marks = Marks()
-    queue.marks.mark(stored.place, handle, now_ms if options & MARK_CO_OP else None)
+    queue.marks.mark(stored.place, handle, qm.elapsed_ms if options & MARK_CO_OP else None)
     _look_again(qm, queue, queue.marks)
 
 
@@ -85,22 +85,22 @@ def _queue_of(qm: QueueManager, wake_ms: int, name: str, incarnation: int) -> Qu
     return queue if marks is not None and marks.wake_ms == wake_ms else None
 
 
-def expire(qm: QueueManager, queue: Queue, now_ms: int) -> None:
+def expire(qm: QueueManager, queue: Queue) -> None:
     """Take away the set's marks whose time is over."""
     interval_ms = qm.attributes.mark_interval_ms
     if queue.marks is None or interval_ms == FOR_EVER:
         return
-    if queue.marks.expire(now_ms - interval_ms):
+    if queue.marks.expire(qm.elapsed_ms - interval_ms):
         qm.wake(queue)
 
 
-def tick(qm: QueueManager, now_ms: int) -> None:
+def tick(qm: QueueManager) -> None:
     """Look at the queues whose oldest marks are over."""
-    for end in qm.due.mark_ends.due(now_ms):
+    for end in qm.due.mark_ends.due(qm.elapsed_ms):
         queue = _queue_of(qm, *end)
         if queue is not None and queue.marks is not None:
             queue.marks.wake_ms = 0
-            expire(qm, queue, now_ms)
+            expire(qm, queue)
             _look_again(qm, queue, queue.marks)
 
 

@@ -89,7 +89,7 @@ def _longest_detached(qm: QueueManager) -> Session:
     detached = [session for session in qm.sessions.values() if session.ident not in qm.attached]
     if not detached:
         raise Refusal(Reason.LIMIT_REACHED, detail=f"{qm.limits.sessions} sessions are in use")
-    return min(detached, key=lambda session: session.last_seen_ms)
+    return min(detached, key=lambda session: session.away_since_ms)
 
 
 def recorded_outcome(qm: QueueManager, request: Request) -> Result | None:
@@ -122,13 +122,13 @@ def _fenced(session: Session, number: int) -> Result | None:
     return result
 
 
-def expired_sessions(qm: QueueManager, now_ms: int) -> list[Record]:
+def expired_sessions(qm: QueueManager) -> list[Record]:
     """Forget the sessions whose clients have been away too long."""
     limit = qm.limits.session_expiry_ms
     return [
         SessionExpired(session.ident)
         for session in qm.sessions.values()
-        if session.ident not in qm.attached and now_ms - session.last_seen_ms >= limit
+        if session.ident not in qm.attached and qm.elapsed_ms - session.away_since_ms >= limit
     ]
 
 

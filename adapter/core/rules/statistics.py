@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.moment import Moment
 from adapter.core.model.queue import Queue
 from adapter.core.model.tally import QueueTally, Round, Told
 from adapter.core.records import EventRaised, Record
@@ -34,11 +35,11 @@ NOTHING = (0, 0, 0, 0)
 
 def begin(qm: QueueManager, now_ms: int) -> None:
     """Count from now on, unless that is being done; what queues hold is told in the first round."""
-    if qm.tally.round.since_ms:
+    if qm.tally.round.since is not None:
         return
-    qm.tally.round = Round(now_ms)
+    qm.tally.round = Round(Moment(now_ms, qm.elapsed_ms))
     qm.tally.told = {
-        name: Told(msgspec.structs.replace(totals), NOTHING, now_ms)
+        name: Told(msgspec.structs.replace(totals), NOTHING, qm.elapsed_ms)
         for name, totals in qm.tally.by_queue()
     }
     _look_next(qm, _interval_ms(qm))
@@ -66,18 +67,19 @@ def raised(qm: QueueManager, now_ms: int) -> list[Record]:
         _look_next(qm, 0)
         return []
     if not current.left:
-        if now_ms < current.since_ms + interval_ms:
+        if current.since and qm.elapsed_ms < current.since.elapsed_ms + interval_ms:
             if qm.due.statistics_ms is not None:
                 _look_next(qm, interval_ms)
             return []
-        current.began_ms, current.events, current.left = now_ms, 0, list(qm.queues)
+        current.began = Moment(now_ms, qm.elapsed_ms)
+        current.events, current.left = 0, list(qm.queues)
     names, current.left = current.left[:QUEUES_PER_TICK], current.left[QUEUES_PER_TICK:]
     records = _look_at(qm, names, now_ms)
     current.events += len(records)
     if current.left:
-        qm.due.statistics_ms = now_ms
+        qm.due.statistics_ms = qm.elapsed_ms
     else:
-        current.since_ms = current.began_ms
+        current.since = current.began
         _look_next(qm, interval_ms if current.events else 0)
     return records
 
@@ -93,7 +95,8 @@ def _interval_ms(qm: QueueManager) -> int:
 
 def _look_next(qm: QueueManager, interval_ms: int) -> None:
     """Note when the next round is due; at no time if there is no interval."""
-    qm.due.statistics_ms = qm.tally.round.since_ms + interval_ms if interval_ms else None
+    since = qm.tally.round.since
+    qm.due.statistics_ms = since.elapsed_ms + interval_ms if since and interval_ms else None
 
 
 def _look_at(qm: QueueManager, names: Iterable[str], now_ms: int) -> list[Record]:
@@ -110,9 +113,9 @@ def _look(qm: QueueManager, queue: Queue, now_ms: int) -> EventRaised | None:
     held = (queue.depth, queue.uncommitted_puts, queue.locked_count, queue.claimed_count)
     told = qm.tally.told.get(queue.name) or Told(QueueTally(), NOTHING, 0)
     changed = (totals, held) != (told.totals, told.held)
-    if not changed and (held == NOTHING or now_ms - told.time_ms < IDLE_MS):
+    if not changed and (held == NOTHING or qm.elapsed_ms - told.elapsed_ms < IDLE_MS):
         return None
-    qm.tally.told[queue.name] = Told(msgspec.structs.replace(totals), held, now_ms)
+    qm.tally.told[queue.name] = Told(msgspec.structs.replace(totals), held, qm.elapsed_ms)
     details = _details(qm, queue, told.totals, now_ms)
     return EventRaised(KIND, queue.name, now_ms, details)
 
@@ -120,8 +123,9 @@ def _look(qm: QueueManager, queue: Queue, now_ms: int) -> EventRaised | None:
 def _details(qm: QueueManager, queue: Queue, before: QueueTally, now_ms: int) -> dict[str, str]:
     """Say what a queue holds, by the names of QueueStatus, and what was counted since since_ms."""
     (status,) = objects.statuses(qm, [queue], now_ms)
+    since = qm.tally.round.since
     figures = {
-        "since_ms": qm.tally.round.since_ms,
+        "since_ms": since.time_ms if since else 0,
         "current_depth": status.current_depth,
         "oldest_message_age_s": status.oldest_message_age_s,
         "puts": status.put_total - before.put,

@@ -33,14 +33,14 @@ def expired_pages(qm: QueueManager, now_ms: int) -> None:
         pages.look_for_expired(qm, name, incarnation, lane, now_ms)
 
 
-def expired_marks(qm: QueueManager, now_ms: int) -> None:
+def expired_marks(qm: QueueManager) -> None:
     """Let what has been marked for long enough be browsed again."""
-    marks.tick(qm, now_ms)
+    marks.tick(qm)
 
 
-def expired_sessions(qm: QueueManager, now_ms: int) -> list[Record]:
+def expired_sessions(qm: QueueManager) -> list[Record]:
     """Look for expired sessions, not more than once a minute."""
-    if now_ms < qm.sessions_due_ms:
+    if qm.elapsed_ms < qm.sessions_due_ms:
         return []
-    qm.sessions_due_ms = now_ms + SESSIONS_EVERY_MS
-    return session.expired_sessions(qm, now_ms)
+    qm.sessions_due_ms = qm.elapsed_ms + SESSIONS_EVERY_MS
+    return session.expired_sessions(qm)

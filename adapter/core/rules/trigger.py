@@ -112,8 +112,9 @@ def _judge(qm: QueueManager, event: TriggerEvent, queue: Queue) -> list[Record]:
     attributes = queue.attributes
     initiation = qm.queues.get(attributes.initiation_queue)
     process = qm.objects.get(("process", attributes.process))
+    since_ms = None if queue.triggered_ms is None else qm.elapsed_ms - queue.triggered_ms
     interval_ms = qm.attributes.trigger_interval_ms
-    if way(Situation(event, queue, initiation, process is not None, interval_ms)) is None:
+    if way(Situation(event, queue, initiation, process is not None, interval_ms, since_ms)) is None:
         return []
     assert initiation is not None, "condition 6"
     assert process is None or isinstance(process, ProcessAttributes)
@@ -144,7 +145,7 @@ def _hold(
     qm: QueueManager, event: TriggerEvent, queue: Queue, initiation: Queue, body: bytes
 ) -> None:
     """Have a trigger message put: when its unit ends, if a unit's put caused it, or else next."""
-    queue.triggered_ms = event.now_ms
+    queue.triggered_ms = qm.elapsed_ms
     message = Message(
         body=body,
         correlation_id=NO_ID,
@@ -169,7 +170,7 @@ def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
     """Put a trigger message; if that cannot be, on the dead-letter queue; else say it is lost."""
     message = trigger.message
     message.message_id = qm.new_message_id()
-    message.put_time_ms = trigger.queue.triggered_ms = trigger.now_ms
+    message.put_time_ms, trigger.queue.triggered_ms = trigger.now_ms, qm.elapsed_ms
     initiation = qm.queues.get(trigger.initiation)
     reason = undelivered.obstacle(qm, initiation, message)
     if initiation is None or reason:

@@ -20,7 +20,8 @@ class Situation(Struct):
 
     event: what happened to it, or to the initiation queue that it names. initiation: that queue, if
     there is such a local queue; one that is deleted while it is open is none. has_process: there is
-    a process of the name that it gives. interval_ms: TriggerInterval.
+    a process of the name that it gives. interval_ms: TriggerInterval. since_ms: how long ago the
+    queue's last trigger message was made, if there was one.
     """
 
     event: TriggerEvent
@@ -28,6 +29,7 @@ class Situation(Struct):
     initiation: Queue | None
     has_process: bool
     interval_ms: int
+    since_ms: int | None
 
 
 class Condition(Struct, frozen=True):
@@ -106,8 +108,7 @@ def _is_one_more(s: Situation) -> bool:
 
 
 def _interval_is_over(s: Situation) -> bool:
-    last_ms = s.queue.triggered_ms
-    return last_ms is None or s.event.now_ms - last_ms >= s.interval_ms
+    return s.since_ms is None or s.since_ms >= s.interval_ms
 
 
 def _was_served(s: Situation) -> bool:

@@ -13,6 +13,7 @@ from adapter.core.model.backout import THRESHOLD_REACHED
 from adapter.core.model.connection import Connection
 from adapter.core.model.manager import Absent, QueueManager
 from adapter.core.model.message import Message, Place, Stored, delivered
+from adapter.core.model.moment import Moment
 from adapter.core.model.queue import Queue
 from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
@@ -93,7 +94,8 @@ def decide_begin(qm: QueueManager, request: Request, command: Begin) -> Decision
     if len(connection.units) >= qm.limits.units_per_connection:
         most = qm.limits.units_per_connection
         raise Refusal(Reason.LIMIT_REACHED, detail=f"a connection has at most {most} units")
-    connection.units[ident] = Unit(ident, connection.number, request.now_ms)
+    since = Moment(request.now_ms, qm.elapsed_ms)
+    connection.units[ident] = Unit(ident, connection.number, since)
     return Decision([], Done())
 
 

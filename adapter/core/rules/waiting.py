@@ -66,10 +66,10 @@ def tell(qm: QueueManager, request: Request, result: Result) -> Reply:
     return Reply(request.connection, request.request, result, qm.entry_n)
 
 
-def timed_out(qm: QueueManager, now_ms: int) -> list[Reply]:
+def timed_out(qm: QueueManager) -> list[Reply]:
     """End the waits whose time is over, with no message."""
     replies = []
-    for _, _, waiter in qm.due.deadlines.due(now_ms):
+    for _, _, waiter in qm.due.deadlines.due(qm.elapsed_ms):
         if not waiter.ended:
             replies.append(answer(qm, waiter, Messages([])))
     return replies

@@ -74,14 +74,14 @@ def test_marks_end_in_time_and_those_who_wait_are_served() -> None:
     core = putter.core
     assert first(amy) == ["1"]
     waiting = bob.send(c.Browse(1, True, options=NEXT, wait_ms=-1))
-    assert core.qm.next_tick_ms() == core.now_ms + 5_000
+    assert core.next_tick_ms() == core.now_ms + 5_000
     core.advance(4.9)
     assert bob.answer(waiting) is None
     core.advance(0.1)
     answer = bob.answer(waiting)
     assert isinstance(answer, Messages)
     assert [one.message.body for one in answer.messages] == [b"1"]
-    assert core.qm.next_tick_ms() == core.now_ms + 5_000, "marked again, for as long again"
+    assert core.next_tick_ms() == core.now_ms + 5_000, "marked again, for as long again"
 
 
 def test_marks_made_later_end_later() -> None:

@@ -90,7 +90,7 @@ def test_a_queue_that_was_emptied_is_told_of_once_more_and_then_no_more() -> Non
     for _ in range(100):
         assert advanced(client.core, 60) == []
     assert len(client.core.entries) == entries, "nothing is written for it"
-    assert client.core.qm.next_tick_ms() is None, "and nobody is woken"
+    assert client.core.next_tick_ms() is None, "and nobody is woken"
     client.put("b")
     assert figures(advanced(client.core, 60)) == [(1, 1, 0, 0, 0)]
 
@@ -119,7 +119,7 @@ def test_a_clock_that_jumps_brings_one_event() -> None:
     client = site()
     client.put("a")
     assert figures(advanced(client.core, 7 * 86_400)) == [(1, 1, 0, 0, 0)]
-    assert client.core.qm.next_tick_ms() == client.core.now_ms + 60_000
+    assert client.core.next_tick_ms() == client.core.now_ms + 60_000
 
 
 def test_all_queues_of_a_round_are_one_entry() -> None:
@@ -145,11 +145,11 @@ def test_so_many_queues_are_looked_at_in_a_tick(monkeypatch: pytest.MonkeyPatch)
         client.do(c.Close(number + 2))
     core = client.core
     assert [event.name for event in advanced(core, 60)] == ["Q0"], "Q is empty"
-    assert core.qm.next_tick_ms() == core.now_ms
+    assert core.next_tick_ms() == core.now_ms
     client.do(c.DeleteQueue("Q3", purge=True))
     assert [event.name for event in advanced(core, 0)] == ["Q1", "Q2"]
     assert advanced(core, 0) == [], "Q3 is gone meanwhile"
-    assert core.qm.next_tick_ms() == core.now_ms + 60_000
+    assert core.next_tick_ms() == core.now_ms + 60_000
 
 
 def test_a_temporary_queue_has_none() -> None:
@@ -204,7 +204,7 @@ def test_it_is_off_unless_somebody_says_so() -> None:
     client = client_on()
     client.put("a")
     assert advanced(client.core, 86_400) == []
-    assert client.core.qm.next_tick_ms() is None
+    assert client.core.next_tick_ms() is None
 
 
 def alter(client: Client, seconds: int) -> None:
@@ -218,14 +218,14 @@ def test_it_is_switched_on_and_off() -> None:
     client.get()
     client.core.advance(1)
     alter(client, 10)
-    assert client.core.qm.next_tick_ms() == START_MS + 11_000
+    assert client.core.next_tick_ms() == START_MS + 11_000
     client.put("b")
     (event,) = advanced(client.core, 10)
     assert figures([event]) == [(1, 1, 0, 0, 0)], "what was before is not counted"
     assert event.details["since_ms"] == str(START_MS + 1000)
     alter(client, 0)
     client.put("c")
-    assert client.core.qm.next_tick_ms() is None
+    assert client.core.next_tick_ms() is None
     assert advanced(client.core, 60) == []
     alter(client, 10)
     assert figures(advanced(client.core, 10)) == [(2, 0, 0, 0, 0)]
@@ -244,7 +244,7 @@ def test_another_interval_is_counted_from_the_last_round() -> None:
     (event,) = advanced(client.core, 0)
     assert event.details["since_ms"] == str(START_MS + 30_000)
     client.do(c.AlterObject("queue_manager", "QM1", {"description": "other"}))
-    assert client.core.qm.next_tick_ms() == client.core.now_ms + 10_000
+    assert client.core.next_tick_ms() == client.core.now_ms + 10_000
 
 
 def test_a_longer_interval_of_the_configuration_wakes_nobody_too_soon() -> None:
@@ -252,10 +252,10 @@ def test_a_longer_interval_of_the_configuration_wakes_nobody_too_soon() -> None:
     client.core.configure(statistics_interval_s=100)
     client.put("a")
     assert advanced(client.core, 60) == []
-    assert client.core.qm.next_tick_ms() == START_MS + 100_000
+    assert client.core.next_tick_ms() == START_MS + 100_000
     client.core.configure(statistics_interval_s=0)
     assert advanced(client.core, 60) == []
-    assert client.core.qm.next_tick_ms() is None
+    assert client.core.next_tick_ms() is None
 
 
 @pytest.mark.parametrize("snapshot", [False, True])

@@ -21,7 +21,7 @@ def test_expiry_is_known_after_a_restart() -> None:
     client = client_on()
     client.put("a", expiry_ms=1000)
     client.core.crash()
-    assert client.core.qm.next_tick_ms() == START_MS + 1000
+    assert client.core.next_tick_ms() == START_MS + 1000
     client.core.advance(1.0)
     assert client.core.queue().depth == 0
 
@@ -43,19 +43,19 @@ def test_a_tick_is_short_and_comes_again() -> None:
     client.do(c.Commit(unit))
     client.core.advance(1.0)
     assert client.core.queue().depth == 1
-    assert client.core.qm.next_tick_ms() == START_MS + 10
+    assert client.core.next_tick_ms() == START_MS + 10
     client.core.advance(0.0)
     assert client.core.queue().depth == 0
-    assert client.core.qm.next_tick_ms() is None
+    assert client.core.next_tick_ms() is None
 
 
 def test_when_to_look_again() -> None:
     client = client_on()
-    assert client.core.qm.next_tick_ms() is None
+    assert client.core.next_tick_ms() is None
     client.put("a", expiry_ms=3000)
-    assert client.core.qm.next_tick_ms() == START_MS + 3000
+    assert client.core.next_tick_ms() == START_MS + 3000
     client.send(c.Get(1, wait_ms=2000, correlation_id=b"c" * 24))
-    assert client.core.qm.next_tick_ms() == START_MS + 2000
+    assert client.core.next_tick_ms() == START_MS + 2000
 
 
 def test_messages_that_are_gone_leave_nothing_behind() -> None:

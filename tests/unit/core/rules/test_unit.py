@@ -165,7 +165,7 @@ def test_a_message_that_expired_in_a_unit_is_found_after_its_backout() -> None:
     assert client.core.queue().depth == 0
     client.do(c.Backout(unit))
     assert client.core.queue().depth == 1
-    assert client.core.qm.next_tick_ms() is not None
+    assert client.core.next_tick_ms() is not None
     client.core.advance(0.0)
     assert client.core.queue().depth == 0
 

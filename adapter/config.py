@@ -30,9 +30,10 @@ OTHER_VARIABLES = frozenset(
     {
         *(FILE_VARIABLE, "MQK_QMGR", "MQK_DEBUG", "MQK_CACHE_DIR"),
         *("MQK_USER", "MQK_PASSWORD", "MQK_REGISTRY"),
+        *("MQK_TAG", "MQK_PORT", "MQK_METRICS_PORT", "MQK_SPARK_QUEUE"),
     }
 )
-"""Read by other parts."""
+"""Read by other parts; those of the last line by docker/compose.yaml."""
 OF_KUBERNETES = re.compile(r"MQK_(PORT|SERVICE|\w+_SERVICE|\w+_PORT)(_\w+)?")
 """What Kubernetes puts into the environment of every pod beside a service called mqk."""
 OPTIONS = "kafka.options"
@@ -119,9 +120,18 @@ def _text(least: int = 0) -> Any:
 LIMITS = Limits()
 NAME_PATTERN = rf"^[A-Za-z0-9._/%]{{1,{NAME_LENGTH_MAX}}}$"
 ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?$"
+ADDRESS_OR_NOT_PATTERN = f"^$|{ADDRESS_PATTERN}"
 REGISTRY_PATTERN = r"^(topic|none|https?://\S+)$"
 TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}$"
 DEFAULT_PORT = 1414
+DEFAULT_HTTP_PORT = 9414
+DEFAULT_REGISTRY_PORT = 8081
+ADDRESSES = {
+    "listen": DEFAULT_PORT,
+    "http_listen": DEFAULT_HTTP_PORT,
+    "registry_listen": DEFAULT_REGISTRY_PORT,
+}
+"""Settings that are HOST:PORT, and the port if only a host is given."""
 WITH_PASSWORD = "with_password"  # noqa: S105 - a choice, no password
 PORT_MAX = 65535
 
@@ -153,9 +163,22 @@ SETTINGS: Mapping[str, Setting] = {
             "must be set. Nothing is encrypted, passwords neither: only for networks you trust.",
         ),
         Setting(
-            key="http_port", kind=_number(0, PORT_MAX), default=9414,
-            meaning="Port for /metrics, /live and /ready on 127.0.0.1; 0: none. If nobody has "
-            "chosen a port and the default is taken, there is none, and the log says so.",
+            key="http_listen", kind=Annotated[str, Meta(pattern=ADDRESS_OR_NOT_PATTERN)],
+            default="",
+            meaning="HOST:PORT for /metrics, /live and /ready, which change nothing and ask for no "
+            "password; the host may be one that other machines reach. Empty: 127.0.0.1 and "
+            "http_port.",
+        ),
+        Setting(
+            key="http_port", kind=_number(0, PORT_MAX), default=DEFAULT_HTTP_PORT,
+            meaning="Port for the same pages on 127.0.0.1, if http_listen is empty; 0: none. If "
+            "neither is set and the default is taken, there are none, and the log says so.",
+        ),
+        Setting(
+            key="registry_listen", kind=Annotated[str, Meta(pattern=ADDRESS_OR_NOT_PATTERN)],
+            default="",
+            meaning="HOST:PORT of its own for the schema registry's API; loopback only, as it asks "
+            "for no password. Empty: /registry of http_listen, if that is loopback; else none.",
         ),
         Setting(
             key="log_level", kind=Literal["debug", "info", "warning", "error"], default="info",
@@ -230,7 +253,7 @@ SETTINGS: Mapping[str, Setting] = {
             key="schema_registry", kind=Annotated[str, Meta(pattern=REGISTRY_PATTERN)],
             default="topic",
             meaning="Where the schemas of its own topics are registered: topic, a registry of its "
-            "own, which is also served at /registry of http_port; none; or the URL of another.",
+            "own, which is also served over HTTP (registry_listen); none; or the URL of another.",
             example='"http://registry:8081"',
         ),
         Setting(
@@ -308,6 +331,19 @@ class Config(Struct):
         """Where it listens."""
         return read_address(self["listen"])
 
+    @property
+    def http_address(self) -> tuple[str, int] | None:
+        """Where it is monitored; None: nowhere."""
+        if self["http_listen"]:
+            return read_address(self["http_listen"], DEFAULT_HTTP_PORT)
+        return ("127.0.0.1", self["http_port"]) if self["http_port"] else None
+
+    @property
+    def registry_address(self) -> tuple[str, int] | None:
+        """The schema registry's own address; None: it has none."""
+        text = self["registry_listen"]
+        return read_address(text, DEFAULT_REGISTRY_PORT) if text else None
+
     def all(self) -> Iterator[Value]:
         """Give every setting, in the order of the table, the options of Kafka's client last."""
         yield from self.values.values()
@@ -365,11 +401,15 @@ class Layer(Struct):
             value = msgspec.convert(raw, kind, strict=not as_text)
         except msgspec.ValidationError as error:
             raise ConfigError(f"{source}: {key} is {raw!r}; {_wanted(key, error)}") from error
-        if key == "listen":
+        if key in ADDRESSES and value:
             try:
-                read_address(value)
+                port = read_address(value, ADDRESSES[key])[1]
             except ValueError as error:
                 raise ConfigError(f"{source}: {key}: {error}") from error
+            if not port and key != "listen":
+                raise ConfigError(
+                    f"{source}: {key} is {value!r}; choose a port from 1 to {PORT_MAX}"
+                )
         self.values[key] = Value(key, value, source)
 
     def set_option(self, name: str, raw: Any, source: str) -> None:
@@ -384,14 +424,14 @@ class Layer(Struct):
         self.options[name] = Value(f"{OPTIONS}.{name}", str(raw), source)
 
 
-def read_address(text: str) -> tuple[str, int]:
+def read_address(text: str, default_port: int = DEFAULT_PORT) -> tuple[str, int]:
     """Read HOST:PORT; a host alone means the usual port. ValueError if it is none."""
     host, colon, port = text.rpartition(":")
     if not colon or text.endswith("]"):
-        host, port = text, str(DEFAULT_PORT)
+        host, port = text, str(default_port)
     host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isdecimal() or int(port) > PORT_MAX:
-        raise ValueError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:{DEFAULT_PORT}")
+        raise ValueError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:{default_port}")
     return host, int(port)
 
 
@@ -405,8 +445,8 @@ def _wanted(key: str, error: msgspec.ValidationError) -> str:
         return f"it is a number from {low} to {high}"
     if key == "queue_manager":
         return f"a name has 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
-    if key == "listen":
-        return f"it is HOST:PORT, such as 127.0.0.1:{DEFAULT_PORT}"
+    if key in ADDRESSES:
+        return f"it is HOST:PORT, such as 127.0.0.1:{ADDRESSES[key]}"
     return str(error).lower()
 
 
@@ -503,6 +543,19 @@ def _check_together(config: Config) -> None:
         raise ConfigError(
             f"{source}: kafka.min_insync_replicas is {in_sync}, and kafka.replication is not set: "
             "set both, or neither"
+        )
+    if config["registry_listen"] and config["schema_registry"] != "topic":
+        source = config.values["registry_listen"].source
+        raise ConfigError(
+            f"{source}: registry_listen is {config['registry_listen']}, and schema_registry is not "
+            "topic: there is no registry to serve"
+        )
+    if config["http_listen"] and not config.is_default("http_port"):
+        source = config.values["http_listen"].source
+        other = config.values["http_port"].source
+        raise ConfigError(
+            f"{source}: http_listen is {config['http_listen']}, and http_port is set by {other}: "
+            "set http_listen alone"
         )
     if config["remote_clients"] == WITH_PASSWORD and not config["credentials_file"]:
         source = config.values["remote_clients"].source

@@ -25,6 +25,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core": "",
         "errors": "core.reasons",
         "launch": "errors",
+        "addresses": "",
+        "web": "addresses",
         "config": "errors core",
         "logs": "",
         "format": "core errors",
@@ -39,7 +41,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "topics errors",
         "wire": "core.commands core.model.message core.model.session core.reasons core.results "
         "core.attributes errors",
-        "registry": "errors ledger topics format.schemas launch watched",
+        "registry": "addresses web errors ledger topics format.schemas launch watched",
         "client": "registry.port registry.rest registry.values wire core.commands "
         "core.model.backout core.model.message core.model.details core.model.dead_letter "
         "core.reasons core.results core.attributes errors",
@@ -48,7 +50,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.model.message core.model.trigger_message",
         "toplevel": "mqi spark_jobs",
         "server": "owner wire core format ledger movers registry topics errors config launch logs "
-        "watched mqi.pcf.command_server",
+        "watched addresses web mqi.pcf.command_server",
         "testing": "adapter client config core errors format ledger localkafka logs mqi.mqsc owner "
         "registry server topics wire",
         "localkafka": "launch errors",

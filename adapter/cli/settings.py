@@ -50,7 +50,7 @@ def _flag(setting: Setting) -> Callable[[Command], Command]:
 
 
 KAFKA = "kafka.bootstrap_servers"
-METAVARS = {"listen": "HOST:PORT", KAFKA: "HOST:PORT[,...]"}
+METAVARS = {**dict.fromkeys(config.ADDRESSES, "HOST:PORT"), KAFKA: "HOST:PORT[,...]"}
 
 
 def metavar(setting: Setting) -> str:

@@ -1,5 +1,7 @@
 """The schema registry API over HTTP, on loopback: until there is access control, no other machine.
 
+Any user of this machine may read and change it; a web page that one of them reads may not.
+
 It moves requests to api and answers back; what waits for Kafka does so on threads. It knows no
 schema.
 """
@@ -7,10 +9,8 @@ schema.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import signal
-import socket
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,11 +22,12 @@ import structlog
 from aiohttp import web
 from msgspec import json
 
-from adapter import watched
+from adapter import addresses, watched
 from adapter.errors import SchemaError, StartError
 from adapter.registry import api, codes
 from adapter.registry.api import Asked, Route
 from adapter.registry.topic import TopicRegistry
+from adapter.web import HttpListener
 
 HOST, PORT = "127.0.0.1", 8081
 JSON = "application/vnd.schemaregistry.v1+json"
@@ -38,7 +39,6 @@ and so change nothing here."""
 BODY_BYTES_MAX = 2 * 1024 * 1024  # a schema of the longest, quoted in JSON
 THREADS_MAX = 8
 """Requests that are worked on at once; they wait for each other where they wait for Kafka."""
-SHUT_S = 1.0
 START_TIMEOUT_S = 30.0
 
 log = structlog.get_logger("mqk.registry")
@@ -101,10 +101,10 @@ def reply(status: int, value: Any) -> web.Response:
 def check_loopback(host: str) -> None:
     """Refuse to listen where other machines could connect. Raises StartError."""
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        is_local = addresses.reaches_only_this_machine(host)
     except OSError as error:
         raise StartError(f"{host!r} is no address of this machine: {error}") from error
-    if not all(ipaddress.ip_address(info[4][0]).is_loopback for info in found):
+    if not is_local:
         raise StartError(
             f"{host!r} is reachable from other machines; until there is access control the schema "
             "registry listens on loopback only, such as 127.0.0.1"
@@ -121,7 +121,7 @@ class RegistryServer:
 
     def __init__(self, registry: TopicRegistry) -> None:
         self._registry = registry
-        self._runner: web.AppRunner | None = None
+        self._listener: HttpListener | None = None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -165,15 +165,10 @@ class RegistryServer:
         return asyncio.run_coroutine_threadsafe(step(), self._loop).result(START_TIMEOUT_S)
 
     async def _start(self, host: str, port: int) -> str:
-        made = application(self._registry)
-        self._runner = web.AppRunner(made, access_log=None, shutdown_timeout=SHUT_S)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, host, port).start()
-        bound = self._runner.addresses[0]
-        shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
-        return f"http://{shown}:{bound[1]}"
+        self._listener = HttpListener(application(self._registry))
+        return await self._listener.start(host, port)
 
     async def _stop(self) -> None:
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            await runner.cleanup()
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await listener.stop()

@@ -1,8 +1,8 @@
-"""The HTTP endpoint for monitoring, on loopback: /metrics, /live, /ready.
+"""The HTTP endpoint for monitoring: /metrics, /live, /ready, which change nothing.
 
-Below /registry it has the API of the queue manager's own schema registry, if there is one. Itself
-it asks the server and changes nothing. It is there before the ledger is taken over, so that a long
-replay can be told from a dead process.
+On loopback it has the API of the queue manager's own schema registry below /registry; where other
+machines may ask, it has not. It is there before the ledger is taken over, so that a long replay can
+be told from a dead process.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import structlog
 from aiohttp import web
 from msgspec import Struct, json
 
+from adapter import addresses
 from adapter.core.results import QueueStatus
 from adapter.owner.lifecycle import State
 from adapter.registry import http as registry_api
 from adapter.registry.topic import TopicRegistry
 from adapter.server import metrics
 from adapter.server.metrics import Snapshot
+from adapter.web import HttpListener
 
 HOST = "127.0.0.1"
 JSON = "application/json"
-SHUT_S = 1.0
-"""How long a stop waits for an answer that is on its way."""
 REGISTRY = "/registry"
 PAGES = "/metrics, /live, /ready"
 
@@ -113,31 +113,29 @@ class Monitor:
         self._house = house
         self._registry = registry
         self._release = metadata.version("mqk")
-        self._runner: web.AppRunner | None = None
+        self._listener: HttpListener | None = None
 
-    async def start(self, port: int) -> str:
+    async def start(self, port: int, host: str = HOST) -> str:
         """Listen; returns the address to ask, as a URL. OSError if the port cannot be had."""
         application = web.Application()
         application.router.add_get("/metrics", self._metrics)
         application.router.add_get("/live", self._answer(live))
         application.router.add_get("/ready", self._answer(ready))
-        if self._registry is not None:
+        is_local = addresses.reaches_only_this_machine(host)
+        if self._registry is not None and not is_local:
+            text = "other machines may ask here, and the registry asks for no password"
+            log.info("schema registry not served over HTTP", reason=f"{text}: set registry_listen")
+        elif self._registry is not None:
             application.add_subapp(REGISTRY, registry_api.application(self._registry))
         application.router.add_get("/{other:.*}", self._other)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUT_S)
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, HOST, port).start()
-        except OSError:
-            await self.stop()
-            raise
-        return f"http://{HOST}:{self._runner.addresses[0][1]}"
+        self._listener = HttpListener(application)
+        return await self._listener.start(host, port)
 
     async def stop(self) -> None:
         """Listen no more; twice is no error."""
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            await runner.cleanup()
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await listener.stop()
 
     async def _metrics(self, _request: web.Request) -> web.Response:
         house = self._house

@@ -6,16 +6,14 @@ It knows who is connected and what all of them together may hold; one of them is
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import resource
-import socket
 import time
 from collections.abc import Callable
 from typing import Any
 
 import structlog
 
-from adapter import watched
+from adapter import addresses, watched
 from adapter.core.commands import OUTPUT, Open, Request
 from adapter.core.model.connection import Party
 from adapter.core.model.manager import Reply
@@ -50,22 +48,14 @@ class NotLoopbackError(ValueError):
 def check_loopback(host: str) -> None:
     """Refuse to listen where other machines could connect."""
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        is_local = addresses.reaches_only_this_machine(host)
     except OSError as error:
         raise NotLoopbackError(f"{host!r} is no address of this machine: {error}") from error
-    if not all(ipaddress.ip_address(info[4][0]).is_loopback for info in found):
+    if not is_local:
         raise NotLoopbackError(
             f"{host!r} is reachable from other machines: listen on loopback, such as 127.0.0.1, or "
             "say remote_clients = with_password and read what that means"
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a client's address is of this machine; what is no address is not."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def files_max() -> int:
@@ -218,7 +208,7 @@ class Listener:
             hello,
             decided,
             address=client.host,
-            remote=not is_loopback(client.host),
+            remote=not addresses.is_loopback(client.host),
             wanted=lambda: client in self._open,
         )
 

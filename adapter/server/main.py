@@ -19,7 +19,7 @@ import structlog
 import uvloop
 from msgspec import Struct
 
-from adapter import logs
+from adapter import addresses, logs
 from adapter.config import WITH_PASSWORD, Config
 from adapter.core.model.manager import Limits
 from adapter.errors import StartError
@@ -29,6 +29,7 @@ from adapter.owner.owner import HEARTBEAT_S, QUIESCE_S
 from adapter.owner.presence import OwnedElsewhereError
 from adapter.owner.replay import LedgerUnreadableError
 from adapter.registry.log import SCHEMAS
+from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
 from adapter.server.credentials import Credentials
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
@@ -55,8 +56,10 @@ log = structlog.get_logger("mqk.server")
 class ServerSettings(Struct, kw_only=True):
     """What a server needs to know.
 
-    http_port: for monitoring, 0 for none. http_if_free: nobody has chosen that port, so that the
-    server goes on without one if it is taken. quiesce_ms: how long a stop gives units in flight.
+    http_host, http_port: for monitoring, port 0 for none. http_if_free: nobody has chosen that
+    port, so that the server goes on without one if it is taken. registry_host, registry_port: of
+    the schema registry's API; port 0 for none but /registry of a monitoring on loopback.
+    quiesce_ms: how long a stop gives units in flight.
     heartbeat_ms: how often an idle owner writes. take_over: start even if another owner is alive.
     registry, registry_topic: schema_registry and schema_topic of the configuration.
     remote_clients: host may be one that other machines reach.
@@ -66,6 +69,7 @@ class ServerSettings(Struct, kw_only=True):
     kafka: KafkaSettings
     host: str = "127.0.0.1"
     port: int = 1414
+    http_host: str = "127.0.0.1"
     http_port: int = 0
     http_if_free: bool = False
     log: LogSettings = LogSettings()
@@ -77,6 +81,8 @@ class ServerSettings(Struct, kw_only=True):
     credentials_file: str = ""
     registry: str = NO_REGISTRY
     registry_topic: str = SCHEMAS
+    registry_host: str = ""
+    registry_port: int = 0
     remote_clients: bool = False
 
 
@@ -95,6 +101,8 @@ class Ready(Struct):
 def settings_of(config: Config) -> ServerSettings:
     """Return what the effective settings mean for a server."""
     host, port = config.address
+    http_host, http_port = config.http_address or ("127.0.0.1", 0)
+    registry_host, registry_port = config.registry_address or ("", 0)
     return ServerSettings(
         queue_manager=config["queue_manager"],
         kafka=KafkaSettings(
@@ -108,8 +116,9 @@ def settings_of(config: Config) -> ServerSettings:
         ),
         host=host,
         port=port,
-        http_port=config["http_port"],
-        http_if_free=config.is_default("http_port"),
+        http_host=http_host,
+        http_port=http_port,
+        http_if_free=config.is_default("http_port") and config.is_default("http_listen"),
         quiesce_ms=config["quiesce_ms"],
         heartbeat_ms=config["heartbeat_ms"],
         log=LogSettings(level=config["log_level"], format=config["log_format"]),
@@ -125,6 +134,8 @@ def settings_of(config: Config) -> ServerSettings:
         credentials_file=config["credentials_file"],
         registry=config["schema_registry"],
         registry_topic=config["schema_topic"],
+        registry_host=registry_host,
+        registry_port=registry_port,
         remote_clients=config["remote_clients"] == WITH_PASSWORD,
     )
 
@@ -196,22 +207,43 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
 async def _monitor(
     settings: ServerSettings, server: Server, registry: OwnSchemas, ends: AsyncExitStack
 ) -> str:
-    """Open the endpoint for monitoring, if there is to be one; its address."""
+    """Open what is served over HTTP, if anything is to be; return where it is monitored, or ""."""
+    if settings.registry_port and registry.embedded is not None:
+        await _serve_registry(settings, registry.embedded, ends)
     if not settings.http_port:
         return ""
     # Half a second, which a server without the endpoint does not spend.
-    from adapter.server.http import HOST, Monitor  # noqa: PLC0415
+    from adapter.server.http import Monitor  # noqa: PLC0415
 
-    monitor = Monitor(server, registry.embedded)
+    monitor = Monitor(server, None if settings.registry_port else registry.embedded)
     ends.push_async_callback(monitor.stop)
     try:
-        return await monitor.start(settings.http_port)
+        return await monitor.start(settings.http_port, settings.http_host)
     except OSError as error:
-        text = _no_port(f"{HOST}:{settings.http_port}", error, "--http-port, or 0 for none")
+        address = addresses.written(settings.http_host, settings.http_port)
+        text = _no_port(address, error, "--http-listen, or --http-port 0 for none")
         if not settings.http_if_free:
             raise StartError(text, settings.queue_manager) from error
         log.warning("not monitored", queue_manager=settings.queue_manager, reason=text)
         return ""
+
+
+async def _serve_registry(
+    settings: ServerSettings, registry: TopicRegistry, ends: AsyncExitStack
+) -> None:
+    """Serve the schema registry's API at an address of its own."""
+    from adapter.registry import http  # noqa: PLC0415 -- as above
+    from adapter.web import HttpListener  # noqa: PLC0415
+
+    http.check_loopback(settings.registry_host)
+    listener = HttpListener(http.application(registry))
+    ends.push_async_callback(listener.stop)
+    try:
+        await listener.start(settings.registry_host, settings.registry_port)
+    except OSError as error:
+        address = addresses.written(settings.registry_host, settings.registry_port)
+        text = _no_port(address, error, "--registry-listen")
+        raise StartError(text, settings.queue_manager) from error
 
 
 def _no_port(address: str, error: OSError, remedy: str) -> str:

@@ -22,9 +22,10 @@ class Project:
     """
 
     def __init__(self, *profiles: str) -> None:
-        self.port = free_port()
+        self.port, self.http_port = free_port(), free_port()
         self._environment = os.environ | {
             "MQK_PORT": str(self.port), "KAFKA_PORT": str(free_port()), "MQK_PASSWORD": PASSWORD,
+            "MQK_METRICS_PORT": str(self.http_port),
             "COMPOSE_PROFILES": ",".join(profiles), "MQK_QUEUE_MANAGER": "QM7",
         }  # fmt: skip
         self._command = [*COMPOSE, "--file", str(FILE), "--project-name", f"mqktest{os.getpid()}"]

@@ -1,5 +1,7 @@
 """docker/compose.yaml: a queue manager, reached from outside, and what is beside it."""
 
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -24,6 +26,13 @@ def test_a_program_of_this_machine_puts_and_gets(project: Project) -> None:
         assert body(qm, "ORDERS") == b"42 widgets"
     with pytest.raises(NotAuthorized):
         project.connect("")
+
+
+def test_it_is_monitored_from_this_machine(project: Project) -> None:
+    with urllib.request.urlopen(f"http://127.0.0.1:{project.http_port}/ready") as answer:
+        assert answer.status == 200
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"http://127.0.0.1:{project.http_port}/registry/subjects")
 
 
 def test_the_queue_manager_is_started_anew_and_the_pod_stays(project: Project) -> None:

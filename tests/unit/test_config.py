@@ -1,6 +1,7 @@
 """Settings: one precedence, one table, and a sentence for whatever is wrong."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from adapter.config import SETTINGS, Config, ConfigError, load, missing
 
 FLAG = {
     "queue_manager": "FLAG", "credentials_file": "flag", "remote_clients": "with_password",
-    "listen": "127.0.0.1:1", "http_port": "1", "log_level": "error",
+    "listen": "127.0.0.1:1", "http_port": "1", "http_listen": "0.0.0.0:1",
+    "registry_listen": "127.0.0.1:1", "log_level": "error",
     "log_format": "json", "max_uncommitted_messages": "1", "max_handles": "1", "max_queues": "1",
     "max_sessions": "1", "session_expiry_ms": "1001", "mover_interval_ms": "1",
     "quiesce_ms": "1", "heartbeat_ms": "101",
@@ -25,7 +27,8 @@ FLAG = {
 }  # fmt: skip
 VARIABLE = {
     "queue_manager": "ENV", "credentials_file": "env", "remote_clients": "no",
-    "listen": "127.0.0.1:2", "http_port": "2", "log_level": "warning",
+    "listen": "127.0.0.1:2", "http_port": "2", "http_listen": "0.0.0.0:2",
+    "registry_listen": "127.0.0.1:2", "log_level": "warning",
     "log_format": "text", "max_uncommitted_messages": "2", "max_handles": "2", "max_queues": "2",
     "max_sessions": "2", "session_expiry_ms": "1002", "mover_interval_ms": "2",
     "quiesce_ms": "2", "heartbeat_ms": "102", "schema_registry": "none", "schema_topic": "env",
@@ -38,7 +41,8 @@ VARIABLE = {
 }  # fmt: skip
 IN_FILE: dict[str, Any] = {
     "queue_manager": "FILE", "credentials_file": "file", "remote_clients": "with_password",
-    "listen": "127.0.0.1:3", "http_port": 3, "log_level": "debug",
+    "listen": "127.0.0.1:3", "http_port": 3, "http_listen": "[::]:3",
+    "registry_listen": "localhost:3", "log_level": "debug",
     "log_format": "json", "max_uncommitted_messages": 3, "max_handles": 3, "max_queues": 3,
     "max_sessions": 3, "session_expiry_ms": 1003, "mover_interval_ms": 3,
     "quiesce_ms": 3, "heartbeat_ms": 103, "schema_registry": "http://file", "schema_topic": "file",
@@ -174,6 +178,17 @@ def test_variables_of_others_are_let_be(name: str) -> None:
         ("listen = 1414", "listen is 1414; it is HOST:PORT"),
         ("listen = '127.0.0.1:70000'", "listen: '127.0.0.1:70000' is not HOST:PORT"),
         ("listen = 'a:b:c'", "listen is 'a:b:c'; it is HOST:PORT"),
+        ("http_listen = 'a:b'", "http_listen is 'a:b'; it is HOST:PORT, such as 127.0.0.1:9414"),
+        ("http_listen = 'a:0'", "http_listen is 'a:0'; choose a port from 1 to 65535"),
+        ("registry_listen = 'a:99999'", "is not HOST:PORT, such as 127.0.0.1:8081"),
+        (
+            "http_listen = 'a:1'\nhttp_port = 2",
+            "http_listen is a:1, and http_port is set by",
+        ),
+        (
+            "registry_listen = 'a:1'\nschema_registry = 'none'",
+            "registry_listen is a:1, and schema_registry is not topic",
+        ),
         ("http_port = '9414'", "http_port is '9414'; it is a number from 0 to 65535"),
         ("http_port = -1", "http_port is -1; it is a number from 0 to 65535"),
         ("http_port = true", "http_port is True; it is a number from 0 to 65535"),
@@ -261,3 +276,12 @@ def test_the_environment_of_this_run_is_understood() -> None:
     """Nobody who runs the tests has to clean their environment for the command."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("MQK_TEST_")}
     load({}, ours)
+
+
+def test_variables_of_the_compose_file_are_no_mistakes() -> None:
+    """Who has set them for `docker compose` goes on using `mqk` in the same shell."""
+    text = (Path(__file__).parents[2] / "docker" / "compose.yaml").read_text()
+    named = set(re.findall(r"\$\{(MQK_\w+)", text))
+    assert {"MQK_TAG", "MQK_SPARK_QUEUE"} <= named
+    known = {one.environment for one in SETTINGS.values()}
+    load({}, dict.fromkeys(named - known, "x"))

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter import testing
+from adapter import addresses, testing
 from adapter.errors import Error, LimitReached, NotAuthorized
 from adapter.mqi.pcf import structures as pcf
-from adapter.server import admission, credentials, guesses, listener
+from adapter.server import admission, credentials, guesses
 from adapter.testing import TestQueueManager
 from tests.support.passwords import cheaply_hashed
 
@@ -58,7 +58,7 @@ def test_another_machine_needs_one_whatever_is_demanded(
     what: str, manager: TestQueueManager, demand: Demand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     demand(what)
-    monkeypatch.setattr(listener, "is_loopback", lambda host: host != "127.0.0.1")
+    monkeypatch.setattr(addresses, "is_loopback", lambda host: host != "127.0.0.1")
     with pytest.raises(NotAuthorized, match="must be given"):
         manager.connect(user="ada")
     with pytest.raises(NotAuthorized, match="user or password is wrong"):
@@ -69,7 +69,7 @@ def test_another_machine_needs_one_whatever_is_demanded(
 def test_another_machine_is_refused_where_there_are_no_users(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(listener, "is_loopback", lambda host: host != "127.0.0.1")
+    monkeypatch.setattr(addresses, "is_loopback", lambda host: host != "127.0.0.1")
     with testing.queue_manager() as one, pytest.raises(NotAuthorized, match="must be given"):
         one.connect(user="ada", password="secret")
 

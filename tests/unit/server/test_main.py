@@ -89,3 +89,19 @@ def test_every_setting_gets_where_it_is_used() -> None:
         registry_topic="other",
     )
     assert not wanted
+
+
+def test_the_address_for_monitoring_may_be_any() -> None:
+    made = settings_of(load({**NEEDED, "http_listen": "0.0.0.0"}, {}))
+    assert (made.http_host, made.http_port, made.http_if_free) == ("0.0.0.0", 9414, False)
+    made = settings_of(load({**NEEDED, "http_listen": "[::]:80"}, {}))
+    assert (made.http_host, made.http_port) == ("::", 80)
+    none = settings_of(load({**NEEDED, "http_port": "0"}, {}))
+    assert (none.http_port, none.http_if_free) == (0, False)
+
+
+def test_the_registry_may_have_an_address_of_its_own() -> None:
+    made = settings_of(load({**NEEDED, "registry_listen": "[::1]"}, {}))
+    assert (made.registry_host, made.registry_port) == ("::1", 8081)
+    made = settings_of(load(NEEDED, {}))
+    assert (made.registry_host, made.registry_port) == ("", 0)

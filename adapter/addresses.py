@@ -1,0 +1,37 @@
+"""Which addresses are of this machine alone, and how one is written.
+
+This module knows addresses; it must not know what listens there, or what may.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+
+def reaches_only_this_machine(host: str) -> bool:
+    """Whether listening there lets no other machine connect. OSError: it is no address here."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return all(ipaddress.ip_address(info[4][0]).is_loopback for info in found)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether a client's address is of this machine; what is no address is not."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def is_literal(host: str) -> bool:
+    """Whether this is an address and no name; IPv6 with or without brackets."""
+    try:
+        ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+def written(host: str, port: int) -> str:
+    """HOST:PORT, with brackets around IPv6."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from adapter.client.requests import Pending, encode_into
-from adapter.client.tcp import Address, Link, LinkLost, open_socket
+from adapter.client.tcp import Address, HostNotReached, Link, LinkLost, open_socket
 from adapter.core.reasons import Reason
 from adapter.core.results import Refused
 from adapter.errors import Error, QueueManagerNotAvailable
@@ -75,13 +75,13 @@ class Greeting:
         for problem in problems:
             if isinstance(problem, NotWelcome):
                 raise problem
-        raise NotWelcome(
-            QueueManagerNotAvailable(
-                f"no queue manager answers ({'; '.join(map(str, problems))}): "
-                "is it running, and is the address right?",
-                self.queue_manager,
-            )
+        error = QueueManagerNotAvailable(
+            f"no queue manager answers ({'; '.join(map(str, problems))}): "
+            "is it running, and is the address right?",
+            self.queue_manager,
         )
+        error.is_host_available = not all(isinstance(one, HostNotReached) for one in problems)
+        raise NotWelcome(error)
 
     def interrupt(self) -> None:
         """End a connection that is being made, from another thread."""

@@ -33,6 +33,10 @@ class LinkLost(Exception):  # noqa: N818 -- it is an event, dealt with by connec
     """The TCP connection is of no more use."""
 
 
+class HostNotReached(LinkLost):
+    """No TCP connection could be made at all: there is no such host, or nothing listens there."""
+
+
 class Address(Struct, frozen=True):
     """Where a queue manager listens."""
 
@@ -45,7 +49,7 @@ class Address(Struct, frozen=True):
 
 _FORMS = (
     re.compile(r"\[(?P<host>[^\[\]]+)\](:(?P<port>\d+))?"),  # [IPv6]:PORT
-    re.compile(r"(?P<host>[^()\s]+)\((?P<port>\d+)\)"),  # HOST(PORT), as in a CONNAME
+    re.compile(r"(?P<host>[^()\s]+)\s*\(\s*(?P<port>\d+)\s*\)"),  # HOST(PORT), as in a CONNAME
     re.compile(r"(?P<host>[^:()\[\]\s]+)(:(?P<port>\d+))?"),  # HOST:PORT
     re.compile(r"(?P<host>[0-9A-Fa-f:]+:[0-9A-Fa-f:]*)(?P<port>(?!))?"),  # bare IPv6
 )
@@ -74,13 +78,13 @@ def _address(part: str, text: str) -> Address:
 def open_socket(address: Address, timeout_s: float, made: Callable[[socket.socket], None]) -> Link:
     """Connect within a time; made() gets each socket before it is used, to be able to end it.
 
-    Raises LinkLost.
+    Raises HostNotReached.
     """
     deadline = time.monotonic() + timeout_s
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise LinkLost(f"{address}: {error}") from error
+        raise HostNotReached(f"{address}: {error}") from error
     problem: OSError | None = None
     for family, kind, protocol, _, where in found:
         sock = socket.socket(family, kind, protocol)
@@ -92,7 +96,7 @@ def open_socket(address: Address, timeout_s: float, made: Callable[[socket.socke
         except OSError as error:
             sock.close()
             problem = error
-    raise LinkLost(f"{address}: {problem}")
+    raise HostNotReached(f"{address}: {problem}")
 
 
 def _tune(sock: socket.socket) -> None:

@@ -479,6 +479,8 @@ class QueueManagerNotAvailable(ConnectionBroken):
     """No queue manager answers at the address."""
 
     reason, reason_name = 2059, "MQRC_Q_MGR_NOT_AVAILABLE"
+    is_host_available = True
+    """False if no host accepted a TCP connection."""
 
 
 class QueueManagerQuiescing(ConnectionBroken):

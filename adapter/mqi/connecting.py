@@ -1,12 +1,16 @@
 """MQCONN and MQCONNX: where the queue manager is, and how the connection is to behave.
 
-The address is that of the MQCD, else of MQSERVER (CHANNEL/TCP/HOST(PORT)), else the one at which a
-queue manager listens unless told otherwise. This module knows no queue.
+The address is that of the MQCD, else of the CCDT that MQCNO names, else of MQSERVER
+(CHANNEL/TCP/HOST(PORT)), else of the CCDT that the environment names, else the one at which a queue
+manager listens unless configured otherwise. Why a connection failed is logged: a reason code says
+too little. This module knows no queue.
 """
 
 from __future__ import annotations
 
 import getpass
+import logging
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -14,20 +18,23 @@ from typing import Any
 
 from adapter.client.channel import Channel, Patience
 from adapter.client.greeting import Greeting
-from adapter.client.tcp import parse_addresses
+from adapter.client.tcp import Address, parse_addresses
 from adapter.core.model.blank_padded import unpadded
-from adapter.errors import Error, InvalidValue
+from adapter.errors import Error, InvalidValue, QueueManagerNotAvailable
+from adapter.mqi import ccdt, pointers, structs
 from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted
-from adapter.mqi import pointers, structs
 from adapter.mqi.reasons import Failure, failure_of
 from adapter.mqi.session import Session
 
 DEFAULT_ADDRESS = "127.0.0.1:1414"
+MQSERVER = re.compile(r"[A-Za-z0-9._/%]{1,20}/[Tt][Cc][Pp]/(?P<address>[^/]+)")
 TRANSPORT_TCP = 2  # MQXPT_TCP
 APPLICATION_LENGTH_MAX = 28  # MQ_APPL_NAME_LENGTH
 USER_LENGTH_MAX = 64
 USER_IDENTIFIER_LENGTH = 12  # MQ_USER_ID_LENGTH
+
+log = logging.getLogger("adapter.mqi")
 
 
 def connect(
@@ -42,16 +49,18 @@ def connect(
     """Connect under a number. Raises Failure."""
     asked = 0 if cno is None else cno["Options"]
     application = _application(cno)
-    who = credentials[0] or _own_user()
+    who = credentials[0] or environment.get("MQK_USER", "")[:USER_LENGTH_MAX] or _own_user()
     password = credentials[1] or environment.get("MQK_PASSWORD", "")
-    greeting = Greeting(
-        _addresses(cd, environment), _queue_manager(name), application, who, password
-    )
+    addresses = _addresses(name, cno, cd, environment)
+    greeting = Greeting(addresses, _queue_manager(name), application, who, password)
     reconnects = not asked & mq.MQCNO_RECONNECT_DISABLED
     patience = Patience() if reconnects else Patience(reconnect_timeout_s=0.0)
     try:
         channel = Channel(greeting, patience)
     except Error as error:
+        log.warning("MQCONN: %s", error.text)
+        if isinstance(error, QueueManagerNotAvailable) and not error.is_host_available:
+            raise Failure(mq.MQRC_HOST_NOT_AVAILABLE) from error
         raise failure_of(error) from error
     return Session(
         number,
@@ -66,14 +75,12 @@ def connect(
 def plain_cno(options: int) -> dict[str, Any]:
     """Return what an MQCNO with these options says, and nothing else."""
     plain = {"StrucId": b"CNO ", "Version": 1, "Options": options}
-    return plain | {"ApplName": b"", "CCDTUrlPtr": 0}
+    return plain | {"ApplName": b"", "CCDTUrlPtr": 0, "CCDTUrlLength": 0}
 
 
 def check_options(cno: dict[str, Any]) -> None:
     """Failure if what an MQCNO asks for is not to be had."""
     permitted.CONNECT.check(structs.MQCNO.confirm(cno)["Options"])
-    if cno["CCDTUrlPtr"]:
-        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
 
 def credentials_of(csp: bytes | None) -> tuple[str, str]:
@@ -94,20 +101,61 @@ def _queue_manager(name: str) -> str:
     return "" if name.startswith("*") else name
 
 
-def _addresses(cd: dict[str, Any] | None, environment: Mapping[str, str]) -> Any:
-    text = ""
-    if cd is not None:
-        if cd["TransportType"] != TRANSPORT_TCP:
-            raise Failure(mq.MQRC_CD_ERROR)
-        if unpadded(cd["SSLCipherSpec"]):
-            raise Failure(mq.MQRC_SSL_NOT_ALLOWED)
-        text = unpadded(cd["ConnectionName"])
-    if not text:
-        text = environment.get("MQSERVER", "").rpartition("/")[2]
+def _addresses(
+    name: str, cno: dict[str, Any] | None, cd: dict[str, Any] | None, environment: Mapping[str, str]
+) -> list[Address]:
+    given = "" if cd is None else _of_definition(cd)
+    url = "" if cno is None else pointers.text(cno["CCDTUrlPtr"], cno["CCDTUrlLength"])
+    server = environment.get("MQSERVER", "")
+    if given:
+        return _parsed(given)
+    if not url and server:
+        return _parsed(_of_mqserver(server))
+    url = url or ccdt.named_by(environment)
+    return _parsed(_of_table(url, name) if url else DEFAULT_ADDRESS)
+
+
+def _of_definition(cd: dict[str, Any]) -> str:
+    """Return the connection name of an MQCD."""
+    if cd["TransportType"] != TRANSPORT_TCP:
+        raise Failure(mq.MQRC_CD_ERROR)
+    if unpadded(cd["SSLCipherSpec"]):
+        raise Failure(mq.MQRC_SSL_NOT_ALLOWED)
+    return unpadded(cd["ConnectionName"])
+
+
+def _of_mqserver(text: str) -> str:
+    found = MQSERVER.fullmatch(text.strip())
+    if found is None:
+        raise _unusable(f"MQSERVER is CHANNEL/TCP/HOST(PORT), not {text!r}")
+    return found["address"]
+
+
+def _of_table(url: str, name: str) -> str:
+    """Return the connection name of a queue manager in a CCDT: all its addresses, in order."""
     try:
-        return parse_addresses(text or DEFAULT_ADDRESS)
+        found = ccdt.channels(ccdt.read(url), name)
+    except ccdt.CcdtError as error:
+        raise _unusable(str(error)) from error
+    if not found:
+        log.warning("MQCONN: the CCDT %s has no channel for queue manager %r", url, name.strip())
+        raise Failure(mq.MQRC_Q_MGR_NAME_ERROR)
+    plain = [one for one in found if not one.transmission_security.cipher_specification]
+    if not plain:
+        raise Failure(mq.MQRC_SSL_NOT_ALLOWED)
+    return ",".join(address for one in plain for address in one.addresses)
+
+
+def _parsed(text: str) -> list[Address]:
+    try:
+        return parse_addresses(text)
     except InvalidValue as error:
-        raise Failure(mq.MQRC_CLIENT_CONN_ERROR) from error
+        raise _unusable(error.text) from error
+
+
+def _unusable(why: str) -> Failure:
+    log.warning("MQCONN: %s", why)
+    return Failure(mq.MQRC_CLIENT_CONN_ERROR)
 
 
 def _application(cno: dict[str, Any] | None) -> str:

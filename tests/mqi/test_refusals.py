@@ -180,7 +180,7 @@ def test_who_cannot_be_connected_to(manager: TestQueueManager) -> None:
     assert reason_of(refused) == CMQC.MQRC_Q_MGR_NAME_ERROR
     with pytest.raises(ibmmq.MQMIError) as refused:
         ibmmq.connect("QM1", CHANNEL, "127.0.0.1(1)")
-    assert reason_of(refused) == CMQC.MQRC_Q_MGR_NOT_AVAILABLE
+    assert reason_of(refused) == CMQC.MQRC_HOST_NOT_AVAILABLE
     with pytest.raises(ibmmq.MQMIError) as refused:
         ibmmq.connect("QM1", CHANNEL, "no address (at all")
     assert reason_of(refused) == CMQC.MQRC_CLIENT_CONN_ERROR

@@ -24,6 +24,8 @@ def test_a_block_cannot_be_left_out_silently() -> None:
     assert list(problems(of("text|x")))
     assert list(problems(of("sh|x|not run|no")))
     assert list(problems(of("sh|x|run by|tests/none.py: all")))
+    assert list(problems(of("sh|x|where there is|java")))
+    assert not list(problems(of("sh|x|where there is|go")))
     assert not list(problems(of("sh|x")))
     assert not list(problems(of("text|x|not run|a line of another program's log")))
 

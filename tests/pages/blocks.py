@@ -6,11 +6,13 @@ A comment before a block says how it is treated; nothing else can take a block o
     <!-- run by tests/x/test_y.py: WHAT --> another test runs what the block shows
     <!-- file: NAME -->                     the reader saves the block under this name
     <!-- until stopped -->                  the program runs until the reader has read the page
+    <!-- where there is: PROGRAM -->        the block needs one of MAY_BE_MISSING
 
 This module knows Markdown; it must not know how a block is run.
 """
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,11 +23,15 @@ GENERATED = TOP / "docs" / "reference"
 """What is written from the code is compared with the code: tests/docs/test_reference.py."""
 PROGRAMS = frozenset({"sh", "console", "python", "mqsc", "toml"})
 OUTPUT = "output"
+MAY_BE_MISSING = frozenset({"go"})
+"""Programs that mqk does not need. What mqk needs is on every machine that runs its tests."""
 PICTURES = frozenset({"mermaid"})
 """Languages of drawings; everything else that is not run has a comment."""
 
 FENCE = re.compile(r"^( *)(```+|~~~+) *([^`]*)$")
-COMMENT = re.compile(r"^ *<!-- (not run|run by|file|until stopped)(?:: | |: *)?(.*?) *-->$")
+COMMENT = re.compile(
+    r"^ *<!-- (not run|run by|file|until stopped|where there is)(?:: | |: *)?(.*?) *-->$"
+)
 LISTED = re.compile(r"^ *([-*]|\d+\.) ")
 REASON_LETTERS_MIN = 15
 
@@ -48,10 +54,10 @@ class Block(Struct, frozen=True):
     @property
     def is_run(self) -> bool:
         """Whether the page test runs it, or compares it with what was printed."""
-        return (self.language in PROGRAMS or self.language == OUTPUT) and self.treatment in (
-            "",
-            "until stopped",
-        )
+        if self.treatment == "where there is":
+            return shutil.which(self.said) is not None
+        shown = self.language in PROGRAMS or self.language == OUTPUT
+        return shown and self.treatment in ("", "until stopped")
 
 
 def pages() -> list[Path]:
@@ -117,6 +123,8 @@ def problems(block: Block) -> Iterator[str]:
         named, _, what = block.said.partition(": ")
         if not (TOP / named).is_file() or not what:
             yield f"{block.place}: name the test that runs the block, and what it runs"
+    elif block.treatment == "where there is" and block.said not in MAY_BE_MISSING:
+        yield f"{block.place}: every machine that runs the tests has {block.said!r}"
     elif block.treatment == "file" and not block.said:
         yield f"{block.place}: name the file"
     elif not (block.is_run or block.treatment or block.language in PICTURES):

@@ -23,7 +23,7 @@ from tests.pages.blocks import OUTPUT, TOP, Block
 BLOCK_TIMEOUT_S = 90.0
 END_TIMEOUT_S = 20.0
 POLL_S = 0.05
-LEFT_OUT = (".*", "build", "dist", "__pycache__", "tests", "benchmarks")
+LEFT_OUT = (".*", "build", "dist", "target", "__pycache__", "tests", "benchmarks")
 DRIVER = Path(__file__).with_name("driver.py")
 DONE = "\x04done\n"
 
@@ -82,6 +82,8 @@ def _bare_environment(folder: Path) -> dict[str, str]:
         "MQK_CACHE_DIR": str(cache_folder()),
         "PIP_CACHE_DIR": cache,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "GOCACHE": os.environ.get("GOCACHE", str(Path.home() / ".cache" / "go-build")),
+        "GOMODCACHE": os.environ.get("GOMODCACHE", str(Path.home() / "go" / "pkg" / "mod")),
     }
 
 

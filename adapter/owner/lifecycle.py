@@ -51,6 +51,19 @@ NEXT: dict[State, frozenset[State]] = {
 }
 
 
+WHY_NOT: dict[State, str] = {
+    State.TAKING_OVER: "the ledger is being taken over: what it holds is read first",
+    State.DOUBTFUL: "an append is in doubt: the ledger is taken over again",
+    State.DEPOSED: "another process owns the ledger",
+    State.FAILED: "the ledger cannot be had or read",
+}
+
+
+def why_not(state: State) -> str:
+    """Say why requests are not served in a state."""
+    return WHY_NOT.get(state, f"the queue manager is {state.value}")
+
+
 class IllegalTransition(AssertionError):  # noqa: N818 -- a bug, not an outcome
     """The owner was told to go where it cannot go from where it is."""
 

@@ -31,7 +31,7 @@ from adapter.ledger.port import (
 from adapter.owner import presence
 from adapter.owner.clock import Clock, ManualClock
 from adapter.owner.keeping import SWEEP_S, Keeping
-from adapter.owner.lifecycle import Lifecycle, State
+from adapter.owner.lifecycle import Lifecycle, State, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.paging import Paging
 from adapter.owner.replay import LedgerUnreadableError, Replayed, carry_over, take_over
@@ -148,6 +148,11 @@ class Owner:
             f"Kafka has confirmed nothing for {waits_s:.0f} s: puts and commits wait until it "
             "does, and nothing is lost; see to the brokers"
         )
+
+    @property
+    def why_not(self) -> str:
+        """Say why requests are not served."""
+        return self.failure or self.trouble or why_not(self.lifecycle.state)
 
     @property
     def loop(self) -> OwnerLoop:

@@ -15,6 +15,7 @@ from typing import Protocol, cast
 
 import structlog
 
+from adapter.core.model.connection import Party
 from adapter.core.reasons import Reason
 from adapter.core.results import Refused
 from adapter.server.crowd import Crowd
@@ -81,6 +82,7 @@ class ClientConnection(asyncio.Protocol):
     def __init__(self, house: House, number: int) -> None:
         self.number = number
         self.host = self.address = ""
+        self.party: Party | None = None
         self._house = house
         self._loop = asyncio.get_running_loop()
         self._session = ServerSession(house.queue_manager)

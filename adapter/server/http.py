@@ -18,6 +18,7 @@ from msgspec import Struct, json
 
 from adapter import addresses
 from adapter.core.results import QueueStatus
+from adapter.owner import lifecycle
 from adapter.owner.lifecycle import State
 from adapter.registry import http as registry_api
 from adapter.registry.topic import TopicRegistry
@@ -30,12 +31,6 @@ JSON = "application/json"
 REGISTRY = "/registry"
 PAGES = "/metrics, /live, /ready"
 
-WHY_NOT: dict[State, str] = {
-    State.TAKING_OVER: "the ledger is being taken over: what it holds is read first",
-    State.DOUBTFUL: "an append is in doubt: the ledger is taken over again",
-    State.DEPOSED: "another process owns the ledger",
-    State.FAILED: "the ledger cannot be had or read",
-}
 DEAD = frozenset({State.DEPOSED, State.FAILED, State.STOPPED})
 """It will never serve again in this process."""
 
@@ -102,8 +97,7 @@ def ready(house: House) -> Health:
 
 def why_not(house: House) -> str:
     """Say why requests are not served."""
-    plain = f"the queue manager is {house.state.value}"
-    return house.failure or house.trouble or WHY_NOT.get(house.state, plain)
+    return house.failure or house.trouble or lifecycle.why_not(house.state)
 
 
 class Monitor:

@@ -22,6 +22,7 @@ from adapter.core.results import Done, Refused
 from adapter.owner.clock import Clock
 from adapter.owner.owner import Owner
 from adapter.server.admission import Admission
+from adapter.server.audit import Audit, by
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connection import ClientConnection
 from adapter.server.crowd import Crowd
@@ -81,11 +82,12 @@ class Listener:
         kafka: str = "",
         *,
         remote_clients: bool = False,
+        why_not: Callable[[], str] = lambda: "it does not serve yet",
     ) -> None:
         """on_commands: called when somebody opens the command queue to put to it. admission: who is
         let in; everybody, if nothing is said. kafka: where clients are told that the topics are.
         remote_clients: listen also where other machines could connect; admission asks these for a
-        password.
+        password. why_not: says why requests are not served, while they are not.
         """
         self._remote_clients = remote_clients
         self._admission = admission or Admission()
@@ -106,6 +108,8 @@ class Listener:
         self._extra_figures: Callable[[], dict[str, object]] = dict
         self.crowd = Crowd()
         self._without_room: set[ClientConnection] = set()
+        self._audit = Audit()
+        self._why_not = why_not
         self.drop_next = False
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
@@ -172,8 +176,7 @@ class Listener:
         if self._owner is not None and self._owner.stopping:
             return Refused(Reason.QUEUE_MANAGER_STOPPING, self.queue_manager)
         if self._owner is None or not self._owner.running:
-            trouble = self._owner.trouble if self._owner is not None else ""
-            text = trouble or "it is starting or stopping; try again"
+            text = f"{self._why_not()}; try again"
             return Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.queue_manager, text)
         if self._owner.quiescing:
             return Refused(Reason.QUEUE_MANAGER_QUIESCING, self.queue_manager)
@@ -186,6 +189,9 @@ class Listener:
 
     def gone(self, client: ClientConnection) -> None:
         """A connection has ended."""
+        if client.party is not None:
+            log.info("client disconnected", **by(client.number, client.party))
+            self._audit.gone(client.number)
         self._open.discard(client)
         self._without_room.discard(client)
         known = self._clients.pop(client.number, None)
@@ -223,11 +229,11 @@ class Listener:
                 )
             )
         )
+        now_ms = self._clock.now_ms()
+        client.party = Party(hello.application, hello.user, client.address, now_ms)
         if self._owner is not None and self._owner.running:
-            now_ms = self._clock.now_ms()
-            party = Party(hello.application, hello.user, client.address, now_ms)
-            self._owner.loop.introduce(client.number, party)
-        log.debug("client connected", connection=client.number, application=hello.application)
+            self._owner.loop.introduce(client.number, client.party)
+        log.info("client connected", **by(client.number, client.party))
         client.let_in()
 
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
@@ -242,6 +248,8 @@ class Listener:
             client.answer(frames.Answer(operation.request, command))
         elif isinstance(command, frames.Stop):
             client.answer(frames.Answer(operation.request, Done()))
+            who = by(client.number, client.party)
+            log.info("told to stop", immediate=command.immediate, **who)
             self._on_stop(command.immediate)
         elif isinstance(command, frames.AskServer):
             figures = frames.Figures(self.figures())
@@ -249,6 +257,8 @@ class Listener:
         elif self._owner is not None and self._owner.running:
             if type(command) is Open and command.modes & OUTPUT:
                 self._look_at_open(self._owner, command.queue)
+            qm = self._owner.loop.qm
+            self._audit.asked(qm, client.number, operation.request, command, client.party)
             self._owner.request(
                 Request(
                     client.number,
@@ -296,6 +306,7 @@ class Listener:
     def send(self, connection: int, replies: list[Reply]) -> None:
         """Write replies to their connection, if it is still there."""
         self._make_room()
+        self._audit.answered(replies)
         client = self._clients.get(connection)
         if client is None:
             return

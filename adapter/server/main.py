@@ -11,6 +11,7 @@ import gc
 import signal
 import sys
 from contextlib import AsyncExitStack
+from importlib import metadata
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,6 +24,7 @@ from adapter import addresses, logs
 from adapter.config import WITH_PASSWORD, Config
 from adapter.core.model.manager import Limits
 from adapter.errors import StartError
+from adapter.format import names
 from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
 from adapter.owner.owner import HEARTBEAT_S, QUIESCE_S
@@ -197,6 +199,15 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             raise StartError(_no_port(address, error, "--listen"), name) from error
         registry.start()
         ready = Ready(name, host, port, http)
+        log.info(
+            "started",
+            queue_manager=name,
+            version=metadata.version("mqk"),
+            address=addresses.written(host, port),
+            http=http,
+            ledger=names.ledger_topic(name),
+            kafka=settings.kafka.bootstrap_servers,
+        )
         print(msgspec.json.encode(ready).decode(), file=out, flush=True)
         failure = await server.run()
         await server.stop(settings.quiesce_ms / 1000)

@@ -170,6 +170,7 @@ class Server:
             admission,
             kafka,
             remote_clients=remote_clients,
+            why_not=lambda: self.owner.why_not,
         )
         self.owner = Owner(
             name, ledger, clock, self.listener, limits, storage, heartbeat_s, settings
@@ -228,6 +229,7 @@ class Server:
         quiesce_s: how long units in flight are given to end; none if told to stop immediately.
         """
         text = "the queue manager is stopping"
+        log.info("stopping", queue_manager=self.name, immediate=self._immediate)
         if self._watch is not None:
             self._watch.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -238,6 +240,7 @@ class Server:
         await self.owner.stop()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
+        log.info("stopped", queue_manager=self.name, failure=self.owner.failure)
 
     async def crash(self) -> None:
         """End without a word: nothing is backed out, nothing more is written. For tests."""

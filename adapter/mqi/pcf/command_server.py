@@ -22,7 +22,7 @@ from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
 from adapter.mqi.objects import APPLICATION
-from adapter.mqi.pcf.commands import COMMAND_FAILED, Commands
+from adapter.mqi.pcf.commands import ASKS, COMMAND_FAILED, Commands
 from adapter.mqi.pcf.structures import (
     BIG_ENCODING,
     LAST,
@@ -73,6 +73,9 @@ def replies_to(commands: Commands, request: Message) -> tuple[list[bytes], int]:
         asked = decode(request.body, request.ccsid)
         command = asked.header.command
         check_request(asked.header)
+        if command not in ASKS:
+            who = {"user": request.user, "application": request.application}
+            log.info("command taken from the command queue", command=command, **who)
         replies = commands.execute(command, asked.parameters)
         told = _told(command, replies, order)
     except PcfError as problem:

@@ -146,6 +146,18 @@ INQUIRE_CONNECTION, STOP_CONNECTION, INQUIRE_QMGR_STATUS = 85, 86, 161
 QMGR = DEFINED["QMGR"]
 QMGR_SELECTOR, QMGR_STATUS_SELECTOR = 1001, 1229
 STATUS_SELECTOR, CONNECTION_SELECTOR = 1026, 1107
+ASKS = frozenset(
+    {
+        *(INQUIRE_QMGR, PING_QMGR, INQUIRE_QMGR_STATUS, INQUIRE_STATUS, INQUIRE_CONNECTION),
+        *(
+            number
+            for one in (*FAMILIES, SUBSCRIPTIONS)
+            for number in (one.inquire, one.inquire_names)
+        ),
+        *NOTHING_THERE,
+    }
+)
+"""Commands that change nothing."""
 
 
 class Baseline(Struct, frozen=True):

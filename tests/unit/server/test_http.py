@@ -9,11 +9,11 @@ import pytest
 from aiohttp import ClientSession
 
 from adapter.core.results import QueueStatus
-from adapter.owner.lifecycle import State
+from adapter.owner.lifecycle import WHY_NOT, State
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
 from adapter.server import http
-from adapter.server.http import DEAD, WHY_NOT, Monitor
+from adapter.server.http import DEAD, Monitor
 
 
 class House:

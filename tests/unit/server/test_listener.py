@@ -11,7 +11,9 @@ import adapter
 from adapter import testing
 from adapter.core import commands as c
 from adapter.core.reasons import Reason
+from adapter.owner import lifecycle
 from adapter.owner.clock import SystemClock
+from adapter.owner.lifecycle import State
 from adapter.server import connection, listener
 from adapter.server.listener import Listener, NotLoopbackError, check_loopback, files_max
 from tests.support.raw_client import RawClient
@@ -120,9 +122,11 @@ def test_everybody_is_told_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> N
             pass
 
 
-def test_nobody_is_let_in_before_there_is_an_owner() -> None:
+@pytest.mark.parametrize("state", [State.TAKING_OVER, State.DOUBTFUL])
+def test_whoever_comes_too_early_hears_why(state: State) -> None:
     async def listen(connect: Callable[[str], object]) -> object:
-        front = Listener("QM1", SystemClock(), lambda _immediate: None)
+        why = lifecycle.why_not(state)
+        front = Listener("QM1", SystemClock(), lambda _immediate: None, why_not=lambda: why)
         host, port = await front.listen("127.0.0.1", 0)
         try:
             return await asyncio.get_running_loop().run_in_executor(None, connect, f"{host}:{port}")
@@ -134,4 +138,4 @@ def test_nobody_is_let_in_before_there_is_an_owner() -> None:
             return client.goodbye()
 
     refused = asyncio.run(listen(connect))
-    assert "starting or stopping; try again" in str(refused)
+    assert f"{lifecycle.WHY_NOT[state]}; try again" in str(refused)

@@ -8,6 +8,7 @@ import pytest
 
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.movers.parking import Held
+from adapter.owner import lifecycle
 from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import State
 from adapter.server import http
@@ -47,6 +48,7 @@ def test_what_it_says_through_its_life() -> None:
         ledger = MemoryLedger(MemoryLog("QM1 in memory"))
         server = Server("QM1", ledger, SystemClock(), movers)
         note(server)
+        assert server.owner.why_not == lifecycle.WHY_NOT[State.TAKING_OVER]
         assert server.queue_statuses() == []
         await server.start("127.0.0.1", 0)
         note(server)
@@ -65,7 +67,7 @@ def test_what_it_says_through_its_life() -> None:
 
     asyncio.run(live())
     assert said == [
-        ("taking over", False, http.WHY_NOT[State.TAKING_OVER]),
+        ("taking over", False, lifecycle.WHY_NOT[State.TAKING_OVER]),
         ("running", True, ""),
         ("running", False, "a topic is missing"),
         ("running", False, "the movers ended: out of memory"),

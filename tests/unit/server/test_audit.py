@@ -1,0 +1,129 @@
+"""Who did what is in the log: connections, administrative commands, starts and stops."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+from structlog.testing import LogCapture
+
+from adapter import testing
+from adapter.core import commands as c
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.results import Done
+from adapter.errors import Error
+from adapter.server import audit
+from adapter.server.audit import AUDITED, Audit
+from adapter.testing import TestQueueManager
+from tests.support.raw_client import RawClient
+
+MOVES_MESSAGES = {
+    *(c.SessionOpen, c.SessionResume, c.Open, c.Close, c.Put, c.Get, c.Browse, c.Begin, c.Commit),
+    *(c.Backout, c.OpenTopic, c.Subscribe, c.CloseSubscription, c.SubscriptionRequest),
+    *(c.OpenConsumer, c.ClaimBatch, c.ReadBatches, c.ConsumeBatches),
+}
+ASKS = {
+    *(c.AskOutcome, c.Inquire, c.AskStatus, c.AskConnections, c.InquireObjects, c.AskConsumers),
+}
+
+
+@pytest.fixture
+def log() -> Iterator[LogCapture]:
+    kept = LogCapture()
+    structlog.configure(processors=[kept])
+    yield kept
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def manager(log: LogCapture) -> Iterator[TestQueueManager]:
+    with testing.queue_manager() as one:
+        yield one
+
+
+def said(log: LogCapture, event: str = "administrative command") -> list[dict[str, Any]]:
+    return [dict(one) for one in log.entries if one["event"] == event]
+
+
+def test_every_command_is_audited_or_known_not_to_be() -> None:
+    assert set(AUDITED) | MOVES_MESSAGES | ASKS == set(c.Command.__args__)
+    assert not set(AUDITED) & (MOVES_MESSAGES | ASKS)
+
+
+def test_who_did_what_with_what_outcome(manager: TestQueueManager, log: LogCapture) -> None:
+    with manager.connect(user="ada", application="deployment") as qm:
+        qm.define_queue("Q", max_depth=7)
+        qm.put("Q", "1")
+        qm.alter_queue("Q", inhibit_put=True)
+        qm.alter_queue_manager(description="ours")
+        qm.define_process("P", appl_id="worker")
+        qm.queue("Q").purge()
+        with pytest.raises(Error):
+            qm.delete_queue("GONE")
+        qm.delete_queue("Q")
+    found = [(one["command"], one["object"], one["outcome"]) for one in said(log)]
+    assert found == [
+        ("define queue", "Q", "done"),
+        ("alter queue", "Q", "done"),
+        ("alter queue manager", manager.name, "done"),
+        ("define process", "P", "done"),
+        ("purge queue", "Q", "done"),
+        ("delete queue", "GONE", "refused"),
+        ("delete queue", "Q", "done"),
+    ]
+    first, refused = said(log)[0], said(log)[5]
+    assert (first["user"], first["application"]) == ("ada", "deployment")
+    assert first["address"].startswith("127.0.0.1:")
+    assert first["attributes"] == {"max_depth": 7}
+    assert refused["reason"] == "QUEUE_NOT_FOUND"
+
+
+def test_a_connection_comes_and_goes(manager: TestQueueManager, log: LogCapture) -> None:
+    log.entries.clear()
+    manager.connect(user="ada", application="a").close()
+    manager.connect(user="bob", application="b").disconnect(abrupt=True)
+    manager.stop()
+    who = [(one["event"], one.get("user")) for one in log.entries if "client" in one["event"]]
+    assert sorted(who) == [
+        ("client connected", "ada"), ("client connected", "bob"),
+        ("client disconnected", "ada"), ("client disconnected", "bob"),
+    ]  # fmt: skip
+    events = [one["event"] for one in log.entries]
+    assert events.index("stopping") < events.index("stopped")
+
+
+def test_whoever_does_not_say_hello_is_no_client(
+    manager: TestQueueManager, log: LogCapture
+) -> None:
+    with RawClient(manager.address) as one:
+        one.send(b"GET / HTTP/1.1\r\n\r\n")
+    manager.stop()
+    assert not said(log, "client disconnected")
+
+
+def test_what_was_not_answered_has_an_unknown_outcome(log: LogCapture) -> None:
+    kept, core = Audit(), QueueManager("QM1", b"owner")
+    kept.asked(core, 5, 1, c.DeleteQueue("Q", purge=True), None)
+    kept.asked(core, 5, 2, c.Commit(b"unit"), None)
+    kept.asked(core, 6, 1, c.SetAttributes(9, {"inhibit_put": True}), None)
+    kept.gone(5)
+    kept.answered([Reply(6, 2, Done()), Reply(6, 1, Done())])
+    kept.gone(6)
+    assert [(one["object"], one["outcome"]) for one in said(log)] == [
+        ("Q", "unknown"), ("", "done"),
+    ]  # fmt: skip
+    assert said(log)[0]["purge"] is True
+    assert audit.by(7, None)["user"] == ""
+
+
+def test_attributes_that_are_set_by_a_handle_name_its_queue(
+    manager: TestQueueManager, log: LogCapture
+) -> None:
+    with RawClient(manager.address) as one, manager.connect() as qm:
+        qm.define_queue("Q")
+        one.hello(user="ada")
+        one.open_session(b"s" * 16)
+        one.ask(c.Open(1, "Q", c.SET))
+        one.ask(c.SetAttributes(1, {"inhibit_put": True}), number=1)
+    (found,) = [one for one in said(log) if one["command"] == "set attributes of queue"]
+    assert (found["object"], found["user"], found["outcome"]) == ("Q", "ada", "done")

@@ -6,10 +6,17 @@ what to do. Nothing is written to a ledger that is refused.
 
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
 
 import adapter
 from adapter import testing
@@ -131,6 +138,40 @@ def test_a_ledger_that_was_deleted_before_its_first_snapshot(
     else:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         assert ledger.topic not in admin.list_topics(timeout=END_S).topics
+
+
+def test_what_kafka_refuses_ends_the_owner_and_is_done_when_that_is_put_right(
+    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+) -> None:
+    """Taking over again would meet the same refusal, several times a second and for ever."""
+    name = unique_name()
+    ledger = ledger_of(kafka, name)
+    with ServerProcess(name, kafka.bootstrap_servers, tmp_path) as server:
+        server.start()
+        with adapter.connect(server.address) as qm, ThreadPoolExecutor(1) as putting:
+            qm.define_queue("Q")
+            set_up(kafka, ledger.topic, "max.message.bytes", "1000")
+            put = putting.submit(qm.put, "Q", bytes(5000))
+            assert server.await_end(END_S) == 1
+            assert f"set max.message.bytes of {ledger.topic} to 8388608" in server.sentence()
+            assert server.said().count("ledger taken over") == 1
+            server.launch()
+            assert server.await_end(END_S) == 1
+            assert "has max.message.bytes=1000 and needs 8388608" in server.sentence()
+            set_up(kafka, ledger.topic, "max.message.bytes", "8388608")
+            server.start()
+            put.result(END_S)
+            assert qm.queue("Q").depth() == 1
+
+
+def set_up(kafka: LocalKafka, topic: str, key: str, value: str) -> None:
+    """Set a topic's setting, as an administrator does."""
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    resource.add_incremental_config(
+        ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+    )
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    admin.incremental_alter_configs([resource])[resource].result(END_S)
 
 
 def test_movers_whose_progress_was_deleted_hold(

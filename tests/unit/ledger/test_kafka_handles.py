@@ -1,0 +1,60 @@
+"""Clients of Kafka that are closed are gone at once, and not at some garbage collection.
+
+Each holds one of the 1,024 thread keys of a process: an owner that takes its ledger over again and
+again would find none left.
+"""
+
+import gc
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from adapter.ledger.kafka import Writer
+from adapter.ledger.kafka_reader import Source
+from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.movers.progress import Committed
+from adapter.movers.settings import MoverSettings
+from adapter.topics import TopicSettings
+
+COUNT = 1_500
+NOWHERE = "127.0.0.1:1"
+LEDGER = LedgerSettings(bootstrap_servers=NOWHERE, topic="mq.QM1.ledger")
+MOVERS = MoverSettings(
+    queue_manager="QM1", bootstrap_servers=NOWHERE, topics=TopicSettings.for_brokers(1)
+)
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def read_ledger() -> None:
+    with Source(LEDGER):
+        pass
+
+
+def read_progress() -> None:
+    with Committed(MOVERS):
+        pass
+
+
+def write_ledger() -> None:
+    """A term that ends with an entry in flight, as one in doubt does."""
+    writer = Writer(LEDGER, bytes(16))
+    writer.start(0, lambda _n: None, lambda _why: None)
+    writer.append(b"x")
+    writer.stop()
+
+
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("use", [read_ledger, read_progress, write_ledger])
+def test_clients_that_are_closed_are_gone(use: Callable[[], None]) -> None:
+    for _ in range(COUNT):
+        use()
+    left = [one for one in gc.get_objects() if isinstance(one, Consumer | Producer | Writer)]
+    assert left == []

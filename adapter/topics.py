@@ -197,8 +197,27 @@ class Topics:
         """Refuse existing topics that could lose or reorder what is written to them."""
         if not specs:
             return
+        problems = self._problems(specs)
+        if problems:
+            raise TopicError(
+                f"topics on {self._servers} are not as they must be: {'; '.join(problems)}. Change "
+                "them (kafka-configs, kafka-reassign-partitions), or use another queue manager name"
+            )
+
+    def problems(self, specs: Sequence[TopicSpec]) -> list[str]:
+        """Say of topics that should exist what is wrong with them; one that is gone is wrong."""
+        try:
+            # All of them: one that is gone would be created again by asking for its name.
+            there = self._admin.list_topics(timeout=self._settings.timeout_s).topics
+        except KafkaException as error:
+            raise self._failed("asking for the topics", error) from error
+        gone = [f"{spec.name} does not exist" for spec in specs if spec.name not in there]
+        existing = [spec for spec in specs if spec.name in there]
+        return gone + (self._problems(existing) if existing else [])
+
+    def _problems(self, specs: Sequence[TopicSpec]) -> list[str]:
         effective = self._describe([spec.name for spec in specs])
-        problems = [
+        return [
             problem
             for spec in specs
             for problem in (
@@ -206,11 +225,6 @@ class Topics:
                 *setting_problems(spec, self._complete(spec), effective[spec.name]),
             )
         ]
-        if problems:
-            raise TopicError(
-                f"topics on {self._servers} are not as they must be: {'; '.join(problems)}. Change "
-                "them (kafka-configs, kafka-reassign-partitions), or use another queue manager name"
-            )
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete topics with all they hold; those that do not exist are no error."""

@@ -20,6 +20,8 @@ from adapter.format import names
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG
 
+COMPLETE = (".ledger", ".snapshots", ".events")
+"""Ends of the names of topics that are never compacted; queues' topics have more to their names."""
 ASK_TIMEOUT_S = 15.0
 ONE_BROKER = "there is one broker: what its disk loses is lost; use three where it matters"
 TOPICS_MAX = 500
@@ -120,6 +122,11 @@ def _topic_dangers(topic: Topic, brokers: int) -> list[str]:
         )
     if topic.settings.get("unclean.leader.election.enable") == "true":
         found.append(f"{topic.name} has unclean.leader.election.enable=true; set it to false")
+    if topic.name.endswith(COMPLETE) and "compact" in topic.settings.get("cleanup.policy", ""):
+        found.append(
+            f"{topic.name} has cleanup.policy={topic.settings['cleanup.policy']}: Kafka removes "
+            "records from between the others; set it to delete"
+        )
     if "delete" in topic.settings.get("cleanup.policy", "") and not topic.name.endswith(".events"):
         kept = {key: topic.settings.get(key, "-1") for key in ("retention.ms", "retention.bytes")}
         found += [

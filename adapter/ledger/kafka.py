@@ -367,6 +367,12 @@ class KafkaLedger:
             raise LedgerClosed(f"{self._settings.topic} is not ours: take over first")
         return self._writer.durable()
 
+    def bounds(self) -> tuple[int, int]:
+        """See the port."""
+        with Source(self._settings) as source:
+            source.check_topic()
+            return source.bounds()
+
     def trim(self, before: int) -> None:
         """See the port."""
         delete_before(self._settings, before)

@@ -92,6 +92,17 @@ class Source:
                 "another program created it; give the queue manager another name, or delete it"
             )
 
+    def is_there(self, within_s: float | None = None) -> bool:
+        """Whether the topic exists. Asked for all of them: by its name it might be created."""
+        timeout_s = self._settings.read_timeout_s
+        try:
+            found = self._consumer.list_topics(
+                timeout=timeout_s if within_s is None else max(0.0, min(timeout_s, within_s))
+            )
+        except KafkaException as error:
+            raise self._unavailable("asking for the topics", error) from error
+        return self._settings.topic in found.topics
+
     def bounds(self) -> tuple[int, int]:
         """The first offset, and the one after the last."""
         place = TopicPartition(self._settings.topic, PARTITION)

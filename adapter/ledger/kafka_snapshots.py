@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from collections import deque
+from collections.abc import Callable
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -28,7 +29,11 @@ POLL_S = 0.1
 class KafkaSnapshots:
     """The snapshots of one queue manager on their topic, which must exist. For one thread."""
 
-    def __init__(self, settings: LedgerSettings) -> None:
+    def __init__(
+        self, settings: LedgerSettings, make_topic: Callable[[], object] = lambda: None
+    ) -> None:
+        """make_topic: called before a writing if the topic is gone."""
+        self._make_topic = make_topic
         self._settings = settings
         self._last_error = LastError()
         self._starts: deque[int] = deque()
@@ -37,28 +42,45 @@ class KafkaSnapshots:
     def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
         """See the port."""
         timeout_s = self._settings.message_timeout_ms / 1000
+        deadline_s = time.monotonic() + (timeout_s if within_s is None else within_s)
+        with Source(self._settings) as source:
+            is_there = source.is_there(within_s)
+        if not is_there:
+            self._make_topic()
         try:
             producer = Producer(producer_settings(self._settings, self._last_error))
         except KafkaException as error:
             raise wrong_settings(self._settings, error) from error
         reports: list[tuple[KafkaError | None, Message]] = []
         records = frame(snapshot, os.urandom(16))
-        deadline_s = time.monotonic() + (timeout_s if within_s is None else within_s)
         for record in records:
             self._produce(producer, record, reports, deadline_s)
         while len(reports) < len(records) and time.monotonic() < deadline_s:
             producer.poll(POLL_S)
         self._check(reports, len(records))
-        self._starts.append(offset_of(reports[0][1]))
+        start = offset_of(reports[0][1])
+        if self._starts and start <= self._starts[-1]:
+            self._starts.clear()  # the topic was made again
+        self._starts.append(start)
         if len(self._starts) > KEPT:
             # What cannot be deleted now goes with the next: this snapshot is written all the same.
             with contextlib.suppress(LedgerUnavailable):
                 delete_before(self._settings, self._starts[-KEPT])
                 self._starts = deque(list(self._starts)[-KEPT:])
 
+    def is_kept(self) -> bool:
+        """See the port."""
+        if not self._starts:
+            return True
+        with Source(self._settings) as source:
+            if not source.is_there():
+                return False
+            first, end = source.bounds()
+        return first <= self._starts[-1] < end
+
     def newest(self) -> Snapshot | None:
         """See the port."""
-        collector = Collector()
+        collector = Collector(self._settings.topic)
         with Source(self._settings) as source:
             source.check_topic()
             first, end = source.bounds()

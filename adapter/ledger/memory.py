@@ -258,6 +258,10 @@ class MemoryLedger:
             raise LedgerClosed(f"{self.log.topic} is not ours: take over first")
         return self._term.at
 
+    def bounds(self) -> tuple[int, int]:
+        """See the port."""
+        return self.log.first, self.log.end
+
     def trim(self, before: int) -> None:
         """See the port."""
         if before > self.log.first:

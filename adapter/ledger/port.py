@@ -193,6 +193,12 @@ class Ledger(Protocol):
         At its beginning that is our OWNER_CHANGED, with n 0. From any thread.
         """
 
+    def bounds(self) -> tuple[int, int]:
+        """The first offset that is there, and the one after the last. Blocking.
+
+        Raises LedgerUnavailable.
+        """
+
     def trim(self, before: int) -> None:
         """Delete the records before an offset; blocking. Raises LedgerUnavailable.
 

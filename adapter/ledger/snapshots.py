@@ -15,12 +15,13 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from adapter.ledger.envelope import NewerVersion
-from adapter.ledger.port import LedgerUnavailable, Position
+from adapter.ledger.port import LedgerMismatch, LedgerUnavailable, Position
 
 VERSION = 1
 PIECES_VERSION = 2
 """Of a record that is not the last one of its part: a release that knew no such must refuse it."""
+NEWER_VERSIONS = range(PIECES_VERSION + 1, 32)
+"""What a later release may write; above are text and other programs' records, as in a ledger."""
 _HEAD = struct.Struct(">B16sIIq16sQQ")
 """version; snapshot id; record, records; offset, owner and n where reading goes on; cut_n."""
 PIECE_BYTES = 2 * 1024 * 1024
@@ -55,7 +56,11 @@ class SnapshotLog(Protocol):
         ...
 
     def newest(self) -> Snapshot | None:
-        """Return the newest complete snapshot."""
+        """Return the newest complete snapshot; LedgerMismatch if a later mqk wrote one."""
+        ...
+
+    def is_kept(self) -> bool:
+        """Whether the last snapshot that was written or read here is still there, if one was."""
         ...
 
 
@@ -104,7 +109,8 @@ def _pieces(part: bytes, most: int) -> list[tuple[int, bytes]]:
 class Collector:
     """Puts records together to complete snapshots; parts of several writers may be mixed."""
 
-    def __init__(self) -> None:
+    def __init__(self, topic: str = "the topic of the snapshots") -> None:
+        self._topic = topic
         self.complete: list[Written] = []
         self._open: dict[bytes, Written] = {}
 
@@ -112,9 +118,14 @@ class Collector:
         """Take the next record of the log; what is no part of a snapshot is passed over."""
         if not value or len(value) < _HEAD.size:
             return
-        if value[0] > PIECES_VERSION:
-            text = f"a snapshot of version {value[0]}, this release reads {PIECES_VERSION}"
-            raise NewerVersion(text)
+        if value[0] in NEWER_VERSIONS:
+            raise LedgerMismatch(
+                f"{self._topic} has at offset {offset} a snapshot of version {value[0]}, and this "
+                f"release reads up to version {PIECES_VERSION}: a later release wrote it. Nothing "
+                "was changed; start that release, or a later one"
+            )
+        if value[0] not in (VERSION, PIECES_VERSION):
+            return  # another program wrote it
         version, ident, number, count, at, owner, n, cut_n = _HEAD.unpack_from(value)
         if number == 0:
             self._open[ident] = Written(offset, Snapshot(Position(at, owner, n), cut_n, []))
@@ -171,3 +182,7 @@ class MemorySnapshots:
     def newest(self) -> Snapshot | None:
         """See the port."""
         return collected(enumerate(self.records)).newest()
+
+    def is_kept(self) -> bool:
+        """See the port."""
+        return bool(self.records) or not self._count

@@ -15,12 +15,17 @@ import structlog
 
 from adapter import watched
 from adapter.ledger.port import Ledger, LedgerError, Position
+from adapter.owner.audit import Audit, look
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
 from adapter.owner.retention import Retention
 from adapter.owner.snapshots import Cut, Progress, publish
 from adapter.owner.storage import FOREVER, NOTHING, Copied, Lane, Storage, Trimmed
 
+AUDIT_SWEEPS = 150
+"""So many sweeps (30 s) lie between two looks at the topics that everything rests on."""
+AUDIT_LAST_S = 2.0
+"""For such a look at the end, when no snapshot could be written."""
 SWEEP_S = 0.2
 """How often it looks: what is copied leaves memory after this, if there is too much of it."""
 PATIENCE = 25
@@ -34,6 +39,8 @@ LAST_CARRIED_BYTES = 4 * 1024 * 1024
 """Of such messages, in a snapshot that is written at the end: there is no time for more."""
 LOOK_S = 0.02
 """How often it looks at the end whether the others are copied; movers tell nobody."""
+
+SNAPSHOT_FAILED = "a snapshot was not finished; another follows"
 
 log = structlog.get_logger("mqk.owner")
 
@@ -65,6 +72,10 @@ class Keeping:
         """Of messages that were written with the last snapshot."""
         self._superfluous = replayed.snapshot.offset if replayed.snapshot else 0
         """The ledger's offset before which nothing but movers needs anything; 0: nothing to do."""
+        self._needed = self._superfluous
+        """The ledger's offset from which on the newest snapshot needs it."""
+        self.audit = Audit()
+        self._next_audit = AUDIT_SWEEPS
         self._working: asyncio.Future[None] | None = None
         self.retention = Retention(
             storage.retention_ms if storage.trimmer else FOREVER, loop.qm.noted
@@ -88,12 +99,15 @@ class Keeping:
             lanes = self.retention.due(self._loop.now_ms, copied.parked)
             if lanes:
                 self._trim_lanes(lanes)
+        self._next_audit -= 1
         if self._working is not None:
             return
-        if self._superfluous and copied.kept >= self._superfluous and not copied.parked:
+        if self._next_audit <= 0 and self._storage.topic_problems:
+            self._look_at_topics()
+        elif self._superfluous and copied.kept >= self._superfluous and not copied.parked:
             self._trim()
         elif self._cut is None:
-            if self._is_due():
+            if self._is_due() or self.audit.renew:
                 self._cut = self._cut_now(durable, copied.parked)
         elif durable.n >= self._cut.n:
             self._publish_if_complete(self._cut, copied.parked)
@@ -133,6 +147,24 @@ class Keeping:
             return
         self._work(partial(publish, cut, self._storage.snapshots), self._written)
 
+    def _look_at_topics(self) -> None:
+        """See whether somebody changed them; where a new snapshot helps, a sweep begins it."""
+        self._next_audit = AUDIT_SWEEPS
+        found: list[Audit] = []
+        needed = self._needed
+        self._work(
+            lambda: found.append(look(self._storage, self._ledger, needed)),
+            lambda: self._take_audit(found[0]),
+            "the topics were not looked at",
+        )
+
+    def _take_audit(self, audit: Audit) -> None:
+        if audit.problems and audit.problems != self.audit.problems:
+            log.error("topics are not as they must be", reason=audit.text)
+        elif self.audit.problems and not audit.problems:
+            log.info("topics are as they must be again")
+        self.audit = audit
+
     def _trim(self) -> None:
         """Delete what the last snapshot stands for and every mover has recorded as copied."""
         before, self._superfluous = self._superfluous, 0
@@ -151,13 +183,15 @@ class Keeping:
         if not trimming.cancelled():
             self.retention.done(lanes, trimming.result())
 
-    def _work(self, work: Callable[[], None], done: Callable[[], None]) -> None:
-        """Do something that blocks; one thing at a time."""
+    def _work(
+        self, work: Callable[[], None], done: Callable[[], None], failed: str = SNAPSHOT_FAILED
+    ) -> None:
+        """Do something that blocks; one thing at a time. failed: what is logged if it fails."""
         self._working = asyncio.get_running_loop().run_in_executor(None, work)
-        worked = partial(self._worked, done)
+        worked = partial(self._worked, done, failed)
         watched.when_done("writing a snapshot or trimming", self._working, worked, self._broke)
 
-    def _worked(self, done: Callable[[], None], working: asyncio.Future[None]) -> None:
+    def _worked(self, done: Callable[[], None], failed: str, working: asyncio.Future[None]) -> None:
         self._working = None
         if working.cancelled():
             return
@@ -165,24 +199,41 @@ class Keeping:
         if failure is None:
             done()
         elif isinstance(failure, LedgerError):
-            self._cut = None
-            self.snapshot_failures += 1
-            log.warning("a snapshot was not finished; another follows", reason=str(failure))
+            if failed == SNAPSHOT_FAILED:
+                self._cut = None
+                self.snapshot_failures += 1
+            log.warning(failed, reason=str(failure))
         else:
             raise failure
 
     def _written(self) -> None:
         assert self._cut is not None, "it has just been written"
-        self._superfluous = self._cut.after.offset
+        self._superfluous = self._needed = self._cut.after.offset
         self._cut = None
+        if self.audit.renew:
+            self.audit = Audit(self.audit.problems)
+            self._next_audit = 0
         self._loop.forget_names(self.retention.written())
         self.snapshots += 1
 
-    async def write_last(self, within_s: float) -> None:
+    async def write_last(self, within_s: float) -> str:
         """Write a snapshot of how things are, so that the next start has next to nothing to read.
 
         Nothing is decided any more, and all is durable. within_s: what takes longer is left.
+        Returns why the next start will be refused, or "".
         """
+        if await self._has_written_last(within_s):
+            return ""
+        loop = asyncio.get_running_loop()
+        look_now = partial(look, self._storage, self._ledger, self._needed)
+        try:
+            async with asyncio.timeout(AUDIT_LAST_S):
+                audit = await loop.run_in_executor(None, look_now)
+        except (LedgerError, TimeoutError):
+            return ""  # Kafka does not answer: what it holds, nobody has changed for all we know
+        return audit.text if audit.renew else ""
+
+    async def _has_written_last(self, within_s: float) -> bool:
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + within_s
         try:
@@ -191,7 +242,7 @@ class Keeping:
                 cut = await self._last_cut()
                 if cut is None:
                     log.info("no snapshot at the end: too much is not copied")
-                    return
+                    return False
                 left_s = deadline_s - loop.time()
                 write = partial(publish, cut, self._storage.snapshots, left_s)
                 await loop.run_in_executor(None, write)
@@ -200,6 +251,8 @@ class Keeping:
         except (LedgerError, TimeoutError) as error:
             self.snapshot_failures += 1
             log.warning("no snapshot at the end: the next start reads more", reason=repr(error))
+            return False
+        return True
 
     async def _last_cut(self) -> Cut | None:
         """Cut, and wait for the movers; None if they leave too much."""

@@ -140,6 +140,12 @@ class Owner:
 
     @property
     def trouble(self) -> str:
+        """Say what keeps clients waiting, or endangers what is stored, or nothing."""
+        audit = self._keeping.audit if self.running and self._keeping else None
+        return self._stall or (audit.text if audit else "")
+
+    @property
+    def _stall(self) -> str:
         """Say what keeps clients waiting until Kafka is well again, or nothing."""
         waits_s = self.loop.waits_ms / 1000 if self.running else 0.0
         if waits_s < SLOW_S:
@@ -227,7 +233,13 @@ class Owner:
             deadline_s = self._asyncio.time() + DRAIN_S
             await self._drain()
             if self._keeping and self.loop.idle and not self.loop.ended and not self._hurried:
-                await self._keeping.write_last(deadline_s - self._asyncio.time())
+                refused = await self._keeping.write_last(deadline_s - self._asyncio.time())
+                if refused:
+                    self.failure = (
+                        f"queue manager {self.name} has stopped, and its next start will be "
+                        f"refused: {refused}; restore it from a backup (mqk ledger restore)"
+                    )
+                    log.error("stopped without a snapshot", reason=self.failure)
         await self._end()
 
     async def abandon(self) -> None:
@@ -323,6 +335,7 @@ class Owner:
             "page_failures": paging.failures if paging else 0,
             "snapshots": keeping.snapshots if keeping else 0,
             "snapshot_failures": keeping.snapshot_failures if keeping else 0,
+            "topic_problems": len(keeping.audit.problems) if keeping else 0,
             **(keeping.retention if keeping else Retention(FOREVER, ())).statistics(),
         }
 
@@ -369,7 +382,7 @@ class Owner:
 
     def _tell_of_trouble(self) -> None:
         """Log that Kafka keeps everybody waiting, once, and that it is over."""
-        told, self._told = self._told, self.trouble
+        told, self._told = self._told, self._stall
         if self._told and not told:
             log.warning("Kafka confirms nothing", queue_manager=self.name, reason=self._told)
         elif told and not self._told:

@@ -111,10 +111,12 @@ class Storage(Struct, kw_only=True):
     A restart reads at most about so many, and what came while the movers were behind.
     retention_ms: how long consumed messages stay on their topics at least; see owner.retention.
     Without a trimmer they stay for ever. known: entries that the ledger must have, because others
-    have read them; blocking, raises LedgerError.
+    have read them; blocking, raises LedgerError. topic_problems: what is wrong with the topics'
+    settings now, a sentence each; without it nobody looks; blocking, raises LedgerError.
     """
 
     snapshots: SnapshotLog
+    topic_problems: Callable[[], list[str]] | None = None
     known: Callable[[], list[Known]] = list
     pages: PageReader
     copied: Callable[[], Copied]

@@ -54,7 +54,7 @@ class House(Protocol):
 
     @property
     def trouble(self) -> str:
-        """What keeps clients waiting until Kafka is well again, or nothing."""
+        """What keeps clients waiting, or endangers what is stored, or nothing."""
         ...
 
     @property

@@ -14,7 +14,7 @@ from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
-from adapter.ledger.port import Ledger, LedgerError
+from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.logs import LogSettings
 from adapter.movers.process import MoverProcess
 from adapter.movers.recorded import check_ledger_is_there, recorded
@@ -29,6 +29,7 @@ from adapter.topics import (
     TopicError,
     Topics,
     TopicSettings,
+    TopicSpec,
     ledger_spec,
     settings_for,
     snapshots_spec,
@@ -88,8 +89,10 @@ class Wired:
                     bootstrap_servers=settings.bootstrap_servers,
                     topic=names.snapshots_topic(self._name),
                     client=settings.options,
-                )
+                ),
+                self._make_snapshots_topic,
             ),
+            topic_problems=self.topic_problems,
             known=lambda: recorded(self.mover_settings()),
             pages=KafkaPageReader(self._name, settings.bootstrap_servers, settings.options),
             copied=lambda: copied(movers),
@@ -97,6 +100,27 @@ class Wired:
             retention_ms=settings.consumed_retention_ms,
             snapshot_entries=snapshot_entries,
         )
+
+    def _make_snapshots_topic(self) -> None:
+        """Make the topic again, which somebody has deleted: the next start needs a snapshot."""
+        try:
+            self._admin().ensure([self._specs()[1]])
+        except TopicError as error:
+            raise LedgerUnavailable(str(error), retriable=error.retriable) from error
+
+    def topic_problems(self) -> list[str]:
+        """Say what is wrong with the topics of ledger and snapshots. Blocking."""
+        try:
+            return self._admin().problems(self._specs())
+        except TopicError as error:
+            raise LedgerUnavailable(str(error), retriable=error.retriable) from error
+
+    def _specs(self) -> list[TopicSpec]:
+        return own_specs(self._name)
+
+    def _admin(self) -> Topics:
+        settings = self._settings
+        return Topics(settings.bootstrap_servers, self._topics, settings.options)
 
     def movers(self) -> Movers:
         """Make the process that copies from the ledger to the topics."""
@@ -127,11 +151,15 @@ def wire(name: str, settings: KafkaSettings, log: LogSettings | None = None) -> 
         allowed = f"a name has 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
         raise StartError(f"{name!r} is no name for a queue manager: {allowed}", name)
     topics = _topic_settings(settings)
-    specs = [ledger_spec(names.ledger_topic(name)), snapshots_spec(names.snapshots_topic(name))]
     wired = Wired(name, settings, topics, log or LogSettings())
     check_ledger_is_there(wired.mover_settings())
-    Topics(settings.bootstrap_servers, topics, settings.options).ensure(specs)
+    Topics(settings.bootstrap_servers, topics, settings.options).ensure(own_specs(name))
     return wired
+
+
+def own_specs(name: str) -> list[TopicSpec]:
+    """Return what the topics of the ledger and of the snapshots must be."""
+    return [ledger_spec(names.ledger_topic(name)), snapshots_spec(names.snapshots_topic(name))]
 
 
 def _topic_settings(settings: KafkaSettings) -> TopicSettings:

@@ -69,6 +69,9 @@ FIGURES: Mapping[str, Described] = {
     "page_failures": _counter("mqk_page_failures_total", "Pages that were not there yet."),
     "snapshots": _counter("mqk_snapshots_total", "Snapshots written in this term."),
     "snapshot_failures": _counter("mqk_snapshot_failures_total", "Snapshots not finished."),
+    "topic_problems": _gauge(
+        "mqk_topic_problems", "What is wrong with the topics of ledger and snapshots."
+    ),
     "trimmed_offsets": _counter(
         "mqk_trimmed_offsets_total", "Offsets of consumed messages deleted from queues' topics."
     ),

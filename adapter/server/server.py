@@ -269,7 +269,7 @@ class Server:
 
     @property
     def trouble(self) -> str:
-        """What keeps clients waiting until Kafka is well again, or nothing."""
+        """What keeps clients waiting, or endangers what is stored, or nothing."""
         return self.owner.trouble
 
     @property

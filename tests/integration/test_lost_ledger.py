@@ -10,13 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
+from confluent_kafka.admin import AdminClient
 
 import adapter
 from adapter import testing
@@ -30,6 +24,7 @@ from adapter.topics import Topics, TopicSettings, ledger_spec
 from tests.support.backlog import until
 from tests.support.log_file import MAGIC_AT, RECORDS_AT, LogFile
 from tests.support.server_process import ServerProcess
+from tests.support.topic_settings import set_up
 
 MESSAGES = 60
 LOST = 20
@@ -162,16 +157,6 @@ def test_what_kafka_refuses_ends_the_owner_and_is_done_when_that_is_put_right(
             server.start()
             put.result(END_S)
             assert qm.queue("Q").depth() == 1
-
-
-def set_up(kafka: LocalKafka, topic: str, key: str, value: str) -> None:
-    """Set a topic's setting, as an administrator does."""
-    resource = ConfigResource(ResourceType.TOPIC, topic)
-    resource.add_incremental_config(
-        ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
-    )
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-    admin.incremental_alter_configs([resource])[resource].result(END_S)
 
 
 def test_movers_whose_progress_was_deleted_hold(

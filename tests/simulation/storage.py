@@ -275,13 +275,19 @@ class Housekeeping(Keeping):
             work()
         except LedgerError as error:
             failure = error
-        self._worked(done, cast("Any", Ended(failure)))
+        self._worked(done, keeping.SNAPSHOT_FAILED, cast("Any", Ended(failure)))
 
     async def finish(self) -> None:
         """See Keeping."""
         self.go_on()
 
-    def _work(self, work: Callable[[], None], done: Callable[[], None]) -> None:
+    def _work(
+        self,
+        work: Callable[[], None],
+        done: Callable[[], None],
+        failed: str = keeping.SNAPSHOT_FAILED,
+    ) -> None:
+        assert failed == keeping.SNAPSHOT_FAILED, "nobody looks at topics that nobody changes"
         self._working = cast("Any", Ended())
         self._left = work, done
 

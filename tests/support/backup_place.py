@@ -40,6 +40,9 @@ class MemoryPlace:
     def newest(self) -> Snapshot | None:
         return self.snapshots[-1] if self.snapshots else None
 
+    def is_kept(self) -> bool:
+        return True
+
     def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
         self.snapshots.append(snapshot)
 

@@ -30,6 +30,8 @@ def test_three_brokers_with_our_settings_lose_nothing() -> None:
         (cluster(unclean_leader_election_enable="true"), "unclean.leader.election.enable=true"),
         (cluster(retention_ms="604800000"), "retention.ms=604800000"),
         (cluster(retention_bytes="1"), "retention.bytes=1"),
+        (cluster(name="mq.QM.ledger", cleanup_policy="compact"), "cleanup.policy=compact: Kafka"),
+        (cluster(name="mq.QM.ledger", cleanup_policy="compact,delete"), "=compact,delete: Kafka"),
         (cluster(brokers=1, copies=1, min_insync_replicas="1"), "there is one broker"),
     ],
 )

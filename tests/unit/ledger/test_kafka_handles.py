@@ -54,7 +54,12 @@ def write_ledger() -> None:
 @pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("use", [read_ledger, read_progress, write_ledger])
 def test_clients_that_are_closed_are_gone(use: Callable[[], None]) -> None:
+    before = clients()
     for _ in range(COUNT):
         use()
-    left = [one for one in gc.get_objects() if isinstance(one, Consumer | Producer | Writer)]
-    assert left == []
+    assert clients() <= before
+
+
+def clients() -> int:
+    """How many there are, of other tests too."""
+    return sum(isinstance(one, Consumer | Producer | Writer) for one in gc.get_objects())

@@ -2,8 +2,7 @@
 
 import pytest
 
-from adapter.ledger.envelope import NewerVersion
-from adapter.ledger.port import LedgerUnavailable, Position
+from adapter.ledger.port import LedgerMismatch, LedgerUnavailable, Position
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot, collected, frame
 
 OWNER = b"o" * 16
@@ -63,7 +62,7 @@ def test_one_part_that_is_missing_makes_it_incomplete() -> None:
 
 def test_a_newer_version_is_refused() -> None:
     (record,) = frame(snapshot(5, 3, b"a"), b"1" * 16)
-    with pytest.raises(NewerVersion, match="version 3"):
+    with pytest.raises(LedgerMismatch, match="version 3"):
         collected([(0, b"\x03" + record[1:])])
 
 

@@ -1,0 +1,129 @@
+"""What an administrator does to ledger and snapshots under a running queue manager.
+
+It notices within a moment, says so, and writes a new snapshot where the next start needs one.
+"""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from adapter import testing
+from adapter.format import names
+from adapter.ledger.kafka_reader import Whole
+from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.ledger.port import LedgerMismatch
+from adapter.localkafka import LocalKafka
+from adapter.owner import keeping
+from adapter.testing import TestQueueManager
+from adapter.topics import Topics, TopicSettings
+from tests.support.backlog import bodies, drain, until
+from tests.support.topic_settings import set_up
+
+WAIT_S = 20.0
+MESSAGES = 30
+
+
+@pytest.fixture
+def manager(
+    kafka: LocalKafka, unique_name: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[TestQueueManager]:
+    """With a snapshot behind it and a few messages; it looks at its topics all the time."""
+    monkeypatch.setattr(keeping, "AUDIT_SWEEPS", 2)
+    with testing.queue_manager(
+        unique_name(), bootstrap_servers=kafka.bootstrap_servers, snapshot_entries=20
+    ) as one:
+        with one.connect() as qm:
+            qm.define_queue("Q")
+            with qm.queue("Q") as queue:
+                for body in bodies(0, MESSAGES):
+                    queue.put(body)
+        until(lambda: one.statistics()["snapshots"] >= 1)
+        until(lambda: one.statistics()["movers"]["stream"]["lag_records"] == 0)
+        yield one
+
+
+def delete_snapshots(kafka: LocalKafka, one: TestQueueManager) -> None:
+    topics = Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(1))
+    topics.delete([names.snapshots_topic(one.name)])
+
+
+def trim_ledger(kafka: LocalKafka, one: TestQueueManager) -> None:
+    ledger = names.ledger_topic(one.name)
+    where = LedgerSettings(bootstrap_servers=kafka.bootstrap_servers, topic=ledger)
+    end = TopicPartition(ledger, 0, Whole(where).end)
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    admin.list_topics(timeout=WAIT_S)
+    admin.delete_records([end])[end].result(WAIT_S)
+
+
+@pytest.mark.parametrize("change", [delete_snapshots, trim_ledger])
+def test_a_new_snapshot_is_written_when_the_old_one_is_of_no_use(
+    kafka: LocalKafka,
+    manager: TestQueueManager,
+    change: Callable[[LocalKafka, TestQueueManager], None],
+) -> None:
+    before = manager.statistics()["snapshots"]
+    change(kafka, manager)
+    until(lambda: manager.statistics()["snapshots"] > before)
+    until(lambda: manager.statistics()["topic_problems"] == 0)
+    end = manager.statistics()["movers"]["stream"]["position"]
+    with manager.connect() as qm:
+        qm.queue("Q").put(b"%06d" % MESSAGES)
+    until(lambda: manager.statistics()["movers"]["stream"]["written"] > end)
+    manager.crash()
+    manager.start()
+    assert drain(manager, MESSAGES + 1, 1) == bodies(0, MESSAGES + 1)
+
+
+def test_a_stop_writes_its_snapshot_though_the_topic_was_deleted(
+    kafka: LocalKafka, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "AUDIT_SWEEPS", 10_000)
+    until(lambda: manager.statistics()["topic_problems"] == 0)
+    delete_snapshots(kafka, manager)
+    manager.restart()
+    assert drain(manager, MESSAGES, 1) == bodies(0, MESSAGES)
+
+
+def test_settings_that_were_changed_are_named_until_they_are_put_right(
+    kafka: LocalKafka, manager: TestQueueManager
+) -> None:
+    ledger, snapshots = names.ledger_topic(manager.name), names.snapshots_topic(manager.name)
+    changes = [
+        (ledger, "retention.ms", "3600000", "-1"),
+        (ledger, "max.message.bytes", "1000000", "8388608"),
+        (ledger, "cleanup.policy", "compact,delete", "delete"),
+        (snapshots, "retention.bytes", "1000000", "-1"),
+    ]
+    for topic, key, value, _ in changes:
+        set_up(kafka, topic, key, value)
+    until(lambda: manager.statistics()["topic_problems"] == len(changes))
+    for topic, key, value, well in changes:
+        assert f"{topic} has {key}={value} and needs {well}" in trouble(manager)
+        set_up(kafka, topic, key, well)
+    until(lambda: trouble(manager) == "")
+
+
+def trouble(manager: TestQueueManager) -> str:
+    return manager._running().trouble
+
+
+def test_records_of_others_among_the_snapshots(
+    kafka: LocalKafka, manager: TestQueueManager
+) -> None:
+    """Text and junk are passed over; what a later release wrote is not, and is named."""
+    topic = names.snapshots_topic(manager.name)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    for first in (b"\xff", b"{", b"\0", b" "):
+        producer.produce(topic, first + bytes(100), partition=0)
+    producer.flush(WAIT_S)
+    manager.crash()
+    manager.start()
+    assert drain(manager, MESSAGES, 1) == bodies(0, MESSAGES)
+    manager.crash()
+    producer.produce(topic, b"\x03" + bytes(100), partition=0)
+    producer.flush(WAIT_S)
+    with pytest.raises(LedgerMismatch, match=r"a snapshot of version 3.*later release"):
+        manager.start()

@@ -68,11 +68,12 @@ class TopicSettings(Struct, frozen=True, kw_only=True):
 
 
 class TopicSpec(Struct, frozen=True, kw_only=True):
-    """One topic as it must be."""
+    """One topic as it must be. instead: what to do where a topic of that name is another one."""
 
     name: str
     partitions: int
     settings: Mapping[str, str]
+    instead: str = "use another queue manager name"
     tunable: tuple[str, ...] = ()  # settings that an operator may change
 
 
@@ -167,7 +168,11 @@ def progress_spec(name: str, movers: int) -> TopicSpec:
 def schemas_spec(name: str) -> TopicSpec:
     """A schema registry's: one partition, of each key the last record, stamped by its broker."""
     compacted = {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}
-    return TopicSpec(name=name, partitions=1, settings={**KEPT, **compacted})
+    instead = (
+        "name another topic for mqk's schemas if this one is of another schema registry, or use "
+        "that registry by its URL"
+    )
+    return TopicSpec(name=name, partitions=1, settings={**KEPT, **compacted}, instead=instead)
 
 
 class Topics:
@@ -199,9 +204,10 @@ class Topics:
             return
         problems = self._problems(specs)
         if problems:
+            instead = " and ".join(sorted({spec.instead for spec in specs}))
             raise TopicError(
-                f"topics on {self._servers} are not as they must be: {'; '.join(problems)}. Change "
-                "them (kafka-configs, kafka-reassign-partitions), or use another queue manager name"
+                f"topics on {self._servers} have wrong settings: {'; '.join(problems)}. Change "
+                f"them (kafka-configs, kafka-reassign-partitions), or {instead}"
             )
 
     def problems(self, specs: Sequence[TopicSpec]) -> list[str]:

@@ -28,7 +28,7 @@ class SchemaIncompatible(SchemaError):
 
 
 class InvalidSchema(SchemaError):
-    """A text is no Avro schema."""
+    """A text is not a valid Avro schema."""
 
 
 class NotAvro(SchemaError):

@@ -21,6 +21,7 @@ from adapter.registry.state import GLOBAL, Version
 from adapter.registry.topic import TopicRegistry
 
 AVRO = "AVRO"
+DEFAULT_CONTEXT = ":.:"
 
 
 class Asked(Struct, frozen=True):
@@ -33,7 +34,18 @@ class Asked(Struct, frozen=True):
     @property
     def subject(self) -> str:
         """The subject that the path names, or the one that stands for all."""
-        return self.parts.get("subject", GLOBAL)
+        named = self.parts.get("subject", GLOBAL).removeprefix(DEFAULT_CONTEXT)
+        if named.startswith(":."):
+            raise refused(
+                codes.UNPROCESSABLE, f"{named} is in a context, and contexts are not kept here"
+            )
+        return named
+
+    @property
+    def prefix(self) -> str:
+        """How the subjects begin that are asked for; of all contexts, for there is one."""
+        wanted = self.query.get("subjectPrefix", "")
+        return wanted.removeprefix(":*:").removeprefix(DEFAULT_CONTEXT)
 
     def flag(self, *names: str) -> bool:
         """Whether one of these is true in the query."""
@@ -48,29 +60,57 @@ class Asked(Struct, frozen=True):
             raise refused(codes.UNPROCESSABLE, f"{name} is a number, not {text!r}") from None
 
 
-class SchemaBody(Struct, rename="camel"):
-    """A schema as it is sent."""
+class SchemaBody(Struct, rename="camel", forbid_unknown_fields=True):
+    """A schema as it is sent. What NOT_KEPT names must be empty."""
 
     schema: str = ""
     schema_type: str | None = None
     references: list[Any] | None = None
     id: int | None = None
     version: int | None = None
+    subject: str | None = None
+    guid: str | None = None
+    metadata: Any = None
+    rule_set: Any = None
+    schema_tags_to_add: Any = None
+    schema_tags_to_remove: Any = None
+    propagate_schema_tags: bool | None = None
 
 
-class LevelBody(Struct):
-    """A level as it is sent."""
+class LevelBody(Struct, rename="camel", forbid_unknown_fields=True):
+    """A level as it is sent. What NOT_KEPT names must be empty."""
 
     compatibility: str = ""
+    compatibility_group: Any = None
+    compatibility_policy: Any = None
+    alias: Any = None
+    normalize: bool | None = None
+    validate_fields: bool | None = None
+    validate_names: bool | None = None
+    validate_rules: bool | None = None
+    default_metadata: Any = None
+    override_metadata: Any = None
+    default_rule_set: Any = None
+    override_rule_set: Any = None
 
 
-class ModeBody(Struct):
+class ModeBody(Struct, forbid_unknown_fields=True):
     """A mode as it is sent."""
 
     mode: str = ""
 
 
-Body = TypeVar("Body")
+NOT_KEPT = (
+    *("references", "metadata", "rule_set", "schema_tags_to_add", "schema_tags_to_remove"),
+    *("compatibility_group", "compatibility_policy", "alias", "normalize", "validate_fields"),
+    *("validate_names", "validate_rules", "default_metadata", "override_metadata"),
+    *("default_rule_set", "override_rule_set"),
+)
+"""What a schema or a level may have elsewhere. A client that sends such a thing relies on it, as on
+rules that encrypt fields: it is refused, never dropped."""
+
+
+Body = TypeVar("Body", bound=Struct)
 Answer = Callable[[TopicRegistry, Asked], Any]
 
 
@@ -88,11 +128,18 @@ def error_body(error: SchemaError) -> dict[str, Any]:
 
 
 def body_of(asked: Asked, kind: type[Body]) -> Body:
-    """Read what was sent."""
+    """Read what was sent; refuse what would not be kept."""
     try:
-        return msgspec.json.decode(asked.body or b"{}", type=kind)
-    except msgspec.MsgspecError as error:
+        sent = msgspec.json.decode(asked.body or b"{}", type=kind)
+    except msgspec.ValidationError as error:
         raise refused(codes.UNPROCESSABLE, f"The body cannot be read: {error}") from error
+    except msgspec.DecodeError as error:
+        raise refused(codes.BAD_REQUEST, f"The body is not JSON: {error}") from error
+    for name in NOT_KEPT:
+        if getattr(sent, name, None):
+            field = msgspec.structs.fields(kind)[kind.__struct_fields__.index(name)].encode_name
+            raise refused(codes.UNPROCESSABLE, f"{field} is not kept here: leave it out")
+    return sent
 
 
 def sent_schema(asked: Asked) -> SchemaBody:
@@ -101,10 +148,6 @@ def sent_schema(asked: Asked) -> SchemaBody:
     kind = sent.schema_type or AVRO
     if kind != AVRO:
         raise refused(codes.INVALID_SCHEMA, f"Invalid schema type {kind}: only AVRO is kept here")
-    if sent.references:
-        raise refused(
-            codes.INVALID_SCHEMA, "Invalid schema: references to other subjects are not kept here"
-        )
     if not sent.schema:
         raise refused(codes.INVALID_SCHEMA, "Empty schema")
     return sent
@@ -144,6 +187,11 @@ def release(_registry: TopicRegistry, _asked: Asked) -> Any:
     return {"version": metadata.version("mqk"), "commitId": ""}
 
 
+def cluster(_registry: TopicRegistry, _asked: Asked) -> Any:
+    """Say which registry this is."""
+    return {"scope": {"path": [], "clusters": {"schema-registry-cluster": "mqk"}}, "id": ""}
+
+
 def types(_registry: TopicRegistry, _asked: Asked) -> Any:
     """Say which kinds of schemas are kept."""
     return [AVRO]
@@ -155,8 +203,11 @@ def contexts(_registry: TopicRegistry, _asked: Asked) -> Any:
 
 
 def schema_by_id(registry: TopicRegistry, asked: Asked) -> Any:
-    """The schema of an id."""
-    return {"schema": registry.schema(as_id(asked))}
+    """The schema of an id; with fetchMaxId also the highest id that was given."""
+    found: dict[str, Any] = {"schema": registry.schema(as_id(asked))}
+    if asked.flag("fetchMaxId"):
+        found["maxId"] = registry.ask(lambda known: known.next_id - 1)
+    return found
 
 
 def schema_text(registry: TopicRegistry, asked: Asked) -> Any:
@@ -178,7 +229,7 @@ def versions_of_id(registry: TopicRegistry, asked: Asked) -> Any:
 
 def schemas(registry: TopicRegistry, asked: Asked) -> Any:
     """All versions of all subjects."""
-    prefix, latest = asked.query.get("subjectPrefix", ""), asked.flag("latestOnly")
+    prefix, latest = asked.prefix, asked.flag("latestOnly")
     found = registry.ask(lambda known: known.everything(deleted=asked.flag("deleted")))
     named = [one for one in found if one.subject.startswith(prefix)]
     if latest:
@@ -188,7 +239,7 @@ def schemas(registry: TopicRegistry, asked: Asked) -> Any:
 
 def subjects(registry: TopicRegistry, asked: Asked) -> Any:
     """The names of subjects."""
-    prefix = asked.query.get("subjectPrefix", "")
+    prefix = asked.prefix
     only = asked.flag("deletedOnly", "deleted_only")
     deleted = only or asked.flag("deleted")
     living = frozenset(registry.subjects()) if only else frozenset()
@@ -198,9 +249,10 @@ def subjects(registry: TopicRegistry, asked: Asked) -> Any:
 
 def versions(registry: TopicRegistry, asked: Asked) -> Any:
     """The numbers of a subject's versions."""
-    deleted = asked.flag("deleted")
+    only = asked.flag("deletedOnly")
+    deleted = only or asked.flag("deleted")
     found = registry.ask(lambda known: rules.existing(known, asked.subject, deleted=deleted))
-    return paged([one.version for one in found], asked)
+    return paged([one.version for one in found if one.deleted or not only], asked)
 
 
 def version_asked(registry: TopicRegistry, asked: Asked) -> Version:
@@ -322,6 +374,7 @@ _CHECK = "/compatibility/subjects/{subject}/versions"
 ROUTES = (
     Route("GET", "/", greet),
     Route("GET", "/v1/metadata/version", release),
+    Route("GET", "/v1/metadata/id", cluster),
     Route("GET", "/contexts", contexts),
     Route("GET", "/schemas", schemas),
     Route("GET", "/schemas/types", types),

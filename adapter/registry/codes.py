@@ -15,6 +15,7 @@ from adapter.errors import (
     SchemaNotFound,
 )
 
+BAD_REQUEST = 400
 NOT_FOUND = 404
 METHOD_NOT_ALLOWED = 405
 INCOMPATIBLE = 409
@@ -39,6 +40,7 @@ FORWARDING_FAILED = 50003
 
 ERRORS: Mapping[int, type[SchemaError]] = MappingProxyType(
     {
+        BAD_REQUEST: SchemaError,
         NOT_FOUND: SchemaNotFound,
         METHOD_NOT_ALLOWED: SchemaError,
         INCOMPATIBLE: SchemaIncompatible,

@@ -227,6 +227,6 @@ def parsed(text: str, name: str) -> Any:
         # Names are looked up in a table of their own: another schema may use them differently.
         return fastavro.parse_schema(json.loads(text), {})
     except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
-        raise InvalidSchema(f"{name} is no Avro schema: {error}") from error
+        raise InvalidSchema(f"{name} is not a valid Avro schema: {error}") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InvalidSchema(f"{name} is no Avro schema: {error!r}") from error
+        raise InvalidSchema(f"{name} is not a valid Avro schema: {error!r}") from error

@@ -22,6 +22,7 @@ from adapter.topics import (
     ledger_spec,
     progress_spec,
     queue_spec,
+    schemas_spec,
     settings_for,
 )
 
@@ -90,6 +91,18 @@ def test_an_existing_topic_that_could_lose_is_refused(
     with pytest.raises(TopicError, match=f"{ledger.name} has {setting}={value} and needs") as one:
         topics.ensure([ledger])
     assert not one.value.retriable
+
+
+def test_a_topic_of_another_schema_registry_is_refused_in_words_of_registries(
+    topics: Topics, admin: AdminClient, unique_name: Callable[..., str]
+) -> None:
+    """As other registries make it: compacted, stamped by their producers."""
+    name = unique_name("_schemas.")
+    new = NewTopic(name, 1, 1, config={"cleanup.policy": "compact"})
+    admin.create_topics([new])[name].result(WAIT_S)
+    with pytest.raises(TopicError, match="or use that registry by its URL") as refused:
+        topics.ensure([schemas_spec(name)])
+    assert "queue manager" not in str(refused.value)
 
 
 def test_a_topic_with_other_partitions_is_refused(

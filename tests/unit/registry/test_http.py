@@ -70,10 +70,83 @@ def test_only_json_is_taken(url: str, registry: TopicRegistry) -> None:
     assert registry.subjects() == []
 
 
-@pytest.mark.parametrize("body", ["{", "[]", '{"schema": 5}', '{"schema": "\\"int\\"", "id": "x"}'])
-def test_a_body_that_cannot_be_read_is_refused(url: str, body: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [("{", 400), ("[]", 422), ('{"schema": 5}', 422), ('{"schema": "\\"int\\"", "id": "x"}', 422)],
+)
+def test_a_body_that_cannot_be_read_is_refused(url: str, body: str, code: int) -> None:
     status, answer = call(url, "POST", "/subjects/s/versions", body)
-    assert (status, answer["error_code"]) == (422, 422)
+    assert (status, answer["error_code"]) == (code, code)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"metadata": {"properties": {"owner": "me"}}},
+        {"ruleSet": {"domainRules": [{"name": "encrypt"}]}},
+        {"references": [{"name": "x", "subject": "x", "version": 1}]},
+        {"schemaTagsToAdd": [{"tags": ["PII"]}]},
+        {"unknown": 1},
+    ],
+)
+def test_what_would_not_be_kept_of_a_schema_is_refused(
+    url: str, registry: TopicRegistry, more: dict[str, Any]
+) -> None:
+    """A client that registers rules for encryption relies on them."""
+    for path in ("/subjects/s/versions", "/subjects/s", "/compatibility/subjects/s/versions"):
+        status, answer = call(url, "POST", path, {"schema": '"int"'} | more)
+        assert status == 422, path
+        assert next(iter(more)) in answer["message"]
+    assert registry.subjects() == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"compatibilityGroup": "v"}, {"defaultRuleSet": {"domainRules": [1]}}, {"alias": "x"},
+     {"normalize": True}, {"overrideMetadata": {"a": 1}}, {"unknown": None}],
+)  # fmt: skip
+def test_what_would_not_be_kept_of_a_level_is_refused(url: str, more: dict[str, Any]) -> None:
+    for path in ("/config", "/config/s"):
+        status, answer = call(url, "PUT", path, {"compatibility": "FULL"} | more)
+        assert status == 422
+        assert next(iter(more)) in answer["message"]
+    assert call(url, "GET", "/config")[1] == {"compatibilityLevel": "BACKWARD"}
+
+
+def test_what_is_sent_empty_is_taken(url: str) -> None:
+    """As clients send it that know of more than is kept here."""
+    nothing: dict[str, Any] = {
+        "references": [],
+        "metadata": None,
+        "ruleSet": None,
+        "schemaType": "AVRO",
+    }
+    assert call(url, "POST", "/subjects/s/versions", {"schema": '"int"'} | nothing)[0] == 200
+    level = {"compatibility": "FULL", "normalize": False, "compatibilityGroup": None}
+    assert call(url, "PUT", "/config/s", level)[0] == 200
+
+
+def test_there_is_one_context(url: str, registry: TopicRegistry) -> None:
+    assert call(url, "GET", "/contexts") == (200, ["."])
+    for path in ("/subjects/:.ctx:s/versions", "/subjects/:.ctx:s"):
+        status, answer = call(url, "POST", path, {"schema": '"int"'})
+        assert status == 422
+        assert "contexts are not kept here" in answer["message"]
+    assert call(url, "POST", "/subjects/:.:s/versions", {"schema": '"int"'})[0] == 200
+    assert registry.subjects() == ["s"]
+    for prefix in ("", ":*:", ":.:", ":*:s", "s"):
+        assert call(url, "GET", f"/subjects?subjectPrefix={prefix}") == (200, ["s"])
+    assert call(url, "GET", "/subjects?subjectPrefix=:*:x") == (200, [])
+
+
+def test_the_smaller_questions_of_the_api(url: str) -> None:
+    for text in ('"int"', '"long"'):
+        call(url, "POST", "/subjects/s/versions", {"schema": text})
+    assert call(url, "GET", "/schemas/ids/1?fetchMaxId=true")[1] == {"schema": '"int"', "maxId": 2}
+    call(url, "DELETE", "/subjects/s/versions/1")
+    assert call(url, "GET", "/subjects/s/versions?deletedOnly=true") == (200, [1])
+    assert call(url, "GET", "/subjects/s/versions") == (200, [2])
+    assert call(url, "GET", "/v1/metadata/id")[1]["id"] == ""
 
 
 def test_a_body_that_is_too_long_is_refused(url: str) -> None:

@@ -15,6 +15,7 @@ queue managers for tests in adapter.testing.
 from importlib.metadata import PackageNotFoundError, version
 
 from adapter import errors
+from adapter.client.cancelling import CancelToken
 from adapter.client.connection import Connection, connect
 from adapter.client.consumer import Consumer
 from adapter.client.message import DeadLetter, Message, PutResult
@@ -31,6 +32,7 @@ except PackageNotFoundError:  # a copy of the sources that was never installed
 
 __all__ = [
     "NO_UNIT",
+    "CancelToken",
     "Connection",
     "Consumer",
     "DeadLetter",

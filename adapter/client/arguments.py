@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from adapter.client.cancelling import CancelToken
 from adapter.core.model.dead_letter import DeadLetter
 from adapter.core.model.details import Details
 from adapter.core.model.message import ID_LENGTH, NO_ID, PRIORITY_MAX, Property
@@ -190,6 +191,13 @@ def as_details(value: object) -> Details | None:
     if not isinstance(value, Details):
         raise InvalidType(f"details is a Details or None, not {value!r}")
     return msgspec.structs.replace(value)
+
+
+def as_cancel(value: object) -> CancelToken | None:
+    """Take a token; None is none."""
+    if value is None or isinstance(value, CancelToken):
+        return value
+    raise InvalidType(f"cancel is an adapter.CancelToken or None, not {value!r}")
 
 
 def as_attributes(name: str, attributes: dict[str, Any]) -> dict[str, Any]:

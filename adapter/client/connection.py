@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from adapter.client import arguments as a
 from adapter.client.admin import Administration
+from adapter.client.cancelling import CancelToken
 from adapter.client.channel import Channel, Patience
 from adapter.client.consumer import Consumer
 from adapter.client.greeting import Greeting
@@ -21,16 +22,10 @@ from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription, publish_requests, subscription_of
 from adapter.client.tcp import parse_addresses
 from adapter.client.unit import AnyUnit, NoUnit, Unit, joined, perform
-from adapter.client.verbs import (
-    close_handles,
-    close_request,
-    get_request,
-    put_request,
-    wanted_ids,
-)
+from adapter.client.verbs import close_request, get_apart, put_request, wanted_ids
 from adapter.core import commands as c
 from adapter.core.attributes.table import NAME_LENGTH_MAX
-from adapter.core.results import Messages, PutDone, UnitOutcome
+from adapter.core.results import PutDone, UnitOutcome
 from adapter.errors import ConnectionClosed, InvalidIdentifier, InvalidType
 
 if TYPE_CHECKING:
@@ -250,24 +245,14 @@ class Connection(Administration):
         correlation_id: bytes | None = None,
         group_id: bytes | None = None,
         unit: AnyUnit | NoUnit | None = None,
+        cancel: CancelToken | None = None,
     ) -> Message | None:
         """Open a queue, get one message or None and close it; see Queue.get()."""
         wanted = wanted_ids(message_id, correlation_id, group_id)
         command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
         inside = joined(self._channel, unit)
         handle = self._channel.new_handle(a.as_name(name), c.INPUT)
-        get = get_request(handle, command, inside)
-        opening = open_request(handle, get.when_lost)
-        requests = [opening, get]
-        if not command.wait_ms:
-            requests.append(close_request(handle))  # behind a get that waits it would end that
-        else:
-            self._channel.keep_handle(handle)
-        try:
-            got = perform(self._channel, inside, requests, get, Messages, after=opening).messages
-        finally:
-            if command.wait_ms and not self._channel.is_closed:
-                close_handles(self._channel, [handle])
+        got = get_apart(self._channel, handle, command, inside, a.as_cancel(cancel))
         if not got and self._channel.is_closed:
             raise ConnectionClosed("the connection was closed while the get waited", name)
         return incoming(got[0], self._channel.schemas) if got else None

@@ -15,13 +15,21 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, get_args
 from adapter.client import admin
 from adapter.client import arguments as a
 from adapter.client.browse import BrowsedMessage, browsed, shared
+from adapter.client.cancelling import CancelToken
 from adapter.client.channel import Channel
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
 from adapter.client.replies import Replies
 from adapter.client.requests import Handle
 from adapter.client.unit import AnyUnit, NoUnit, joined, perform
-from adapter.client.verbs import close_handles, get_request, open_handle, put_request, wanted_ids
+from adapter.client.verbs import (
+    close_handles,
+    get_apart,
+    get_request,
+    open_handle,
+    put_request,
+    wanted_ids,
+)
 from adapter.client.work import Work, units
 from adapter.core import commands as c
 from adapter.core.model.details import IN_GROUP, Details
@@ -150,6 +158,7 @@ class Queue:
         all_messages: bool = False,
         unit: AnyUnit | NoUnit | None = None,
         if_persistent: bool = False,
+        cancel: CancelToken | None = None,
     ) -> Message | None:
         """Get the first message that fits (MQGET), or None if there is none in time.
 
@@ -158,7 +167,8 @@ class Queue:
         message (MQGMO_LOGICAL_ORDER). all_messages: begin no group that is not whole
         (MQGMO_ALL_MSGS_AVAILABLE). Outside a unit it is gone for good when this returns; so is a
         message that is not persistent, even in a unit, with if_persistent
-        (MQGMO_SYNCPOINT_IF_PERSISTENT).
+        (MQGMO_SYNCPOINT_IF_PERSISTENT). cancel: a token by which another thread ends the wait; it
+        goes with neither logical_order nor open_for="input_exclusive".
         Raises GetInhibited, BackedOut, ...
         """
         wanted = wanted_ids(message_id, correlation_id, group_id)
@@ -169,7 +179,7 @@ class Queue:
             command.group_seq = a.as_whole("group_seq", group_seq, 1, 999_999_999)
         inside = joined(self._channel, unit)
         command.options |= bool(if_persistent and inside) * c.IF_PERSISTENT
-        return self._get(command, inside)
+        return self._get(command, inside, a.as_cancel(cancel))
 
     def request(
         self,
@@ -197,12 +207,31 @@ class Queue:
         command = c.Get(0, message_id=message_id, place=place)
         return self._get(command, joined(self._channel, unit)) is not None
 
-    def _get(self, command: c.Get, inside: AnyUnit | None) -> Message | None:
-        request = get_request(self._handle(self._input), command, inside)
-        got = perform(self._channel, inside, [request], request, Messages).messages
+    def _get(
+        self, command: c.Get, inside: AnyUnit | None, cancel: CancelToken | None = None
+    ) -> Message | None:
+        if cancel is None:
+            request = get_request(self._handle(self._input), command, inside)
+            got = perform(self._channel, inside, [request], request, Messages).messages
+        else:
+            handle = self._handle_to_cancel(command)
+            got = get_apart(self._channel, handle, command, inside, cancel)
         if not got and self._channel.is_closed:
             raise ConnectionClosed("the connection was closed while the get waited", self.name)
         return incoming(got[0], self._channel.schemas) if got else None
+
+    def _handle_to_cancel(self, command: c.Get) -> Handle:
+        """Return a new handle for a get whose wait is ended by closing it."""
+        self._check_open()
+        if self._input == c.EXCLUSIVE or command.options & c.LOGICAL_ORDER:
+            raise InvalidOption(
+                "a get with cancel= has a handle of its own, so that it goes with neither "
+                "logical_order nor open_for='input_exclusive': close the queue object to end it",
+                self.name,
+            )
+        handle = self._channel.new_handle(self.name, c.INPUT)
+        handle.selection = self._selection
+        return handle
 
     def units(
         self,

@@ -6,6 +6,8 @@ module knows how a unit begins and ends; it does not know puts and gets.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
 from types import TracebackType
@@ -27,6 +29,7 @@ from adapter.errors import (
 )
 
 ResultT = TypeVar("ResultT")
+Waiting = Callable[[], AbstractContextManager[None]]
 
 
 class NoUnit(Enum):
@@ -140,10 +143,11 @@ class AnyUnit:
         request: Pending,
         kind: type[ResultT],
         after: Pending | None = None,
+        waiting: Waiting = nullcontext,
     ) -> ResultT:
-        """Ask requests in this unit; return the answer of one. after: see perform()."""
+        """Ask requests in this unit; return the answer of one. See perform()."""
         try:
-            return _perform(self._channel, self._enlisted, requests, request, kind, after)
+            return _perform(self._channel, self._enlisted, requests, request, kind, after, waiting)
         except BackedOut:
             self._end(State.LOST)
             raise
@@ -244,14 +248,16 @@ def perform(
     request: Pending,
     kind: type[ResultT],
     after: Pending | None = None,
+    waiting: Waiting = nullcontext,
 ) -> ResultT:
     """Ask requests, in a unit or outside any; return the answer of one of them.
 
     after: the open that goes before it in the same exchange; its refusal explains the other's.
+    waiting: a context for the time from when they have been sent until they have been answered.
     """
     if unit is not None:
-        return unit.perform(requests, request, kind, after)
-    return _perform(channel, None, requests, request, kind, after)
+        return unit.perform(requests, request, kind, after, waiting)
+    return _perform(channel, None, requests, request, kind, after, waiting)
 
 
 def _perform(
@@ -261,8 +267,11 @@ def _perform(
     request: Pending,
     kind: type[ResultT],
     after: Pending | None,
+    waiting: Waiting,
 ) -> ResultT:
-    channel.ask(requests, unit)
+    channel.submit(requests, unit)
+    with waiting():
+        channel.await_all(requests)
     if after is not None:
         note_queue(after)
         # Without an answer the open says nothing of the request: that one may have been done.

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext, suppress
+from functools import partial
 
 from adapter.client import arguments as a
 from adapter.client import requests as rq
+from adapter.client.cancelling import CancelToken
 from adapter.client.channel import Channel
 from adapter.client.requests import Handle, Pending, open_request
-from adapter.client.unit import AnyUnit
+from adapter.client.unit import AnyUnit, perform
 from adapter.core import commands as c
-from adapter.core.model.message import Message
+from adapter.core.model.message import Delivered, Message
+from adapter.core.results import Messages
+from adapter.errors import Error
 
 
 def close_request(handle: Handle) -> Pending:
@@ -68,6 +73,39 @@ def get_request(handle: Handle, command: c.Get, unit: AnyUnit | None) -> Pending
     if command.wait_ms > 0:
         request.wait_until_s = time.monotonic() + command.wait_ms / 1000
     return request
+
+
+def get_apart(
+    channel: Channel,
+    handle: Handle,
+    command: c.Get,
+    unit: AnyUnit | None,
+    cancel: CancelToken | None,
+) -> list[Delivered]:
+    """Get under a handle that is opened for this alone; closing it is what ends the wait."""
+    if cancel is not None and cancel.is_cancelled:
+        return []
+    get = get_request(handle, command, unit)
+    opening, closing = open_request(handle, get.when_lost), close_request(handle)
+    if not command.wait_ms:  # behind a get that waits the close would end that
+        requests = [opening, get, closing]
+        return perform(channel, unit, requests, get, Messages, after=opening).messages
+
+    def end() -> None:
+        get.wait_until_s = time.monotonic()  # if it is sent again, it does not wait again
+        with suppress(Error):  # the connection is closed, which has ended it
+            channel.submit([close_request(handle)])
+
+    waiting = nullcontext if cancel is None else partial(cancel.ending, end)
+    channel.keep_handle(handle)
+    try:
+        return perform(
+            channel, unit, [opening, get], get, Messages, after=opening, waiting=waiting
+        ).messages
+    finally:
+        channel.drop_handle(handle)
+        with suppress(Error):
+            channel.submit([closing])
 
 
 def wanted_ids(

@@ -31,6 +31,7 @@ CLASSES: dict[str, type] = {
             adapter.Message,
             adapter.PutResult,
             adapter.DeadLetter,
+            adapter.CancelToken,
             adapter.Consumer,
             adapter.Schemas,
         )
@@ -53,8 +54,8 @@ CLASSES: dict[str, type] = {
 MODULES = ("adapter.testing", "adapter.kafka")
 """Whose functions are shown."""
 OURS = "adapter."
-INTERNAL = frozenset({"belongs_to", "check_open", "perform", "submit"})
-"""Methods of units that other modules of the client call, and programs do not."""
+INTERNAL = frozenset({"belongs_to", "check_open", "ending", "perform", "submit"})
+"""Methods that other modules of the client call, and programs do not."""
 
 
 def page(made: str) -> str:

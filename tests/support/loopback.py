@@ -60,21 +60,27 @@ class Client(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         received = self._session.receive(data[: self.budget.received])
         self.budget.received -= len(data)
+        is_used_up = self.budget.received <= 0  # a hook may give it another one meanwhile
         if received.hello is not None:
             self._server.welcome(self)
         self._server.operations(self.number, received.seen, received.operations)
         if received.goodbye is not None:
             self.say_goodbye(received.goodbye)
-        if self.budget.received <= 0:
+        if is_used_up:
             self.cut()
 
     def send(self, frame: bytes) -> None:
-        if self._transport is None or self._transport.is_closing():
+        if self._transport is None or self.is_closing:
             return
         self._transport.write(frame[: max(self.budget.sent, 0)])
         self.budget.sent -= len(frame)
         if self.budget.sent <= 0:
             self.cut()
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the connection has ended, or is about to."""
+        return self._transport is None or self._transport.is_closing()
 
     def say_goodbye(self, reason: Refused) -> None:
         self.send(frames.encode(frames.Goodbye(reason)))

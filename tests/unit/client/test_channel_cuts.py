@@ -10,7 +10,9 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from tests.support.loopback import Loopback
+from adapter.client.requests import encode_into
+from adapter.core import commands as c
+from tests.support.loopback import Budget, Loopback
 
 Connect = Callable[..., adapter.Connection]
 CUTS = 160  # more bytes than any of the exchanges below has: that is asserted
@@ -113,3 +115,26 @@ def test_the_first_of_all_commands_may_be_lost_with_its_session(
         qm.define_queue(f"B{at}")
         qm.close()
     assert len(server.qm.queues) == 100
+
+
+def test_a_hook_that_grants_more_bytes_does_not_undo_a_cut(
+    server: Loopback, connect: Connect
+) -> None:
+    """Else the rest of a frame would be missing from a connection that lives on."""
+    qm = connect()
+    lost = bytearray()
+    encode_into(lost, [(1_000_000, 0, c.Inquire("*")), (1_000_001, 0, c.Inquire("*"))], [])
+
+    def cut() -> bool:
+        (client,) = server.clients.values()
+        client.budget = Budget(received=len(lost) + 1)
+
+        def grant(_number: int, _command: object) -> None:
+            client.budget.received = 400
+
+        server.before = grant
+        client.data_received(bytes(lost + lost))
+        return client.is_closing
+
+    assert server.call(cut)
+    assert qm.queues() == []

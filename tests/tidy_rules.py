@@ -47,7 +47,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.reasons core.results core.attributes errors",
         "mqi": "adapter client launch watched errors core.attributes core.commands core.reasons "
         "core.results core.model.blank_padded core.model.dead_letter core.model.details "
-        "core.model.message core.model.trigger_message",
+        "core.model.message core.model.topics core.model.trigger_message",
         "toplevel": "mqi spark_jobs",
         "server": "owner wire core format ledger movers registry topics errors config launch logs "
         "watched addresses web mqi.pcf.command_server",

@@ -74,9 +74,11 @@ def describe_one(channel: Channel, name: str) -> Description:
     raise _not_found(name)
 
 
-def statuses(channel: Channel, pattern: str, system: bool = False) -> list[QueueStatus]:
+def statuses(
+    channel: Channel, pattern: str, system: bool = False, reset: bool = False
+) -> list[QueueStatus]:
     """Return the figures of the queues whose name fits."""
-    request = Pending(c.AskStatus(pattern, system))
+    request = Pending(c.AskStatus(pattern, system, reset))
     channel.ask([request])
     return channel.result(request, Statuses).queues
 
@@ -129,9 +131,16 @@ class Administration:
         """
         return describe(self._channel, a.as_name(pattern, "pattern"), a.as_flag("system", system))
 
-    def queue_status(self, pattern: str = "*", *, system: bool = False) -> list[QueueStatus]:
-        """Return the figures of the queues whose name fits the pattern; system: see queues()."""
-        return statuses(self._channel, a.as_name(pattern, "pattern"), a.as_flag("system", system))
+    def queue_status(
+        self, pattern: str = "*", *, system: bool = False, reset: bool = False
+    ) -> list[QueueStatus]:
+        """Return the figures of the queues whose name fits the pattern; system: see queues().
+
+        reset: high_depth, put_since_reset and got_since_reset begin anew after the answer, for
+        everybody (RESET QSTATS).
+        """
+        given = a.as_name(pattern, "pattern"), a.as_flag("system", system)
+        return statuses(self._channel, *given, a.as_flag("reset", reset))
 
     def define_object(
         self, kind: str, name: str, *, replace: bool = False, **attributes: Any

@@ -245,11 +245,12 @@ class Inquire(Struct, array_like=True, tag=15):
 class AskStatus(Struct, array_like=True, tag=16):
     """Ask for the status of the local queues whose name fits the pattern (INQUIRE_Q_STATUS).
 
-    system: see Inquire.
+    system: see Inquire. reset: what counts since the last reset begins anew, behind the answer.
     """
 
     pattern: str
     system: bool = False
+    reset: bool = False
 
 
 class SetAttributes(Struct, array_like=True, tag=17):

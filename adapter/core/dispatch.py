@@ -216,6 +216,7 @@ def _in_turn(qm: QueueManager, executed: Executed, request: c.Request) -> None:
 
 def _carry_out(qm: QueueManager, executed: Executed, request: c.Request) -> None:
     """Decide a request and apply what it causes, or park it until a page has come."""
+    qm.tally.now_ms = request.now_ms
     try:
         decision = _decide(qm, request)
     except PageNeeded as needed:
@@ -397,6 +398,9 @@ def restarted(qm: QueueManager, now_ms: int) -> None:
     """
     for kept in qm.sessions.values():
         kept.last_seen_ms, kept.away_since_ms = now_ms, qm.elapsed_ms
+    for queue in qm.queues.values():
+        queue.high_depth = queue.depth
+    qm.tally.started_ms = now_ms
     absence.restarted(qm)
     backout.restarted(qm, now_ms)
     statistics.begin(qm, now_ms)
@@ -507,6 +511,7 @@ def _reply(qm: QueueManager, executed: Executed, request: c.Request, decision: D
 
 def _serve(qm: QueueManager, executed: Executed, now_ms: int) -> None:
     """Serve waiting gets, one at a time, until nobody can be served any more."""
+    qm.tally.now_ms = now_ms
     while qm.woken:
         _, queue = qm.woken.popitem()
         try:

@@ -97,7 +97,8 @@ class QueueStatus(Struct, array_like=True, gc=False):
     messages that durable consumers have been given, which the depth does not.
 
     The totals count messages since the process started: put and got for good, returned by backouts,
-    and gone without having been got (expired or purged).
+    and gone without having been got (expired or purged). last_put_ms, last_got_ms: 0 if not since
+    the process started. high_depth, put_since_reset and got_since_reset count since reset_s_ago.
     """
 
     name: str
@@ -115,6 +116,12 @@ class QueueStatus(Struct, array_like=True, gc=False):
     returned_total: int = 0
     discarded_total: int = 0
     claimed: int = 0
+    last_put_ms: int = 0
+    last_got_ms: int = 0
+    high_depth: int = 0
+    put_since_reset: int = 0
+    got_since_reset: int = 0
+    reset_s_ago: float = 0.0
 
 
 class Statuses(Struct, array_like=True, tag=7):

@@ -6,6 +6,7 @@ connected) is described here by rows of the same make, so that both languages sh
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Literal
 
 from msgspec import Struct
@@ -15,6 +16,9 @@ from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, Row, Table
 from adapter.core.attributes.unsupported import UNSUPPORTED
 
 CHANNEL_NAME_LENGTH = 20
+DATE_LENGTH, TIME_LENGTH = 12, 8  # MQ_DATE_LENGTH, MQ_TIME_LENGTH
+LAST_PUT = "of the last put, UTC; blank: none since the queue manager was started"
+LAST_GET = "of the last get, UTC; blank: none since the queue manager was started"
 TYPE_KEYWORDS = ("TYPE", "CHLTYPE", "AUTHTYPE")
 """What MQSC calls the type of an object, depending on its kind."""
 
@@ -61,6 +65,24 @@ class QueueStatusRows(Struct, kw_only=True):
     message_age_s: Annotated[
         int, Attribute("MSGAGE", 1227, "seconds since its oldest message was put", fixed=True)
     ]
+    last_put_date: Annotated[
+        str, Attribute("LPUTDATE", 3128, LAST_PUT, length=DATE_LENGTH, fixed=True)
+    ]
+    last_put_time: Annotated[
+        str, Attribute("LPUTTIME", 3129, LAST_PUT, length=TIME_LENGTH, fixed=True)
+    ]
+    last_get_date: Annotated[
+        str, Attribute("LGETDATE", 3130, LAST_GET, length=DATE_LENGTH, fixed=True)
+    ]
+    last_get_time: Annotated[
+        str, Attribute("LGETTIME", 3131, LAST_GET, length=TIME_LENGTH, fixed=True)
+    ]
+    monitoring: Annotated[
+        Literal["OFF"], Attribute("MONQ", 123, "online monitoring", numbers=(0,), fixed=True)
+    ] = "OFF"
+    media_log: Annotated[
+        str, Attribute("MEDIALOG", 3073, "blank: there is no such log", length=24, fixed=True)
+    ] = ""
 
 
 class WhoRows(Struct, kw_only=True):
@@ -103,6 +125,7 @@ class QueueHandleRows(WhoRows, kw_only=True):
 class QueueTotals(Struct, kw_only=True):
     """Told of a local queue by RESET QSTATS."""
 
+    high_depth: Annotated[int, Attribute("HIQDEPTH", 36, "highest depth since the last reset")]
     enqueued: Annotated[int, Attribute("MSGSIN", 37, "messages put since the last reset")]
     dequeued: Annotated[int, Attribute("MSGSOUT", 38, "messages got since the last reset")]
     reset_s_ago: Annotated[int, Attribute("RESETINT", 35, "seconds since the last reset")]
@@ -159,6 +182,16 @@ class QueueManagerStatusRows(Struct, kw_only=True):
         Literal["STOPPED", "RUNNING"],
         Attribute("CMDSERV", 1233, "begins with the first command", numbers=(0, 2), fixed=True),
     ]
+    channel_initiator: Annotated[
+        Literal["RUNNING"],
+        Attribute("CHINIT", 1232, "clients can connect", numbers=(2,), fixed=True),
+    ] = "RUNNING"
+    start_date: Annotated[
+        str, Attribute("STARTDA", 3175, "since when it runs, UTC", length=DATE_LENGTH, fixed=True)
+    ]
+    start_time: Annotated[
+        str, Attribute("STARTTI", 3176, "since when it runs, UTC", length=TIME_LENGTH, fixed=True)
+    ]
 
 
 class QueueManagerRows(Struct, kw_only=True):
@@ -170,7 +203,7 @@ class QueueManagerRows(Struct, kw_only=True):
     ] = ""
 
 
-class Kind(Struct, frozen=True):
+class Kind(Struct, frozen=True, dict=True):
     """One kind of object. kind: core's name for it; name_*: how its own name is called.
 
     name_length: what PCF pads it to, 0 if it has no certain length. unsupported: attributes of IBM
@@ -192,7 +225,7 @@ class Kind(Struct, frozen=True):
         """All that has a meaning here, by Python name."""
         return self.told | self.given
 
-    @property
+    @cached_property
     def every_row(self) -> Table:
         """All that can be asked for: what has a meaning here, and what has none."""
         return self.rows | self.unsupported
@@ -284,4 +317,4 @@ class Found(Struct, frozen=True):
 
     def has(self, row: Row) -> bool:
         """Say whether this object has the attribute."""
-        return row.name in self.values or row.name in self.kind.unsupported
+        return row.name in self.kind.every_row

@@ -23,18 +23,27 @@ from adapter.mqi.kinds import (
     QMGR_STATUS,
     QUEUE_HANDLES,
     QUEUE_STATUS,
+    TOTALS,
     Found,
     Kind,
+)
+from adapter.mqi.status import (
+    COMMAND_SERVER,
+    DEFAULT_CHANNEL,
+    FINDERS,
+    date_of,
+    started,
+    time_of,
 )
 from adapter.mqi.values import Filter, fits
 
 GENERIC = re.compile(r"[A-Za-z0-9._/%]*\*?")
-APPLICATION = "mqk command server"
-"""What the queue manager's own connection is named."""
 
 
 def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
     """Return the objects of a kind whose name fits: a star may stand at its end."""
+    if kind.kind in FINDERS:
+        return FINDERS[kind.kind](qm, pattern)
     if kind.kind == "queue":
         return _queues(qm, pattern)
     if kind.kind == QUEUE_STATUS.kind:
@@ -49,7 +58,10 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
         return [one for one in connection_handles(qm) if fits(one.name, pattern)]
     if kind.kind == SUBSCRIPTION:  # their names have any characters
         every = qm.objects(kind.kind, "*", system=True)
-        return [Found(kind, one.name, one.attributes) for one in every if fits(one.name, pattern)]
+        here: dict[str, Any] = {"DESTQMGR": qm.name}
+        return [
+            Found(kind, one.name, here | one.attributes) for one in every if fits(one.name, pattern)
+        ]
     told = {"queue_type": kind.word} if kind.has_queue_name else {}
     if kind.kind == QUEUE_MANAGER:
         told = {"identifier": qm.name}
@@ -64,6 +76,23 @@ def name_by_id(qm: Connection, pattern: str, ident: str) -> str | None:
         if str(one.values["ident"]).upper() == ident.upper():
             return one.name
     return None
+
+
+def reset_totals(qm: Connection, pattern: str) -> list[Found]:
+    """Return what was counted of queues since it was last reset, and reset it (RESET QSTATS)."""
+    return [
+        Found(
+            TOTALS,
+            one.name,
+            {
+                "high_depth": one.high_depth,
+                "enqueued": one.put_since_reset,
+                "dequeued": one.got_since_reset,
+                "reset_s_ago": int(one.reset_s_ago),
+            },
+        )
+        for one in qm.queue_status(_checked(pattern), system=True, reset=True)
+    ]
 
 
 def find_queues(qm: Connection, words: Iterable[str], pattern: str) -> list[Found]:
@@ -116,19 +145,23 @@ def _status(status: QueueStatus) -> Found:
         "open_output_count": status.open_output_count,
         "uncommitted": status.uncommitted,
         "message_age_s": int(status.oldest_message_age_s),
+        "last_put_date": date_of(status.last_put_ms),
+        "last_put_time": time_of(status.last_put_ms),
+        "last_get_date": date_of(status.last_got_ms),
+        "last_get_time": time_of(status.last_got_ms),
     }
     return Found(QUEUE_STATUS, status.name, values)
 
 
 def _queue_manager_status(qm: Connection) -> Found:
     everybody = qm.connections()
-    served = any(one.application == APPLICATION for one in everybody)
+    served = any(one.application == COMMAND_SERVER for one in everybody)
     values = {
         "status": "RUNNING",
         "connections": len(everybody),
         "command_server": "RUNNING" if served else "STOPPED",
     }
-    return Found(QMGR_STATUS, qm.name, values)
+    return Found(QMGR_STATUS, qm.name, values | started(qm))
 
 
 def _queue_handles(qm: Connection) -> list[Found]:
@@ -211,9 +244,9 @@ def connection_handles(qm: Connection) -> list[Found]:
 def _who(status: ConnectionStatus) -> dict[str, Any]:
     return {
         "application": status.application,
-        "application_type": "SYSTEM" if status.application == APPLICATION else "USER",
+        "application_type": "SYSTEM" if status.application == COMMAND_SERVER else "USER",
         "user": status.user,
-        "channel": "SYSTEM.DEF.SVRCONN",
+        "channel": DEFAULT_CHANNEL,
         "address": status.address,
     }
 

@@ -195,6 +195,12 @@ UNAVAILABLE_COMMANDS = {
     ("STOP", "CMDSERV"): "inhibit gets of SYSTEM.ADMIN.COMMAND.QUEUE instead",
 }
 """Commands that would promise what does not happen, with what to do instead."""
+NONE_EXIST = {
+    ("DISPLAY", "CHLAUTH"): ("channel authentication record", NO_RULES),
+    ("DISPLAY", "AUTHREC"): ("authority record", NO_RIGHTS),
+    ("DISPLAY", "SVSTATUS"): ("service status", UNAVAILABLE["SERVICE"]),
+}
+"""Inquiries that find nothing, and what holds instead."""
 
 
 class UnsupportedError(Exception):

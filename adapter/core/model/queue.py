@@ -45,6 +45,8 @@ class Queue:
         self.uncommitted_by_priority = [0] * LANES
         self.available_count = 0
         self.uncommitted_puts = 0
+        self.high_depth = 0
+        """The most that depth was since the figures were reset; soft."""
         self.locked_count = 0
         self.open_input = 0
         self.open_output = 0
@@ -138,6 +140,8 @@ class Queue:
             lane.next_seq = seq + 1
         self.stored[stored.place] = stored
         self._offer(stored)
+        if self.available_count + self.uncommitted_puts > self.high_depth:
+            self.high_depth = self.depth
 
     def lock(self, stored: Stored) -> None:
         """Hide a message for a unit."""
@@ -427,6 +431,7 @@ class Queue:
     def hold_put(self, message: Message) -> None:
         """Count an uncommitted put."""
         self.uncommitted_puts += 1
+        self.high_depth = max(self.high_depth, self.depth)
         self.depth_by_priority[message.priority] += 1
         self.uncommitted_by_priority[message.priority] += 1
 

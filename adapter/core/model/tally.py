@@ -24,6 +24,18 @@ class QueueTally(Struct, gc=False):
     discarded: int = 0
 
 
+class QueueTimes(Struct, gc=False):
+    """When a queue was last put to and got from, 0: not since the process started; and what its
+    totals were when they were last reset.
+    """
+
+    last_put_ms: int = 0
+    last_got_ms: int = 0
+    reset_ms: int = 0
+    put_before: int = 0
+    got_before: int = 0
+
+
 class Told(Struct, gc=False):
     """What the last statistics of a queue were made of, and when: its totals, and what it held."""
 
@@ -54,7 +66,11 @@ class Tally:
         self.told: dict[str, Told] = {}
         """By queue."""
         self.round = Round()
+        self.started_ms = 0
+        self.now_ms = 0
+        """When what is counted now happens."""
         self._queues: dict[str, QueueTally] = {}
+        self._times: dict[str, QueueTimes] = {}
 
     def of(self, queue: str) -> QueueTally:
         """Return the totals of a queue."""
@@ -62,6 +78,18 @@ class Tally:
         if found is None:
             found = self._queues[queue] = QueueTally()
         return found
+
+    def times_of(self, queue: str) -> QueueTimes:
+        """Return when things last happened to a queue."""
+        found = self._times.get(queue)
+        if found is None:
+            found = self._times[queue] = QueueTimes()
+        return found
+
+    def reset(self, queue: str, now_ms: int) -> None:
+        """Count puts and gets of a queue since now, for whoever asks for that."""
+        totals, times = self.of(queue), self.times_of(queue)
+        times.put_before, times.got_before, times.reset_ms = totals.put, totals.got, now_ms
 
     def by_queue(self) -> Iterable[tuple[str, QueueTally]]:
         """Return the totals of all queues that have any."""
@@ -79,8 +107,10 @@ class Tally:
             self.commits += 1
         for put in record.puts:
             self.of(put.queue).put += 1
+            self.times_of(put.queue).last_put_ms = self.now_ms
         for taken in record.gets:
             self.of(taken.queue).got += 1
+            self.times_of(taken.queue).last_got_ms = self.now_ms
 
     def backed_out(self, queues: Iterable[str]) -> None:
         """Count a unit that ended without effect, and the messages that go back to these queues."""
@@ -100,6 +130,7 @@ class Tally:
     def consumed(self, record: r.BatchesConsumed) -> None:
         """Count the messages of batches."""
         self.of(record.queue).got += record.count
+        self.times_of(record.queue).last_got_ms = self.now_ms
 
     def given_back(self, record: r.BatchReturned) -> None:
         """Count the messages of a batch that go back."""
@@ -108,6 +139,7 @@ class Tally:
     def deleted(self, record: r.QueueDeleted) -> None:
         """Forget a queue's totals: another of its name begins anew."""
         self._queues.pop(record.name, None)
+        self._times.pop(record.name, None)
         self.told.pop(record.name, None)
 
 

@@ -21,7 +21,7 @@ from adapter.core.commands import (
 )
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
-from adapter.core.model.tally import QueueTally
+from adapter.core.model.tally import Tally
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import (
     EventRaised,
@@ -128,12 +128,16 @@ def decide_inquire(qm: QueueManager, request: Request, command: Inquire) -> Deci
 def decide_status(qm: QueueManager, request: Request, command: AskStatus) -> Decision:
     """INQUIRE_Q_STATUS: figures of the queues that fit the pattern."""
     fitting = _fitting(qm, command.pattern, command.system)
-    return Decision([], Statuses(statuses(qm, fitting, request.now_ms)), qm.entry_n)
+    found = statuses(qm, fitting, request.now_ms)
+    for queue in fitting if command.reset else ():
+        qm.tally.reset(queue.name, request.now_ms)
+        queue.high_depth = queue.depth
+    return Decision([], Statuses(found), qm.entry_n)
 
 
 def statuses(qm: QueueManager, queues: Iterable[Queue], now_ms: int) -> list[QueueStatus]:
     """Return the figures of these queues."""
-    return [_status(queue, qm.tally.of(queue.name), now_ms) for queue in queues]
+    return [_status(queue, qm.tally, now_ms) for queue in queues]
 
 
 def _fitting(qm: QueueManager, pattern: str, system: bool) -> list[Queue]:
@@ -142,7 +146,8 @@ def _fitting(qm: QueueManager, pattern: str, system: bool) -> list[Queue]:
     return [qm.queues[name] for name in naming.fitting(qm.queues, pattern, system)]
 
 
-def _status(queue: Queue, tally: QueueTally, now_ms: int) -> QueueStatus:
+def _status(queue: Queue, counted: Tally, now_ms: int) -> QueueStatus:
+    tally, times = counted.of(queue.name), counted.times_of(queue.name)
     heads = [put_ms for lane in queue.lanes if (put_ms := lane.oldest_put_ms()) is not None]
     age_s = max(0, now_ms - min(heads)) / 1000 if heads else 0.0
     return QueueStatus(
@@ -161,6 +166,12 @@ def _status(queue: Queue, tally: QueueTally, now_ms: int) -> QueueStatus:
         tally.returned,
         tally.discarded,
         queue.claimed_count,
+        times.last_put_ms,
+        times.last_got_ms,
+        queue.high_depth,
+        tally.put - times.put_before,
+        tally.got - times.got_before,
+        max(0, now_ms - (times.reset_ms or counted.started_ms or now_ms)) / 1000,
     )
 
 

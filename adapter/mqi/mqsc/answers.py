@@ -50,6 +50,13 @@ NUMBERS = {
     ("DISPLAY", "QSTATUS"): 8450,
     ("DISPLAY", "QMSTATUS"): 8705,
     ("DISPLAY", "CONN"): 8276,
+    ("DISPLAY", "QSTATS"): 8450,
+    ("DISPLAY", "CHSTATUS"): 8417,
+    ("DISPLAY", "LISTENER"): 8630,
+    ("DISPLAY", "LSSTATUS"): 8631,
+    ("DISPLAY", "TPSTATUS"): 8754,
+    ("DISPLAY", "SBSTATUS"): 8099,
+    ("DISPLAY", "CMDSERV"): 8705,
     ("CLEAR", "QUEUE"): 8022,
     ("STOP", "CONN"): 8457,
     ("PING", "QMGR"): 8415,
@@ -173,6 +180,12 @@ def shown_value(row: Row, value: object) -> str:
     """Write an attribute and its value. What would move a terminal's cursor becomes a dot."""
     written = "".join(one if one.isprintable() else "." for one in text(row, value))
     return written if row.attribute.bare else f"{row.attribute.keyword}({written or ' '})"
+
+
+def none_exist(noun: str, why: str) -> str:
+    """Report that there is nothing of a kind, whatever its name, and what holds instead."""
+    sentence = f"there is no {noun}: {why}"
+    return message(FAILURES[2085], "E", f"{sentence} [MQRC_UNKNOWN_OBJECT_NAME, 2085].")
 
 
 def not_found(kind: Kind, name: str, condition: bool) -> str:

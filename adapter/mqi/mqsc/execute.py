@@ -26,16 +26,18 @@ from adapter.mqi.kinds import (
 from adapter.mqi.mqsc import answers, meaning
 from adapter.mqi.mqsc.statement import Statement, parse
 from adapter.mqi.mqsc.text import Line, NotMqscError, lines_of
+from adapter.mqi.status import STATUS_KINDS
 from adapter.mqi.without_effect import (
     ACCEPTED,
     IGNORE_STATE,
+    NONE_EXIST,
     UNAVAILABLE,
     UNAVAILABLE_COMMANDS,
     UnsupportedError,
     missing,
 )
 
-SHOWN = DEFINED | {one.word: one for one in (QUEUE_STATUS, QMGR_STATUS, CONNECTION)}
+SHOWN = DEFINED | {one.word: one for one in (QUEUE_STATUS, QMGR_STATUS, CONNECTION, *STATUS_KINDS)}
 HANDLES = {("QSTATUS", "HANDLE"): QUEUE_HANDLES, ("CONN", "HANDLE"): CONNECTION_HANDLES}
 """What DISPLAY QSTATUS and CONN show of TYPE(HANDLE)."""
 QUEUE = "QUEUE"
@@ -153,6 +155,9 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
     why = UNAVAILABLE_COMMANDS.get((verb, word), UNAVAILABLE.get(word, ""))
     if why:
         raise RefusedError(answers.unavailable(f"{verb} {word}", why))
+    if (verb, word) in NONE_EXIST:
+        noun, held = NONE_EXIST[verb, word]
+        raise RefusedError(answers.none_exist(noun, held))
     if (verb, word) in ACCEPTED:
         yield from _accept(statement)
     elif verb == "DISPLAY":
@@ -263,6 +268,17 @@ def _clear_topics(qm: Connection, statement: Statement) -> Iterator[str]:
     yield answers.cleared_topics(statement.name, _counted(count, "topic"))
 
 
+def _reset_totals(qm: Connection, statement: Statement) -> Iterator[str]:
+    """RESET QSTATS: what was counted since the last reset, which begins anew."""
+    if statement.parameters:
+        raise NotMqscError("RESET QSTATS takes no parameter", statement.parameters[0].keyword)
+    found = objects.reset_totals(qm, statement.name)
+    if not found:
+        raise RefusedError(answers.not_found(SHOWN["QLOCAL"], statement.name, False))
+    for one in found:
+        yield from answers.shown(one, frozenset(one.kind.rows))
+
+
 def _start_channel(qm: Connection, statement: Statement) -> Iterator[str]:
     """START CHANNEL: channels for clients need no start."""
     kind = SHOWN["CHANNEL"]
@@ -335,6 +351,7 @@ def _queues(qm: Connection, statement: Statement) -> tuple[list[Found], meaning.
 
 OTHER: dict[tuple[str, str], Callable[[Connection, Statement], Iterator[str]]] = {
     ("CLEAR", "TOPICSTR"): _clear_topics,
+    ("RESET", "QSTATS"): _reset_totals,
     ("START", "CHANNEL"): _start_channel,
 }
 WITH_KIND: dict[str, Callable[[Connection, Kind, Statement], Iterator[str]]] = {

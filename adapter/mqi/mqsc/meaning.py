@@ -39,6 +39,8 @@ SYNONYMS = {"TARGQ": "TARGET", "DESC": "DESCR", "XMITQUEUE": "XMITQ"}
 TEXTS_MAX = 1
 """How many values an attribute takes, unless it is a list."""
 SUBID_LENGTH = 48
+CHANNEL_INSTANCES = frozenset({"CURRENT", "SAVED", "SHORT"})
+"""Of which instances DISPLAY CHSTATUS may ask."""
 HEXADECIMAL = frozenset({"DESTCORL", "PUBACCT"})
 
 
@@ -279,6 +281,9 @@ def _choice_or_name(
     kind: Kind, parameter: Parameter, word: str, names: set[str], result: Asked
 ) -> None:
     """Take the name of an attribute; with a value it is a condition if it is a type."""
+    if word in CHANNEL_INSTANCES and kind.word == "CHSTATUS":
+        _alone(parameter)
+        return  # clients that are connected are all there is
     row = _row(kind, word)
     if parameter.values is not None and row in kind.always:
         want = plain(row, _value(row, parameter))

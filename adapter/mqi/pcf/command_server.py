@@ -11,7 +11,6 @@ MQ does at its start: tools find a queue that is not empty on every queue manage
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import structlog
@@ -21,7 +20,6 @@ from adapter import Connection, Message, watched
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
-from adapter.mqi.objects import APPLICATION
 from adapter.mqi.pcf.commands import ASKS, COMMAND_FAILED, Commands
 from adapter.mqi.pcf.structures import (
     BIG_ENCODING,
@@ -39,6 +37,7 @@ from adapter.mqi.pcf.structures import (
     decode,
     encode,
 )
+from adapter.mqi.status import COMMAND_SERVER
 
 COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
 FORMAT = "MQADMIN"
@@ -169,13 +168,15 @@ class CommandServer:
             self._stopping.wait(RETRY_S)
 
     def _serve(self) -> None:
-        with adapter.connect(self._address, application=APPLICATION, password=self._password) as qm:
+        with adapter.connect(
+            self._address, application=COMMAND_SERVER, password=self._password
+        ) as qm:
             with self._lock:
                 if self._stopping.is_set():
                     return
                 self._qm = qm
             self._announce(qm)
-            commands = Commands(qm, time.monotonic)
+            commands = Commands(qm)
             with qm.queue(COMMAND_QUEUE, open_for="input") as queue:
                 while (request := queue.get(timeout=None)) is not None:
                     with self._busy:

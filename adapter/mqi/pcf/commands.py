@@ -7,7 +7,7 @@ SDK, whose reason becomes that of PCF. It must not know how requests come and re
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import structlog
 from msgspec import Struct
@@ -23,7 +23,6 @@ from adapter.mqi.kinds import (
     QUEUE_HANDLES,
     QUEUE_STATUS,
     QUEUE_WORDS,
-    TOTALS,
     Found,
     Kind,
 )
@@ -38,6 +37,13 @@ from adapter.mqi.pcf.structures import (
     String,
     Strings,
 )
+from adapter.mqi.status import (
+    CHANNEL_STATUS,
+    LISTENER,
+    LISTENER_STATUS,
+    SUBSCRIPTION_STATUS,
+    TOPIC_STATUS,
+)
 from adapter.mqi.values import Filter
 from adapter.mqi.without_effect import ACCEPTED, missing
 
@@ -45,6 +51,7 @@ Replies = list[list[Parameter]]
 log = structlog.get_logger("mqk.commands")
 QUEUE_NAME, QUEUE_TYPE = 2016, 20
 EVERY_TYPE = 1001  # MQQT_ALL
+LOCAL_TYPE = 1  # MQQT_LOCAL
 REPLACE, PURGE, FORCE, REMOVE_AUTHORITIES, CHANNEL_TABLE = 1006, 1007, 1005, 1398, 1526
 CONNECTION_ID, GENERIC_CONNECTION_ID, INFO_TYPE, INFO_CONNECTION = 7006, 7007, 1110, 1111
 STATUS_TYPE, STATUS_OF_QUEUE = 1103, 1105
@@ -70,7 +77,6 @@ STATUS_NOT_FOUND = 4091
 NO_SUBSCRIPTION = 2428  # MQRC_NO_SUBSCRIPTION
 SUBSCRIPTION_ID = 7016  # MQBACF_SUB_ID
 NOTHING_THERE = {
-    42: 3065,  # INQUIRE_CHANNEL_STATUS: MQRCCF_CHL_STATUS_NOT_FOUND
     87: 2085,  # INQUIRE_AUTH_RECS
     153: 2085,  # INQUIRE_SERVICE
     154: 3252,  # INQUIRE_SERVICE_STATUS: MQRCCF_SERV_STATUS_NOT_FOUND
@@ -146,6 +152,32 @@ INQUIRE_CONNECTION, STOP_CONNECTION, INQUIRE_QMGR_STATUS = 85, 86, 161
 QMGR = DEFINED["QMGR"]
 QMGR_SELECTOR, QMGR_STATUS_SELECTOR = 1001, 1229
 STATUS_SELECTOR, CONNECTION_SELECTOR = 1026, 1107
+
+
+class Status(Struct, frozen=True):
+    """An inquiry about what happens now. name, selector: numbers of its parameters.
+
+    missing: why it fails if nothing is found; default: the name, if none is given, "" for needed.
+    dropped: parameters that make no difference here.
+    """
+
+    kind: Kind
+    name: int
+    selector: int
+    missing: int
+    default: str = ""
+    dropped: tuple[int, ...] = ()
+
+
+STATUSES = {
+    42: Status(CHANNEL_STATUS, 3501, 1524, 3065),  # MQRCCF_CHL_STATUS_NOT_FOUND
+    97: Status(LISTENER, 3554, 1222, NOT_FOUND),
+    98: Status(LISTENER_STATUS, 3554, 1223, 3250),  # MQRCCF_LSTR_STATUS_NOT_FOUND
+    182: Status(SUBSCRIPTION_STATUS, 3152, 1294, NO_SUBSCRIPTION, "*", (1274,)),
+    183: Status(TOPIC_STATUS, 2094, 1301, 3308),  # MQRCCF_TOPIC_STRING_NOT_FOUND
+}
+"""By command."""
+TOPIC_STATUS_TYPE, STATUS_OF_TOPIC = 1302, 1295
 ASKS = frozenset(
     {
         *(INQUIRE_QMGR, PING_QMGR, INQUIRE_QMGR_STATUS, INQUIRE_STATUS, INQUIRE_CONNECTION),
@@ -155,27 +187,17 @@ ASKS = frozenset(
             for number in (one.inquire, one.inquire_names)
         ),
         *NOTHING_THERE,
+        *STATUSES,
     }
 )
 """Commands that change nothing."""
 
 
-class Baseline(Struct, frozen=True):
-    """What the totals of a queue were when they were reset, and when that was, in seconds."""
-
-    put: int
-    got: int
-    at_s: float
-
-
 class Commands:
-    """The commands on one connection. now_s: a clock that only goes on."""
+    """The commands on one connection."""
 
-    def __init__(self, qm: Connection, now_s: Callable[[], float]) -> None:
+    def __init__(self, qm: Connection) -> None:
         self._qm = qm
-        self._now_s = now_s
-        self._started_s = now_s()
-        self._baselines: dict[str, Baseline] = {}
         self._table: dict[int, Callable[[Arguments], Replies]] = {
             CHANGE_QMGR: self._change_qmgr,
             INQUIRE_QMGR: self._inquire_qmgr,
@@ -191,6 +213,8 @@ class Commands:
         }
         for family in (*FAMILIES, SUBSCRIPTIONS):
             self._table |= self._of_family(family)
+        for number, status in STATUSES.items():
+            self._table[number] = partial(self._inquire_running, status)
 
     def execute(self, command: int, parameters: list[Parameter]) -> Replies:
         """Do one command. Raises PcfError, whatever was wrong."""
@@ -368,6 +392,9 @@ class Commands:
 
     def _inquire_status(self, given: Arguments) -> Replies:
         pattern = given.text(QUEUE_NAME)
+        queue_type = given.whole(QUEUE_TYPE, EVERY_TYPE)
+        if queue_type not in (LOCAL_TYPE, EVERY_TYPE):
+            raise PcfError(QUEUE_TYPE_ERROR, "only local queues have a status", QUEUE_TYPE)
         number = given.whole(STATUS_TYPE, STATUS_OF_QUEUE)
         kind = STATUS_KINDS.get(number)
         if kind is None:
@@ -381,18 +408,33 @@ class Commands:
         return [reply_of(one, wanted, filters) for one in found]
 
     def _reset_totals(self, given: Arguments) -> Replies:
-        """RESET_Q_STATS: counts since the last reset that this command server was asked for."""
+        """RESET_Q_STATS: what was counted since the last reset, which begins anew."""
         pattern = given.text(QUEUE_NAME)
         given.finish()
-        now_s, replies = self._now_s(), []
-        for one in self._qm.queue_status(pattern, system=True):
-            before = self._baselines.get(one.name, Baseline(0, 0, self._started_s))
-            totals = Baseline(one.put_total, one.got_total, now_s)
-            self._baselines[one.name] = totals
-            replies.append(reply_of(Found(TOTALS, one.name, _since(before, totals)), None))
-        if not replies:
+        found = objects.reset_totals(self._qm, pattern)
+        if not found:
             raise PcfError(NOT_FOUND, f"there is no queue {pattern}", QUEUE_NAME)
-        return replies
+        return [reply_of(one, None) for one in found]
+
+    def _inquire_running(self, status: Status, given: Arguments) -> Replies:
+        """INQUIRE_CHANNEL_STATUS and the like."""
+        ident = given.data(SUBSCRIPTION_ID).hex() if status.kind is SUBSCRIPTION_STATUS else ""
+        pattern = given.text(status.name, status.default or None)
+        if status.kind is TOPIC_STATUS:
+            number = given.whole(TOPIC_STATUS_TYPE, STATUS_OF_TOPIC)
+            if number != STATUS_OF_TOPIC:
+                text = f"{number} is not a supported type of topic status"
+                raise PcfError(VALUE_ERROR, text, TOPIC_STATUS_TYPE)
+        wanted = given.selectors(status.selector)
+        filters = given.filters(status.kind)
+        given.drop(*status.dropped)
+        given.finish()
+        found = objects.passing(objects.find(self._qm, status.kind, pattern), filters)
+        found = [one for one in found if not ident or one.values["ident"] == ident]
+        if not found:
+            text = f"no {status.kind.noun} found: {pattern or ident}"
+            raise PcfError(status.missing, text, status.name)
+        return [reply_of(one, wanted, filters) for one in found]
 
     # Connections.
 
@@ -494,14 +536,6 @@ def _type_number(found: Found) -> int:
 def _not_found(family: Family, pattern: str) -> PcfError:
     reason = {"CHANNEL": CHANNEL_NOT_FOUND, "SUB": NO_SUBSCRIPTION}.get(family.word, NOT_FOUND)
     return PcfError(reason, f"there is no such {family.word.lower()}: {pattern}", None)
-
-
-def _since(before: Baseline, now: Baseline) -> dict[str, Any]:
-    return {
-        "enqueued": max(0, now.put - before.put),  # a new owner counts anew
-        "dequeued": max(0, now.got - before.got),
-        "reset_s_ago": int(now.at_s - before.at_s),
-    }
 
 
 def _has_id(reply: list[Parameter], exact: bytes, generic: bytes) -> bool:

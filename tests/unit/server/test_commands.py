@@ -1,7 +1,7 @@
 """The command server of the process: started when it is needed, ended with it."""
 
 import adapter.testing
-from adapter.mqi.objects import APPLICATION
+from adapter.mqi.status import COMMAND_SERVER
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.testing import TestQueueManager
 
@@ -17,7 +17,7 @@ def test_it_is_not_started_for_those_who_do_not_ask() -> None:
         with qm.queue(COMMAND_QUEUE, open_for="browse") as queue:
             assert not list(queue.browse())
         assert not served(manager)
-        assert not [one for one in qm.connections() if one.application == APPLICATION]
+        assert not [one for one in qm.connections() if one.application == COMMAND_SERVER]
 
 
 def test_it_is_started_once_when_the_command_queue_is_opened_for_puts() -> None:
@@ -28,7 +28,7 @@ def test_it_is_started_once_when_the_command_queue_is_opened_for_puts() -> None:
                 queue.put("x", reply_to="REPLIES")
                 assert qm.get("REPLIES", timeout=20)
         assert served(manager)
-        assert len([one for one in qm.connections() if one.application == APPLICATION]) == 1
+        assert len([one for one in qm.connections() if one.application == COMMAND_SERVER]) == 1
 
 
 def test_it_is_started_for_requests_that_waited() -> None:

@@ -195,11 +195,42 @@ def test_status_counts() -> None:
     other.open(modes=c.INPUT)
     other.send(c.Get(1, wait_ms=-1, correlation_id=b"c" * 24))
     by_priority = [1, 0, 0, 2, 0, 0, 0, 0, 0, 0]
-    assert status(client) == QueueStatus("Q", 3, 2, 1, 2, 1, 1, 1, 2.5, by_priority, 3)
+    expected = QueueStatus("Q", 3, 2, 1, 2, 1, 1, 1, 2.5, by_priority, 3)
+    expected.last_put_ms, expected.high_depth = client.core.now_ms, 3
+    expected.put_since_reset = 3
+    assert status(client) == expected
     client.do(c.Backout(unit))
     assert status(client).current_depth == 3
     assert status(client).uncommitted == 0
     assert status(client).returned_total == 1
+
+
+def test_figures_are_reset_for_everybody() -> None:
+    client = client_on()
+    for _ in range(3):
+        client.put("a")
+    client.get()
+    at_ms = client.core.now_ms
+    client.core.advance(5)
+    found = client.do(c.AskStatus("Q", reset=True))
+    assert isinstance(found, Statuses)
+    (asked,) = found.queues
+    assert (asked.high_depth, asked.put_since_reset, asked.got_since_reset) == (3, 3, 1)
+    assert (asked.last_put_ms, asked.last_got_ms) == (at_ms, at_ms)
+    client.core.advance(2)
+    again = status(client)
+    assert (again.high_depth, again.put_since_reset, again.got_since_reset) == (2, 0, 0)
+    assert (again.put_total, again.got_total, again.reset_s_ago) == (3, 1, 2.0)
+
+
+def test_the_highest_depth_counts_puts_that_are_not_committed() -> None:
+    client = client_on()
+    unit = client.begin()
+    client.put("a", unit=unit)
+    client.put("b", unit=unit)
+    client.do(c.Backout(unit))
+    assert status(client).high_depth == 2
+    assert status(client).current_depth == 0
 
 
 def test_an_empty_queue_has_no_oldest_message() -> None:

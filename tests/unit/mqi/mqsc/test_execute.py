@@ -164,10 +164,14 @@ def test_connections_are_shown_and_ended(qm: adapter.Connection, manager: TestQu
 
 
 def test_the_queue_manager_tells_its_status(qm: adapter.Connection) -> None:
-    heading, first, second = told(qm, "DIS QMSTATUS ALL")
+    heading, *_ = told(qm, "DIS QMSTATUS ALL")
     assert heading == "AMQ8705I: queue manager status details:"
-    assert first == "   QMNAME(QM1)                             CMDSERV(STOPPED)"
-    assert re.fullmatch(r"   CONNS\([1-9]\) +STATUS\(RUNNING\)", second)
+    found = shown(qm, "DIS QMSTATUS ALL")
+    assert (found["CMDSERV"], found["STATUS"], found["CHINIT"]) == ("STOPPED", "RUNNING", "RUNNING")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["STARTDA"])
+    assert re.fullmatch(r"\d\d\.\d\d\.\d\d", found["STARTTI"])
+    assert int(found["CONNS"]) >= 1
+    assert shown(qm, "DIS CMDSERV") == {"QMNAME": "QM1", "STATUS": "STOPPED"}
 
 
 def test_handles_are_shown(qm: adapter.Connection) -> None:
@@ -492,3 +496,41 @@ def test_a_subscription_is_found_by_its_id(qm: adapter.Connection) -> None:
     assert told(qm, f"DELETE SUB SUBID({ident})")[0].startswith("AMQ8147E")
     assert told(qm, f"DISPLAY SUB SUBID({ident})")[0].startswith("AMQ8147E")
     told(qm, "DELETE QL(BY.ID)")
+
+
+def test_channels_listener_topics_and_subscriptions_have_a_status(
+    qm: adapter.Connection, manager: TestQueueManager
+) -> None:
+    with manager.connect(application="seen"):
+        mine = shown(qm, "DIS CHSTATUS(*) CURRENT WHERE(RAPPLTAG EQ 'seen') STATUS CONNAME")
+    assert (mine["CHLTYPE"], mine["STATUS"]) == ("SVRCONN", "RUNNING")
+    assert mine["CONNAME"].startswith("127.0.0.1")
+    assert told(qm, "DIS CHS(OTHER)")[0].startswith("AMQ8147E")
+    port = manager.address.rpartition(":")[2]
+    assert shown(qm, "DIS LISTENER(*) PORT")["PORT"] == port
+    assert shown(qm, "DIS LSSTATUS(*) PORT STATUS")["STATUS"] == "RUNNING"
+    told(qm, "DEF TOPIC(FRUIT) TOPICSTR(fruit) PUB(DISABLED)")
+    told(qm, "DEF QL(FRUIT.OUT)")
+    told(qm, "DEF SUB(FRUIT) TOPICSTR('apple') TOPICOBJ(FRUIT) DEST(FRUIT.OUT)")
+    apple = shown(qm, "DIS TPSTATUS('FRUIT/apple') PUB SUBCOUNT ADMIN")
+    assert (apple["PUB"], apple["SUBCOUNT"], apple["ADMIN"]) == ("DISABLED", "1", " ")
+    assert shown(qm, "DIS SBSTATUS(FRUIT) DURABLE")["DURABLE"] == "YES"
+    for command in ("DELETE SUB(FRUIT)", "DELETE TOPIC(FRUIT)", "DELETE QL(FRUIT.OUT)"):
+        told(qm, command)
+
+
+def test_rights_are_displayed_as_absent(qm: adapter.Connection) -> None:
+    (answer,) = told(qm, "DIS CHLAUTH(*) MATCH(RUNCHECK)")
+    assert answer.startswith("AMQ8147E: there is no channel authentication record: every channel")
+    (answer,) = told(qm, "DIS AUTHREC")
+    assert answer.startswith("AMQ8147E: there is no authority record: authorities are not checked")
+
+
+def test_totals_are_reset(qm: adapter.Connection) -> None:
+    told(qm, "DEF QL(COUNTED)")
+    qm.put("COUNTED", "x")
+    found = shown(qm, "RESET QSTATS(COUNTED)")
+    assert (found["HIQDEPTH"], found["MSGSIN"], found["MSGSOUT"]) == ("1", "1", "0")
+    assert shown(qm, "RESET QSTATS(COUNTED)")["MSGSIN"] == "0"
+    assert told(qm, "RESET QSTATS(NONE)")[0].startswith("AMQ8147E")
+    assert told(qm, "RESET QSTATS(COUNTED) ALL")[0].startswith("AMQ8405E")

@@ -10,7 +10,6 @@ import adapter
 from adapter.client.requests import Pending
 from adapter.core import commands as c
 from adapter.core.results import Opened
-from adapter.mqi.objects import APPLICATION
 from adapter.mqi.pcf import command_server
 from adapter.mqi.pcf.command_server import COMMAND_QUEUE, CommandServer, replies_to
 from adapter.mqi.pcf.commands import Commands
@@ -26,6 +25,7 @@ from adapter.mqi.pcf.structures import (
     decode,
     encode,
 )
+from adapter.mqi.status import COMMAND_SERVER
 from adapter.testing import TestQueueManager
 
 TIMEOUT_S = 20.0
@@ -158,9 +158,9 @@ def test_requests_without_an_answer_are_passed_over(
 def test_a_restart_serves_again_and_requests_that_wait_are_answered() -> None:
     with adapter.testing.queue_manager("QM1") as other, other.connect() as qm:
         qm.define_queue("REPLIES")
-        assert not [one for one in qm.connections() if one.application == APPLICATION]
+        assert not [one for one in qm.connections() if one.application == COMMAND_SERVER]
         replies(qm, request(PING))
-        assert [one for one in qm.connections() if one.application == APPLICATION]
+        assert [one for one in qm.connections() if one.application == COMMAND_SERVER]
         other.crash()
         other.start()
         replies(qm, request(PING))

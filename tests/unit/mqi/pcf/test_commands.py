@@ -1,6 +1,8 @@
 """Commands of PCF as bytes, done on a queue manager."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -44,24 +46,10 @@ ROWS = [
 Ask = Callable[..., list[Request]]
 
 
-class Clock:
-    """Seconds that pass when told."""
-
-    now_s = 100.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(scope="module")
-def ask(qm: adapter.Connection, clock: Clock) -> Ask:
+def ask(qm: adapter.Connection) -> Ask:
     """ask(command, *parameters): the replies, taken apart."""
-    commands = Commands(qm, clock)
+    commands = Commands(qm)
 
     def call(command: int, *parameters: Parameter, order: Order = "<") -> list[Request]:
         body = encode(Header(type=COMMAND_XR, version=3, command=command), parameters, order)
@@ -217,19 +205,83 @@ def test_the_status_of_queues(ask: Ask, qm: adapter.Connection) -> None:
     assert (handle[1103], handle[1098], handle[1099], handle[3058]) == (1104, 2, 0, "a test")
 
 
-def test_totals_count_from_the_last_reset(ask: Ask, qm: adapter.Connection, clock: Clock) -> None:
+def test_totals_count_from_the_last_reset(ask: Ask, qm: adapter.Connection) -> None:
     ok(ask(QUEUE.create, String(2016, "TOTALS")))
     qm.put("TOTALS", "x")
-    clock.now_s += 5
+    with qm.unit():
+        qm.put("TOTALS", "y")
     (first,) = ok(ask(c.RESET_TOTALS, String(2016, "TOTALS")))
-    assert first == {2016: "TOTALS", 37: 1, 38: 0, 35: int(clock.now_s - 100)}
+    assert isinstance(first.pop(35), int)
+    assert first == {2016: "TOTALS", 36: 2, 37: 2, 38: 0}
     qm.get("TOTALS")
-    clock.now_s += 7
     (second,) = ok(ask(c.RESET_TOTALS, String(2016, "TOT*")))
-    assert second == {2016: "TOTALS", 37: 0, 38: 1, 35: 7}
+    assert second == {2016: "TOTALS", 36: 2, 37: 0, 38: 1, 35: 0}
     (third,) = ok(ask(c.RESET_TOTALS, String(2016, "TOTALS")))
-    assert third == {2016: "TOTALS", 37: 0, 38: 0, 35: 0}
+    assert third == {2016: "TOTALS", 36: 1, 37: 0, 38: 0, 35: 0}
     assert reason(ask(c.RESET_TOTALS, String(2016, "NONE"))) == 2085
+
+
+def test_the_status_of_a_queue_names_its_last_put_and_get(ask: Ask, qm: adapter.Connection) -> None:
+    ok(ask(QUEUE.create, String(2016, "LAST")))
+    asked = (String(2016, "LAST"), Integer(20, 1))
+    (untouched,) = ok(ask(c.INQUIRE_STATUS, *asked))
+    assert [untouched[number] for number in (3128, 3129, 3130, 3131)] == ["", "", "", ""]
+    before = datetime.now(UTC).replace(microsecond=0)
+    qm.put("LAST", "x")
+    qm.get("LAST")
+    (used,) = ok(ask(c.INQUIRE_STATUS, *asked))
+    for date, time in ((3128, 3129), (3130, 3131)):
+        when = datetime.strptime(f"{used[date]} {used[time]} +0000", "%Y-%m-%d %H.%M.%S %z")
+        assert before <= when <= datetime.now(UTC)
+    assert reason(ask(c.INQUIRE_STATUS, String(2016, "LAST"), Integer(20, 3))) == 3022
+
+
+def test_channels_show_the_clients_that_are_connected(ask: Ask, manager: TestQueueManager) -> None:
+    with manager.connect(application="seen", user="amy"):
+        found = ok(ask(42, String(3501, "*"), Integers(1524, (3506, 3548, 3527, 1527, 3529))))
+        seen = next(one for one in found if one[3548] == "seen")
+        assert (seen[3527], seen[1527], seen[1511]) == ("amy", 3, 7)
+        assert str(seen[3506]).startswith("127.0.0.1")
+    assert ok(ask(42, String(3501, "SYSTEM.*"), Integer(1523, 1011)))
+    assert reason(ask(42, String(3501, "OTHER"))) == 3065
+
+
+def test_the_listener_is_there(ask: Ask, manager: TestQueueManager) -> None:
+    (listener,) = ok(ask(97, String(3554, "*")))
+    (running,) = ok(ask(98, String(3554, "*")))
+    port = int(manager.address.rpartition(":")[2])
+    assert (listener[1522], running[1522], running[1599]) == (port, port, 2)
+    assert reason(ask(97, String(3554, "NONE"))) == 2085
+    assert reason(ask(98, String(3554, "NONE"))) == 3250
+
+
+def test_topics_and_subscriptions_have_a_status(ask: Ask, qm: adapter.Connection) -> None:
+    qm.define_queue("STATUS.OUT")
+    qm.define_object("topic", "FRUIT", topic_string="fruit", publish="DISABLED", def_priority=3)
+    apples: Any = {"topic_string": "fruit/apple", "destination": "STATUS.OUT"}
+    pears: Any = {"topic_string": "pear/#", "topic_object": "FRUIT", "destination": "STATUS.OUT"}
+    qm.define_object("subscription", "APPLES", **apples)
+    qm.define_object("subscription", "PEARS", **pears)
+    found = {one[2094]: one for one in ok(ask(183, String(2094, "fruit/#")))}
+    assert set(found) == {"fruit", "fruit/apple"}
+    apple = found["fruit/apple"]
+    assert (apple[181], apple[6], apple[204], apple[2105]) == (1, 3, 1, "")
+    assert (found["fruit"][204], found["fruit"][2105]) == (0, "FRUIT")
+    assert reason(ask(183, String(2094, "vegetable"))) == 3308
+    assert reason(ask(183, String(2094, "#"), Integer(1302, 1296))) == 3229
+    names = {one[3152]: one for one in ok(ask(182, String(3152, "*")))}
+    assert {"APPLES", "PEARS"} <= set(names)
+    ident = names["APPLES"][7016]
+    assert isinstance(ident, bytes)
+    assert [one[3152] for one in ok(ask(182, Bytes(7016, ident)))] == ["APPLES"]
+    assert reason(ask(182, String(3152, "NONE"))) == 2428
+    (by_id,) = ok(ask(176, Bytes(7016, ident)))
+    assert by_id[3152] == "APPLES"
+    ok(ask(179, Bytes(7016, ident)))
+    assert reason(ask(179, Bytes(7016, ident))) == 2428
+    assert reason(ask(176, Bytes(7016, ident))) == 2428
+    ok(ask(179, String(3152, "PEARS")))
+    qm.delete_object("topic", "FRUIT")
 
 
 def test_connections_list_whoever_asks(
@@ -267,7 +319,7 @@ def test_the_queue_manager(ask: Ask) -> None:
     assert found[2125] == "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
     assert ok(ask(c.INQUIRE_QMGR, Integers(1001, (25,))))[0].keys() == {2015, 25}
     (status,) = ok(ask(c.INQUIRE_QMGR_STATUS))
-    assert status.keys() == {2015, 1149, 1230, 1233}
+    assert status.keys() == {2015, 1149, 1230, 1232, 1233, 3175, 3176}
     assert (status[1149], status[1233]) == (2, 0)
     assert reason(ask(c.CHANGE_QMGR, Integer(25, -5))) == 4005
     authentication = FAMILY["AUTHINFO"]
@@ -289,7 +341,7 @@ def test_mqsc_may_be_asked_by_pcf(ask: Ask) -> None:
         (9999, [], 3007),
         (90, [], 3173),
         (176, [String(3152, "*")], 2428),
-        (42, [String(3501, "*")], 3065),
+        (204, [String(3501, "*")], 3338),
         (13, [String(2016, "A?")], 4008),
         (13, [String(2016, "*"), Integer(20, 99)], 3022),
         (13, [String(2016, "*"), Integer(63, 1)], 3014),

@@ -1,5 +1,6 @@
 """Who did what is in the log: connections, administrative commands, starts and stops."""
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,7 +31,8 @@ ASKS = {
 @pytest.fixture
 def log() -> Iterator[LogCapture]:
     kept = LogCapture()
-    structlog.configure(processors=[kept])
+    level = structlog.make_filtering_bound_logger(logging.INFO)
+    structlog.configure(processors=[kept], wrapper_class=level)
     yield kept
     structlog.reset_defaults()
 

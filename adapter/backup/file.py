@@ -1,10 +1,12 @@
-"""Backup files: frames with a checksum each, between a header and a count of them.
+"""Backup files: frames in compressed blocks with a checksum each, between a header and a count.
 
-    magic, then frames: bytes (4), CRC-32 (4), content
-    the first frame: the header as JSON; every other: one of Frame, as msgpack
+    magic, then blocks: bytes (4), CRC-32 (4), content
+    the first block: the header as JSON
+    every other: compressed by zlib, frames: bytes (4), one of Frame as msgpack
 
-A file that was not written to its end has no last frame, and is refused. One frame is in memory at
-a time. It must not know in which order frames make sense.
+In files of format 2, which are read as well, every other block is one frame and not compressed. A
+file that was not written to its end has no last frame, and is refused. One block is in memory at a
+time. It must not know in which order frames make sense.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct as Layout
+from struct import error as StructError  # noqa: N812 -- it is the name of a class
 from typing import BinaryIO
 
 import msgspec
@@ -23,11 +26,20 @@ from msgspec import Struct
 from adapter.ledger.port import LedgerError, Raw
 
 MAGIC = b"mqk ledger backup\n"
-FORMAT = 2
+FORMAT = 3
 """1 held nothing but the ledger's records."""
-FRAME_BYTES_MAX = 64 * 1024 * 1024
+UNCOMPRESSED = 2
+"""The format before."""
+BLOCK_BYTES = 1024 * 1024
+"""Frames that are compressed together. More saves hardly more."""
+BLOCK_BYTES_MAX = 64 * 1024 * 1024
 """A record has 8 MiB at most: more than this is damage, and not to be asked of memory."""
-_FRAME = Layout(">II")
+LEVEL = 3
+"""Of zlib: higher ones take longer than reading Kafka does."""
+MODE = 0o600
+"""A backup holds the bodies of all messages."""
+_BLOCK = Layout(">II")
+_FRAME = Layout(">I")
 
 
 class BackupError(LedgerError):
@@ -107,43 +119,56 @@ class Writer:
         self._file = file
         self._frames = 0
         self._encoder = msgspec.msgpack.Encoder()
+        self._block = bytearray()
         file.write(MAGIC)
-        self._write(msgspec.json.encode(header))
+        self._write(msgspec.json.encode(msgspec.structs.replace(header, format=FORMAT)))
 
     def write(self, frame: Frame) -> None:
         """Write the next frame."""
-        self._write(self._encoder.encode(frame))
+        content = self._encoder.encode(frame)
+        self._block += _FRAME.pack(len(content))
+        self._block += content
         self._frames += 1
+        if len(self._block) >= BLOCK_BYTES:
+            self._end_block()
 
     def mark(self) -> tuple[int, int]:
         """Where the file ends now, for back()."""
+        self._end_block()
         return self._file.tell(), self._frames
 
     def back(self, mark: tuple[int, int]) -> None:
         """Take back all that was written since a mark."""
         at, self._frames = mark
+        self._block.clear()
         self._file.seek(at)
         self._file.truncate()
 
     def finish(self) -> None:
         """Write the last frame; the file is on disk when this returns."""
         self.write(Last(self._frames))
+        self._end_block()
         self._file.flush()
         os.fsync(self._file.fileno())
 
+    def _end_block(self) -> None:
+        if self._block:
+            self._write(zlib.compress(self._block, LEVEL))
+            self._block.clear()
+
     def _write(self, content: bytes) -> None:
-        self._file.write(_FRAME.pack(len(content), zlib.crc32(content)))
+        self._file.write(_BLOCK.pack(len(content), zlib.crc32(content)))
         self._file.write(content)
 
 
 @contextmanager
 def new(path: Path, header: Header) -> Iterator[Writer]:
-    """Write a new file; it is finished behind the block.
+    """Write a new file that only its owner may read; it is finished behind the block.
 
     Never overwrites; removes a file that could not be finished. Raises BackupError.
     """
     try:
-        file = path.open("xb")
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE), "wb")
     except FileExistsError as error:
         raise BackupError(f"{path} exists already: remove it, or name another file") from error
     except OSError as error:
@@ -170,20 +195,38 @@ def read_header(path: Path) -> Header:
 def read(path: Path) -> Iterator[Frame]:
     """Read all frames but the last one; whatever is damaged or missing raises BackupError."""
     with _open(path) as file:
-        _read_header(path, file)
-        frames = 0
-        while not isinstance(frame := _next(path, file), Last):
-            yield frame
-            frames += 1
-        if frame.frames != frames or file.read(1):
-            raise damaged(path, f"it has other frames than the {frame.frames} that it names")
+        is_compressed = _read_header(path, file).format == FORMAT
+        frames, last = 0, None
+        while last is None:
+            for frame in _block(path, file, is_compressed):
+                if last is not None:
+                    raise damaged(path, "frames follow the last one")
+                if isinstance(frame, Last):
+                    last = frame
+                else:
+                    yield frame
+                    frames += 1
+        if last.frames != frames or file.read(1):
+            raise damaged(path, f"it has other frames than the {last.frames} that it names")
 
 
-def _next(path: Path, file: BinaryIO) -> Frame:
+def _block(path: Path, file: BinaryIO, is_compressed: bool) -> Iterator[Frame]:
+    """Read the frames of the next block."""
     at = file.tell()
+    content = _read_block(path, file)
     try:
-        return _decoder.decode(_read_frame(path, file))
-    except msgspec.DecodeError as error:
+        if not is_compressed:
+            yield _decoder.decode(content)
+            return
+        unpacker = zlib.decompressobj()
+        frames = memoryview(unpacker.decompress(content, BLOCK_BYTES_MAX))
+        if not unpacker.eof or unpacker.unused_data:
+            raise damaged(path, f"what begins at byte {at} is not one block")
+        while frames:
+            (size,) = _FRAME.unpack_from(frames)
+            frame, frames = frames[_FRAME.size : _FRAME.size + size], frames[_FRAME.size + size :]
+            yield _decoder.decode(frame)
+    except (msgspec.DecodeError, zlib.error, StructError) as error:
         raise damaged(path, f"what begins at byte {at} is not understood ({error})") from error
 
 
@@ -204,10 +247,10 @@ class _Version(Struct):
 def _read_header(path: Path, file: BinaryIO) -> Header:
     if file.read(len(MAGIC)) != MAGIC:
         raise BackupError(f"{path} is no backup of a ledger: name a file that mqk has written")
-    content = _read_frame(path, file)
+    content = _read_block(path, file)
     try:
         found = msgspec.json.decode(content, type=_Version)
-        if found.format == FORMAT:
+        if found.format in (FORMAT, UNCOMPRESSED):
             return msgspec.json.decode(content, type=Header)
     except msgspec.DecodeError as error:
         raise damaged(path, f"its header is not understood ({error})") from error
@@ -217,13 +260,13 @@ def _read_header(path: Path, file: BinaryIO) -> Header:
     )
 
 
-def _read_frame(path: Path, file: BinaryIO) -> bytes:
+def _read_block(path: Path, file: BinaryIO) -> bytes:
     at = file.tell()
-    head = file.read(_FRAME.size)
-    if len(head) < _FRAME.size:
+    head = file.read(_BLOCK.size)
+    if len(head) < _BLOCK.size:
         raise damaged(path, f"it ends at byte {at}, before its last frame")
-    size, checksum = _FRAME.unpack(head)
-    content = file.read(size) if size <= FRAME_BYTES_MAX else b""
+    size, checksum = _BLOCK.unpack(head)
+    content = file.read(size) if size <= BLOCK_BYTES_MAX else b""
     if len(content) < size:
         raise damaged(path, f"it ends within what begins at byte {at}")
     if zlib.crc32(content) != checksum:

@@ -1,12 +1,15 @@
 """Backup files: what was written comes back, and nothing that is damaged does."""
 
+import stat
+import struct
+import zlib
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from adapter.backup import file as files
-from adapter.backup.file import BackupError, Copied, Cut, Entry, Frame, Header, Lane, Part
+from adapter.backup.file import BackupError, Copied, Cut, Entry, Frame, Header, Lane, Last, Part
 from tests.support.backup_place import header
 
 FRAMES: list[Frame] = [
@@ -89,24 +92,80 @@ def test_every_torn_file_is_found(file: Path) -> None:
         list(files.read(file))
 
 
-def test_frames_that_are_missing_are_found(file: Path) -> None:
-    """Each has its checksum; the last one says how many there are."""
-    whole = file.read_bytes()
-    first = whole.index(msgspec.msgpack.encode(FRAMES[0])) - 8
-    second = whole.index(msgspec.msgpack.encode(FRAMES[1])) - 8
-    file.write_bytes(whole[:first] + whole[second:])
+def block(content: bytes) -> bytes:
+    return struct.pack(">II", len(content), zlib.crc32(content)) + content
+
+
+def by_hand(path: Path, number: int, *blocks: bytes) -> None:
+    """Write a file of another format, or with other blocks, than are written now."""
+    head = msgspec.structs.replace(header(), format=number, versions={"mqk": "9.1"})
+    path.write_bytes(files.MAGIC + b"".join(map(block, (msgspec.json.encode(head), *blocks))))
+
+
+def compressed(*frames: Frame) -> bytes:
+    """One block."""
+    raw = [msgspec.msgpack.encode(one) for one in frames]
+    return zlib.compress(b"".join(struct.pack(">I", len(one)) + one for one in raw))
+
+
+def test_frames_that_are_missing_are_found(tmp_path: Path) -> None:
+    """Each block has its checksum; the last frame says how many there are."""
+    path = tmp_path / "less"
+    by_hand(path, 3, compressed(*FRAMES[:3]), compressed(Last(7)))
     with pytest.raises(BackupError, match="damaged: it has other frames than the 7"):
-        list(files.read(file))
+        list(files.read(path))
+    by_hand(path, 3, compressed(FRAMES[0], Last(1), FRAMES[1]))
+    with pytest.raises(BackupError, match="damaged: frames follow the last one"):
+        list(files.read(path))
+    by_hand(path, 3, compressed(FRAMES[0], Last(1)))
+    assert list(files.read(path)) == FRAMES[:1]
 
 
-@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"not compressed",
+        zlib.compress(b""),
+        compressed(*FRAMES)[:-1],
+        compressed(*FRAMES) + b"x",
+        zlib.compress(struct.pack(">I", 99) + b"short"),
+        zlib.compress(b"ab"),
+        zlib.compress(bytes(files.BLOCK_BYTES_MAX + 1)),
+    ],
+)
+def test_a_block_that_is_none_is_damage(tmp_path: Path, content: bytes) -> None:
+    """Also one that would take more memory than any that is written."""
+    path = tmp_path / "bad"
+    by_hand(path, 3, content)
+    with pytest.raises(BackupError, match="is damaged"):
+        list(files.read(path))
+
+
+def test_files_of_the_format_before_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "old"
+    by_hand(path, 2, *map(msgspec.msgpack.encode, (*FRAMES, Last(len(FRAMES)))))
+    assert list(files.read(path)) == FRAMES
+
+
+def test_only_its_owner_may_read_it(file: Path) -> None:
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_bodies_are_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    body = b'{"order": 42, "customer": "somebody"}'
+    frames: list[Frame] = [Copied(seq, 1, [], None, body) for seq in range(50_000)]
+    write(path, frames=frames)
+    assert path.stat().st_size < len(body) * len(frames) / 4
+    assert list(files.read(path)) == frames
+
+
+@pytest.mark.parametrize("number", [1, 4])
 def test_another_format_names_who_wrote_it(tmp_path: Path, number: int) -> None:
     path = tmp_path / "other"
-    other = header()
-    other.format = number
-    other.versions = {"mqk": "9.1"}
-    write(path, other)
-    words = rf"format {number} and this mqk reads format 2: use the mqk that wrote it \(9.1\)"
+    by_hand(path, number)
+    words = rf"format {number} and this mqk reads format 3: use the mqk that wrote it \(9.1\)"
     with pytest.raises(BackupError, match=words):
         files.read_header(path)
 

@@ -156,8 +156,11 @@ def test_user_and_password_of_the_environment(
 
 
 def test_a_host_without_a_queue_manager() -> None:
+    def hang_up(server: socket.socket) -> None:
+        server.accept()[0].close()
+
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as executor:
-        executor.submit(lambda: server.accept()[0].close())
+        executor.submit(hang_up, server)
         with pytest.raises(ibmmq.MQMIError) as refused:
             ibmmq.connect("QM1", CHANNEL, f"127.0.0.1({server.getsockname()[1]})")
     assert reason_of(refused) == CMQC.MQRC_Q_MGR_NOT_AVAILABLE

@@ -24,6 +24,7 @@ BLOCK_TIMEOUT_S = 90.0
 END_TIMEOUT_S = 20.0
 POLL_S = 0.05
 LEFT_OUT = (".*", "build", "dist", "target", "__pycache__", "tests", "benchmarks")
+PACKAGES = Path(__file__).with_name("packages.txt")
 DRIVER = Path(__file__).with_name("driver.py")
 DONE = "\x04done\n"
 
@@ -89,7 +90,10 @@ def _bare_environment(folder: Path) -> dict[str, str]:
 
 def _constraints() -> str:
     """The versions that are tested, without their hashes: those would be asked of mqk too."""
-    lines = (TOP / "constraints.txt").read_text().splitlines()
+    lines = [
+        *(TOP / "constraints.txt").read_text().splitlines(),
+        *PACKAGES.read_text().splitlines(),
+    ]
     return "".join(f"{line.split()[0]}\n" for line in lines if re.match(r"[\w.-]+==", line))
 
 

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct
 
+from adapter import texts
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.model.manager import Limits
 
@@ -39,6 +40,11 @@ OF_KUBERNETES = re.compile(r"MQK_(PORT|SERVICE|\w+_SERVICE|\w+_PORT)(_\w+)?")
 OPTIONS = "kafka.options"
 OPTION_PREFIX = "MQK_KAFKA_OPTION_"
 SECRET = re.compile(r"password|secret|token|\.pem$|sasl\.oauthbearer\.config|sasl\.jaas")
+RUNS_CODE = frozenset(
+    {"plugin.library.paths", "ssl.engine.location", "ssl.providers", "sasl.kerberos.kinit.cmd"}
+)
+"""Options by which librdkafka loads libraries or runs commands."""
+FILE_BYTES_MAX = 1024 * 1024
 DAY_MS = 24 * 60 * 60 * 1000
 INT_MAX = 2**31 - 1
 
@@ -362,9 +368,10 @@ def load(
     kafka.options; a later flag wins.
     """
     layers: list[Layer] = []
-    found = _file(path, environment)
+    named = path or (Path(environment[FILE_VARIABLE]) if environment.get(FILE_VARIABLE) else None)
+    found = named or (Path(FILE) if Path(FILE).is_file() else None)
     if found is not None:
-        layers.append(_file_layer(found))
+        layers.append(_file_layer(found, was_named=named is not None))
     layers.append(_environment_layer(environment))
     layers.append(_flag_layer(flags, options or {}))
     config = Config({}, {}, found)
@@ -450,25 +457,21 @@ def _wanted(key: str, error: msgspec.ValidationError) -> str:
     return str(error).lower()
 
 
-def _file(path: Path | None, environment: Mapping[str, str]) -> Path | None:
-    """Say which file to read: the flag's, the environment's, or the one that is there."""
-    if path is not None:
-        return path
-    if environment.get(FILE_VARIABLE):
-        return Path(environment[FILE_VARIABLE])
-    return Path(FILE) if Path(FILE).is_file() else None
-
-
-def _file_layer(path: Path) -> Layer:
+def _file_layer(path: Path, *, was_named: bool) -> Layer:
+    """Read a settings' file. was_named: it was not only found in the working directory."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise ConfigError(f"{path} cannot be read: {reason}") from error
+        content = tomllib.loads(texts.read(path, FILE_BYTES_MAX))
+    except texts.UnreadableError as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     layer = Layer()
     for key, raw in _keys(content, str(path)):
+        if key.removeprefix(f"{OPTIONS}.") in RUNS_CODE and not was_named:
+            raise ConfigError(
+                f"{path}: {key} runs programs or loads libraries: a file that is only found in the "
+                f"working directory may not do that; name it, --config {path}"
+            )
         if key.startswith(f"{OPTIONS}."):
             layer.set_option(key.removeprefix(f"{OPTIONS}."), raw, str(path))
         elif key in SETTINGS:

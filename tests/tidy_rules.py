@@ -26,8 +26,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "errors": "core.reasons",
         "launch": "errors",
         "addresses": "",
+        "texts": "",
         "web": "addresses",
-        "config": "errors core",
+        "config": "errors core texts",
         "logs": "",
         "format": "core errors",
         "watched": "",
@@ -50,7 +51,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.model.message core.model.topics core.model.trigger_message",
         "toplevel": "mqi spark_jobs",
         "server": "owner wire core format ledger movers registry topics errors config launch logs "
-        "watched addresses web mqi.pcf.command_server",
+        "watched addresses texts web mqi.pcf.command_server",
         "testing": "adapter client config core errors format ledger localkafka logs mqi.mqsc owner "
         "registry server topics wire",
         "localkafka": "launch errors",

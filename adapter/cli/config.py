@@ -18,6 +18,7 @@ from adapter.config import (
     OPTION_PREFIX,
     OPTIONS,
     OUR_OPTIONS,
+    RUNS_CODE,
     SETTINGS,
     WITH_PASSWORD,
     ConfigError,
@@ -77,7 +78,12 @@ def reference() -> None:
 
 def page() -> Iterator[str]:
     """The lines of docs/operations/configuration.md."""
-    yield from HEAD.format(file=FILE, variable=FILE_VARIABLE, prefix=OPTION_PREFIX).splitlines()
+    yield from HEAD.format(
+        file=FILE,
+        variable=FILE_VARIABLE,
+        prefix=OPTION_PREFIX,
+        runs_code=", ".join(f"`{one}`" for one in sorted(RUNS_CODE)),
+    ).splitlines()
     yield from ("", "| setting | takes | default | flag | environment | what it is |")
     yield "|---|---|---|---|---|---|"
     for one in SETTINGS.values():
@@ -141,6 +147,9 @@ The file is the one that `--config` names, else the one that `{variable}` names,
 the working directory if it is there. A setting that is unknown, in whichever of the three, or that
 has a value it does not take, is refused by a sentence that names the place and the setting; nothing
 is started then. An environment variable that is empty counts as not set.
+
+A file that is only found in the working directory may set none of {runs_code}: by
+them librdkafka loads libraries or runs commands. Name that file, if that is meant.
 
 Options of the Kafka client have librdkafka's names. In the file they stand under `[kafka.options]`,
 with or without quotes; in the environment `sasl.password` is `{prefix}SASL_PASSWORD`

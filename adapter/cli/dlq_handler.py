@@ -14,6 +14,9 @@ from adapter.cli.connected import connected
 from adapter.mqi.dlq_handler import DeadLetterHandler, lines_of
 from adapter.mqi.dlq_rules import RulesError, Table, parse
 
+RULES_MAX = 1024 * 1024
+"""Characters of a table of rules."""
+
 
 @click.command("dlq-handler")
 @click.argument("rules", type=click.File())
@@ -52,7 +55,10 @@ def dlq_handler(rules: TextIO, queue: str, check: bool, qmgr: str, as_json: bool
 def read(rules: TextIO) -> Table:
     """Read the rules; what is wrong in them is wrong use, each mistake a line."""
     try:
-        return parse(rules.read())
+        text = rules.read(RULES_MAX + 1)
+        if len(text) > RULES_MAX:
+            raise click.UsageError(f"{rules.name} has more than {RULES_MAX} characters")
+        return parse(text)
     except RulesError as problem:
         lines = "\n".join(f"{rules.name}, {mistake}" for mistake in problem.mistakes)
         raise click.UsageError(f"the rules are wrong:\n{lines}") from problem

@@ -12,6 +12,7 @@ import click
 import msgspec
 
 import adapter
+from adapter.cli import output
 
 ID_BYTES = 24
 TEXT_ID = "text:"
@@ -85,7 +86,7 @@ def dead_letter(message: adapter.Message) -> dict[str, Any] | None:
 def as_line(message: adapter.Message) -> str:
     """A message on one line: priority, put time, the end of its id, its body made printable."""
     body = message.body.decode(errors="backslashreplace")
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in body)
+    shown = output.escaped(body)
     times = f" (backed out {message.backout_count}x)" if message.backout_count else ""
     heading = f"[{message.priority}] {time_of(message.put_time)} {message.message_id.hex()}"
     return f"{heading}{times}  {shown}"

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
+from adapter import config, texts
 from adapter.cli import default_kafka, failures
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -146,10 +147,9 @@ def read_properties(path: Path) -> dict[str, str]:
     Of Java's format, `:` as separator, continued lines and escapes are refused, not misread.
     """
     try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not text"
-        raise click.UsageError(f"--command-config {path} cannot be read: {reason}") from problem
+        lines = texts.read(path, config.FILE_BYTES_MAX).splitlines()
+    except texts.UnreadableError as problem:
+        raise click.UsageError(f"--command-config {path} cannot be read: {problem}") from problem
     found = {}
     for number, line in enumerate(map(str.strip, lines), 1):
         if not line or line[0] in "#!":

@@ -72,7 +72,14 @@ def cell(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.1f}"
-    return "" if value is None else str(value)
+    return "" if value is None else escaped(str(value))
+
+
+def escaped(text: str) -> str:
+    """A text without control characters: what others have chosen gives no orders to a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager

@@ -11,8 +11,10 @@ from typing import Any
 import click
 
 import adapter
+from adapter import texts
 from adapter.cli import failures, messages, options, output
 from adapter.cli.connected import connected
+from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.errors import Error
 
 UNIT_SIZE_MAX = 10_000
@@ -131,6 +133,6 @@ def lines() -> Iterator[bytes]:
 def read_file(path: Path) -> bytes:
     """The content of a file that is named on the command line."""
     try:
-        return path.read_bytes()
-    except OSError as problem:
-        raise click.UsageError(f"--file {path} cannot be read: {problem.strerror}") from problem
+        return texts.read_bytes(path, MESSAGE_LENGTH_MAX)
+    except texts.UnreadableError as problem:
+        raise click.UsageError(f"--file {path} cannot be read: {problem}") from problem

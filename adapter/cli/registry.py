@@ -13,6 +13,7 @@ import click
 import msgspec
 from msgspec import Struct
 
+from adapter import texts
 from adapter.cli import failures, options, output, signals
 from adapter.registry import avro_schema, http, own, topic
 from adapter.registry.log import SCHEMAS
@@ -270,8 +271,8 @@ def named(asked: SchemaRegistry, name: str) -> Registered:
 def read(path: Path) -> str:
     """The text of a schema's file."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return texts.read(path, http.BODY_BYTES_MAX)
+    except texts.UnreadableError as error:
         raise failures.Failed(f"{path} cannot be read: {error}") from error
 
 

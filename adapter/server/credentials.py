@@ -17,6 +17,7 @@ from pathlib import Path
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from adapter import texts
 from adapter.errors import StartError
 
 NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}")
@@ -99,11 +100,13 @@ class Credentials:
 
 
 def read(path: Path) -> dict[str, str]:
-    """Return the hashes by user. Raises StartError, OSError."""
-    if path.stat().st_size > FILE_BYTES_MAX:
-        raise StartError(f"{path} has more than {FILE_BYTES_MAX} bytes: it is no file of users")
+    """Return the hashes by user. Raises StartError."""
+    try:
+        text = texts.read(path, FILE_BYTES_MAX)
+    except texts.UnreadableError as error:
+        raise StartError(f"{path}, the file of users, cannot be read: {error}") from error
     users = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         name, colon, hashed = line.partition(":")

@@ -285,3 +285,20 @@ def test_variables_of_the_compose_file_are_no_mistakes() -> None:
     assert {"MQK_TAG", "MQK_SPARK_QUEUE"} <= named
     known = {one.environment for one in SETTINGS.values()}
     load({}, dict.fromkeys(named - known, "x"))
+
+
+def test_a_settings_file_has_a_bound() -> None:
+    with pytest.raises(ConfigError, match=r"/dev/zero cannot be read: it has more than"):
+        load({}, {}, Path("/dev/zero"))
+
+
+@pytest.mark.parametrize("name", sorted(config.RUNS_CODE))
+def test_a_file_that_is_only_found_loads_no_code(name: str, tmp_path: Path) -> None:
+    """Whoever can write into the folder where `mqk` is typed would run programs as its user."""
+    path = tmp_path / config.FILE
+    path.write_text(f'[kafka.options]\n"{name}" = "x"\n')
+    with pytest.raises(ConfigError, match="may not do that; name it, --config mqk.toml") as problem:
+        load({}, {})
+    assert name in str(problem.value)
+    assert load({}, {}, path).kafka_options == {name: "x"}
+    assert load({}, {"MQK_CONFIG": str(path)}).kafka_options == {name: "x"}

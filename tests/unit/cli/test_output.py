@@ -24,3 +24,9 @@ def test_cells_are_for_people() -> None:
     assert [output.cell(x) for x in (True, False, None, 12345, 1234.56, "x")] == [
         "yes", "no", "", "12,345", "1,234.6", "x",
     ]  # fmt: skip
+
+
+def test_what_clients_say_gives_no_orders_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    output.table(("user",), [["a\x1b[2Jb\nc\u2028d\x9b31m ä 漢"]])
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[1:] == [r"a\x1b[2Jb\nc\u2028d\x9b31m ä 漢"]

@@ -68,7 +68,7 @@ def test_no_file_and_one_that_is_too_long(tmp_path: Path) -> None:
     long = tmp_path / "long"
     with long.open("wb") as file:
         os.truncate(file.fileno(), credentials.FILE_BYTES_MAX + 1)
-    with pytest.raises(StartError, match="it is no file of users"):
+    with pytest.raises(StartError, match="it has more than"):
         Credentials(long)
 
 

@@ -9,6 +9,7 @@ import click
 
 from adapter.cli import failures, options
 from adapter.cli.connected import connected
+from adapter.mqi.mqsc.dump import Problem, definitions
 from adapter.mqi.mqsc.execute import Script
 
 
@@ -18,14 +19,37 @@ from adapter.mqi.mqsc.execute import Script
     help="Run this command. May be repeated; without it standard input is read.",
 )  # fmt: skip
 @click.option("--quiet", "-q", is_flag=True, help="Show answers only, not the commands.")
+@click.option(
+    "--dump", is_flag=True,
+    help="Run nothing: write the definitions of the queue manager as a script of MQSC, as dmpmqcfg "
+    "does, as far as they are not the defaults.",
+)  # fmt: skip
+@click.option(
+    "--all", "everything", is_flag=True,
+    help="With --dump: all objects, with all their attributes.",
+)  # fmt: skip
 @options.queue_manager
 @click.pass_context
-def mqsc(context: click.Context, commands: tuple[str, ...], quiet: bool, qmgr: str) -> None:
+def mqsc(
+    context: click.Context,
+    commands: tuple[str, ...],
+    quiet: bool,
+    dump: bool,
+    everything: bool,
+    qmgr: str,
+) -> None:
     """Run MQSC commands: DEFINE, ALTER, DISPLAY, DELETE, CLEAR, ...
 
     A command that fails does not stop the script; the summary names the lines. Exit status: 0; 1 if
-    a command failed; 2 if a command has a syntax error.
+    a command failed, or a definition could not be dumped; 2 if a command has a syntax error.
     """
+    if everything and not dump:
+        raise click.UsageError("--all goes with --dump")
+    if dump and commands:
+        raise click.UsageError("--dump runs no command: leave --command out")
+    if dump:
+        _dump(qmgr, everything)
+        return
     lines: Iterable[str] = [line for text in commands for line in text.splitlines()]
     if not commands:
         lines = sys.stdin
@@ -40,3 +64,15 @@ def mqsc(context: click.Context, commands: tuple[str, ...], quiet: bool, qmgr: s
         context.exit(failures.WRONG_USE)
     if script.failed:
         context.exit(failures.FAILED)
+
+
+def _dump(qmgr: str, everything: bool) -> None:
+    problems = []
+    with connected(qmgr, "mqk mqsc") as qm:
+        for line in definitions(qm, everything=everything):
+            if isinstance(line, Problem):
+                problems.append(line.text)
+            else:
+                click.echo(line)
+    if problems:
+        raise failures.Failed(f"not everything could be written: {'; '.join(problems)}")

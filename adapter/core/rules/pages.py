@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.commands import COMPLETE, ClaimBatch, Request
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Message, Place, Stored
 from adapter.core.model.queue import Queue
-from adapter.core.model.topics import RETAINED_QUEUE
 from adapter.core.model.turns import Turns
 from adapter.core.reasons import Reason
 from adapter.core.records import MessagesDiscarded, Record, Taken

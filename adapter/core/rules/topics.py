@@ -17,12 +17,13 @@ from adapter.core.attributes.objects import (
     TopicAttributes,
 )
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX, QueueAttributes
+from adapter.core.attributes.system import BASE_TOPIC
 from adapter.core.commands import INQUIRE, OUTPUT, Open, OpenTopic, Request
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.selector import parse
-from adapter.core.model.topics import BASE_TOPIC, SEPARATOR, Subscription, levels
+from adapter.core.model.topics import SEPARATOR, Subscription, levels
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import ObjectDefined
 from adapter.core.results import Done, Opened

@@ -40,3 +40,29 @@ def test_a_queue_manager_that_is_not_there_is_a_failure(mqk: Mqk) -> None:
     said = mqk("mqsc", "-c", "PING QMGR", "--qmgr", "127.0.0.1:1")
     assert said.status == 1
     assert "[MQRC_Q_MGR_NOT_AVAILABLE]" in said.err
+
+
+def test_definitions_are_written_and_read_again(at: Mqk) -> None:
+    at("mqsc", "-c", "DEF QL(DUMPED) MAXDEPTH(5)")
+    said = at("mqsc", "--dump")
+    assert said.status == 0, said.err
+    assert "DEFINE QLOCAL('DUMPED') +\n   MAXDEPTH(5) +\n   REPLACE\n" in said.out
+    assert "SYSTEM.DEFAULT" not in said.out
+    everything = at("mqsc", "--dump", "--all")
+    assert "SYSTEM.DEFAULT.LOCAL.QUEUE" in everything.out
+    again = at("mqsc", "-q", stdin=everything.out.encode())
+    assert again.status == 0, again.out
+    assert at("mqsc", "--dump", "--all").out == everything.out
+
+
+def test_what_cannot_be_dumped_is_a_failure(at: Mqk) -> None:
+    at("queue", "define", "BROKEN", "--description", "two\nlines")
+    said = at("mqsc", "--dump")
+    at("queue", "delete", "BROKEN")
+    assert said.status == 1
+    assert "DESCR of queue BROKEN has a line break" in said.err
+
+
+def test_a_dump_runs_no_command(at: Mqk) -> None:
+    assert at("mqsc", "--all").status == 2
+    assert at("mqsc", "--dump", "-c", "PING QMGR").status == 2

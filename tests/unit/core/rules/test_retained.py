@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from adapter.core import commands as c
+from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import Message
-from adapter.core.model.topics import RETAINED_QUEUE
 from adapter.core.reasons import Reason
 from adapter.core.results import Done
 from tests.support.core import Client, Core

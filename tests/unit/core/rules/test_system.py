@@ -3,9 +3,9 @@
 import pytest
 
 from adapter.core import commands as c
+from adapter.core.attributes import system
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.results import Descriptions, Objects
-from adapter.core.rules import system
 from tests.support.core import Core, client_on
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 
 from adapter.core import commands as c
+from adapter.core.attributes.system import BASE_TOPIC, RETAINED_QUEUE
 from adapter.core.model.manager import Limits
 from adapter.core.model.message import Delivered, Message
-from adapter.core.model.topics import BASE_TOPIC, RETAINED_QUEUE
 from adapter.core.reasons import Reason
 from adapter.core.results import Done, PutDone, Refused, Subscribed
 from tests.simulation.programs import ident_of

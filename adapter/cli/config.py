@@ -5,7 +5,9 @@ Nothing is started, and Kafka is not asked.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,25 @@ def shown(value: Value) -> Any:
 def reference() -> None:
     """Print the page of the documentation that lists every setting, as Markdown."""
     click.echo("\n".join(page()))
+
+
+@config.command()
+def unit() -> None:
+    """Print a unit for systemd, of queue managers that this `mqk` runs: mqk@.service."""
+    program = Path(sys.argv[0]).resolve()
+    command = str(program) if program.name == "mqk" else str(Path(sys.prefix) / "bin" / "mqk")
+    click.echo(shipped("mqk@.service").replace("@MQK@", command), nl=False)
+
+
+@config.command()
+def alerts() -> None:
+    """Print rules of alerts for Prometheus, as a file for its rule_files."""
+    click.echo(shipped("rules.yml"), nl=False)
+
+
+def shipped(name: str) -> str:
+    """A file for operators that comes with mqk."""
+    return (resources.files("adapter") / "operations" / name).read_text(encoding="utf-8")
 
 
 def page() -> Iterator[str]:

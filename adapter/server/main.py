@@ -38,6 +38,7 @@ from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
 from adapter.server.listener import NotLoopbackError
 from adapter.server.own_schemas import NO_REGISTRY, OwnSchemas
 from adapter.server.server import Server
+from adapter.server.supervisor import Supervisor
 
 SWITCH_INTERVAL_S = 0.0001
 """How long a busy thread keeps the interpreter from the loop. With Python's 5 ms the median of a
@@ -209,7 +210,10 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             kafka=settings.kafka.bootstrap_servers,
         )
         print(msgspec.json.encode(ready).decode(), file=out, flush=True)
+        supervisor = Supervisor()
+        supervisor.serves(f"queue manager {name} at {addresses.written(host, port)}")
         failure = await server.run()
+        supervisor.stops()
         await server.stop(settings.quiesce_ms / 1000)
     if failure:
         raise StartError(failure, name)

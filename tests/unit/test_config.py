@@ -297,7 +297,8 @@ def test_a_file_that_is_only_found_loads_no_code(name: str, tmp_path: Path) -> N
     """Whoever can write into the folder where `mqk` is typed would run programs as its user."""
     path = tmp_path / config.FILE
     path.write_text(f'[kafka.options]\n"{name}" = "x"\n')
-    with pytest.raises(ConfigError, match="may not do that; name it, --config mqk.toml") as problem:
+    words = r"may not do that; name it, --config mqk\.toml"
+    with pytest.raises(ConfigError, match=words) as problem:
         load({}, {})
     assert name in str(problem.value)
     assert load({}, {}, path).kafka_options == {name: "x"}

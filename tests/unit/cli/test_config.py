@@ -1,6 +1,7 @@
 """mqk config: what would be in force, and the page that lists what there is."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from adapter.cli import config
 from adapter.config import SETTINGS
+from adapter.server.metrics import FIGURES, MOVERS, QUEUES
 from tests.unit.cli.conftest import Mqk, Said
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "configuration.md"
@@ -119,11 +121,31 @@ def test_the_example_of_the_documentation_is_a_file_that_works(mqk: Mqk, tmp_pat
     assert "default" not in {one["from"] for one in said_lines(said)}
 
 
-def test_the_unit_for_systemd_uses_commands_that_there_are(mqk: Mqk) -> None:
-    unit = (PAGE.parent / "mqk@.service").read_text()
-    lines = [line.partition("/usr/bin/env mqk ")[2] for line in unit.splitlines()]
+def test_the_unit_for_systemd_uses_commands_that_there_are(mqk: Mqk, tmp_path: Path) -> None:
+    said = mqk("config", "unit")
+    assert said.status == 0
+    program = next(line for line in said.out.splitlines() if line.startswith("ExecStart="))
+    mqk_path = Path(program.removeprefix("ExecStart=").split()[0])
+    assert mqk_path.is_file(), "the command of this environment"
+    lines = [line.partition(f"={mqk_path} ")[2] for line in said.out.splitlines()]
     commands = [line.split() for line in lines if line]
     assert [command[:2] for command in commands] == [["config", "check"], ["qmgr", "start"]]
     for command in commands:
         usage = mqk(*command[:2], "--help").out
         assert all(word in usage for word in command if word.startswith("--"))
+
+
+def test_alerts_ask_for_metrics_that_there_are(mqk: Mqk) -> None:
+    said = mqk("config", "alerts")
+    assert said.status == 0
+    known = {one.name for table in (FIGURES, MOVERS, QUEUES) for one in table.values()}
+    known |= {"mqk_owner_state"}
+    alerts = said.out.split("- alert: ")[1:]
+    assert len(alerts) > 8
+    for alert in alerts:
+        (expression,) = re.findall(r"\n +expr: (.+)", alert)
+        assert set(re.findall(r"\bmqk_\w+", expression)) <= known
+        assert re.search(r"labels: \{severity: (critical|warning)\}", alert)
+        assert "summary: " in alert
+        assert "description: " in alert
+        assert alert.split("\n")[0] in (PAGE.parent / "monitoring.md").read_text()

@@ -209,7 +209,8 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             ledger=names.ledger_topic(name),
             kafka=settings.kafka.bootstrap_servers,
         )
-        print(msgspec.json.encode(ready).decode(), file=out, flush=True)
+        out.write(msgspec.json.encode(ready).decode() + "\n")  # at once: the log may be there too
+        out.flush()
         supervisor = Supervisor()
         supervisor.serves(f"queue manager {name} at {addresses.written(host, port)}")
         failure = await server.run()

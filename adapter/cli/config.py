@@ -92,6 +92,12 @@ def alerts() -> None:
     click.echo(shipped("rules.yml"), nl=False)
 
 
+@config.command()
+def dashboard() -> None:
+    """Print a dashboard for Grafana, as a file to import."""
+    click.echo(shipped("dashboard.json"), nl=False)
+
+
 def shipped(name: str) -> str:
     """A file for operators that comes with mqk."""
     return (resources.files("adapter") / "operations" / name).read_text(encoding="utf-8")

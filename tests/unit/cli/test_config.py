@@ -135,6 +135,18 @@ def test_the_unit_for_systemd_uses_commands_that_there_are(mqk: Mqk, tmp_path: P
         assert all(word in usage for word in command if word.startswith("--"))
 
 
+def test_the_dashboard_asks_for_metrics_that_there_are(mqk: Mqk) -> None:
+    dashboard = json.loads(mqk("config", "dashboard").out)
+    known = {one.name for table in (FIGURES, MOVERS, QUEUES) for one in table.values()}
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(asked) > 8
+    for expression in asked:
+        names = set(re.findall(r"\b(?:mqk|process)_\w+", expression))
+        assert names
+        assert names <= known | {"process_resident_memory_bytes"}, expression
+        assert expression.count("$instance") == len(names)
+
+
 def test_alerts_ask_for_metrics_that_there_are(mqk: Mqk) -> None:
     said = mqk("config", "alerts")
     assert said.status == 0

@@ -225,7 +225,7 @@ async def _monitor(
 ) -> str:
     """Open what is served over HTTP, if anything is to be; return where it is monitored, or ""."""
     if settings.registry_port and registry.embedded is not None:
-        await _serve_registry(settings, registry.embedded, ends)
+        await serve_registry(settings, registry.embedded, ends)
     if not settings.http_port:
         return ""
     # Half a second, which a server without the endpoint does not spend.
@@ -244,7 +244,7 @@ async def _monitor(
         return ""
 
 
-async def _serve_registry(
+async def serve_registry(
     settings: ServerSettings, registry: TopicRegistry, ends: AsyncExitStack
 ) -> None:
     """Serve the schema registry's API at an address of its own."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import msgspec
@@ -9,11 +10,15 @@ import pytest
 from aiohttp import ClientSession
 
 from adapter.core.results import QueueStatus
+from adapter.errors import StartError
+from adapter.localkafka import free_port
 from adapter.owner.lifecycle import WHY_NOT, State
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
-from adapter.server import http
+from adapter.server import http, main
 from adapter.server.http import DEAD, Monitor
+from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.main import ServerSettings
 
 
 class House:
@@ -156,3 +161,46 @@ def test_the_registrys_api_lies_below_its_own_path() -> None:
     assert (nothing.status, nothing.said["error_code"]) == (404, 404)
     assert (greeted.status, live.status, outside.status) == (200, 200, 404)
     assert asked(House(), paths[0])[0].status == 404
+
+
+def test_the_registry_is_not_served_where_other_machines_may_ask() -> None:
+    registry = topic.in_memory()
+
+    async def ask() -> list[Page]:
+        monitor = Monitor(House(), registry)
+        url = await monitor.start(0, "0.0.0.0")
+        port = url.rpartition(":")[2]
+        try:
+            async with ClientSession(f"http://127.0.0.1:{port}") as session:
+                return [await get(session, path) for path in ("/live", "/registry/subjects")]
+        finally:
+            await monitor.stop()
+
+    live, subjects = asyncio.run(ask())
+    assert (live.status, subjects.status) == (200, 404)
+
+
+def test_the_registry_may_have_an_address_of_its_own() -> None:
+    registry = topic.in_memory()
+    registry.register("s", '"int"')
+    port = free_port()
+
+    def settings(host: str) -> ServerSettings:
+        kafka = KafkaSettings(bootstrap_servers="k:1")
+        return ServerSettings(
+            queue_manager="QM1", kafka=kafka, registry_host=host, registry_port=port
+        )
+
+    async def ask() -> Page:
+        async with AsyncExitStack() as ends:
+            await main.serve_registry(settings("127.0.0.1"), registry, ends)
+            async with ClientSession(f"http://127.0.0.1:{port}") as session:
+                page = await get(session, "/subjects")
+            with pytest.raises(StartError, match=f"127.0.0.1:{port} .* --registry-listen"):
+                await main.serve_registry(settings("127.0.0.1"), registry, ends)
+            with pytest.raises(StartError, match="is reachable from other machines"):
+                await main.serve_registry(settings("0.0.0.0"), registry, ends)
+            return page
+
+    page = asyncio.run(ask())
+    assert (page.status, page.said) == (200, ["s"])

@@ -12,7 +12,9 @@ Everything that programs use is here or on what connect() returns; errors are in
 queue managers for tests in adapter.testing.
 """
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
 from adapter import errors
 from adapter.client.cancelling import CancelToken
@@ -30,6 +32,18 @@ try:
 except PackageNotFoundError:  # a copy of the sources that was never installed
     __version__ = "0+unknown"
 
+if TYPE_CHECKING:
+    from adapter import kafka, mqi, testing
+else:
+    ON_DEMAND = frozenset({"kafka", "mqi", "testing"})
+
+    def __getattr__(name: str) -> Any:
+        """Import a part that most programs do without when it is first used."""
+        if name in ON_DEMAND:
+            return import_module(f"adapter.{name}")
+        raise AttributeError(f"module 'adapter' has no attribute {name!r}")
+
+
 __all__ = [
     "NO_UNIT",
     "CancelToken",
@@ -46,4 +60,7 @@ __all__ = [
     "__version__",
     "connect",
     "errors",
+    "kafka",
+    "mqi",
+    "testing",
 ]

@@ -58,7 +58,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "demo": "adapter client core.commands core.results errors format launch localkafka mqi "
         "server topics wire",
         "cli": "*",
-        "adapter": "client errors",
+        "adapter": "client errors kafka mqi testing",  # the last three on demand
         "spark_jobs": "adapter cli.main cli.options cli.signals client core.model.message errors "
         "format localkafka owner.pages registry",
     }.items()

@@ -5,12 +5,13 @@ It knows the attribute names only as what the queue manager judges.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from msgspec import Struct
 
 from adapter.client import arguments as a
 from adapter.client import requests as rq
+from adapter.client.attributes import QueueDefinition, QueueManagerSettings
 from adapter.client.channel import Channel
 from adapter.client.requests import Handle, Pending
 from adapter.core import commands as c
@@ -100,7 +101,9 @@ class Administration:
 
     _channel: Channel
 
-    def define_queue(self, name: str, *, replace: bool = False, **attributes: Any) -> None:
+    def define_queue(
+        self, name: str, *, replace: bool = False, **attributes: Unpack[QueueDefinition]
+    ) -> None:
         """Define a local queue (DEFINE QLOCAL).
 
         Attributes not given are as SYSTEM.DEFAULT.LOCAL.QUEUE has them, all but its description,
@@ -109,13 +112,13 @@ class Administration:
         replace: if it exists, alter it; its messages stay. Raises QueueExists, InvalidName,
         InvalidAttribute.
         """
-        a.as_attributes(a.as_name(name), attributes)
-        durable(self._channel, c.DefineQueue(name, attributes, a.as_flag("replace", replace)))
+        given = a.as_attributes(a.as_name(name), attributes)
+        durable(self._channel, c.DefineQueue(name, given, a.as_flag("replace", replace)))
 
-    def alter_queue(self, name: str, **attributes: Any) -> None:
+    def alter_queue(self, name: str, **attributes: Unpack[QueueDefinition]) -> None:
         """Alter a local queue (ALTER QLOCAL). Raises QueueNotFound, InvalidAttribute."""
-        a.as_attributes(a.as_name(name), attributes)
-        durable(self._channel, c.AlterQueue(name, attributes))
+        given = a.as_attributes(a.as_name(name), attributes)
+        durable(self._channel, c.AlterQueue(name, given))
 
     def delete_queue(self, name: str, purge: bool = False) -> None:
         """Delete a local queue (DELETE QLOCAL). purge: with the messages on it.
@@ -218,7 +221,7 @@ class Administration:
         given |= {"env_data": env_data, "user_data": user_data}
         self.define_object("process", name, replace=replace, **given)
 
-    def alter_queue_manager(self, **settings: Any) -> None:
+    def alter_queue_manager(self, **settings: Unpack[QueueManagerSettings]) -> None:
         """Alter the queue manager's own attributes (ALTER QMGR): trigger_interval_ms, ...
 
         Raises InvalidAttribute.

@@ -7,8 +7,10 @@ the queue manager. This module knows no verb.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -28,6 +30,8 @@ from adapter.errors import (
     InvalidType,
 )
 
+Identifier = bytes | str | UUID
+"""What an id of a message is given as; shorter ones have zeros behind them."""
 WAIT_MAX_MS = 2**31 - 1
 CONNECTION_MAX = 2**63 - 1
 ORIGIN_LENGTH_MAX = 64
@@ -69,18 +73,42 @@ def as_text(name: str, value: object, longest: int | None = None) -> str:
 
 
 def as_identifier(name: str, value: object) -> bytes:
-    """Take a 24-byte id; None and 24 zero bytes are none."""
+    """Take an id of up to 24 bytes and put zeros behind it; None and mere zeros are none."""
     if value is None:
         return b""
+    if isinstance(value, UUID):
+        value = value.bytes
+    elif isinstance(value, str):
+        value = _encoded(name, value)
     if not isinstance(value, (bytes, bytearray, memoryview)):
-        raise InvalidType(f"{name} is {ID_LENGTH} bytes or None, not {value!r}")
-    if len(value) != ID_LENGTH:
-        raise InvalidIdentifier(f"{name} is {ID_LENGTH} bytes, not {len(value)}: pad or cut it")
-    return b"" if value == NO_ID else bytes(value)
+        raise InvalidType(f"{name} is bytes, a str, a UUID or None, not {value!r}")
+    if len(value) > ID_LENGTH:
+        raise InvalidIdentifier(f"{name} has at most {ID_LENGTH} bytes, not {len(value)}")
+    padded = bytes(value).ljust(ID_LENGTH, b"\0")
+    return b"" if padded == NO_ID else padded
+
+
+def _encoded(name: str, value: str) -> bytes:
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidIdentifier(f"{name} is not valid Unicode: {error}") from error
+
+
+def as_unit_id(value: object) -> bytes:
+    """Take the id of a unit, which has 24 bytes."""
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise InvalidType(f"unit_id is {ID_LENGTH} bytes, not {value!r}")
+    if len(value) != ID_LENGTH or value == NO_ID:
+        raise InvalidIdentifier(
+            f"unit_id is the id of a unit, {ID_LENGTH} bytes that are not all zero, "
+            f"not {bytes(value).hex()!r}"
+        )
+    return bytes(value)
 
 
 def as_wanted(name: str, value: object) -> bytes:
-    """Take the 24-byte id that messages are to have; None is any, 24 zero bytes is none at all."""
+    """Take the id that messages are to have, as as_identifier does; None is any, zeros is none."""
     return b"" if value is None else as_identifier(name, value) or NO_ID
 
 
@@ -200,7 +228,7 @@ def as_cancel(value: object) -> CancelToken | None:
     raise InvalidType(f"cancel is an adapter.CancelToken or None, not {value!r}")
 
 
-def as_attributes(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
+def as_attributes(name: str, attributes: Mapping[str, object]) -> dict[str, Any]:
     """Take attribute values of a type that some attribute has; the queue manager judges more."""
     for attribute, value in attributes.items():
         if type(value) not in (bool, int, str):
@@ -209,4 +237,4 @@ def as_attributes(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
             raise InvalidAttribute(
                 f"{attribute} takes a number of at most 32 bits, not {value}", name
             )
-    return attributes
+    return dict(attributes)

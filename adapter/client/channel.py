@@ -9,7 +9,6 @@ session makes that harmless. This module knows no verb.
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from typing import Any, NoReturn, TypeVar
 from msgspec import Struct
 
 from adapter.client import requests as rq
-from adapter.client.greeting import Greeting, NotWelcome, exchange, refusal_among
+from adapter.client.greeting import Greeting, NotWelcome, back_off_s, exchange, refusal_among
 from adapter.client.outstanding import Enlisted, Outstanding
 from adapter.client.requests import Handle, Operations, Pending
 from adapter.client.schemas import Schemas
@@ -47,8 +46,6 @@ BUFFER_BYTES_MAX = 4 * 1024 * 1024
 """What a longer frame took is given back when it is sent."""
 CLOSE_S = 5.0
 """Closing waits this long for the queue manager to take note."""
-BACK_OFF_FIRST_S = 0.02
-BACK_OFF_MAX_S = 1.0
 UNTOLD_BYTES_MAX = 1024 * 1024
 """What has arrived is told with the next request, but at once if it is more than this: the queue
 manager keeps it until then, and gives no more messages when it keeps too much."""
@@ -149,6 +146,11 @@ class Channel:
         handle.is_open, handle.refused = True, None
         self._outstanding.handles[handle.number] = handle
 
+    def let_go(self, handles: dict[int, Handle]) -> None:
+        """Have these closed with what is asked next. Takes no lock: the garbage collector calls it
+        at any moment."""
+        self._outstanding.let_go.extend(handles.values())
+
     def drop_handle(self, handle: Handle) -> None:
         """Open it no more."""
         handle.is_open = False
@@ -169,6 +171,8 @@ class Channel:
         with self._lock:
             if self._closing.is_set():
                 raise ConnectionClosed("the connection is closed: connect again")
+            if self._outstanding.let_go:
+                self._send(self._outstanding.closes(), None)
             self._send(requests, unit)
 
     def await_all(self, requests: Sequence[Pending]) -> None:
@@ -262,8 +266,11 @@ class Channel:
 
     def statistics(self) -> dict[str, Any]:
         """Figures of this connection since it was made."""
-        outstanding = self._outstanding
+        outstanding, link = self._outstanding, self._link
+        live = [*self._dead, *([link] if link else [])]
+        received = self._counts["bytes_received"] + sum(one.bytes_received for one in live)
         return self._counts | {
+            "bytes_received": received,
             "requests": outstanding.requests,
             "numbered": outstanding.session.issued,
             "unanswered": len(outstanding.pending),
@@ -511,7 +518,7 @@ class Channel:
                     self._outstanding.give_up(self._why_lost)
                 self._attempts, self._lost_s = 0, 0.0  # who asks again, waits as long again
                 return
-            self._closing.wait(min(_back_off_s(self._attempts), max(left_s, 0.0)))
+            self._closing.wait(min(back_off_s(self._attempts), max(left_s, 0.0)))
             self._attempts += 1
             try:
                 self._take_up(max(min(left_s, self._patience.silence_s), 0.1))
@@ -583,14 +590,3 @@ def _refuse_frame(frame: Welcome | Goodbye) -> NoReturn:
         reason = frame.reason
         raise NotWelcome(refusal(reason.reason, reason.name, reason.detail))
     raise LinkLost("a second welcome was not expected")
-
-
-def _back_off_s(attempts: int) -> float:
-    """Say how long to wait before another attempt: longer each time, and cut by chance.
-
-    Chance keeps the clients of a queue manager that comes back from all coming at once.
-    """
-    if not attempts:
-        return 0.0
-    longest_s = min(BACK_OFF_FIRST_S * float(1 << min(attempts - 1, 20)), BACK_OFF_MAX_S)
-    return longest_s * random.uniform(0.5, 1.0)

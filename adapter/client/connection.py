@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import getpass
 import os
+import sys
 from datetime import timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
@@ -26,7 +28,7 @@ from adapter.client.verbs import close_request, get_apart, put_request, wanted_i
 from adapter.core import commands as c
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.results import PutDone, UnitOutcome
-from adapter.errors import ConnectionClosed, InvalidIdentifier, InvalidType
+from adapter.errors import ConnectionClosed, InvalidType
 
 if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry
@@ -52,7 +54,8 @@ def connect(
     """Connect to a queue manager.
 
     address: HOST:PORT or HOST(PORT), or a comma list of them, of which the first that answers is
-    taken. queue_manager: the name it must have. application: named in the messages that are put.
+    taken. queue_manager: the name it must have. application: named in the messages that are put;
+    None: the name of this program.
     user: who an operator sees as connected; None: MQK_USER of the environment, or the user that
     this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
     registry: the schema registry of put_value() and decode(): its URL, an object that is one, or
@@ -62,10 +65,15 @@ def connect(
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
     given = os.environ.get("MQK_PASSWORD", "") if password is None else password
+    named_application = (
+        _own_name()
+        if application is None
+        else a.as_text("application", application, APPLICATION_LENGTH_MAX)
+    )
     greeting = Greeting(
         parse_addresses(address),
         a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
-        a.as_text("application", application, APPLICATION_LENGTH_MAX),
+        named_application,
         _own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
         a.as_text("password", given, PASSWORD_LENGTH_MAX),
     )
@@ -75,9 +83,17 @@ def connect(
     )
     named = os.environ.get("MQK_REGISTRY") if registry is None else registry
     if isinstance(named, Schemas):
-        return Connection(Channel(greeting, patience, named), application or "")
+        return Connection(Channel(greeting, patience, named), named_application)
     schemas = Schemas(named)
-    return Connection(Channel(greeting, patience, schemas), application or "", schemas)
+    return Connection(Channel(greeting, patience, schemas), named_application, schemas)
+
+
+def _own_name() -> str:
+    """Name this program: its file, or its package if it was started by python -m; else Python."""
+    path = Path(sys.argv[0] if getattr(sys, "argv", None) else "")
+    name = path.parent.name if path.name == "__main__.py" else path.name
+    is_file = name not in ("", "-c", "-m", "-")
+    return (name if is_file and name.isprintable() else "python")[:APPLICATION_LENGTH_MAX]
 
 
 def _own_user() -> str:
@@ -176,7 +192,7 @@ class Connection(Administration):
 
         retain: it is kept for the topic, in place of the one before; whoever subscribes later gets
         it at once. level: 0 to 9; only those subscriptions get it that have the highest level which
-        is not above this.
+        is not above this. The result says how many subscriptions it was for.
         Raises InvalidTopic, PutInhibited, PublicationFailed, RetainedQueueError, ...
         """
         message = outgoing(body, fields, self._application)
@@ -190,7 +206,8 @@ class Connection(Administration):
             level,
         )
         done = perform(self._channel, inside, [opening, put, closing], put, PutDone, after=opening)
-        return PutResult(done.message_ids[0], done.put_time_ms)
+        reached = done.subscriptions if done.subscriptions >= 0 else None
+        return PutResult(done.message_ids[0], done.put_time_ms, reached)
 
     def subscribe(
         self,
@@ -241,9 +258,9 @@ class Connection(Administration):
         name: str,
         *,
         timeout: float | timedelta | None = 0.0,
-        message_id: bytes | None = None,
-        correlation_id: bytes | None = None,
-        group_id: bytes | None = None,
+        message_id: a.Identifier | None = None,
+        correlation_id: a.Identifier | None = None,
+        group_id: a.Identifier | None = None,
         unit: AnyUnit | NoUnit | None = None,
         cancel: CancelToken | None = None,
     ) -> Message | None:
@@ -268,10 +285,7 @@ class Connection(Administration):
         unit that moved no persistent message leaves nothing on Kafka: when the queue manager has
         died since, it counts as backed out.
         """
-        ident = a.as_identifier("unit_id", unit_id)
-        if not ident:
-            raise InvalidIdentifier("unit_id is the id of a unit, 24 bytes that are not all zero")
-        request = Pending(c.AskOutcome(ident))
+        request = Pending(c.AskOutcome(a.as_unit_id(unit_id)))
         self._channel.ask([request])
         return self._channel.result(request, UnitOutcome).state
 

@@ -5,6 +5,7 @@ What happens here happens in one thread, before the connection carries requests 
 
 from __future__ import annotations
 
+import random
 import socket
 import time
 from collections.abc import Sequence
@@ -31,6 +32,8 @@ from adapter.wire.frames import (
 )
 
 LOOK_UP_S = 0.25
+BACK_OFF_FIRST_S = 0.02
+BACK_OFF_MAX_S = 1.0
 
 
 class NotWelcome(LinkLost):
@@ -180,3 +183,14 @@ def refusal_among(requests: Sequence[Pending]) -> Refused | None:
         if isinstance(request.answer, Refused):
             return request.answer
     return None
+
+
+def back_off_s(attempts: int) -> float:
+    """Say how long to wait before another attempt: longer each time, and cut by chance.
+
+    Chance keeps the clients of a queue manager that comes back from all coming at once.
+    """
+    if not attempts:
+        return 0.0
+    longest_s = min(BACK_OFF_FIRST_S * float(1 << min(attempts - 1, 20)), BACK_OFF_MAX_S)
+    return longest_s * random.uniform(0.5, 1.0)

@@ -5,6 +5,7 @@ It knows core's message, which the wire carries, and no verb.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -37,7 +38,8 @@ class _Body(Struct):
 class Message(_Body, kw_only=True, dict=True):
     """What is put and got.
 
-    Ids are 24 bytes, 24 zero bytes being none; a put gives a message without message_id a new one.
+    Ids are 24 bytes, 24 zero bytes being none; a put takes a str, a UUID and shorter ones too, and
+    puts zeros behind them. It gives a message without message_id a new one.
     priority is 0 to 9 and persistent a bool; None leaves either to the queue. expiry_s counts from
     the put. backout_count, put_time and what names the unit are of the message as it was got: they
     never carry over to another put. dead_letter: its dead-letter header (MQDLH), if it has one;
@@ -61,7 +63,7 @@ class Message(_Body, kw_only=True, dict=True):
     feedback: int = 0
     encoding: int = 546
     ccsid: int = 1208
-    properties: dict[str, Property] | None = None
+    properties: dict[str, Property] = {}
     details: Details | None = None
     dead_letter: DeadLetter | None = None
     user: str = ""
@@ -76,9 +78,19 @@ class Message(_Body, kw_only=True, dict=True):
     """(lane, seq, n) on the queue it was got from or browsed on."""
 
     def __post_init__(self) -> None:
-        """A body may be given as text."""
+        """A body may be given as text, properties as None."""
         if type(self.body) is not bytes:
             self.body = a.as_body(self.body)
+        self.properties = self.properties or {}
+
+    @property
+    def text(self) -> str:
+        """The body as text, which is UTF-8. Raises UnicodeDecodeError."""
+        return self.body.decode()
+
+    def json(self) -> Any:
+        """Return what the body, JSON text, says. Raises json.JSONDecodeError."""
+        return json.loads(self.body)
 
     @property
     def put_time(self) -> datetime | None:
@@ -131,6 +143,9 @@ class PutResult(Struct, frozen=True):
 
     message_id: bytes
     put_time_ms: int
+    subscriptions: int | None = None
+    """Of a publication: how many subscriptions it was for. None for any other put, and if it is not
+    known any more: the answer came again after a restart of the queue manager."""
 
     @property
     def put_time(self) -> datetime:
@@ -144,9 +159,9 @@ class PutFields(TypedDict, total=False):
     priority: int | None
     persistent: bool | None
     expiry_s: float | timedelta | None
-    message_id: bytes | None
-    correlation_id: bytes | None
-    group_id: bytes | None
+    message_id: a.Identifier | None
+    correlation_id: a.Identifier | None
+    group_id: a.Identifier | None
     group_seq: int
     last_in_group: bool
     reply_to: str | None
@@ -263,7 +278,7 @@ def got(delivered: Delivered) -> dict[str, Any]:
         "feedback": m.feedback,
         "encoding": of.encoding,
         "ccsid": of.ccsid,
-        "properties": m.properties,
+        "properties": m.properties or {},
         "details": m.details,
         "dead_letter": header,
         "user": m.user,

@@ -6,6 +6,7 @@ but for answered(), which only the thread that reads calls.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -72,6 +73,8 @@ class Outstanding:
         self.pending: dict[int, Pending] = {}
         self.handles: dict[int, Handle] = {}
         self.units: dict[bytes, Enlisted] = {}
+        self.let_go: deque[Handle] = deque()
+        """Handles of objects that programs have let go of; any thread may append, at any time."""
         self.requests = 0
         self._handle_numbers = 0
 
@@ -83,6 +86,15 @@ class Outstanding:
         """Draw a handle number."""
         self._handle_numbers += 1
         return Handle(self._handle_numbers, queue, modes)
+
+    def closes(self) -> list[Pending]:
+        """Return the requests that close what programs have let go of."""
+        requests = []
+        while self.let_go:
+            handle = self.let_go.popleft()
+            if self.handles.pop(handle.number, None) is not None:
+                requests.append(Pending(c.Close(handle.number), rq.FORGOTTEN, handle=handle))
+        return requests
 
     def prepare(self, requests: list[Pending], unit: Enlisted | None) -> Batch:
         """Number requests, with what must go before them. Nothing is kept until register().

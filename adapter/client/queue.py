@@ -7,13 +7,15 @@ an operation may belong to.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, get_args
+from typing import TYPE_CHECKING, Literal, Self, Unpack, get_args
 
 from adapter.client import admin
 from adapter.client import arguments as a
+from adapter.client.attributes import QueueSettings
 from adapter.client.browse import BrowsedMessage, browsed, shared
 from adapter.client.cancelling import CancelToken
 from adapter.client.channel import Channel
@@ -67,6 +69,7 @@ class Queue:
         self._application = application
         self._lock = threading.Lock()
         self._handles: dict[int, Handle] = {}
+        weakref.finalize(self, channel.let_go, self._handles).atexit = False
         self._closing = threading.Event()
         self._input = c.EXCLUSIVE if open_for == "input_exclusive" else c.INPUT
         if open_for is not None:
@@ -150,9 +153,9 @@ class Queue:
         self,
         *,
         timeout: float | timedelta | None = 0.0,
-        message_id: bytes | None = None,
-        correlation_id: bytes | None = None,
-        group_id: bytes | None = None,
+        message_id: a.Identifier | None = None,
+        correlation_id: a.Identifier | None = None,
+        group_id: a.Identifier | None = None,
         group_seq: int | None = None,
         logical_order: bool = False,
         all_messages: bool = False,
@@ -190,12 +193,16 @@ class Queue:
     ) -> Message:
         """Put a request (MQMT_REQUEST) and wait for the reply, on a temporary queue.
 
-        timeout: seconds; None waits for ever. The reply is the message whose correlation id is the
-        request's id: qm.reply() makes such. Inside a unit it raises UnitInProgress.
+        timeout: seconds; None waits for ever. The request expires with it, so that nobody does the
+        work in vain: give expiry_s, which may be None, for another expiry. The reply is the message
+        whose correlation id is the request's id: qm.reply() makes such. Inside a unit it raises
+        UnitInProgress.
         Raises NoReply when none came in time, QueueFull, PutInhibited, ...
         """
-        message = outgoing(body, fields, self._application)
-        return self._replies.ask(self._handle(c.OUTPUT), message, a.as_wait_ms(timeout))
+        message, wait_ms = outgoing(body, fields, self._application), a.as_wait_ms(timeout)
+        if wait_ms >= 0 and message.expiry_ms < 0 and "expiry_s" not in fields:
+            message.expiry_ms = max(wait_ms, 1)
+        return self._replies.ask(self._handle(c.OUTPUT), message, wait_ms)
 
     def take(
         self,
@@ -262,9 +269,9 @@ class Queue:
     def browse(
         self,
         *,
-        message_id: bytes | None = None,
-        correlation_id: bytes | None = None,
-        group_id: bytes | None = None,
+        message_id: a.Identifier | None = None,
+        correlation_id: a.Identifier | None = None,
+        group_id: a.Identifier | None = None,
         cooperate: bool = False,
     ) -> Iterator[BrowsedMessage]:
         """Iterate over the messages that are there, in the order of delivery, removing nothing.
@@ -303,13 +310,13 @@ class Queue:
         self._check_open()
         return admin.durable(self._channel, c.PurgeQueue(self.name))
 
-    def set(self, **attributes: Any) -> None:
+    def set(self, **attributes: Unpack[QueueSettings]) -> None:
         """Set attributes that a program may set (MQSET): inhibit_get, inhibit_put, trigger_control,
         trigger_type, trigger_depth, trigger_msg_priority, trigger_data.
         """
-        a.as_attributes(self.name, attributes)
+        given = a.as_attributes(self.name, attributes)
         handle = self._handle(c.SET)
-        admin.durable(self._channel, c.SetAttributes(handle.number, attributes), handle)
+        admin.durable(self._channel, c.SetAttributes(handle.number, given), handle)
 
     def close(self) -> None:
         """Give its handles back; a get that waits ends with None, units() ends."""

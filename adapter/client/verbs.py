@@ -109,7 +109,9 @@ def get_apart(
 
 
 def wanted_ids(
-    message_id: bytes | None, correlation_id: bytes | None, group_id: bytes | None
+    message_id: a.Identifier | None,
+    correlation_id: a.Identifier | None,
+    group_id: a.Identifier | None,
 ) -> tuple[bytes, bytes, bytes]:
     """Check the ids that a get or browse asks for; b"" is any."""
     return (

@@ -504,6 +504,8 @@ def _reply(qm: QueueManager, executed: Executed, request: c.Request, decision: D
         after = qm.entry_n
     if decision.warning and isinstance(result, (Done, PutDone, Messages)):
         result.warning = decision.warning
+    if isinstance(result, PutDone):
+        result.subscriptions = decision.subscriptions
     if result is not None:
         after = qm.entry_n if decision.barrier else after
         executed.replies.append(Reply(request.connection, request.request, result, after))

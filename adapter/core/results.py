@@ -38,7 +38,8 @@ class PutDone(Struct, array_like=True, tag=3, gc=False):
     warning: 0, or the reason (core.reasons.Reason) for which it is done with a warning; it is not
     kept for a client that asks again after a restart of the queue manager. What follows is of the
     last of the messages, as the queue manager settled it; priority is -1 if it is not known any
-    more.
+    more. subscriptions: how many a publication was for; -1 for other puts, and if that is not known
+    any more.
     """
 
     message_ids: list[bytes]
@@ -48,6 +49,7 @@ class PutDone(Struct, array_like=True, tag=3, gc=False):
     persistence: int = -1
     group_id: bytes = b""
     group_seq: int = 1
+    subscriptions: int = -1
 
 
 def put_done(message_ids: list[bytes], last: Message) -> PutDone:

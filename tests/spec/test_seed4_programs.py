@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import adapter
+from adapter.client.attributes import QueueDefinition
 from adapter.localkafka import LocalKafka
 from tests.support.monitored_site import MonitoredSite, await_that
 from tests.support.server_process import ServerProcess
@@ -150,11 +151,12 @@ def test_s4_53_s4_54_s4_55_s4_56_s4_57_programs_are_started_when_the_inhibition_
     S4.54: one for each queue. S4.55, S4.57: what was suppressed meanwhile appears."""
     for name in ("C", "A", "B", "EMPTY"):
         at.define(name)
-    for what in ("inhibit_put", "inhibit_get"):
-        at.app.alter_queue(at.initiation, **{what: True})
+    both: list[QueueDefinition] = [{"inhibit_put": True}, {"inhibit_get": True}]
+    for inhibited in both:
+        at.app.alter_queue(at.initiation, **inhibited)
         at.put("A", "B", "C", "C")
         assert at.app.queue(at.initiation).depth() == 0
-        at.app.alter_queue(at.initiation, **{what: False})
+        at.app.alter_queue(at.initiation, inhibit_put=False, inhibit_get=False)
         assert at.started() == ["A", "B", "C"]
 
 

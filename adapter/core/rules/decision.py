@@ -26,7 +26,7 @@ class Decision(Struct):
     that must be durable before the result may be shown. barrier: an entry made after the request
     must be durable first, so that a deposed owner cannot answer. replies: answers to other
     requests, which waited. closed: connections that have ended by this, and what they are told.
-    warning: the reason that the answer carries, if any.
+    warning: the reason that the answer carries, if any. subscriptions: see PutDone.
     """
 
     records: list[Record]
@@ -36,6 +36,7 @@ class Decision(Struct):
     replies: list[Reply] = []
     closed: dict[int, Refused] = {}
     warning: int = 0
+    subscriptions: int = -1
 
 
 def connection_of(qm: QueueManager, request: Request) -> Connection:

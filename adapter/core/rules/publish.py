@@ -84,7 +84,7 @@ def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str
     records = copies.events + records + puts(qm, request, command, copies)
     if command.options & WARN_NO_SUBSCRIBERS and not copies.matched:
         warning = Reason.NO_SUBSCRIBERS
-    return Decision(records, result, qm.entry_n, warning=warning)
+    return Decision(records, result, qm.entry_n, warning=warning, subscriptions=copies.matched)
 
 
 def _reached(qm: QueueManager, topic: str, message: Message, level: int) -> list[Subscription]:

@@ -7,7 +7,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.client import channel, put_many
+from adapter.client import greeting, put_many
 from adapter.core import commands as c
 from adapter.core.results import Refused
 from tests.support.loopback import Command, Loopback
@@ -160,7 +160,9 @@ def test_crashes_in_the_middle_are_survived(server: Loopback, qm: adapter.Connec
 def test_a_queue_manager_that_never_lets_a_unit_through_is_given_up(
     server: Loopback, qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(channel, "BACK_OFF_MAX_S", channel.BACK_OFF_FIRST_S)  # it takes some tries
+    monkeypatch.setattr(
+        greeting, "BACK_OFF_MAX_S", greeting.BACK_OFF_FIRST_S
+    )  # it takes some tries
 
     def cut(number: int, command: Command) -> Refused | None:
         if isinstance(command, c.Put):

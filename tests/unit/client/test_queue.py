@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
 
 import adapter
 from adapter import errors as e
+from adapter.client.connection import _own_name
 from adapter.core import commands as c
 from adapter.core.model.details import Details
 from adapter.core.model.message import NO_ID
@@ -23,7 +25,7 @@ def queue(qm: adapter.Connection) -> adapter.Queue:
     return qm.queue("Q")
 
 
-def got(queue: adapter.Queue, **how: bytes) -> adapter.Message:
+def got(queue: adapter.Queue, **how: bytes | str | UUID) -> adapter.Message:
     message = queue.get(**how)  # type: ignore[arg-type]
     assert message is not None
     return message
@@ -74,7 +76,7 @@ def test_what_is_not_given_is_the_queues_or_none(
     assert message.correlation_id == message.group_id == NO_ID
     assert len(message.message_id) == 24
     assert message.expires_at is None
-    assert message.properties is None
+    assert message.properties == {}
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_the_application_is_named(connect: Connect, qm: adapter.Connection) -> N
     message = got(qm.queue("Q"))
     assert message.application == "billing"
     qm.put("Q", message)
-    assert got(qm.queue("Q")).application == ""
+    assert got(qm.queue("Q")).application == _own_name()
 
 
 def test_messages_have_a_short_face() -> None:

@@ -98,7 +98,7 @@ def test_a_request_inside_a_unit_is_refused(manager: TestQueueManager) -> None:
 
 def test_a_late_reply_has_nowhere_to_go(manager: TestQueueManager) -> None:
     with manager.connect() as qm, pytest.raises(NoReply):
-        qm.queue("SERVICE").request(b"x", timeout=0)
+        qm.queue("SERVICE").request(b"x", timeout=0, expiry_s=None)
     with manager.connect() as qm:
         request = qm.get("SERVICE")
         assert request is not None
@@ -139,6 +139,20 @@ def test_a_lost_connection_takes_its_replies_with_it(
         asking.join(WAIT_S)
         assert "ask again" in str(told[0])
         with pytest.raises(NoReply):
-            service.request(b"again", timeout=0)
+            service.request(b"again", timeout=0, expiry_s=60)
         last = [message.reply_to for message in service.browse()][-1]
         assert [one.name for one in qm.queues("MQK.*")] == [last], "the queue made in its place"
+
+
+def test_a_request_expires_with_its_timeout() -> None:
+    with testing.queue_manager(clock="manual") as manager, manager.connect() as qm:
+        qm.define_queue("SERVICE")
+        service = qm.queue("SERVICE")
+        for fields in ({}, {"expiry_s": None}, {"expiry_s": 7}):
+            with pytest.raises(NoReply):
+                service.request(b"x", timeout=0, **fields)
+        with pytest.raises(NoReply):
+            service.request(adapter.Message(b"x", expiry_s=8), timeout=0)
+        assert [message.expiry_s for message in service.browse()] == [0.001, None, 7, 8]
+        manager.clock.advance(10)
+        assert service.depth() == 1

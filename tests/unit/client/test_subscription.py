@@ -176,3 +176,13 @@ def test_a_selection_survives_a_lost_connection(server: Loopback, qm: adapter.Co
             for number in (1, 2):
                 qm.publish("a", str(number), properties={"n": number})
             assert (got(subscription), got(subscription)) == (b"2", None)
+
+
+def test_a_publication_says_how_many_subscriptions_it_was_for(qm: adapter.Connection) -> None:
+    assert qm.publish("fruit/apple", b"x").subscriptions == 0
+    first, second = qm.subscribe("fruit/+"), qm.subscribe("fruit/#", selection="a = 1")
+    assert qm.publish("fruit/apple", b"x").subscriptions == 1
+    with qm.unit():
+        assert qm.publish("fruit/apple", b"x", properties={"a": 1}).subscriptions == 2
+    assert qm.put(first.name, b"x").subscriptions is None
+    assert second.get() is not None

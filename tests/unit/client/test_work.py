@@ -8,6 +8,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
+from adapter.client.attributes import QueueDefinition
 from adapter.client.work import Work
 from adapter.core import commands as c
 from adapter.core.reasons import Reason
@@ -157,8 +158,7 @@ def test_poison_is_set_aside_in_the_unit_that_gets_it(
 
 def test_a_queue_may_move_poison_by_itself(qm: adapter.Connection, queue: adapter.Queue) -> None:
     qm.define_queue("ASIDE")
-    moves = {"backout_action": "MOVE", "backout_requeue_queue": "ASIDE"}
-    qm.alter_queue("Q", backout_threshold=2, **moves)
+    qm.alter_queue("Q", backout_threshold=2, backout_action="MOVE", backout_requeue_queue="ASIDE")
     queue.put_many([b"poison", b"good"])
     handled = []
     for unit in queue.units(timeout=0):
@@ -192,11 +192,12 @@ def test_poison_that_the_queue_manager_cannot_move_stops_the_loop(
     ],
 )
 def test_poison_that_cannot_be_set_aside_stays_and_is_told(
-    qm: adapter.Connection, queue: adapter.Queue, attributes: dict[str, str], says: str
+    qm: adapter.Connection, queue: adapter.Queue, attributes: QueueDefinition, says: str
 ) -> None:
     qm.define_queue("FULL", max_depth=0)
     qm.define_queue("SHUT", inhibit_put=True)
-    qm.alter_queue("Q", backout_threshold=1, **attributes)
+    qm.alter_queue("Q", backout_threshold=1)
+    qm.alter_queue("Q", **attributes)
     queue.put(b"poison")
     with pytest.raises(e.BackoutThresholdReached, match=says) as caught:
         work(queue, fail)

@@ -38,12 +38,15 @@ from adapter.wire.frames import AskServer, Figures, Stop
 class Description(Struct):
     """A queue and its attributes; each attribute can also be read as an attribute of this.
 
-    incarnation: how many queues of this name there were before.
+    incarnation: how many queues of this name there were before. created_ms, altered_ms: when it was
+    defined and last altered, in ms since 1970; 0 if that is not known.
     """
 
     name: str
     incarnation: int
     attributes: dict[str, Any]
+    created_ms: int = 0
+    altered_ms: int = 0
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -64,7 +67,12 @@ def describe(channel: Channel, pattern: str, system: bool = False) -> list[Descr
     request = Pending(c.Inquire(pattern, system))
     channel.ask([request])
     found = channel.result(request, Descriptions).queues
-    return [Description(queue.name, queue.incarnation, queue.attributes) for queue in found]
+    return [
+        Description(
+            queue.name, queue.incarnation, queue.attributes, queue.created_ms, queue.altered_ms
+        )
+        for queue in found
+    ]
 
 
 def describe_one(channel: Channel, name: str) -> Description:

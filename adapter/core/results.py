@@ -81,11 +81,16 @@ class UnitOutcome(Struct, array_like=True, tag=5, gc=False):
 
 
 class QueueDescription(Struct, array_like=True, gc=False):
-    """A queue's name and attributes, and the topic incarnation it writes to."""
+    """A queue's name and attributes, and the topic incarnation it writes to.
+
+    created_ms, altered_ms: when it was defined and last altered; 0 if that is not known.
+    """
 
     name: str
     incarnation: int
     attributes: dict[str, Any]
+    created_ms: int = 0
+    altered_ms: int = 0
 
 
 class Descriptions(Struct, array_like=True, tag=6):
@@ -191,11 +196,13 @@ class Connections(Struct, array_like=True, tag=9):
 
 
 class ObjectDescription(Struct, array_like=True, gc=False):
-    """An object that is no local queue."""
+    """An object that is no local queue. created_ms, altered_ms: see QueueDescription."""
 
     kind: str
     name: str
     attributes: dict[str, Any]
+    created_ms: int = 0
+    altered_ms: int = 0
 
 
 class Objects(Struct, array_like=True, tag=10):

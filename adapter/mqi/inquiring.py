@@ -10,10 +10,18 @@ from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Row
 from adapter.core.attributes.unsupported import UNSUPPORTED
 from adapter.core.model.blank_padded import padded, unpadded
-from adapter.core.results import Descriptions, Done, Objects, Statuses
+from adapter.core.results import (
+    Descriptions,
+    Done,
+    ObjectDescription,
+    Objects,
+    QueueDescription,
+    Statuses,
+)
 from adapter.mqi import constants as mq
 from adapter.mqi.reasons import Failure
 from adapter.mqi.session import TOPIC, Object, Session
+from adapter.mqi.status import dates
 from adapter.mqi.values import NoSuchValueError, from_plain, plain
 
 SELECTORS_MAX = 256
@@ -21,6 +29,12 @@ NOT_FOR_TYPE = -1
 """What MQINQ gives for a whole number that objects of this type do not have (MQIAV_*)."""
 LENGTHS = dict.fromkeys((2004, 2027), 12) | dict.fromkeys((2005, 2028), 8)  # dates and times
 """Of texts that no table of core has; all others are names."""
+DATES = {
+    "creation_date": 2004,
+    "creation_time": 2005,
+    "alteration_date": 2027,
+    "alteration_time": 2028,
+}
 STATUS = {
     mq.MQIA_CURRENT_Q_DEPTH: "current_depth",
     mq.MQIA_OPEN_INPUT_COUNT: "open_input_count",
@@ -94,7 +108,8 @@ def _text(kind: str, selector: int, value: Any) -> bytes:
 
 def _values(session: Session, opened: Object, numbers: list[int]) -> tuple[str, dict[int, Any]]:
     """Return the kind of an object and its attributes by their numbers, as the MQI has them."""
-    kind, attributes = _attributes(session, opened)
+    kind, found = _description(session, opened)
+    attributes = found.attributes
     values: dict[int, Any] = {
         row.attribute.number: plain(row, row.default) for row in UNSUPPORTED[kind].values()
     }
@@ -103,6 +118,8 @@ def _values(session: Session, opened: Object, numbers: list[int]) -> tuple[str, 
         for name, row in KINDS[kind].items()
         if name in attributes
     }
+    if found.altered_ms:
+        values |= {DATES[name]: value for name, value in dates(found).items()}
     values[OWN_NAMES[kind]] = opened.name
     if kind == QUEUE_MANAGER:
         values[mq.MQCA_Q_MGR_IDENTIFIER] = opened.name
@@ -115,12 +132,14 @@ def _values(session: Session, opened: Object, numbers: list[int]) -> tuple[str, 
     return kind, values
 
 
-def _attributes(session: Session, opened: Object) -> tuple[str, dict[str, Any]]:
+def _description(
+    session: Session, opened: Object
+) -> tuple[str, QueueDescription | ObjectDescription]:
     if opened.kind in ("queue", TOPIC):  # a topic can be inquired about by an alias only
         request = Pending(c.Inquire(opened.name, True))
         for queue in session.ask([request], request, Descriptions).queues:
             if queue.name == opened.name:
-                return "queue", queue.attributes
+                return "queue", queue
         kinds: tuple[str, ...] = ("alias", "remote", "model")
     else:
         kinds = (opened.kind,)
@@ -128,7 +147,7 @@ def _attributes(session: Session, opened: Object) -> tuple[str, dict[str, Any]]:
         asked = Pending(c.InquireObjects(kind, opened.name, True))
         for one in session.ask([asked], asked, Objects).objects:
             if one.name == opened.name:
-                return kind, one.attributes
+                return kind, one
     raise Failure(mq.MQRC_OBJECT_CHANGED)
 
 

@@ -23,8 +23,30 @@ TYPE_KEYWORDS = ("TYPE", "CHLTYPE", "AUTHTYPE")
 """What MQSC calls the type of an object, depending on its kind."""
 
 
-class QueueType(Struct, kw_only=True):
-    """Told of whatever has a queue's name."""
+class AlterationRows(Struct, kw_only=True):
+    """Reported of an object: when it was last altered, in UTC; blank if that is not known."""
+
+    alteration_date: Annotated[
+        str,
+        Attribute("ALTDATE", 2027, "when it was altered, UTC", length=DATE_LENGTH, fixed=True),
+    ] = ""
+    alteration_time: Annotated[
+        str,
+        Attribute("ALTTIME", 2028, "when it was altered, UTC", length=TIME_LENGTH, fixed=True),
+    ] = ""
+
+
+class QueueType(AlterationRows, kw_only=True):
+    """Reported of whatever has a queue's name."""
+
+    creation_date: Annotated[
+        str,
+        Attribute("CRDATE", 2004, "when it was defined, UTC", length=DATE_LENGTH, fixed=True),
+    ] = ""
+    creation_time: Annotated[
+        str,
+        Attribute("CRTIME", 2005, "when it was defined, UTC", length=TIME_LENGTH, fixed=True),
+    ] = ""
 
     queue_type: Annotated[
         Literal["QLOCAL", "QMODEL", "QALIAS", "QREMOTE"],
@@ -259,11 +281,13 @@ class Kind(Struct, frozen=True, dict=True):
 
 
 def _kind(kind: str, word: str, noun: str, name_keyword: str, name_number: int) -> Kind:
-    told: type[Struct] | None = QueueType if kind in WITH_QUEUE_NAMES else None
+    told: type[Struct] | None = QueueType if kind in WITH_QUEUE_NAMES else AlterationRows
     if kind == "queue":
         told = QueueFigures
     if kind == QUEUE_MANAGER:
         told = QueueManagerRows
+    if kind == SUBSCRIPTION:
+        told = None
     length = {"channel": CHANNEL_NAME_LENGTH, SUBSCRIPTION: 0}.get(kind, NAME_LENGTH_MAX)
     rows = rows_of(told) if told is not None else {}
     unsupported = UNSUPPORTED[kind]

@@ -32,6 +32,7 @@ from adapter.mqi.status import (
     DEFAULT_CHANNEL,
     FINDERS,
     date_of,
+    dates,
     started,
     time_of,
 )
@@ -67,7 +68,7 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
         told = {"identifier": qm.name}
         pattern = qm.name
     found = qm.objects(kind.kind, _checked(pattern), system=True)
-    return [Found(kind, one.name, told | one.attributes) for one in found]
+    return [Found(kind, one.name, told | dates(one) | one.attributes) for one in found]
 
 
 def name_by_id(qm: Connection, pattern: str, ident: str) -> str | None:
@@ -129,7 +130,7 @@ def _queues(qm: Connection, pattern: str) -> list[Found]:
     kind = DEFINED["QLOCAL"]
     found = []
     for one in qm.queues(pattern, system=True):
-        values: dict[str, Any] = {"queue_type": "QLOCAL"} | one.attributes
+        values: dict[str, Any] = {"queue_type": "QLOCAL"} | dates(one) | one.attributes
         status = figures.get(one.name)
         for name in ("current_depth", "open_input_count", "open_output_count"):
             values[name] = getattr(status, name) if status is not None else 0

@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal
 from msgspec import Struct
 
 from adapter import Connection
+from adapter.client.admin import Description
 from adapter.core.attributes.objects import SUBSCRIPTION, TOPIC_STRING_LENGTH_MAX
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, rows_of
 from adapter.core.model.topics import has_wildcards, means
-from adapter.core.results import ObjectDescription
+from adapter.core.results import ObjectDescription, QueueDescription
 from adapter.mqi.kinds import CHANNEL_NAME_LENGTH, DATE_LENGTH, TIME_LENGTH, Found, Kind
 from adapter.mqi.values import fits
 
@@ -35,6 +36,17 @@ def date_of(time_ms: int) -> str:
 def time_of(time_ms: int) -> str:
     """Write the time of day of a time, in UTC; blank for 0."""
     return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H.%M.%S}" if time_ms else ""
+
+
+def dates(description: Description | QueueDescription | ObjectDescription) -> dict[str, str]:
+    """Return when an object was defined and last altered, as MQSC and PCF write it."""
+    created_ms, altered_ms = description.created_ms, description.altered_ms
+    return {
+        "creation_date": date_of(created_ms),
+        "creation_time": time_of(created_ms),
+        "alteration_date": date_of(altered_ms),
+        "alteration_time": time_of(altered_ms),
+    }
 
 
 class ChannelStatusRows(Struct, kw_only=True):

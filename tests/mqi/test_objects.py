@@ -1,5 +1,7 @@
 """Opening, inquiring and setting."""
 
+from datetime import UTC, datetime
+
 import ibmmq
 import pytest
 from ibmmq import CMQC, CMQCFC
@@ -70,6 +72,19 @@ def test_the_queue_manager_tells_its_level(qmgr: ibmmq.QueueManager) -> None:
     (told,) = pcf.MQCMD_INQUIRE_Q_MGR({CMQCFC.MQIACF_Q_MGR_ATTRS: [CMQC.MQCA_VERSION]})
     pcf.disconnect()
     assert told[CMQC.MQCA_VERSION] == version
+
+
+def test_when_a_queue_was_defined(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    with manager.connect() as administrator:
+        administrator.define_queue("YOUNG")
+    queue = ibmmq.Queue(qmgr, "YOUNG", CMQC.MQOO_INQUIRE)
+    found = queue.inquire([CMQC.MQCA_CREATION_DATE, CMQC.MQCA_CREATION_TIME])
+    text = b"".join(found.values()).decode()
+    assert len(text) == CMQC.MQ_CREATION_DATE_LENGTH + CMQC.MQ_CREATION_TIME_LENGTH
+    when = datetime.strptime(f"{text} +0000", "%Y-%m-%d  %H.%M.%S %z")
+    assert before <= when <= datetime.now(UTC)
+    assert queue.inquire(CMQC.MQCA_ALTERATION_DATE).startswith(text[:10].encode())
 
 
 def test_an_alias_tells_of_itself(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:

@@ -14,6 +14,7 @@ from adapter.core.attributes.queue import (
 from adapter.core.attributes.table import (
     NAME_LENGTH_MAX,
     Attribute,
+    Dated,
     DefaultPersistence,
     DefaultPriority,
     Description,
@@ -48,7 +49,7 @@ COPY_PRIORITIES = {"ASPUB": -3, "ASQDEF": -1}
 """PUBPRTY's words for numbers of MQPRI_PRIORITY_AS_*."""
 
 
-class AliasAttributes(Struct, kw_only=True):
+class AliasAttributes(Dated, kw_only=True):
     """An alias: another name for a queue, with inhibitions and defaults of its own."""
 
     description: Description = ""
@@ -71,7 +72,7 @@ class AliasAttributes(Struct, kw_only=True):
     def_persistence: DefaultPersistence = True
 
 
-class RemoteAttributes(Struct, kw_only=True):
+class RemoteAttributes(Dated, kw_only=True):
     """A local name for a queue of another queue manager."""
 
     description: Description = ""
@@ -91,7 +92,7 @@ class RemoteAttributes(Struct, kw_only=True):
     def_persistence: DefaultPersistence = True
 
 
-class ProcessAttributes(Struct, kw_only=True):
+class ProcessAttributes(Dated, kw_only=True):
     """A process: what a trigger monitor is to start."""
 
     description: Annotated[str, description(2011)] = ""
@@ -104,7 +105,7 @@ class ProcessAttributes(Struct, kw_only=True):
     user_data: Annotated[str, Attribute("USERDATA", 2021, "for the program", length=128)] = ""
 
 
-class NamelistAttributes(Struct, kw_only=True):
+class NamelistAttributes(Dated, kw_only=True):
     """A list of names, separated by commas."""
 
     description: Annotated[str, description(2009)] = ""
@@ -119,7 +120,7 @@ class NamelistAttributes(Struct, kw_only=True):
     ] = ""
 
 
-class TopicAttributes(Struct, kw_only=True):
+class TopicAttributes(Dated, kw_only=True):
     """A place in the tree of topics, with what holds there and below.
 
     What is left to the parent is as the nearest topic object above has it that says something.
@@ -232,7 +233,7 @@ class SubscriptionAttributes(Struct, kw_only=True):
     ] = ""
 
 
-class ChannelAttributes(Struct, kw_only=True):
+class ChannelAttributes(Dated, kw_only=True):
     """A name by which clients say how they come; all come through the one listener."""
 
     description: Annotated[str, description(3502)] = ""
@@ -248,7 +249,7 @@ class ChannelAttributes(Struct, kw_only=True):
     ] = ""
 
 
-class AuthInfoAttributes(Struct, kw_only=True):
+class AuthInfoAttributes(Dated, kw_only=True):
     """How users and passwords of clients are checked."""
 
     description: Annotated[str, description(2046)] = ""

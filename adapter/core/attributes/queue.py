@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Struct
-
 from adapter.core.attributes.table import (
     DEPTH_MAX,
     NAME_LENGTH_MAX,
     OWN_NUMBERS,
     Attribute,
+    Dated,
     DefaultPersistence,
     DefaultPriority,
     Description,
@@ -26,7 +25,7 @@ MQ_DEFAULTS = {"def_persistence": False, "max_depth": 5_000}
 """What the SYSTEM.DEFAULT objects say, which definitions by MQSC and PCF follow."""
 
 
-class QueueAttributes(Struct, kw_only=True):
+class QueueAttributes(Dated, kw_only=True):
     """The attributes of a local queue that an application can define and alter."""
 
     description: Description = ""

@@ -59,11 +59,23 @@ Table = dict[str, Row]
 """By Python name, in the order of the fields."""
 
 
+class Dated(Struct, kw_only=True):
+    """When an object was defined and last altered, in ms; 0: by a version that did not note it.
+
+    It is noted with the attributes, and is none: it has no row.
+    """
+
+    created_ms: int = 0
+    altered_ms: int = 0
+
+
 def rows_of(kind: type[Struct]) -> Table:
     """Read the table that a Struct of attributes is."""
     hints = typing.get_type_hints(kind, include_extras=True)
     rows = {}
     for field in msgspec.structs.fields(kind):
+        if typing.get_origin(hints[field.name]) is not Annotated:
+            continue
         given, attribute = typing.get_args(hints[field.name])
         literal = typing.get_origin(given) is Literal
         rows[field.name] = Row(
@@ -74,6 +86,14 @@ def rows_of(kind: type[Struct]) -> Table:
             choices=typing.get_args(given) if literal else (),
         )
     return rows
+
+
+def without_dates(attributes: Struct) -> dict[str, Any]:
+    """Return attributes by name, without when they were given."""
+    found = msgspec.structs.asdict(attributes)
+    if isinstance(attributes, Dated):
+        del found["created_ms"], found["altered_ms"]
+    return found
 
 
 def problem_with(table: Table, what: str, name: str, value: object) -> str | None:

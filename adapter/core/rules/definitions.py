@@ -14,6 +14,7 @@ from adapter.core.attributes.objects import (
     TYPES,
     WITH_QUEUE_NAMES,
 )
+from adapter.core.attributes.table import Dated, without_dates
 from adapter.core.commands import (
     AlterObject,
     DefineObject,
@@ -52,6 +53,7 @@ def decide_define_object(qm: QueueManager, request: Request, command: DefineObje
     if kind == topics.TOPIC:
         topics.check_place(qm, name, command.attributes)
     attributes = defaults.with_defaults(qm, kind, command.attributes)
+    attributes |= {"created_ms": request.now_ms, "altered_ms": request.now_ms}
     return done(qm, request, [ObjectDefined(kind, name, attributes)])
 
 
@@ -67,7 +69,10 @@ def decide_alter_object(qm: QueueManager, request: Request, command: AlterObject
         subscriptions.check_alteration(qm, name, command.attributes)
     elif kind == QUEUE_MANAGER:
         statistics.altered(qm, command.attributes, request.now_ms)
-    return done(qm, request, [ObjectAltered(kind, name, command.attributes)])
+    attributes = command.attributes
+    if isinstance(_attributes(qm, kind, name), Dated):
+        attributes = attributes | {"altered_ms": request.now_ms}
+    return done(qm, request, [ObjectAltered(kind, name, attributes)])
 
 
 def decide_delete_object(qm: QueueManager, request: Request, command: DeleteObject) -> Decision:
@@ -85,10 +90,17 @@ def decide_inquire_objects(qm: QueueManager, request: Request, command: InquireO
     _check_kind(kind, command.pattern, (*DEFINED, QUEUE_MANAGER))
     names = [qm.name] if kind == QUEUE_MANAGER else [name for of, name in qm.objects if of == kind]
     found = [
-        ObjectDescription(kind, name, msgspec.structs.asdict(_attributes(qm, kind, name)))
+        _described(kind, name, _attributes(qm, kind, name))
         for name in naming.fitting(names, command.pattern, command.system)
     ]
     return Decision([], Objects(found), qm.entry_n)
+
+
+def _described(kind: str, name: str, attributes: msgspec.Struct) -> ObjectDescription:
+    given = without_dates(attributes)
+    if not isinstance(attributes, Dated):
+        return ObjectDescription(kind, name, given)
+    return ObjectDescription(kind, name, given, attributes.created_ms, attributes.altered_ms)
 
 
 def _check_kind(kind: str, name: str, kinds: tuple[str, ...]) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES, QueueAttributes
+from adapter.core.attributes.table import without_dates
 from adapter.core.commands import (
     SET,
     AlterQueue,
@@ -64,6 +63,7 @@ def decide_define(qm: QueueManager, request: Request, command: DefineQueue) -> D
     naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
     incarnation = naming.incarnation_of(qm, command.name)
     attributes = defaults.with_defaults(qm, "queue", command.attributes)
+    attributes |= {"created_ms": request.now_ms, "altered_ms": request.now_ms}
     record = QueueDefined(command.name, incarnation, attributes)
     return done(qm, request, [record], 0)
 
@@ -74,7 +74,8 @@ def decide_alter(qm: QueueManager, request: Request, command: AlterQueue) -> Dec
     naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
     replies = _inhibit(qm, queue, command.attributes)
     trigger.altered(qm, queue, command.attributes, request.now_ms)
-    record = QueueAltered(command.name, command.attributes, logged=not queue.is_temporary)
+    attributes = command.attributes | {"altered_ms": request.now_ms}
+    record = QueueAltered(command.name, attributes, logged=not queue.is_temporary)
     return done(qm, request, [record], 0, replies)
 
 
@@ -119,7 +120,13 @@ def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Dec
 def decide_inquire(qm: QueueManager, request: Request, command: Inquire) -> Decision:
     """INQUIRE_Q: attributes of the queues that fit the pattern."""
     found = [
-        QueueDescription(queue.name, queue.incarnation, msgspec.structs.asdict(queue.attributes))
+        QueueDescription(
+            queue.name,
+            queue.incarnation,
+            without_dates(queue.attributes),
+            queue.attributes.created_ms,
+            queue.attributes.altered_ms,
+        )
         for queue in _fitting(qm, command.pattern, command.system)
     ]
     return Decision([], Descriptions(found), qm.entry_n)

@@ -7,12 +7,11 @@ handles are counted.
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Struct
 
 from adapter.core.attributes.objects import AliasAttributes, RemoteAttributes
 from adapter.core.attributes.queue import ModelAttributes, QueueAttributes
-from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.core.attributes.table import NAME_LENGTH_MAX, without_dates
 from adapter.core.commands import Open
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
@@ -73,7 +72,7 @@ def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
     name, is_generated = _name(qm, wanted)
     if len(qm.queues) >= qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
-    attributes = msgspec.structs.asdict(model)
+    attributes = without_dates(model)
     given = {name: value for name, value in attributes.items() if value != DEFAULTS.get(name)}
     is_temporary = model.definition_type == "TEMPDYN"
     incarnation = naming.incarnation_of(qm, name, is_generated=is_generated)
@@ -85,7 +84,7 @@ def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
     return Found(queue, None, [record], is_made=True)
 
 
-DEFAULTS = msgspec.structs.asdict(QueueAttributes())
+DEFAULTS = without_dates(QueueAttributes())
 
 
 def _name(qm: QueueManager, wanted: str) -> tuple[str, bool]:

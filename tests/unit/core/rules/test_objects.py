@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from adapter.core import commands as c
 from adapter.core.attributes.queue import QueueAttributes
+from adapter.core.attributes.table import without_dates
 from adapter.core.model.manager import Limits
 from adapter.core.reasons import Reason
 from adapter.core.results import Descriptions, Done, QueueStatus, Statuses
@@ -30,7 +30,10 @@ def test_a_defined_queue_survives() -> None:
     client.define("A", max_depth=5, msg_delivery_sequence="FIFO", description="ü")
     client.core.crash()
     attributes = client.core.queue("A").attributes
-    assert attributes == QueueAttributes(max_depth=5, msg_delivery_sequence="FIFO", description="ü")
+    now_ms = client.core.now_ms
+    assert (attributes.created_ms, attributes.altered_ms) == (now_ms, now_ms)
+    expected = QueueAttributes(max_depth=5, msg_delivery_sequence="FIFO", description="ü")
+    assert without_dates(attributes) == without_dates(expected)
 
 
 def test_a_name_is_taken_once() -> None:
@@ -74,14 +77,14 @@ def test_attributes_that_no_queue_takes(attributes: dict[str, Any]) -> None:
     assert client.refused(c.AlterQueue("Q", attributes)) is Reason.ATTRIBUTE_ERROR
     assert client.refused(c.SetAttributes(1, attributes)) is Reason.ATTRIBUTE_ERROR
     assert names(client, "*") == ["Q"]
-    assert client.core.queue().attributes == QueueAttributes()
+    assert without_dates(client.core.queue().attributes) == without_dates(QueueAttributes())
 
 
 def test_one_wrong_attribute_changes_none() -> None:
     client = client_on()
     command = c.AlterQueue("Q", {"max_depth": 5, "def_priority": 10})
     assert client.refused(command) is Reason.ATTRIBUTE_ERROR
-    assert client.core.queue().attributes == QueueAttributes()
+    assert without_dates(client.core.queue().attributes) == without_dates(QueueAttributes())
 
 
 def test_set_changes_what_mqset_may() -> None:
@@ -178,7 +181,7 @@ def test_inquire_tells_every_attribute() -> None:
     client = client_on(max_depth=5)
     answer = client.do(c.Inquire("Q"))
     assert isinstance(answer, Descriptions)
-    expected = msgspec.structs.asdict(QueueAttributes(max_depth=5))
+    expected = without_dates(QueueAttributes(max_depth=5))
     assert answer.queues[0].attributes == expected
 
 
@@ -203,6 +206,19 @@ def test_status_counts() -> None:
     assert status(client).current_depth == 3
     assert status(client).uncommitted == 0
     assert status(client).returned_total == 1
+
+
+def test_when_a_queue_was_defined_and_altered_survives() -> None:
+    client = client_on()
+    created_ms = client.core.now_ms
+    client.core.advance(5)
+    client.do(c.AlterQueue("Q", {"max_depth": 7}))
+    found = client.do(c.Inquire("Q"))
+    assert isinstance(found, Descriptions)
+    (queue,) = found.queues
+    assert (queue.created_ms, queue.altered_ms) == (created_ms, created_ms + 5_000)
+    replayed = client.core.replayed().queues["Q"].attributes
+    assert (replayed.created_ms, replayed.altered_ms) == (created_ms, created_ms + 5_000)
 
 
 def test_figures_are_reset_for_everybody() -> None:

@@ -534,3 +534,17 @@ def test_totals_are_reset(qm: adapter.Connection) -> None:
     assert shown(qm, "RESET QSTATS(COUNTED)")["MSGSIN"] == "0"
     assert told(qm, "RESET QSTATS(NONE)")[0].startswith("AMQ8147E")
     assert told(qm, "RESET QSTATS(COUNTED) ALL")[0].startswith("AMQ8405E")
+
+
+def test_objects_have_dates(qm: adapter.Connection) -> None:
+    told(qm, "DEF QL(DATED)")
+    told(qm, "ALTER QL(DATED) MAXDEPTH(3)")
+    told(qm, "DEF PROCESS(DATED)")
+    found = shown(qm, "DIS QL(DATED) CRDATE CRTIME ALTDATE ALTTIME CLUSTER")
+    for word in ("CRDATE", "ALTDATE"):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", found[word])
+    for word in ("CRTIME", "ALTTIME"):
+        assert re.fullmatch(r"\d\d\.\d\d\.\d\d", found[word])
+    assert shown(qm, "DIS PROCESS(DATED) ALTDATE")["ALTDATE"] == found["ALTDATE"]
+    told(qm, "DELETE QL(DATED)")
+    told(qm, "DELETE PROCESS(DATED)")

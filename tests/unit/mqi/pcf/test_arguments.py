@@ -125,6 +125,8 @@ def test_a_reply_has_name_and_type_and_what_is_asked_for() -> None:
     found = Found(DEFINED["NAMELIST"], "N", {"description": "d", "names": "A,B"})
     assert reply_of(found, None) == [
         String(2010, "N", 48),
+        String(2027, "", 12),
+        String(2028, "", 8),
         String(2009, "d", 64),
         Integer(19, 2),
         Strings(2020, ("A", "B"), 48),

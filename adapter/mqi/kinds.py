@@ -1,6 +1,6 @@
-"""The kinds of objects, as MQSC words them and PCF numbers them; and what is only told of them.
+"""The kinds of objects, as MQSC words them and PCF numbers them, and their read-only attributes.
 
-The attributes that can be given are core's one table. What is told besides (depths, types, who is
+The attributes that can be given are core's one table. What is read-only (depths, types, who is
 connected) is described here by rows of the same make, so that both languages show both alike.
 """
 
@@ -55,7 +55,7 @@ class QueueType(AlterationRows, kw_only=True):
 
 
 class QueueFigures(QueueType, kw_only=True):
-    """Told of a local queue besides."""
+    """Reported of a local queue besides."""
 
     current_depth: Annotated[
         int, Attribute("CURDEPTH", 3, "messages on it, uncommitted puts too", fixed=True)
@@ -69,7 +69,7 @@ class QueueFigures(QueueType, kw_only=True):
 
 
 class QueueStatusRows(Struct, kw_only=True):
-    """Told of a local queue by QSTATUS."""
+    """Reported of a local queue by QSTATUS."""
 
     status_type: Annotated[
         Literal["QUEUE"], Attribute("TYPE", 1103, "of the queue", numbers=(1105,), fixed=True)
@@ -108,7 +108,7 @@ class QueueStatusRows(Struct, kw_only=True):
 
 
 class WhoRows(Struct, kw_only=True):
-    """Told of whoever is connected."""
+    """Reported of whoever is connected."""
 
     application: Annotated[
         str, Attribute("APPLTAG", 3058, "the program", length=28, fixed=True)
@@ -127,7 +127,7 @@ class WhoRows(Struct, kw_only=True):
 
 
 class QueueHandleRows(WhoRows, kw_only=True):
-    """Told by QSTATUS of a handle that has a local queue open."""
+    """Reported by QSTATUS of a handle that has a local queue open."""
 
     status_type: Annotated[
         Literal["HANDLE"], Attribute("TYPE", 1103, "of a handle", numbers=(1104,), fixed=True)
@@ -145,7 +145,7 @@ class QueueHandleRows(WhoRows, kw_only=True):
 
 
 class QueueTotals(Struct, kw_only=True):
-    """Told of a local queue by RESET QSTATS."""
+    """Reported of a local queue by RESET QSTATS."""
 
     high_depth: Annotated[int, Attribute("HIQDEPTH", 36, "highest depth since the last reset")]
     enqueued: Annotated[int, Attribute("MSGSIN", 37, "messages put since the last reset")]
@@ -154,7 +154,7 @@ class QueueTotals(Struct, kw_only=True):
 
 
 class ConnectionRows(WhoRows, kw_only=True):
-    """Told of a connection."""
+    """Reported of a connection."""
 
     info_type: Annotated[
         Literal["CONN"],
@@ -173,7 +173,7 @@ class ConnectionRows(WhoRows, kw_only=True):
 
 
 class ConnectionHandleRows(Struct, kw_only=True):
-    """Told by CONN of a queue that a connection has open."""
+    """Reported by CONN of a queue that a connection has open."""
 
     info_type: Annotated[
         Literal["HANDLE"], Attribute("TYPE", 1110, "of a handle", numbers=(1112,), fixed=True)
@@ -191,7 +191,7 @@ class ConnectionHandleRows(Struct, kw_only=True):
 
 
 class QueueManagerStatusRows(Struct, kw_only=True):
-    """Told of the queue manager by QMSTATUS."""
+    """Reported of the queue manager by QMSTATUS."""
 
     status: Annotated[
         Literal["RUNNING"],
@@ -217,7 +217,7 @@ class QueueManagerStatusRows(Struct, kw_only=True):
 
 
 class QueueManagerRows(Struct, kw_only=True):
-    """Told of the queue manager."""
+    """Reported of the queue manager."""
 
     identifier: Annotated[
         str,
@@ -238,14 +238,14 @@ class Kind(Struct, frozen=True, dict=True):
     name_keyword: str
     name_number: int
     given: Table = {}
-    told: Table = {}
+    reported: Table = {}
     name_length: int = NAME_LENGTH_MAX
     unsupported: Table = {}
 
     @property
     def rows(self) -> Table:
         """All that has a meaning here, by Python name."""
-        return self.told | self.given
+        return self.reported | self.given
 
     @cached_property
     def every_row(self) -> Table:
@@ -281,15 +281,15 @@ class Kind(Struct, frozen=True, dict=True):
 
 
 def _kind(kind: str, word: str, noun: str, name_keyword: str, name_number: int) -> Kind:
-    told: type[Struct] | None = QueueType if kind in WITH_QUEUE_NAMES else AlterationRows
+    reported: type[Struct] | None = QueueType if kind in WITH_QUEUE_NAMES else AlterationRows
     if kind == "queue":
-        told = QueueFigures
+        reported = QueueFigures
     if kind == QUEUE_MANAGER:
-        told = QueueManagerRows
+        reported = QueueManagerRows
     if kind == SUBSCRIPTION:
-        told = None
+        reported = None
     length = {"channel": CHANNEL_NAME_LENGTH, SUBSCRIPTION: 0}.get(kind, NAME_LENGTH_MAX)
-    rows = rows_of(told) if told is not None else {}
+    rows = rows_of(reported) if reported is not None else {}
     unsupported = UNSUPPORTED[kind]
     return Kind(kind, word, noun, name_keyword, name_number, KINDS[kind], rows, length, unsupported)
 
@@ -317,7 +317,7 @@ QUEUE_WORDS = tuple(word for word, one in DEFINED.items() if one.has_queue_name)
 def _told(kind: str, word: str, noun: str, number: int, rows: type[Struct]) -> Kind:
     length = 16 if word == "CONN" else NAME_LENGTH_MAX
     keyword = {"CONN": "CONN", "QMSTATUS": "QMNAME"}.get(word, "QUEUE")
-    return Kind(kind, word, noun, keyword, number, told=rows_of(rows), name_length=length)
+    return Kind(kind, word, noun, keyword, number, reported=rows_of(rows), name_length=length)
 
 
 QUEUE_STATUS = _told("queue_status", "QSTATUS", "queue status", 2016, QueueStatusRows)

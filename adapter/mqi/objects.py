@@ -63,12 +63,12 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
         return [
             Found(kind, one.name, here | one.attributes) for one in every if fits(one.name, pattern)
         ]
-    told = {"queue_type": kind.word} if kind.has_queue_name else {}
+    fixed = {"queue_type": kind.word} if kind.has_queue_name else {}
     if kind.kind == QUEUE_MANAGER:
-        told = {"identifier": qm.name}
+        fixed = {"identifier": qm.name}
         pattern = qm.name
     found = qm.objects(kind.kind, _checked(pattern), system=True)
-    return [Found(kind, one.name, told | dates(one) | one.attributes) for one in found]
+    return [Found(kind, one.name, fixed | dates(one) | one.attributes) for one in found]
 
 
 def name_by_id(qm: Connection, pattern: str, ident: str) -> str | None:
@@ -208,13 +208,13 @@ def open_options(modes: int) -> int:
 
 def connections(qm: Connection) -> list[Found]:
     """Return who is connected; the name is the id that MQSC shows."""
-    told = {
+    fixed = {
         "info_type": "CONN",
         "extended_id": extended_id(qm.name).hex().upper(),
         "unit_type": "QMGR",
     }
     return [
-        Found(CONNECTION, connection_id(one.number), told | _who(one) | _units(one))
+        Found(CONNECTION, connection_id(one.number), fixed | _who(one) | _units(one))
         for one in qm.connections()
     ]
 

@@ -182,7 +182,7 @@ class CommandServerRows(Struct, kw_only=True):
 
 def _kind(word: str, noun: str, keyword: str, number: int, rows: type[Struct], length: int) -> Kind:
     kind = f"{word.lower()} of mqi"
-    return Kind(kind, word, noun, keyword, number, told=rows_of(rows), name_length=length)
+    return Kind(kind, word, noun, keyword, number, reported=rows_of(rows), name_length=length)
 
 
 CHANNEL_STATUS = _kind(

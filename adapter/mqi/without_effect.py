@@ -203,6 +203,20 @@ NONE_EXIST = {
 """Inquiries that find nothing, and what holds instead."""
 
 
+NO_MOVERS = "channels to other queue managers are not supported"
+UNSUPPORTED_VALUES = {
+    "CHLTYPE": dict.fromkeys(
+        ("SDR", "SVR", "RCVR", "RQSTR", "CLUSSDR", "CLUSRCVR", "AMQP", "MQTT"), NO_MOVERS
+    )
+    | dict.fromkeys(("AMQP", "MQTT"), "clients connect by SVRCONN channels only"),
+    "AUTHTYPE": dict.fromkeys(
+        ("CRLLDAP", "OCSP", "IDPWLDAP"), "users are in a file: only IDPWOS is supported"
+    ),
+    "TRPTYPE": dict.fromkeys(("LU62", "NETBIOS", "SPX"), "clients connect by TCP only"),
+}
+"""Values of IBM MQ for what does not exist here, with the reason, by keyword of the attribute."""
+
+
 class UnsupportedError(Exception):
     """An attribute has a value that the queue manager would not act upon."""
 

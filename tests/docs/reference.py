@@ -33,8 +33,8 @@ def pages() -> dict[str, str]:
 HEADING = ("| name | keyword | number | values | default | meaning |", "|---|---|---|---|---|---|")
 ATTRIBUTES = """# Attributes
 
-The name is the SDK's, the keyword MQSC's, the number that of MQINQ and PCF. What has *told* beside
-it cannot be given. MQSC's words are beside the SDK's values where they differ; PCF's numbers are in
+The name is the SDK's, the keyword MQSC's, the number that of MQINQ and PCF. What is *read-only*
+cannot be set. MQSC's words are beside the SDK's values where they differ; PCF's numbers are in
 parentheses.
 """
 
@@ -103,10 +103,10 @@ def taken(row: Row) -> str:
 
 def default_of(kind: Kind, row: Row) -> str:
     """The default of what can be given."""
-    if row.name in kind.told:
-        return "*told*"
+    if row.name in kind.reported:
+        return "*read-only*"
     shown = f"`{row.default}`" if row.default != "" else "none"
-    return f"{shown}, *told*" if row.attribute.fixed else shown
+    return f"{shown}, *read-only*" if row.attribute.fixed else shown
 
 
 def cli() -> str:

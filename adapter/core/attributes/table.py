@@ -25,7 +25,7 @@ class Attribute(Struct, frozen=True):
     words: what MQSC writes for each value of a bool (False first) or for each choice; the choices
     themselves, if there are none here. bare: the words stand alone (TRIGGER and NOTRIGGER), not
     in parentheses behind the keyword. numbers: what the MQI and PCF write for the same values;
-    0, 1, ... if there are none here. fixed: it is told, and cannot be given. by_set: MQSET may
+    0, 1, ... if there are none here. fixed: it is read-only. by_set: MQSET may
     change it through a handle. is_trigger_event: changing it may cause trigger messages. promise,
     of an attribute without effect: a value that does not hold is refused, not passed over.
     """
@@ -105,7 +105,7 @@ def problem_with(table: Table, what: str, name: str, value: object) -> str | Non
     if row is None:
         return f"{what} has no attribute {name!r}"
     if row.attribute.fixed:
-        return f"{name} is told by the queue manager, and cannot be given"
+        return f"{name} is read-only"
     if type(value) is not row.type:
         return f"{name} takes {row.type.__name__}, not {value!r}"
     if row.choices and value not in row.choices:

@@ -86,6 +86,18 @@ ANY_QUEUE = table(
     ),
     text("CUSTOM", 2119, "settings without an attribute of their own", CUSTOM_LENGTH),
     choice("DEFPRESP", 184, "response to puts by default", {"SYNC": 1, "ASYNC": 2}),
+    choice(
+        "OTELPCTL",
+        279,
+        "propagation of trace context",
+        {"QMGR": 0, "MANUAL": 1, "AUTO": 2, "ASPARENT": 3},
+    ),
+    choice(
+        "OTELTRAC",
+        278,
+        "traces",
+        {"QMGR": 0, "OFF": 1, "ON": 2, "NONE": 3, "ASPARENT": 4},
+    ),
     choice("SCOPE", 45, "who finds it", {"QMGR": 1, "CELL": 2}),
 )
 READING = table(
@@ -306,6 +318,8 @@ QUEUE_MANAGER = table(
     choice("MONACLS", 124, "online monitoring of cluster channels", AS_QMGR_LEVELS),
     choice("MONCHL", 122, "online monitoring of channels", LEVELS),
     choice("MONQ", 123, "online monitoring of queues", LEVELS),
+    choice("OTELPCTL", 279, "propagation of trace context", {"MANUAL": 1, "AUTO": 2}),
+    choice("OTELTRAC", 278, "traces", {"OFF": 1, "ON": 2, "NONE": 3}),
     text("PARENT", 2102, "its parent in a hierarchy", promise=True),
     choice("PERFMEV", 53, "events of performance", DISABLED),
     choice("PSCLUS", 249, "publications in clusters", DISABLED),

@@ -97,7 +97,7 @@ class Script:
             yield answers.unsupported(statement.verb, what, problem.text)
         except RefusedError as refusal:
             self.failed.append(number)
-            yield refusal.told
+            yield refusal.line
         except ConnectionBroken as error:
             self.failed.append(number)
             yield answers.failed(error)
@@ -139,11 +139,11 @@ def _read(line: Line) -> tuple[Statement | None, list[str]]:
 
 
 class RefusedError(Exception):
-    """A command failed. told: the line that reports it."""
+    """A command failed. line: the answer that reports it."""
 
-    def __init__(self, told: str) -> None:
-        super().__init__(told)
-        self.told = told
+    def __init__(self, line: str) -> None:
+        super().__init__(line)
+        self.line = line
 
 
 def command(qm: Connection, statement: Statement) -> Iterator[str]:

@@ -18,7 +18,13 @@ from adapter.mqi.kinds import Kind
 from adapter.mqi.mqsc.statement import Parameter, Statement, expected
 from adapter.mqi.mqsc.text import NotMqscError
 from adapter.mqi.values import Filter, NoSuchValueError, filter_on, from_text, members, plain
-from adapter.mqi.without_effect import LISTS, is_noted, problem
+from adapter.mqi.without_effect import (
+    LISTS,
+    UNSUPPORTED_VALUES,
+    UnsupportedError,
+    is_noted,
+    problem,
+)
 
 OPERATORS = {
     "LT": 1,
@@ -80,10 +86,22 @@ def given(kind: Kind, statement: Statement, queue_manager: str = "") -> Given:
     Raises NotMqscError, and UnsupportedError for a value that the queue manager would not act upon.
     """
     result = Given(attributes={}, without_effect=[])
+    _check_supported(statement)
     for parameter in statement.parameters:
         if not _option(kind, statement.verb, parameter, result):
             _attribute(kind, parameter, result, queue_manager)
     return result
+
+
+def _check_supported(statement: Statement) -> None:
+    """Refuse a definition of what does not exist here, whatever else it gives."""
+    for parameter in statement.parameters:
+        values = UNSUPPORTED_VALUES.get(parameter.keyword, {})
+        for one in parameter.values or ():
+            word = one.text.strip().upper()
+            if word in values:
+                text = f"{parameter.keyword}({word}): {values[word]}"
+                raise UnsupportedError(text, parameter.keyword)
 
 
 def _option(kind: Kind, verb: str, parameter: Parameter, result: Given) -> bool:

@@ -111,7 +111,7 @@ REASONS = {
     2043: 4002,  # of another type
     2152: 4008,  # no name
 }
-"""MQRCCF_* for reason codes of the SDK; all others are told as they are."""
+"""MQRCCF_* for reason codes of the SDK; all others are reported as they are."""
 CHANNEL_REASONS = {2085: CHANNEL_NOT_FOUND, 2100: CHANNEL_EXISTS}
 
 
@@ -317,7 +317,7 @@ class Commands:
         length = found[0].kind.name_length
         reply: list[Parameter] = [Strings(family.names, tuple(one.name for one in found), length)]
         if family.word == "QUEUE":
-            row = DEFINED["QLOCAL"].told["queue_type"]
+            row = DEFINED["QLOCAL"].reported["queue_type"]
             types = [_type_number(one) for one in found]
             assert len(row.attribute.numbers) == len(QUEUE_WORDS)
             reply.append(Integers(QUEUE_TYPES, tuple(types)))
@@ -517,7 +517,7 @@ def _kind_given(family: Family, given: Arguments) -> Kind | None:
     number = given.whole(QUEUE_TYPE, EVERY_TYPE)
     if number == EVERY_TYPE:
         return None
-    types = DEFINED["QLOCAL"].told["queue_type"]
+    types = DEFINED["QLOCAL"].reported["queue_type"]
     if number not in types.attribute.numbers:
         raise PcfError(QUEUE_TYPE_ERROR, f"{number} is no type of a queue", QUEUE_TYPE)
     return DEFINED[types.choices[types.attribute.numbers.index(number)]]
@@ -529,7 +529,7 @@ def _any_queue() -> Kind:
 
 
 def _type_number(found: Found) -> int:
-    row = found.kind.told["queue_type"]
+    row = found.kind.reported["queue_type"]
     return row.attribute.numbers[row.choices.index(found.kind.word)]
 
 

@@ -76,8 +76,8 @@ def test_no_row_takes_other_types(kind: str, row: Row) -> None:
 
 
 @each([(kind, row) for kind, row in ROWS if row.attribute.fixed], name_of)
-def test_what_is_told_cannot_be_given(kind: str, row: Row) -> None:
-    assert "cannot be given" in str(problem(kind, row.name, row.default))
+def test_what_is_read_only_cannot_be_set(kind: str, row: Row) -> None:
+    assert "is read-only" in str(problem(kind, row.name, row.default))
 
 
 def test_a_number_is_no_truth_value_and_the_other_way_round() -> None:

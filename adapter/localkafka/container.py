@@ -1,4 +1,4 @@
-"""A Kafka in a container, for tests that use Testcontainers: the extra mqk[testcontainers].
+"""A Kafka in a container, for tests that use Testcontainers: the extra `testcontainers`.
 
     from adapter.localkafka.container import KafkaContainer
 

@@ -41,7 +41,9 @@ class RestRegistry:
             from confluent_kafka import schema_registry as official  # noqa: PLC0415
         except ImportError as missing:
             raise InvalidOption(
-                f"a registry over HTTP needs the package {missing.name}: install mqk[registry]", url
+                f"a registry over HTTP needs the package {missing.name}: install mqk with the "
+                "extra `registry`, as in `pip install '.[registry]'` in its sources",
+                url,
             ) from missing
         self._official = official
         self._away = (httpx.HTTPError, httpx.InvalidURL, OSError)

@@ -21,9 +21,9 @@ def main() -> None:
     given = parser.parse_args()
     with adapter.connect(os.environ.get("MQK_QMGR", "127.0.0.1:1414")) as qm:
         if given.role == "publish":
-            qm.publish(f"price/{given.fruit}", given.price, retain=True)
+            qm.publish(f"fruit/{given.fruit}", given.price, retain=True)
             return
-        with qm.subscribe("price/+", name=given.name, durable=True) as prices:
+        with qm.subscribe("fruit/+", name=given.name, durable=True) as prices:
             while message := prices.get(timeout=given.timeout):
                 topic = (message.properties or {})["MQTopicString"]
                 print(f"{topic!s}: {message.body.decode()}")

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from adapter.config import SETTINGS
 from adapter.core.reasons import Reason
 from adapter.errors import Error
 from adapter.errors.refusals import REFUSALS
@@ -49,3 +50,9 @@ def test_the_glossary_has_the_words_of_the_architecture() -> None:
     for word in re.findall(r"^\| ([a-z ]+) \|", words[1], re.MULTILINE):
         if word != "word":
             assert f"**{word}**" in glossary, word
+
+
+def test_settings_that_the_page_names_are_there() -> None:
+    named = re.findall(r"setting `([\w.]+)`", (DOCS / "errors.md").read_text())
+    assert "max_uncommitted_messages" in named
+    assert set(named) <= set(SETTINGS)

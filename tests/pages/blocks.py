@@ -8,7 +8,8 @@ A comment before a block says how it is treated; nothing else can take a block o
     <!-- until stopped -->                  the program runs until the reader has read the page
     <!-- where there is: PROGRAM -->        the block needs one of MAY_BE_MISSING
 
-This module knows Markdown; it must not know how a block is run.
+`python -m tests.pages.blocks` lists the blocks that are not run, with the reasons. This module
+knows Markdown; it must not know how a block is run.
 """
 
 import re
@@ -129,3 +130,10 @@ def problems(block: Block) -> Iterator[str]:
         yield f"{block.place}: name the file"
     elif not (block.is_run or block.treatment or block.language in PICTURES):
         yield f"{block.place}: nothing runs {block.language!r}: say why, in a comment before it"
+
+
+if __name__ == "__main__":
+    for each in pages():
+        for one in blocks(each):
+            if not one.is_run and one.treatment != "file":
+                print(f"{one.place} ({one.language}): {one.treatment} {one.said}")

@@ -45,7 +45,6 @@ class Home:
             "MQK_QMGR": f"127.0.0.1:{self.ports['1414']}",
             "MQK_LISTEN": f"127.0.0.1:{self.ports['1414']}",
             "MQK_HTTP_PORT": self.ports["9414"],
-            "MQK_REGISTRY": f"http://127.0.0.1:{self.ports['9414']}/registry",
         }
         (folder / "constraints.txt").write_text(_constraints())
         self.environment["PIP_CONSTRAINT"] = str(folder / "constraints.txt")

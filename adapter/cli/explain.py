@@ -282,4 +282,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"{record.count} messages, counts raised by {record.raised}"
     ),
     r.ConsumerDeleted: lambda record: f"consumer {record.consumer} of {record.queue} deleted",
+    r.DelayedExpired: lambda record: (
+        f"{len(record.places)} messages for {record.queue} expired before they were due"
+    ),
+    r.DelaysRestored: lambda record: (
+        f"snapshot: when {len(record.entries) // 4} delayed messages for {record.queue} are due"
+    ),
 }

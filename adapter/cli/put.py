@@ -52,6 +52,12 @@ UNIT_SIZE_MAX = 10_000
     metavar="SECONDS",
     help="How long it lives; for ever if not given.",
 )
+@click.option(
+    "--deliver-after",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Nobody gets it before so long after the put; at once if not given.",
+)
 @click.option("--format", "format_", default=None, metavar="NAME", help="The format name.")
 @click.option("--reply-to", metavar="QUEUE", help="Where a reply is to go.")
 @click.option(

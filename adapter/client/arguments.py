@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -33,6 +33,8 @@ from adapter.errors import (
 Identifier = bytes | str | UUID
 """What an id of a message is given as; shorter ones have zeros behind them."""
 WAIT_MAX_MS = 2**31 - 1
+DELAY_MAX_S = 99_999_999
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CONNECTION_MAX = 2**63 - 1
 ORIGIN_LENGTH_MAX = 64
 PROPERTY_TYPES = (bool, int, float, str, bytes, type(None))
@@ -156,6 +158,30 @@ def as_expiry_ms(value: object) -> int:
             f"expiry_s is a positive number of seconds, not {value!r}; None is no expiry"
         )
     return max(round(seconds * 1000), 1)
+
+
+def as_delay_ms(value: object) -> int:
+    """Take a time from the put on, in seconds; None is none."""
+    if value is None:
+        return 0
+    seconds = _seconds("deliver_after", value)
+    if not 0 <= seconds <= DELAY_MAX_S:
+        raise InvalidOption(f"deliver_after is 0 to {DELAY_MAX_S} seconds, not {value!r}")
+    return math.ceil(seconds * 1000)
+
+
+def as_time_ms(value: object) -> int:
+    """Take a time with a zone, in milliseconds since the epoch; None is none."""
+    if value is None:
+        return 0
+    if not isinstance(value, datetime):
+        raise InvalidType(f"deliver_at is a datetime or None, not {value!r}")
+    if value.utcoffset() is None:
+        raise InvalidOption(
+            f"deliver_at has a time zone, as datetime.now(UTC) + timedelta(hours=1); {value!r} has "
+            "none"
+        )
+    return max(0, math.ceil((value - EPOCH) / timedelta(milliseconds=1)))
 
 
 def as_wait_ms(timeout: object) -> int:

@@ -19,7 +19,7 @@ from adapter.core.model import message as core
 from adapter.core.model.dead_letter import DeadLetter
 from adapter.core.model.details import Details
 from adapter.core.model.message import NO_ID, Delivered, Property
-from adapter.errors import InvalidType
+from adapter.errors import InvalidOption, InvalidType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,10 +41,11 @@ class Message(_Body, kw_only=True, dict=True):
     Ids are 24 bytes, 24 zero bytes being none; a put takes a str, a UUID and shorter ones too, and
     puts zeros behind them. It gives a message without message_id a new one.
     priority is 0 to 9 and persistent a bool; None leaves either to the queue. expiry_s counts from
-    the put. backout_count, put_time and what names the unit are of the message as it was got: they
-    never carry over to another put. dead_letter: its dead-letter header (MQDLH), if it has one;
-    body, format, encoding and ccsid are of what follows the header. details: what only programs of
-    MQ say; None for most messages.
+    the put. deliver_after (seconds from the put on) or deliver_at: nobody gets it before; a message
+    that was got has the time in deliver_at. backout_count, put_time and what names the unit are of
+    the message as it was got: they never carry over to another put. dead_letter: its dead-letter
+    header (MQDLH), if it has one; body, format, encoding and ccsid are of what follows the header.
+    details: what only programs of MQ say; None for most messages.
     """
 
     message_id: bytes = NO_ID
@@ -55,6 +56,8 @@ class Message(_Body, kw_only=True, dict=True):
     priority: int | None = None
     persistent: bool | None = None
     expiry_s: float | None = None
+    deliver_after: float | timedelta | None = None
+    deliver_at: datetime | None = None
     reply_to: str = ""
     reply_to_queue_manager: str = ""
     format: str = ""
@@ -159,6 +162,8 @@ class PutFields(TypedDict, total=False):
     priority: int | None
     persistent: bool | None
     expiry_s: float | timedelta | None
+    deliver_after: float | timedelta | None
+    deliver_at: datetime | None
     message_id: a.Identifier | None
     correlation_id: a.Identifier | None
     group_id: a.Identifier | None
@@ -189,6 +194,8 @@ _FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "priority": ("priority", a.as_priority),
     "persistent": ("persistence", a.as_persistence),
     "expiry_s": ("expiry_ms", a.as_expiry_ms),
+    "deliver_after": ("delay_ms", a.as_delay_ms),
+    "deliver_at": ("deliver_at_ms", a.as_time_ms),
     "reply_to": ("reply_to", lambda v: a.as_text("reply_to", v)),
     "reply_to_queue_manager": (
         "reply_to_queue_manager",
@@ -229,6 +236,8 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
             raise InvalidType(f"put() takes no argument {name!r}; it takes {taken}")
         field, check = entry
         setattr(message, field, check(value))
+    if fields.get("deliver_after") is not None and fields.get("deliver_at") is not None:
+        raise InvalidOption("give deliver_after or deliver_at, and not both")
     return message if header is None else _with_header(message, header)
 
 
@@ -270,6 +279,7 @@ def got(delivered: Delivered) -> dict[str, Any]:
         "priority": m.priority,
         "persistent": m.persistence == 1,
         "expiry_s": m.expiry_ms / 1000 if m.expiry_ms > 0 else None,
+        "deliver_at": _time(m.deliver_at_ms),
         "reply_to": m.reply_to,
         "reply_to_queue_manager": m.reply_to_queue_manager,
         "format": of.format,

@@ -28,6 +28,7 @@ from adapter.core.rules import (
     connections,
     consumers,
     definitions,
+    delays,
     get,
     handles,
     lifetime,
@@ -124,6 +125,8 @@ APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
     r.BatchesConsumed: consumers.apply_batches_consumed,
     r.BatchReturned: consumers.apply_batch_returned,
     r.ConsumerDeleted: consumers.apply_consumer_deleted,
+    r.DelayedExpired: delays.apply_delayed_expired,
+    r.DelaysRestored: delays.apply_delays_restored,
 }
 
 TEXT_MAX = 300
@@ -260,6 +263,7 @@ def page_loaded(
         qm.wake(queue)
     else:
         _apply(qm, executed, pages.load(qm, queue, needed.lane, page, now_ms))
+        _apply(qm, executed, delays.came(qm, queue, now_ms))
     _decide_again(qm, executed, queue, now_ms)
     return executed
 
@@ -272,6 +276,7 @@ def page_missing(qm: QueueManager, needed: PageNeeded, incarnation: int, now_ms:
     executed = Executed()
     queue = qm.that_queue(needed.queue, incarnation)
     if queue is not None:
+        _apply(qm, executed, delays.missing(qm, needed, now_ms))
         qm.missing = (needed.queue, needed.lane, needed.seq)
         qm.wake(queue)
         _decide_again(qm, executed, queue, now_ms)
@@ -327,10 +332,11 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str] = frozenset()) -> 
 
 
 def pass_time(qm: QueueManager, now_ms: int) -> Executed:
-    """Do what has become due: messages expire, waits end, sessions are forgotten, statistics are
-    made.
+    """Do what has become due: delayed messages are released, others expire, waits end, sessions are
+    forgotten, statistics are made.
     """
     executed = Executed()
+    _apply(qm, executed, delays.due(qm, now_ms))
     _apply(qm, executed, tick.expired_messages(qm, now_ms))
     _apply(qm, executed, tick.expired_sessions(qm))
     _apply(qm, executed, consumers.lost_claims(qm, now_ms))

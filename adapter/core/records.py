@@ -377,6 +377,27 @@ class ConsumerDeleted(Struct):
     logged: bool = True
 
 
+class DelayedExpired(Struct):
+    """Delayed messages of a queue expired before they were due; places: where they waited."""
+
+    queue: str
+    places: list[Taken]
+    logged: bool = True
+    taken: list[Stored] = []
+    """What apply removed; see UnitCommitted."""
+
+
+class DelaysRestored(Struct):
+    """Of a snapshot: when delayed messages of a queue are due; the queue where they wait has them.
+
+    entries: when (ms), lane and seq there, priority, and so on.
+    """
+
+    queue: str
+    entries: list[int]
+    logged: bool = True
+
+
 Record = (
     UnitCommitted
     | BackoutCounted
@@ -408,4 +429,6 @@ Record = (
     | BatchesConsumed
     | BatchReturned
     | ConsumerDeleted
+    | DelayedExpired
+    | DelaysRestored
 )

@@ -101,7 +101,8 @@ class Descriptions(Struct, array_like=True, tag=6):
 
 class QueueStatus(Struct, array_like=True, gc=False):
     """Soft figures of one queue. uncommitted counts puts and gets of open units; claimed counts the
-    messages that durable consumers have been given, which the depth does not.
+    messages that durable consumers have been given, and delayed those that wait for their time: the
+    depth counts neither.
 
     The totals count messages since the process started: put and got for good, returned by backouts,
     and gone without having been got (expired or purged). last_put_ms, last_got_ms: 0 if not since
@@ -129,6 +130,7 @@ class QueueStatus(Struct, array_like=True, gc=False):
     put_since_reset: int = 0
     got_since_reset: int = 0
     reset_s_ago: float = 0.0
+    delayed: int = 0
 
 
 class Statuses(Struct, array_like=True, tag=7):

@@ -20,14 +20,17 @@ from adapter.format import avro
 from adapter.format.schemas import Codec, UnreadableError
 
 HEADER = "mqmd"
-VERSION = 2
-"""1 knew no details."""
+VERSION = 3
+"""1 knew no details, 2 no delays."""
 
 _codec = Codec("descriptor", VERSION)
-_first = Codec("descriptor.1")
-"""Reads as it was written: resolved to another schema, bytes among properties would become text."""
+_older = tuple(Codec(f"descriptor.{old}", old, old) for old in range(1, VERSION))
+"""Each reads as it was written: resolved to another schema, bytes among properties would become
+text."""
 _VERSION = bytes((VERSION,))
 _NULL, _DETAILS = avro.long(0), avro.long(1)  # the union of a message's details
+_AT_ONCE = avro.long(0) + avro.text("")  # deliver_at_ms, destination
+_PLAIN_END = _NULL + _AT_ONCE
 _AFTER_IDS = 1 + 3 * ID_LENGTH
 Described = tuple[str, int, int, int, int, int, str, str, str, str]  # format to application
 _NEVER = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
@@ -50,7 +53,7 @@ class Position(Struct):
 
 
 _POSITION = Position.__struct_fields__
-_OWN = ("body", "persistence", "properties", "details")
+_OWN = ("body", "persistence", "properties", "details", "delay_ms")
 _SAME = tuple(name for name in Message.__struct_fields__ if name not in _OWN)
 
 
@@ -91,8 +94,13 @@ def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
             avro.long(placed.queue_index),
             avro.long(placed.queue_size),
             _NULL if message.details is None else _detailed(message.details),
+            _delivered(message) if message.deliver_at_ms else _AT_ONCE,
         )
     )
+
+
+def _delivered(message: Message) -> bytes:
+    return avro.long(message.deliver_at_ms) + avro.text(message.destination)
 
 
 def _detailed(details: Details) -> bytes:
@@ -156,7 +164,7 @@ class Reader:
         return found or decode_by_schema(data, body)
 
     def _read(self, data: bytes, body: bytes) -> tuple[Message, Position] | None:
-        """Read a descriptor without properties and details; None if it has any."""
+        """Read a descriptor without properties, details and delay; None if it has any."""
         read_long = avro.read_long
         group_seq, at = read_long(data, _AFTER_IDS)
         last_in_group = data[at] == 1
@@ -177,10 +185,11 @@ class Reader:
         unit_size, at = read_long(data, at)
         queue_unit_index, at = read_long(data, at)
         queue_unit_size, at = read_long(data, at)
-        if data[at : at + 1] != _NULL:
+        end = at + len(_PLAIN_END)
+        if data[at:end] != _PLAIN_END:
             return None
-        if at + 1 != len(data):
-            raise IndexError(f"{at + 1} bytes were expected")
+        if end != len(data):
+            raise IndexError(f"{end} bytes were expected")
         message = Message(
             body,
             data[1:25],
@@ -219,7 +228,8 @@ def decode(data: bytes, body: bytes) -> tuple[Message, Position]:
 
 def decode_by_schema(data: bytes, body: bytes) -> tuple[Message, Position]:
     """Read one descriptor as its schema says: the measure of Reader."""
-    value = (_first if data[:1] == b"\x01" else _codec).decode(data)
+    version = data[0] if data else VERSION
+    value = (_older[version - 1] if 0 < version < VERSION else _codec).decode(data)
     properties: dict[str, Property] | None = value.pop("properties") or None
     details = value.pop("details", None)
     if isinstance(details, tuple):

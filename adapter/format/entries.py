@@ -105,7 +105,7 @@ def weight(record: r.Record) -> int:
         return 256 + 96 * len(record.gets) + _seen_weight(record.outcome)
     if isinstance(record, r.DeliveryCounted):
         return 256 + 96 * len(record.gets)
-    if isinstance(record, (r.MessagesDiscarded, r.QueuePurged)):
+    if isinstance(record, (r.MessagesDiscarded, r.QueuePurged, r.DelayedExpired)):
         return 256 + 96 * len(record.places)
     if isinstance(record, r.BatchClaimed):
         return 1024 + 64 * len(record.spans) + 32 * len(record.counts)
@@ -118,6 +118,8 @@ def _restored_weight(record: r.Record) -> int:
         return 256 + 10 * (len(record.spans) + len(record.counts) + len(record.ends))
     if isinstance(record, r.MessageRestored):
         return 256 + message_weight(record.put.message)
+    if isinstance(record, r.DelaysRestored):
+        return 256 + 10 * len(record.entries)
     if isinstance(record, r.HeadsRestored):
         return 256 + 10 * len(record.heads)
     if isinstance(record, r.OutcomeRestored):
@@ -318,6 +320,8 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.BatchesConsumed,
         r.BatchReturned,
         r.ConsumerDeleted,
+        r.DelayedExpired,
+        r.DelaysRestored,
     )
 } | {
     "OutcomeRestored": _read_outcome_restored,

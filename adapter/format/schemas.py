@@ -46,16 +46,17 @@ def history(name: str) -> list[str]:
 class Codec:
     """Writes and reads values of one schema, each behind its version byte.
 
-    version: what is written, of schemas/NAME.avsc; older ones, NAME.1.avsc and so on, are read.
+    version: what is written, of schemas/NAME.avsc; older ones, NAME.1.avsc and so on, are read,
+    from the oldest on.
     """
 
-    def __init__(self, name: str, version: int = VERSION) -> None:
+    def __init__(self, name: str, version: int = VERSION, oldest: int = VERSION) -> None:
         self.name = name
         self._version = version
         self._schema = fastavro.parse_schema(json.loads(schema_text(name)))
         self._older = {
             old: fastavro.parse_schema(json.loads(schema_text(f"{name}.{old}")))
-            for old in range(VERSION, version)
+            for old in range(oldest, version)
         }
         self._prefix = bytes((version,))
 

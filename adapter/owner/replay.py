@@ -12,7 +12,13 @@ from adapter.core.model.manager import Limits, QueueManager
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
-from adapter.core.records import MessagesDiscarded, QueueDeleted, Record, UnitCommitted
+from adapter.core.records import (
+    DelayedExpired,
+    MessagesDiscarded,
+    QueueDeleted,
+    Record,
+    UnitCommitted,
+)
 from adapter.core.results import Messages, Refused, Result
 from adapter.core.rules.unit import unit_number
 from adapter.format import descriptor, entries
@@ -178,7 +184,8 @@ def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
         if queue is not None and queue.incarnation == target.incarnation:
             soft += [stored for stored in queue.stored.values() if stored.place[2]]
         for stored in sorted(soft, key=lambda stored: stored.place):
-            if (target.name, *stored.place) not in never_put:
+            is_lost = stored.message.destination not in ("", *new.queues)
+            if (target.name, *stored.place) not in never_put and not is_lost:
                 _bring(new, target, stored)
                 brought += 1
     _bring_outcomes(old, new, void)
@@ -200,7 +207,9 @@ def _undone(void: list[Record]) -> tuple[set[tuple[str, int, int, int]], dict[st
     for record in void:
         if isinstance(record, QueueDeleted):
             got_back.setdefault(record.name, []).extend(record.taken)
-        if record.logged or not isinstance(record, (UnitCommitted, MessagesDiscarded)):
+        if record.logged or not isinstance(
+            record, (UnitCommitted, MessagesDiscarded, DelayedExpired)
+        ):
             continue
         if isinstance(record, UnitCommitted):
             never_put |= {(put.queue, -put.lane, put.seq, put.n) for put in record.puts}
@@ -227,6 +236,7 @@ def _bring(new: QueueManager, queue: Queue, stored: Stored) -> None:
     stored.entry_n = -1
     queue.add(stored)
     new.add_expiry(queue, stored)
+    new.add_delay(stored)
 
 
 def _bring_outcomes(old: QueueManager, new: QueueManager, void: list[Record]) -> None:

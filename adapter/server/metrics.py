@@ -127,6 +127,7 @@ QUEUES: Mapping[str, Described] = {
     "claimed": _gauge(
         "mqk_queue_claimed", "Messages that durable consumers have been given and not yet consumed."
     ),
+    "delayed": _gauge("mqk_queue_delayed", "Messages that wait until they are due."),
     "uncommitted_puts": _gauge(
         "mqk_queue_uncommitted_puts", "Messages that open units have put and not yet committed."
     ),

@@ -11,13 +11,19 @@ from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 from adapter.core.results import PutDone
 
-LATER: dict[str, Any] = {"details": None, "warning": 0}
+LATER: dict[str, Any] = {
+    "details": None,
+    "warning": 0,
+    "delay_ms": 0,
+    "deliver_at_ms": 0,
+    "destination": "",
+}
 
 
 def state(qm: QueueManager) -> dict[str, Any]:
     """All hard state. Bytes: in hexadecimal, bodies as text."""
     return {
-        "queues": {name: _queue(queue) for name, queue in sorted(qm.queues.items())},
+        "queues": {name: _queue(qm, queue) for name, queue in sorted(qm.queues.items())},
         "objects": [[*key, _set(attributes)] for key, attributes in sorted(qm.objects.items())],
         "queue_manager": _set(qm.attributes),
         "sessions": {one.ident.hex(): _session(one) for one in qm.sessions.values()},
@@ -31,7 +37,7 @@ def _set(attributes: msgspec.Struct) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value != getattr(usual, name)}
 
 
-def _queue(queue: Queue) -> dict[str, Any]:
+def _queue(qm: QueueManager, queue: Queue) -> dict[str, Any]:
     return {
         "incarnation": queue.incarnation,
         "attributes": _set(queue.attributes),
@@ -43,8 +49,16 @@ def _queue(queue: Queue) -> dict[str, Any]:
             for lane in queue.lanes
             if lane.paged
         ],
+        **({"delayed": _delayed(qm, queue)} if queue.delayed else {}),
         "consumers": {name: _consumer(one) for name, one in queue.consumers.items()},
     }
+
+
+def _delayed(qm: QueueManager, queue: Queue) -> list[Any]:
+    """When the messages that wait are due, and where they do."""
+    assert queue.delays is not None
+    waits = [one for one in queue.delays.entries() if qm.is_delayed(one[1])]
+    return [queue.delayed, sorted([due_ms, *place] for due_ms, place, _ in waits)]
 
 
 def _consumer(consumer: Consumer) -> dict[str, Any]:

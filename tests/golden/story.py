@@ -25,6 +25,7 @@ def tell() -> list[bytes]:
     _units(client)
     _sessions(core, client)
     _consumers(client)
+    _delays(core, client)
     return core.entries
 
 
@@ -128,6 +129,16 @@ def _consumers(client: Client) -> None:
     client.do(c.OpenConsumer(8, "BATCHES", "GONE", 60_000))
     client.do(c.Close(8))
     client.do(c.DeleteConsumer("BATCHES", "GONE"))
+
+
+def _delays(core: Core, client: Client) -> None:
+    client.define("SYSTEM.DELAYED.QUEUE", inhibit_put=True)
+    client.define("LATER")
+    client.open("LATER", handle=10)
+    client.put("released", handle=10, delay_ms=1_000)
+    client.put("expired before", handle=10, delay_ms=1_000, expiry_ms=500)
+    client.put("waits still", handle=10, delay_ms=86_400_000, priority=3)
+    core.advance(2)
 
 
 def records() -> list[Raw]:

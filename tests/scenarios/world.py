@@ -314,8 +314,7 @@ class World:
 
     def _put(self, person: Person, call: Call) -> c.Command:
         options = call.options
-        unit = self._unit(options.pop("unit", ""))
-        kinds = {"np": 0, "hard": 1}
+        unit, kinds = self._unit(options.pop("unit", "")), {"np": 0, "hard": 1}
         flags = sum(FLAGS.get(word, 0) for word in call.words[1:])
         bodies = [body.encode() for body in call.words[1:] if body not in PUT_WORDS]
         if "size" in options:
@@ -331,11 +330,12 @@ class World:
             details=Details(flags=flags) if flags else None,
             report=report_of(options.pop("report", "")),
             reply_to=options.pop("reply_to", ""),
+            delay_ms=duration_ms(options.pop("after", "0s")),
         )
         messages = [msgspec.structs.replace(message, body=body) for body in bodies]
         asked = sum(PUT_OPTIONS.get(word, 0) for word in call.words[1:])
-        level = int(options.pop("level", 9))
-        return c.Put(self._handle(person, call), messages, unit, asked, level)
+        handle, level = self._handle(person, call), int(options.pop("level", 9))
+        return c.Put(handle, messages, unit, asked, level)
 
     def _get(self, person: Person, call: Call) -> c.Command:
         options = call.options
@@ -503,6 +503,7 @@ def status_line(status: QueueStatus) -> str:
         f"open for output {status.open_output_count}" * bool(status.open_output_count),
         f"waiting {status.waiting_gets}" * bool(status.waiting_gets),
         f"oldest {status.oldest_message_age_s:g}s" * bool(status.oldest_message_age_s),
+        f"delayed {status.delayed}" * bool(status.delayed),
     ]
     return f"{status.name}: " + ", ".join(filter(None, figures))
 

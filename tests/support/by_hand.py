@@ -6,6 +6,7 @@ carry over. With ``held=False`` (the start) everything is settled after each req
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -119,6 +120,11 @@ class ByHand(Core):
         """Let time pass."""
         self.now_ms += round(seconds * 1000)
         self.loop.tick()
+        return self._then()
+
+    def configure(self, **settings: Any) -> dispatch.Executed:
+        """Give it settings, and what every queue manager has."""
+        self.loop.configure(settings)
         return self._then()
 
     def disconnect(self, connection: int) -> dispatch.Executed:

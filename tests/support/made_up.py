@@ -71,6 +71,8 @@ MESSAGES = st.builds(
     put_time_ms=st.integers(0, TIME_MAX_MS),
     expires_at_ms=st.integers(0, TIME_MAX_MS),
     details=st.none() | DETAILS,
+    deliver_at_ms=st.just(0) | st.integers(1, TIME_MAX_MS),
+    destination=st.just("") | QUEUES,
 )
 COUNTS = st.integers(0, 10_000)
 SEQS = st.integers(1, LONG_MAX)
@@ -117,6 +119,12 @@ ATTRIBUTES = st.fixed_dictionaries(
     {}, optional={name: _value_of(row) for name, row in QUEUE_ATTRIBUTES.items()}
 )
 OTHERS = st.one_of(
+    st.builds(r.DelayedExpired, queue=QUEUES, places=st.lists(TAKEN, max_size=4)),
+    st.builds(
+        r.DelaysRestored,
+        queue=QUEUES,
+        entries=st.lists(st.integers(0, LONG_MAX), max_size=8),
+    ),
     st.builds(r.DeliveryCounted, gets=st.lists(TAKEN, max_size=4)),
     st.builds(r.BackoutCounted, gets=st.lists(TAKEN, max_size=4), outcome=st.none() | OUTCOMES),
     st.builds(

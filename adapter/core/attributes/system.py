@@ -11,6 +11,7 @@ from typing import Any
 from adapter.core.attributes.queue import MQ_DEFAULTS
 
 BASE_TOPIC = "SYSTEM.BASE.TOPIC"
+DELAYED_QUEUE = "SYSTEM.DELAYED.QUEUE"
 DURABLE_MODEL = "SYSTEM.DURABLE.MODEL.QUEUE"
 NON_DURABLE_MODEL = "SYSTEM.NDURABLE.MODEL.QUEUE"
 RETAINED_QUEUE = "SYSTEM.RETAINED.PUB.QUEUE"
@@ -33,6 +34,7 @@ QUEUES: dict[str, dict[str, Any]] = {
     },
     "SYSTEM.DEFAULT.LOCAL.QUEUE": MQ_DEFAULTS
     | {"description": "local queues are defined like this"},
+    DELAYED_QUEUE: {"description": "messages that are not due yet", "inhibit_put": True},
     RETAINED_QUEUE: {
         "description": "retained publications",
         "msg_delivery_sequence": "FIFO",

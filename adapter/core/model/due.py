@@ -52,7 +52,15 @@ class Heap(list[EntryT]):
 class Due:
     """The heaps of one queue manager. Queues are named with their incarnation."""
 
-    __slots__ = ("claims", "deadlines", "expiries", "mark_ends", "paged_ends", "statistics_ms")
+    __slots__ = (
+        "claims",
+        "deadlines",
+        "delays",
+        "expiries",
+        "mark_ends",
+        "paged_ends",
+        "statistics_ms",
+    )
 
     def __init__(self) -> None:
         self.expiries: Heap[tuple[int, str, int, Place]] = Heap()
@@ -64,6 +72,8 @@ class Due:
         """When waits end: elapsed_ms, a number of their order, the wait."""
         self.claims: Heap[tuple[int, str, int, str]] = Heap()
         """When consumers lose what they were given: elapsed_ms, queue, incarnation, consumer."""
+        self.delays: Heap[tuple[int, str, int]] = Heap()
+        """When delayed messages of a queue are due: time of day, queue, incarnation."""
         self.mark_ends: Heap[tuple[int, str, int]] = Heap()
         """When the oldest marks of a queue's browsers are over: elapsed_ms, queue, incarnation."""
         self.statistics_ms: int | None = None
@@ -73,7 +83,7 @@ class Due:
     def in_ms(self, now_ms: int, elapsed_ms: int) -> int | None:
         """Say in how many ms the next of all is due, or None."""
         by_day, by_interval = (
-            (self.expiries, self.paged_ends),
+            (self.expiries, self.paged_ends, self.delays),
             (self.deadlines, self.claims, self.mark_ends),
         )
         left = [heap[0][0] - now_ms for heap in by_day if heap]

@@ -61,7 +61,9 @@ class Lane:
         self.weight = 0
         """Bytes of the bodies in available."""
         self.put_mark = (0, 0)
-        """Seq and put time (ms) of a message near the first paged-out one, and not behind it."""
+        """Seq of a message near the first paged-out one, not behind it, and since when (ms) it is
+        available.
+        """
         self.next_seq = 1
         self.next_n = 1  # of the next non-persistent message; counts on through a term
 
@@ -79,13 +81,15 @@ class Lane:
         self.weight -= len(stored.message.body)
 
     def mark_put(self, seq: int, put_time_ms: int) -> None:
-        """Note when a message was put, to know about when the first paged-out one was."""
+        """Note when a message was put, or became available, to know about when the first paged-out
+        one was.
+        """
         gap = self.paged.at_or_after(0)
         if gap is not None and seq <= gap and not seq < self.put_mark[0] <= gap:
             self.put_mark = seq, put_time_ms
 
     def oldest_put_ms(self) -> int | None:
-        """Say when the first available message was put; about when, if it is not in memory.
+        """Say since when the first available message is; about when, if it is not in memory.
 
         None if there is none, or nothing was known of one that is not in memory.
         """
@@ -94,7 +98,7 @@ class Lane:
         known = self.put_mark[1]
         if known and gap is not None and (first is None or gap <= first.place[1]):
             return known
-        return first.message.put_time_ms if first is not None else None
+        return first.message.available_ms if first is not None else None
 
     def page_out(self, stored: Stored) -> None:
         """Forget a message's content; the caller has taken it out of available."""

@@ -11,7 +11,9 @@ from collections import deque
 from msgspec import Struct
 
 from adapter.core.attributes.objects import QueueManagerAttributes
+from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.model.connection import Connection
+from adapter.core.model.delays import Delays, end_of
 from adapter.core.model.due import Due
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.message import Place, Stored
@@ -157,6 +159,8 @@ class QueueManager:
         self.noted: list[ConsumedRestored] = []
         """What the snapshot that was restored says of consumed messages; the owner's business."""
         self.due = Due()
+        self.delays_waiting: dict[str, Queue] = {}
+        """Whose delayed messages are due, and not in memory."""
         self.moved_n = -1
         """Entries up to it are copied for good, but for queues that are parked."""
         self._id_prefix = b"MQK " + owner_id[:12]
@@ -217,6 +221,46 @@ class QueueManager:
         if time_ms:
             expiry = (time_ms, queue.name, queue.incarnation, stored.place)
             self.due.expiries.push(expiry, self._is_in_memory)
+
+    def add_delay(self, stored: Stored) -> None:
+        """Note a message that waits for its time, if it does."""
+        message = stored.message
+        if message.destination:
+            queue = self.queues[message.destination]
+            self.delay(queue, end_of(message), stored.place, message.priority)
+
+    def delay(self, queue: Queue, due_ms: int, place: Place, priority: int) -> None:
+        """Note when a delayed message of a queue is due, and where it waits."""
+        if queue.delays is None:
+            queue.delays = Delays()
+        queue.delays.add(due_ms, place, priority, self.is_delayed)
+        queue.delayed += 1
+        self.note_delays(queue)
+
+    def is_delayed(self, place: Place) -> bool:
+        """Whether there is a message among those that are delayed, in memory or not."""
+        delayed = self.queues[DELAYED_QUEUE]
+        return place in delayed.stored or (
+            not place[2] and place[1] in delayed.lanes[-place[0]].paged
+        )
+
+    def note_delays(self, queue: Queue) -> None:
+        """Remember to look at a queue's delayed messages when the first of them is due."""
+        due_ms = queue.delays.next_ms() if queue.delays is not None else None
+        if due_ms is not None:
+            self.look_at_delays(queue, due_ms)
+
+    def look_at_delays(self, queue: Queue, time_ms: int) -> None:
+        """Remember to look at a queue's delayed messages at a time, unless that is before it."""
+        delays = queue.delays
+        if delays is not None and not 0 < delays.noted_ms <= time_ms:
+            delays.noted_ms = time_ms
+            self.due.delays.push((time_ms, queue.name, queue.incarnation), self._is_noted)
+
+    def _is_noted(self, end: tuple[int, str, int]) -> bool:
+        queue = self.that_queue(end[1], end[2])
+        delays = queue.delays if queue is not None else None
+        return delays is not None and delays.noted_ms == end[0]
 
     def add_paged_end(self, queue: Queue, lane: int, time_ms: int) -> None:
         """Remember to look at a lane when paged-out messages of it will have expired."""

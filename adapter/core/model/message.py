@@ -53,6 +53,8 @@ class Message(Struct, array_like=True, gc=False):
 
     Ids are 24 bytes; an empty message_id asks for a new one. expiry_ms counts from the put and is
     kept as given; expires_at_ms is 0 until the message is admitted, and 0 for ever if it has none.
+    delay_ms asks for a delay from the put on, deliver_at_ms for a time; on admission the first
+    becomes the second. destination: of a message that waits for it, its queue.
     """
 
     body: bytes = b""
@@ -80,11 +82,19 @@ class Message(Struct, array_like=True, gc=False):
     expires_at_ms: int = 0
     details: Details | None = None
     """What only programs of MQ say."""
+    delay_ms: int = 0
+    deliver_at_ms: int = 0
+    destination: str = ""
 
     @property
     def offset(self) -> int:
         """Where a segment begins in its logical message; 0 of a message that is none."""
         return self.details.offset if self.details is not None else 0
+
+    @property
+    def available_ms(self) -> int:
+        """Since when it may be got: its put, or when its delay ended."""
+        return max(self.put_time_ms, self.deliver_at_ms)
 
     @property
     def group_position(self) -> bytes:
@@ -152,6 +162,7 @@ def weight(message: Message) -> int:
         + len(message.reply_to_queue_manager)
         + len(message.user)
         + len(message.application)
+        + len(message.destination)
     )
     size = len(message.body) + 512 + 4 * letters
     if message.properties:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.commands import Request
 from adapter.core.model.claims import Batch, Consumer, Span
+from adapter.core.model.delays import Delays, class_of
 from adapter.core.model.lane import Lane, PageNeeded
 from adapter.core.model.marks import Marks
 from adapter.core.model.message import PRIORITY_MAX, Message, Place, Stored
@@ -48,6 +49,12 @@ class Queue:
         self.high_depth = 0
         """The most that depth was since the figures were reset; soft."""
         self.locked_count = 0
+        self.delayed = 0
+        """Messages that wait for their time: they lie elsewhere, and have their room here."""
+        self.uncommitted_delayed = 0
+        """Of the uncommitted puts, those that will wait."""
+        self.delays: Delays | None = None
+        """When they are due, once there has been one."""
         self.open_input = 0
         self.open_output = 0
         self.open_handles = 0
@@ -100,18 +107,25 @@ class Queue:
 
     @property
     def depth(self) -> int:
-        """CurrentQDepth: available messages and uncommitted puts."""
-        return self.available_count + self.uncommitted_puts
+        """CurrentQDepth: available messages and uncommitted puts, but for delayed ones."""
+        return self.available_count + self.uncommitted_puts - self.uncommitted_delayed
+
+    @property
+    def taken_room(self) -> int:
+        """How much of max_depth is taken: delayed messages have their room from the put on."""
+        return self.available_count + self.uncommitted_puts + self.delayed
 
     def counted(self) -> int:
         """How many messages count for triggers: those of TriggerMsgPriority or higher."""
         return sum(self.depth_by_priority[self.attributes.trigger_msg_priority :])
 
-    def lane_of(self, priority: int) -> int:
-        """Say which lane a message of this priority is put to."""
+    def lane_of(self, message: Message) -> int:
+        """Say which lane a message is put to; where delayed messages are, by how long they wait."""
+        if message.destination:
+            return class_of(message)
         if self.attributes.msg_delivery_sequence == "FIFO":
             return self.fifo_lane
-        return priority
+        return message.priority
 
     def alter(self, attributes: dict[str, Any]) -> None:
         """Take new attribute values.
@@ -140,7 +154,7 @@ class Queue:
             lane.next_seq = seq + 1
         self.stored[stored.place] = stored
         self._offer(stored)
-        if self.available_count + self.uncommitted_puts > self.high_depth:
+        if self.depth > self.high_depth:
             self.high_depth = self.depth
 
     def lock(self, stored: Stored) -> None:
@@ -298,7 +312,7 @@ class Queue:
             for stored in gone:
                 self._forget(lane, stored)
             if gone:
-                lane.mark_put(gone[0].place[1], gone[0].message.put_time_ms)
+                lane.mark_put(gone[0].place[1], gone[0].message.available_ms)
             count += len(gone)
         return count
 
@@ -431,6 +445,9 @@ class Queue:
     def hold_put(self, message: Message) -> None:
         """Count an uncommitted put."""
         self.uncommitted_puts += 1
+        if message.destination:
+            self.uncommitted_delayed += 1
+            return
         self.high_depth = max(self.high_depth, self.depth)
         self.depth_by_priority[message.priority] += 1
         self.uncommitted_by_priority[message.priority] += 1
@@ -438,6 +455,9 @@ class Queue:
     def drop_put(self, message: Message) -> None:
         """Stop counting an uncommitted put: its unit has ended."""
         self.uncommitted_puts -= 1
+        if message.destination:
+            self.uncommitted_delayed -= 1
+            return
         self.depth_by_priority[message.priority] -= 1
         self.uncommitted_by_priority[message.priority] -= 1
 

@@ -38,9 +38,14 @@ DATA_LENGTH = 100
 
 
 class ReportDue(Struct):
-    """An expired message whose program wants to know."""
+    """A message that has expired, or has been released, whose program wants to know.
+
+    time_ms: of the report; 0: when the message expired.
+    """
 
     message: Message
+    kind: int = EXPIRATION
+    time_ms: int = 0
 
 
 def made(

@@ -136,6 +136,10 @@ class Tally:
         """Count the messages of a batch that go back."""
         self.of(record.queue).returned += record.count
 
+    def expired_while_delayed(self, record: r.DelayedExpired) -> None:
+        """Count messages that expired before they were due."""
+        self.of(record.queue).discarded += len(record.places)
+
     def deleted(self, record: r.QueueDeleted) -> None:
         """Forget a queue's totals: another of its name begins anew."""
         self._queues.pop(record.name, None)
@@ -150,4 +154,5 @@ COUNT: dict[type, Callable[[Tally, Any], None]] = {
     r.QueueDeleted: Tally.deleted,
     r.BatchesConsumed: Tally.consumed,
     r.BatchReturned: Tally.given_back,
+    r.DelayedExpired: Tally.expired_while_delayed,
 }

@@ -31,6 +31,7 @@ from adapter.core.rules import (
     marks,
     pages,
     resolve,
+    staging,
     trigger,
     unit,
     waiting,
@@ -72,6 +73,8 @@ def check_numbers(qm: QueueManager, connection: Connection, name: str, *numbers:
 def opened(qm: QueueManager, connection: Connection, handle: Handle, now_ms: int) -> None:
     """Open a queue by a handle, or refuse for the sake of others who have it open."""
     queue = handle.queue
+    if handle.modes & ~(BROWSE | INQUIRE | CO_OP):
+        staging.check_own(queue.name)
     handle.modes = _input_modes(queue, handle.modes)
     _count(queue, handle.modes, 1)
     if handle.modes & INPUT:
@@ -138,7 +141,7 @@ def _check_deletion(handle: Handle, delete: int) -> None:
     if queue.open_handles > 1 or queue.uncommitted_puts or queue.locked_count:
         text = "others have it open, or units in flight hold it"
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, text)
-    count = queue.available_count + queue.claimed_count
+    count = queue.available_count + queue.claimed_count + queue.delayed
     if count and delete == DELETE:
         text = f"{count} messages are on it; PURGE deletes them too"
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)

@@ -39,7 +39,7 @@ from adapter.core.results import (
     QueueStatus,
     Statuses,
 )
-from adapter.core.rules import defaults, naming, trigger, waiting
+from adapter.core.rules import defaults, delays, naming, staging, trigger, waiting
 from adapter.core.rules.decision import Decision, done, handle_of, queue_of
 from adapter.core.rules.unit import discard_records, taken_by, taken_from
 
@@ -71,6 +71,7 @@ def decide_define(qm: QueueManager, request: Request, command: DefineQueue) -> D
 def decide_alter(qm: QueueManager, request: Request, command: AlterQueue) -> Decision:
     """ALTER QLOCAL. Altering PRIORITY/FIFO moves no message that is on the queue."""
     queue = queue_of(qm, command.name)
+    staging.check_own(queue.name)
     naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
     replies = _inhibit(qm, queue, command.attributes)
     trigger.altered(qm, queue, command.attributes, request.now_ms)
@@ -95,25 +96,32 @@ def decide_set(qm: QueueManager, request: Request, command: SetAttributes) -> De
 def decide_delete(qm: QueueManager, request: Request, command: DeleteQueue) -> Decision:
     """DELETE QLOCAL: not while it is open or units hold messages of it."""
     queue = queue_of(qm, command.name)
+    staging.check_own(queue.name)
     if queue.open_handles or queue.uncommitted_puts or queue.locked_count:
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, "it is open, or units in flight hold it")
-    count = queue.available_count + queue.claimed_count
+    count = queue.available_count + queue.claimed_count + queue.delayed
     if count and not command.purge:
         text = f"{count} messages are on it; purge deletes them too"
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
-    return done(qm, request, [QueueDeleted(queue.name)], count)
+    soft = discard_records(delays.soft_places(qm, queue), "purged")
+    return done(qm, request, [*soft, QueueDeleted(queue.name)], count)
 
 
 def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Decision:
-    """CLEAR QLOCAL: discard every message that no unit holds; the answer says how many."""
+    """CLEAR QLOCAL: discard every message that no unit holds; the answer says how many.
+
+    Delayed messages go with them.
+    """
     queue = queue_of(qm, command.name)
+    staging.check_own(queue.name)
     soft = [taken_from(queue, stored) for stored in queue.loaded() if stored.place[2]]
     held = [one for one in queue.stored.values() if one.locked and not one.place[2]]
-    count = queue.available_count
+    soft += delays.soft_places(qm, queue)
+    count = queue.available_count + queue.delayed
     records: list[Record] = discard_records(soft, "purged")
     if count > len(soft):
         kept = [taken_from(queue, stored) for stored in held]
-        records.insert(0, QueuePurged(queue.name, kept, count - len(soft)))
+        records.append(QueuePurged(queue.name, kept, count - len(soft)))
     return done(qm, request, records, count)
 
 
@@ -179,6 +187,7 @@ def _status(queue: Queue, counted: Tally, now_ms: int) -> QueueStatus:
         tally.put - times.put_before,
         tally.got - times.got_before,
         max(0, now_ms - (times.reset_ms or counted.started_ms or now_ms)) / 1000,
+        queue.delayed,
     )
 
 
@@ -211,6 +220,7 @@ def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> None:
     """Forget the queue and what was on it."""
     queue = qm.queues.pop(record.name)
     queue.is_deleted = True
+    delays.clear(qm, queue)
     qm.names_no_initiation(queue)
     record.taken = [stored for stored in queue.stored.values() if stored.place[2]]
 
@@ -219,11 +229,15 @@ def apply_queue_purged(qm: QueueManager, record: QueuePurged) -> None:
     """Remove the messages that no unit held."""
     kept = [((-t.lane, t.seq, t.n), t.priority) for t in record.places]
     qm.queues[record.name].clear(kept)
+    delays.clear(qm, qm.queues[record.name])
 
 
 def apply_messages_discarded(qm: QueueManager, record: MessagesDiscarded) -> None:
     """Remove messages that nobody got."""
     gone = taken_by(qm, record.places)
+    for stored in gone:
+        if stored.message.destination:
+            qm.queues[stored.message.destination].delayed -= 1
     if not record.logged:
         record.taken = gone
 

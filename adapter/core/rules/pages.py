@@ -184,7 +184,7 @@ def load(
     if returned:
         qm.note_backouts(queue, returned, now_ms, and_paged=True)
     if page:
-        lane.mark_put(page[-1].seq, page[-1].message.put_time_ms)
+        lane.mark_put(page[-1].seq, page[-1].message.available_ms)
     qm.wake(queue)
     return [MessagesDiscarded(expired, "expired")] if expired else []
 

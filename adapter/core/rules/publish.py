@@ -26,7 +26,7 @@ from adapter.core.model.topics import Subscription
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import EventRaised, Record
 from adapter.core.results import PutDone
-from adapter.core.rules import put, report, retained, topics, trigger, undelivered
+from adapter.core.rules import put, report, retained, staging, topics, trigger, undelivered
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -68,7 +68,7 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
 def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str) -> Decision:
     """MQPUT by a handle of a topic: the ids of the publications are the answer."""
     handle = handle_of(qm, request, command.handle, OUTPUT, Reason.NOT_OPEN_FOR_OUTPUT)
-    warning = _check(qm, command, handle, topic)
+    warning = _check(qm, request, command, handle, topic)
     copies = Copies()
     records: list[Record] = []
     for message in command.messages:
@@ -99,7 +99,13 @@ def _reached(qm: QueueManager, topic: str, message: Message, level: int) -> list
     return [one for one in found if one.level == highest]
 
 
-def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> int:
+def _check_delay(qm: QueueManager, topic: str, message: Message, options: int, now_ms: int) -> None:
+    staging.check(qm, topic, message, now_ms)
+    if options & RETAIN:
+        raise Refusal(Reason.OPTIONS_ERROR, topic, "what is retained is not delayed")
+
+
+def _check(qm: QueueManager, request: Request, command: Put, handle: Handle, topic: str) -> int:
     """Refuse what cannot be published, and fill in what is left to the topic.
 
     Returns the reason of a warning, or 0.
@@ -119,6 +125,8 @@ def _check(qm: QueueManager, command: Put, handle: Handle, topic: str) -> int:
     handle.queue.attributes.def_persistence = standing.def_persistence == "YES"
     warning = 0
     for message in command.messages:
+        if message.delay_ms or message.deliver_at_ms:
+            _check_delay(qm, topic, message, command.options, request.now_ms)
         if put.check(handle.queue, message):
             raise Refusal(Reason.MESSAGE_TOO_LONG, topic, f"{len(message.body)} bytes")
         warning = put.default(handle, message) or warning
@@ -150,6 +158,7 @@ def deliver(
         _report(qm, copies, copy, reason, now_ms)
     dead = undelivered.dead_letter_queue(qm)
     buried = undelivered.buried(qm, copy, subscription.destination, reason, now_ms)
+    buried.destination = ""  # a dead letter waits for nothing
     if copy.report & DISCARD:
         copies.lost += 1
     elif dead is not None and not _obstacle(qm, copies, dead, buried):
@@ -217,6 +226,7 @@ def _obstacle(qm: QueueManager, copies: Copies, queue: Queue | None, copy: Messa
 
 
 def _add(copies: Copies, queue: Queue, copy: Message) -> None:
+    copy.destination = queue.name if copy.destination else ""
     copies.puts.append((queue, copy))
     copies.planned[queue.name] += 1
 
@@ -243,7 +253,7 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, copies: Copie
     unit = unit_with_room(qm, request, command.unit, len(puts), sum(sizes))
     for (queue, message), size in zip(puts, sizes, strict=True):
         queue.full_reported = False
-        if queue.attributes.trigger_control:
+        if queue.attributes.trigger_control and not message.destination:
             trigger.arrived(qm, queue, message.priority, request.now_ms, unit)
         unit.hold_put(queue, message, size)
         qm.held_bytes += len(message.body)
@@ -258,7 +268,7 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, copies: Copies)
     arrived(qm, puts, request.now_ms)
     # The first put says what the answer is: where that is a report, it is not the answer.
     outcome = outcome_of(qm, request) if copies.puts else None
-    return commit_records(ident, puts, [], "put", outcome) if puts else []
+    return commit_records(ident, staging.stored(qm, puts), [], "put", outcome) if puts else []
 
 
 def check_size(qm: QueueManager, puts: Puts) -> None:
@@ -276,7 +286,7 @@ def arrived(qm: QueueManager, puts: Puts, now_ms: int) -> None:
     """Note what is about to be put outside any unit of a program."""
     for queue, message in puts:
         queue.full_reported = False
-        if queue.attributes.trigger_control:
+        if queue.attributes.trigger_control and not message.destination:
             trigger.arrived(qm, queue, message.priority, now_ms)
 
 

@@ -21,7 +21,7 @@ from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
 from adapter.core.reasons import Reason, Refusal
 from adapter.core.records import EventRaised, Record
 from adapter.core.results import Refused, put_done
-from adapter.core.rules import details, groups, parking, report, trigger
+from adapter.core.rules import details, groups, parking, report, staging, trigger
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
 from adapter.core.rules.unit import Puts, commit_records, unit_with_room
 
@@ -52,16 +52,13 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "a put has 1 to 10,000 messages")
     if queue.attributes.inhibit_put or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, queue.name)
-    warning, is_cut = 0, False
-    for message in command.messages:
-        is_cut = check(queue, message) or is_cut
-        warning = default(handle, message) or warning
+    warning, is_cut = _check_each(qm, request, command, handle)
     in_order = command.options or handle.put_group is not None
     if in_order:
         warning = groups.number(qm, command, handle) or warning
     if qm.parked:
         parking.check_put(qm, queue, command.messages)
-    if queue.depth + len(command.messages) > queue.attributes.max_depth:
+    if queue.taken_room + len(command.messages) > queue.attributes.max_depth:
         return _full(qm, queue, request)
     if is_cut:
         decision = _put_cut(qm, request, command, queue)
@@ -77,6 +74,22 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     if in_order or last.group_id != NO_ID:
         groups.moved(qm, request, handle, "put_group", last, command.unit)
     return decision
+
+
+def _check_each(
+    qm: QueueManager, request: Request, command: Put, handle: Handle
+) -> tuple[int, bool]:
+    """Refuse what cannot be put, and fill in what is left to the queue.
+
+    Returns the reason of a warning, or 0, and whether any message is to be cut.
+    """
+    warning, is_cut = 0, False
+    for message in command.messages:
+        is_cut = check(handle.queue, message) or is_cut
+        if message.delay_ms or message.deliver_at_ms:
+            staging.check(qm, handle.queue.name, message, request.now_ms)
+        warning = default(handle, message) or warning
+    return warning, is_cut
 
 
 def _last(queue: Queue, message: Message, is_cut: bool) -> Message:
@@ -197,6 +210,8 @@ def resolve(qm: QueueManager, queue: Queue, message: Message, now_ms: int) -> No
         message.reply_to_queue_manager = qm.name
     message.put_time_ms = now_ms
     message.expires_at_ms = now_ms + message.expiry_ms if message.expiry_ms > 0 else 0
+    if message.delay_ms or message.deliver_at_ms or message.destination:
+        staging.resolve(queue, message, now_ms)
     queue.full_reported = False
 
 
@@ -204,7 +219,7 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: Queue) -> 
     """Put messages of which some are cut into segments: all at once, and for triggers one event."""
     longest, messages = queue.attributes.max_message_length, command.messages
     count = sum(len(segments.starts(message, longest)) for message in messages)
-    if queue.depth + count > queue.attributes.max_depth:
+    if queue.taken_room + count > queue.attributes.max_depth:
         return _full(qm, queue, request)
     size = sum(map(weight, messages)) + count * max(map(_head_weight, messages))
     unit = None
@@ -219,7 +234,7 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: Queue) -> 
         if not any(message.group_id):
             message.group_id = qm.new_message_id()
         pieces = segments.split(message, longest)
-        if queue.attributes.trigger_control:
+        if queue.attributes.trigger_control and not message.destination:
             now_ms = request.now_ms
             trigger.arrived(qm, queue, message.priority, now_ms, unit, stored=len(pieces))
         puts += [(queue, piece) for piece in pieces]
@@ -230,7 +245,8 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: Queue) -> 
     sent = report.due(qm, messages, CONFIRM_ON_ARRIVAL, request.now_ms, unit)
     if unit is None:
         outcome = outcome_of(qm, request)
-        return Decision(sent.records + commit_records(ident, puts + sent.puts, [], "put", outcome))
+        puts = staging.stored(qm, puts) + sent.puts
+        return Decision(sent.records + commit_records(ident, puts, [], "put", outcome))
     ids = [message.message_id for message in messages]
     return Decision(sent.records, put_done(ids, messages[-1]))
 
@@ -255,7 +271,7 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: Queue)
     for message, size in zip(command.messages, weights, strict=True):
         resolve(qm, queue, message, request.now_ms)
         asks |= message.report
-        if triggers:
+        if triggers and not message.destination:
             trigger.arrived(qm, queue, message.priority, request.now_ms, unit)
         unit.hold_put(queue, message, size)
         qm.held_bytes += len(message.body)
@@ -272,10 +288,10 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -
     _check_alone(qm, queue, command.messages, weight(message))
     ident = own_unit(request, session_of(qm, request).ident)
     resolve(qm, queue, message, request.now_ms)
-    if queue.attributes.trigger_control:
+    if queue.attributes.trigger_control and not message.destination:
         trigger.arrived(qm, queue, message.priority, request.now_ms)
     outcome = outcome_of(qm, request)
-    puts: Puts = [(queue, message)]
+    puts: Puts = staging.stored(qm, [(queue, message)])
     records: list[Record] = []
     if message.report & CONFIRM_ON_ARRIVAL:
         sent = report.due(qm, [message], CONFIRM_ON_ARRIVAL, request.now_ms, None)

@@ -19,6 +19,7 @@ from adapter.core.model.message import Message, weight
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import (
     ASKS,
+    CONFIRM_ON_ARRIVAL,
     DISCARD,
     EXCEPTION,
     EXPIRATION,
@@ -58,7 +59,8 @@ def due(
     """
     sent = Sent()
     for message in messages:
-        if message.report & kind:
+        arrives_later = message.destination and kind == CONFIRM_ON_ARRIVAL
+        if message.report & kind and not arrives_later:
             _send(qm, message, kind, now_ms, unit, sent)
     if unit is not None:
         for queue, report in sent.puts:
@@ -83,9 +85,9 @@ def noted(qm: QueueManager, message: Message) -> None:
 
 
 def decide(qm: QueueManager, work: ReportDue) -> list[Record]:
-    """Report an expiry, in no unit; its time is when the message expired."""
+    """Report an expiry, or the arrival of a message that was delayed, in no unit."""
     message = work.message
-    sent = due(qm, [message], EXPIRATION, message.expires_at_ms, None)
+    sent = due(qm, [message], work.kind, work.time_ms or message.expires_at_ms, None)
     if not sent.puts:
         return sent.records
     return sent.records + commit_records(qm.new_message_id(), sent.puts, [], "put", None)

@@ -35,7 +35,7 @@ from adapter.core.records import (
     SessionRestored,
 )
 from adapter.core.results import Done, Messages, PutDone, Result
-from adapter.core.rules import consumers
+from adapter.core.rules import consumers, delays
 from adapter.core.rules.pages import Paged
 from adapter.core.rules.unit import stored_as
 
@@ -60,6 +60,9 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
         yield _queue(queue)
         yield from _lanes(queue, ends)
         yield from consumers.restored(queue)
+    for queue in qm.queues.values():
+        if not queue.is_temporary:
+            yield from delays.restored(qm, queue)
     for session in qm.sessions.values():
         yield from _session(session)
 
@@ -221,7 +224,7 @@ def _head(queue: Queue, lane: Lane, held: list[int]) -> list[int]:
     gap = lane.paged.at_or_after(0)
     if first is not None and (gap is None or first < gap):
         stored = queue.stored[-lane.number, first, 0]
-        return [lane.number, first, stored.message.put_time_ms]
+        return [lane.number, first, stored.message.available_ms]
     return [lane.number, *lane.put_mark] if gap is not None and lane.put_mark[1] else []
 
 

@@ -135,5 +135,6 @@ def _details(qm: QueueManager, queue: Queue, before: QueueTally, now_ms: int) ->
         "uncommitted_puts": status.uncommitted_puts,
         "uncommitted_gets": status.uncommitted_gets,
         "claimed": status.claimed,
+        "delayed": status.delayed,
     }
     return {name: str(figure) for name, figure in figures.items()}

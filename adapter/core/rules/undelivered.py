@@ -57,7 +57,7 @@ def obstacle(qm: QueueManager, queue: Queue | None, message: Message, planned: i
         return PUT_INHIBITED
     if len(message.body) > attributes.max_message_length:
         return MSG_TOO_BIG_FOR_Q
-    if queue.depth + planned >= attributes.max_depth:
+    if queue.taken_room + planned >= attributes.max_depth:
         return Q_FULL
     try:
         parking.check_put(qm, queue, [message])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.commands import AskOutcome, Backout, Begin, Commit, Request
 from adapter.core.model.backout import THRESHOLD_REACHED
 from adapter.core.model.connection import Connection
@@ -35,7 +36,7 @@ from adapter.core.records import (
     Verb,
 )
 from adapter.core.results import Done, Messages, PutDone, Result, UnitOutcome, UnitState, put_done
-from adapter.core.rules import waiting
+from adapter.core.rules import staging, waiting
 from adapter.core.rules.decision import (
     OWN_UNIT,
     SESSION_ID_LENGTH,
@@ -111,7 +112,8 @@ def decide_commit(qm: QueueManager, request: Request, command: Commit) -> Decisi
     _end(qm, unit)
     _release(qm, unit.triggers, request.now_ms)
     outcome = outcome_of(qm, request)
-    records = commit_records(unit.ident, unit.puts, unit.gets, "commit", outcome)
+    puts = staging.stored(qm, unit.puts)
+    records = commit_records(unit.ident, puts, unit.gets, "commit", outcome)
     return Decision(records, replies=replies)
 
 
@@ -237,7 +239,7 @@ def _place(puts: Puts) -> list[Placed]:
     tails: dict[tuple[str, int], list[int]] = {}
     placed = []
     for queue, message in puts:
-        number = queue.lane_of(message.priority)
+        number = queue.lane_of(message)
         tail = tails.get((queue.name, number))
         if tail is None:
             lane = queue.lanes[number]
@@ -252,7 +254,7 @@ def _place(puts: Puts) -> list[Placed]:
 
 
 def _placed_alone(queue: Queue, message: Message) -> Placed:
-    number = queue.lane_of(message.priority)
+    number = queue.lane_of(message)
     lane = queue.lanes[number]
     seq, n = _next_place([lane.next_seq, lane.next_n], message)
     return Placed(queue.name, number, seq, n, 0, 0, 1, message)
@@ -368,6 +370,9 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> None:
     got = taken_by(qm, record.gets)
     for placed in record.puts:
         _store(qm, record, placed)
+    if record.gets and record.gets[0].queue == DELAYED_QUEUE:  # nobody else gets from there
+        for placed in record.puts:
+            qm.queues[placed.queue].delayed -= 1
     if not record.logged:
         record.taken = got
     outcome = record.outcome
@@ -404,6 +409,7 @@ def _store(qm: QueueManager, record: UnitCommitted, placed: Placed) -> None:
     stored = stored_as(placed, record.unit, record.size, entry_n=qm.entry_n)
     queue.add(stored)
     qm.add_expiry(queue, stored)
+    qm.add_delay(stored)
     qm.wake(queue)
 
 

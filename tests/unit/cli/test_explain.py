@@ -92,6 +92,14 @@ RECORDS: list[tuple[r.Record, str]] = [
         "batch 5 of consumer C of Q went back: 8 messages, counts raised by 1",
     ),
     (r.ConsumerDeleted("Q", "C"), "consumer C of Q deleted"),
+    (
+        r.DelayedExpired("Q", [r.Taken("SYSTEM.DELAYED.QUEUE", 0, 4)]),
+        "1 messages for Q expired before they were due",
+    ),
+    (
+        r.DelaysRestored("Q", [1_700_000_000_000, 3, 9, 0]),
+        "snapshot: when 1 delayed messages for Q are due",
+    ),
     (r.HeadsRestored("Q", [3, 1, 9]), "snapshot: age of what Q begins with"),
     (
         r.MessageRestored(UNIT, 1, placed("Q", 3, 7)),

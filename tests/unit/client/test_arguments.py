@@ -4,7 +4,7 @@ None of them costs the connection: each test ends with a put that goes through.
 """
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ import adapter
 from adapter import errors as e
 
 WRONG: Any = object()
+NAIVE = datetime.fromisoformat("2030-01-01")
 Call = Callable[[Any, Any], object]
 
 PUTS: list[tuple[str, dict[str, Any], type[adapter.Error], str]] = [
@@ -26,6 +27,19 @@ PUTS: list[tuple[str, dict[str, Any], type[adapter.Error], str]] = [
     ("expiry for ever", {"expiry_s": float("inf")}, e.InvalidExpiry, "expiry_s"),
     ("expiry no number", {"expiry_s": float("nan")}, e.InvalidExpiry, "expiry_s"),
     ("expiry too long", {"expiry_s": 1e12}, e.InvalidExpiry, "expiry"),
+    ("delay negative", {"deliver_after": -1}, e.InvalidOption, "deliver_after"),
+    ("delay for ever", {"deliver_after": float("inf")}, e.InvalidOption, "deliver_after"),
+    ("delay no number", {"deliver_after": float("nan")}, e.InvalidOption, "deliver_after"),
+    ("delay text", {"deliver_after": "1"}, e.InvalidType, "deliver_after"),
+    ("time no time", {"deliver_at": 1_700_000_000}, e.InvalidType, "deliver_at"),
+    ("time naive", {"deliver_at": NAIVE}, e.InvalidOption, "time zone"),
+    (
+        "delay and time",
+        {"deliver_after": 1, "deliver_at": datetime(2030, 1, 1, tzinfo=UTC)},
+        e.InvalidOption,
+        "not both",
+    ),
+    ("time too late", {"deliver_at": datetime(2999, 1, 1, tzinfo=UTC)}, e.InvalidOption, "delay"),
     ("expiry text", {"expiry_s": "1"}, e.InvalidType, "expiry_s"),
     ("message id long", {"message_id": bytes(25)}, e.InvalidIdentifier, "24 bytes, not 25"),
     ("message id type", {"message_id": 7}, e.InvalidType, "message_id is bytes, a str"),

@@ -89,8 +89,8 @@ def test_what_the_first_release_wrote_is_read(placed: Placed, unit: bytes, unit_
 
 def test_a_newer_version_is_told() -> None:
     whole = descriptor.encode(Placed("Q", 0, 1, 0, 0, 0, 1, admitted()), bytes(24), 1)
-    with pytest.raises(UnreadableError, match="schema version 3, this release reads version 2"):
-        descriptor.decode(b"\x03" + whole[1:], b"")
+    with pytest.raises(UnreadableError, match="schema version 4, this release reads version 3"):
+        descriptor.decode(b"\x04" + whole[1:], b"")
 
 
 def admitted() -> Message:

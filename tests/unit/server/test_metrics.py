@@ -58,6 +58,7 @@ def test_figures_are_told_as_prometheus_reads_them() -> None:
         "mqk_queue_open_output_handles": 2,
         "mqk_queue_uncommitted_puts": 3,
         "mqk_queue_claimed": 15,
+        "mqk_queue_delayed": 0,
         "mqk_queue_in_flight": 1,
         "mqk_queue_waiting_gets": 6,
         "mqk_queue_oldest_message_age_seconds": 2.5,

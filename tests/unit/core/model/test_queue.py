@@ -93,17 +93,17 @@ def test_indexes_are_built_on_first_use_and_kept() -> None:
 
 
 def test_fifo_delivery_uses_one_lane() -> None:
-    assert [queue().lane_of(priority) for priority in (0, 9)] == [0, 9]
+    assert [queue().lane_of(Message(priority=priority)) for priority in (0, 9)] == [0, 9]
     fifo = queue(msg_delivery_sequence="FIFO", def_priority=4)
-    assert [fifo.lane_of(priority) for priority in (0, 9)] == [4, 4]
+    assert [fifo.lane_of(Message(priority=priority)) for priority in (0, 9)] == [4, 4]
 
 
 def test_a_fifo_queue_keeps_its_lane() -> None:
     """Messages put after an ALTER would else come before those that wait, or behind later ones."""
     q = queue(msg_delivery_sequence="FIFO", def_priority=4)
     q.alter({"def_priority": 7})
-    assert q.lane_of(0) == 4
+    assert q.lane_of(Message(priority=0)) == 4
     q.alter({"msg_delivery_sequence": "PRIORITY"})
-    assert q.lane_of(2) == 2
+    assert q.lane_of(Message(priority=2)) == 2
     q.alter({"msg_delivery_sequence": "FIFO"})
-    assert q.lane_of(2) == 7
+    assert q.lane_of(Message(priority=2)) == 7

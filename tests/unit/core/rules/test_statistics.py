@@ -52,7 +52,7 @@ def test_an_interval_says_what_happened_in_it_and_what_is_left() -> None:
         {
             "since_ms": str(START_MS), "current_depth": "1", "oldest_message_age_s": "60.0",
             "puts": "4", "gets": "1", "returned": "1", "discarded": "2",
-            "uncommitted_puts": "0", "uncommitted_gets": "0", "claimed": "0",
+            "uncommitted_puts": "0", "uncommitted_gets": "0", "claimed": "0", "delayed": "0",
         },
     )  # fmt: skip
     client.put("c")

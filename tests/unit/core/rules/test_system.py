@@ -43,7 +43,7 @@ def test_a_pattern_means_them_when_it_says_so() -> None:
         assert isinstance(answer, Descriptions)
         return len(answer.queues)
 
-    assert (shown("*"), shown("*", True), shown("SYSTEM.*"), shown("S*")) == (1, 7, 6, 6)
+    assert (shown("*"), shown("*", True), shown("SYSTEM.*"), shown("S*")) == (1, 8, 7, 7)
     assert shown("SYSTEM.DEAD.LETTER.QUEUE") == 1
 
 

@@ -1,0 +1,57 @@
+"""Staging: where a message is stored that is not due yet, in place of its destination.
+
+This module does not know when a message is due, nor who releases it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from adapter.core.attributes.system import DELAYED_QUEUE
+from adapter.core.model.delays import DELAY_MAX_MS
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.message import Message
+from adapter.core.model.queue import Queue
+from adapter.core.reasons import Reason, Refusal
+
+
+def check(qm: QueueManager, name: str, message: Message, now_ms: int) -> None:
+    """Refuse a delay that no message can have. name: of the queue or topic it is put to."""
+    delay_ms = message.delay_ms or message.deliver_at_ms - now_ms
+    if message.delay_ms < 0 or message.deliver_at_ms < 0 or delay_ms > DELAY_MAX_MS:
+        text = f"a delay of {delay_ms} ms: it is 0 to {DELAY_MAX_MS} ms from the put"
+        raise Refusal(Reason.OPTIONS_ERROR, name, text)
+    if delay_ms > 0 and DELAYED_QUEUE not in qm.queues:
+        text = f"there is no {DELAYED_QUEUE}, where messages wait; the next start makes it"
+        raise Refusal(Reason.OPTIONS_ERROR, name, text)
+
+
+def resolve(queue: Queue, message: Message, now_ms: int) -> None:
+    """Settle when a message is due; one that is due by now waits nowhere."""
+    if message.delay_ms:
+        message.deliver_at_ms = now_ms + message.delay_ms
+    message.delay_ms = 0
+    message.destination = queue.name if message.deliver_at_ms > now_ms else ""
+
+
+def stored(qm: QueueManager, puts: list[tuple[Queue, Message]]) -> list[tuple[Queue, Message]]:
+    """Say where puts are stored: those that are not due with the delayed messages.
+
+    There nothing expires: what would before it is due is found out by whoever releases it.
+    """
+    if not any(message.destination for _, message in puts):
+        return puts
+    delayed = qm.queues[DELAYED_QUEUE]
+    return [
+        (delayed, msgspec.structs.replace(message, expires_at_ms=0))
+        if message.destination
+        else (queue, message)
+        for queue, message in puts
+    ]
+
+
+def check_own(queue_name: str) -> None:
+    """Refuse what would take delayed messages away from their destinations' sight."""
+    if queue_name == DELAYED_QUEUE:
+        text = "delayed messages are on it until they are due; it can be browsed"
+        raise Refusal(Reason.QUEUE_IN_USE, queue_name, text)

@@ -94,9 +94,13 @@ def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
             avro.long(placed.queue_index),
             avro.long(placed.queue_size),
             _NULL if message.details is None else _detailed(message.details),
-            _delivered(message) if message.deliver_at_ms else _AT_ONCE,
+            _AT_ONCE if _is_at_once(message) else _delivered(message),
         )
     )
+
+
+def _is_at_once(message: Message) -> bool:
+    return not message.deliver_at_ms and not message.destination
 
 
 def _delivered(message: Message) -> bytes:

@@ -2,7 +2,7 @@
 
 Exit status 1 if one was broken. The last line is JSON: which faults were met, and how often.
 `--trace` prints all that the auditor was told before it. Of `triggers`, `messages`, `publications`,
-`consumers` and `everything` those are run that are named, or all.
+`consumers`, `delays` and `everything` those are run that are named, or all.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.simulation.consumer_work import ConsumerWork
+from tests.simulation.delay_work import DelayWork
 from tests.simulation.message_work import MessageWork
 from tests.simulation.publish_work import PublishWork
 from tests.simulation.simulation import Simulation
@@ -40,6 +41,7 @@ RUNS: dict[str, tuple[Callable[[int], Work[Any] | Simulation], int]] = {
     "messages": (MessageWork, 150),
     "publications": (PublishWork, 80),
     "consumers": (ConsumerWork, 100),
+    "delays": (DelayWork, 150),
     "everything": (Simulation, 1_000),
 }
 """By name: what a seed makes, and how many operations it does. What is soon done comes first."""

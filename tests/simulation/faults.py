@@ -107,6 +107,7 @@ CONSUMERS = (
     "consumer in doubt, done",
     "consumer in doubt, not done",
 )
+DELAYS = ("delivered when it was due", "expired before it was due", "purged while they waited")
 FAULTS = (
     *filter(None, APPEND_FAULTS),
     *CRASHES,
@@ -121,6 +122,7 @@ FAULTS = (
     *REPORTS,
     *PUBLICATIONS,
     *CONSUMERS,
+    *DELAYS,
 )
 """All that goes wrong here, and all that becomes of messages, by name; a run of all seeds in which
 one never did proves nothing.

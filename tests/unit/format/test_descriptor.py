@@ -5,6 +5,7 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from adapter.core.model.message import Message, weight
 from adapter.core.records import Placed
@@ -84,7 +85,21 @@ def test_what_the_first_release_wrote_is_read(placed: Placed, unit: bytes, unit_
     value = descriptor.value_of(placed, unit, unit_size)
     del value["details"]
     old = b"\x01" + Codec("descriptor.1").encode(value)[1:]
-    assert descriptor.decode(old, placed.message.body)[0] == placed.message
+    at_once = structs.replace(placed.message, deliver_at_ms=0, destination="")
+    assert descriptor.decode(old, placed.message.body)[0] == at_once
+
+
+@FAST
+@given(PLACED, IDS, COUNTS)
+def test_what_was_written_without_delays_is_read(
+    placed: Placed, unit: bytes, unit_size: int
+) -> None:
+    value = descriptor.value_of(placed, unit, unit_size)
+    del value["deliver_at_ms"], value["destination"]
+    old = Codec("descriptor.2", 2, 2).encode(value)
+    assert old[:1] == b"\x02"
+    at_once = structs.replace(placed.message, deliver_at_ms=0, destination="")
+    assert descriptor.decode(old, placed.message.body)[0] == at_once
 
 
 def test_a_newer_version_is_told() -> None:

@@ -171,6 +171,23 @@ class SubscriptionStatusRows(Struct, kw_only=True):
     ] = "YES"
 
 
+class PublishSubscribeRows(Struct, kw_only=True):
+    """Reported of publish and subscribe."""
+
+    type: Annotated[
+        Literal["ALL", "LOCAL", "PARENT", "CHILD"],
+        Attribute("TYPE", 1314, "of this queue manager", numbers=(0, 1, 2, 3), fixed=True),
+    ] = "LOCAL"
+    status: Annotated[
+        Literal["ACTIVE"], Attribute("STATUS", 1311, "it runs", numbers=(3,), fixed=True)
+    ] = "ACTIVE"
+    subscriptions: Annotated[int, Attribute("SUBCOUNT", 204, "durable subscriptions", fixed=True)]
+    topics: Annotated[
+        int,
+        Attribute("TPCOUNT", 253, "topics that objects and subscriptions name", fixed=True),
+    ]
+
+
 class CommandServerRows(Struct, kw_only=True):
     """Reported of the command server."""
 
@@ -195,6 +212,9 @@ LISTENER_STATUS = _kind(
 TOPIC_STATUS = _kind("TPSTATUS", "topic status", "TPSTATUS", 2094, TopicStatusRows, 0)
 SUBSCRIPTION_STATUS = _kind(
     "SBSTATUS", "subscription status", "SUB", 3152, SubscriptionStatusRows, 0
+)
+PUBSUB_STATUS = _kind(
+    "PUBSUB", "publish and subscribe status", "QMNAME", 2015, PublishSubscribeRows, NAME_LENGTH_MAX
 )
 COMMAND_SERVER_STATUS = _kind(
     "CMDSERV", "command server status", "QMNAME", 2015, CommandServerRows, NAME_LENGTH_MAX
@@ -296,6 +316,18 @@ def subscriptions(qm: Connection, pattern: str) -> list[Found]:
     ]
 
 
+def publish_subscribe(qm: Connection, pattern: str) -> list[Found]:
+    """Return how publish and subscribe is doing."""
+    if not fits(qm.name, pattern):
+        return []
+    values: dict[str, object] = {
+        "type": "LOCAL",
+        "subscriptions": len(qm.objects(SUBSCRIPTION, "*", system=True)),
+        "topics": len(topics(qm, "#")),
+    }
+    return [Found(PUBSUB_STATUS, qm.name, values)]
+
+
 def command_server(qm: Connection, pattern: str) -> list[Found]:
     """Return whether the command server runs."""
     served = any(one.application == COMMAND_SERVER for one in qm.connections())
@@ -309,6 +341,7 @@ FINDERS: dict[str, Callable[[Connection, str], list[Found]]] = {
     LISTENER_STATUS.kind: listener_statuses,
     TOPIC_STATUS.kind: topics,
     SUBSCRIPTION_STATUS.kind: subscriptions,
+    PUBSUB_STATUS.kind: publish_subscribe,
     COMMAND_SERVER_STATUS.kind: command_server,
 }
 """How each kind is found: on a connection, by a pattern."""
@@ -318,5 +351,6 @@ STATUS_KINDS = (
     LISTENER_STATUS,
     TOPIC_STATUS,
     SUBSCRIPTION_STATUS,
+    PUBSUB_STATUS,
     COMMAND_SERVER_STATUS,
 )

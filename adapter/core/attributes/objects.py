@@ -83,7 +83,13 @@ class RemoteAttributes(Dated, kw_only=True):
         str, Attribute("RQMNAME", 2017, "the other queue manager", length=NAME_LENGTH_MAX)
     ] = ""
     transmission_queue: Annotated[
-        str, Attribute("XMITQ", 2024, "where its messages wait", length=NAME_LENGTH_MAX)
+        str,
+        Attribute(
+            "XMITQ",
+            2024,
+            "stored; messages do not reach other queue managers",
+            length=NAME_LENGTH_MAX,
+        ),
     ] = ""
     inhibit_put: Annotated[
         bool, Attribute("PUT", 10, "puts are refused", words=("ENABLED", "DISABLED"))
@@ -245,7 +251,7 @@ class ChannelAttributes(Dated, kw_only=True):
         Literal["TCP"], Attribute("TRPTYPE", 1501, "how it connects", numbers=(2,))
     ] = "TCP"
     mca_user: Annotated[
-        str, Attribute("MCAUSER", 3527, "whose rights its clients have", length=64)
+        str, Attribute("MCAUSER", 3527, "stored; gives nobody rights", length=64)
     ] = ""
 
 
@@ -317,7 +323,10 @@ class QueueManagerAttributes(Struct, kw_only=True):
     default_transmission_queue: Annotated[
         str,
         Attribute(
-            "DEFXMITQ", 2025, "for queue managers without one of their own", length=NAME_LENGTH_MAX
+            "DEFXMITQ",
+            2025,
+            "stored; messages do not reach other queue managers",
+            length=NAME_LENGTH_MAX,
         ),
     ] = ""
     mark_interval_ms: Annotated[

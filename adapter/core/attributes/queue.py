@@ -117,7 +117,11 @@ class QueueAttributes(Dated, kw_only=True):
     ] = False
     usage: Annotated[
         Literal["NORMAL", "XMITQ"],
-        Attribute("USAGE", 12, "whether it holds messages for another queue manager"),
+        Attribute(
+            "USAGE",
+            12,
+            "XMITQ: triggers without a process; messages do not reach other queue managers",
+        ),
     ] = "NORMAL"
     trigger_control: Annotated[
         bool,

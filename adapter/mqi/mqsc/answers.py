@@ -56,6 +56,7 @@ NUMBERS = {
     ("DISPLAY", "LSSTATUS"): 8631,
     ("DISPLAY", "TPSTATUS"): 8754,
     ("DISPLAY", "SBSTATUS"): 8099,
+    ("DISPLAY", "PUBSUB"): 8723,
     ("DISPLAY", "CMDSERV"): 8705,
     ("CLEAR", "QUEUE"): 8022,
     ("STOP", "CONN"): 8457,

@@ -42,6 +42,7 @@ HANDLES = {("QSTATUS", "HANDLE"): QUEUE_HANDLES, ("CONN", "HANDLE"): CONNECTION_
 """What DISPLAY QSTATUS and CONN show of TYPE(HANDLE)."""
 QUEUE = "QUEUE"
 """DISPLAY shows all kinds of queues by this word."""
+EVERY_TYPE = "ALL"
 LINES_SHOWN = 50
 
 
@@ -314,7 +315,7 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
         kind = HANDLES.get((shown.word, meaning.type_of(statement)), shown)
         asked = meaning.asked(kind, statement)
         _check_types(kind, asked)
-        found = objects.find(qm, kind, statement.name or "*")
+        found = _of_types(kind, asked, objects.find(qm, kind, statement.name or "*"))
     if asked.ident:
         found = [one for one in found if str(one.values.get("ident", "")).upper() == asked.ident]
     found = objects.passing(found, asked.filters)
@@ -325,6 +326,13 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
         rows = one.kind.every_row if asked.everything else one.kind.rows
         wanted = asked.attributes or frozenset(rows)
         yield from answers.shown(one, wanted | {row.name for row in one.kind.always})
+
+
+def _of_types(kind: Kind, asked: meaning.Asked, found: list[Found]) -> list[Found]:
+    row = kind.by_keyword("TYPE")
+    if row is None or kind.has_queue_name or not asked.types or EVERY_TYPE in asked.types:
+        return found
+    return [one for one in found if one.value(row) in asked.types]
 
 
 def _check_types(kind: Kind, asked: meaning.Asked) -> None:

@@ -41,6 +41,7 @@ from adapter.mqi.status import (
     CHANNEL_STATUS,
     LISTENER,
     LISTENER_STATUS,
+    PUBSUB_STATUS,
     SUBSCRIPTION_STATUS,
     TOPIC_STATUS,
 )
@@ -149,6 +150,7 @@ CLEAR_TOPIC, TOPIC_STRING, CLEAR_TYPE, CLEAR_SCOPE = 184, 2094, 1305, 1306
 CLEAR_RETAINED, SCOPE_LOCAL = 1, 1
 CLEAR_QUEUE, RESET_TOTALS, ESCAPE, INQUIRE_STATUS = 9, 17, 38, 41
 INQUIRE_CONNECTION, STOP_CONNECTION, INQUIRE_QMGR_STATUS = 85, 86, 161
+START_CHANNEL, CHANNEL_DISPOSITION = 28, 1580
 QMGR = DEFINED["QMGR"]
 QMGR_SELECTOR, QMGR_STATUS_SELECTOR = 1001, 1229
 STATUS_SELECTOR, CONNECTION_SELECTOR = 1026, 1107
@@ -175,6 +177,7 @@ STATUSES = {
     98: Status(LISTENER_STATUS, 3554, 1223, 3250),  # MQRCCF_LSTR_STATUS_NOT_FOUND
     182: Status(SUBSCRIPTION_STATUS, 3152, 1294, NO_SUBSCRIPTION, "*", (1274,)),
     183: Status(TOPIC_STATUS, 2094, 1301, 3308),  # MQRCCF_TOPIC_STRING_NOT_FOUND
+    185: Status(PUBSUB_STATUS, 2015, 1318, NOT_FOUND, "*"),
 }
 """By command."""
 TOPIC_STATUS_TYPE, STATUS_OF_TOPIC = 1302, 1295
@@ -210,6 +213,7 @@ class Commands:
             INQUIRE_STATUS: self._inquire_status,
             INQUIRE_CONNECTION: self._inquire_connection,
             STOP_CONNECTION: self._stop_connection,
+            START_CHANNEL: self._start_channel,
         }
         for family in (*FAMILIES, SUBSCRIPTIONS):
             self._table |= self._of_family(family)
@@ -462,6 +466,15 @@ class Commands:
         objects.end_connection(self._qm, ident[16:].hex())
         return [[]]
 
+    def _start_channel(self, given: Arguments) -> Replies:
+        """START_CHANNEL: channels for clients need no start."""
+        name = given.text(CHANNEL_NAME)
+        given.drop(CHANNEL_DISPOSITION)
+        given.finish()
+        if not objects.find(self._qm, DEFINED["CHANNEL"], name):
+            raise PcfError(CHANNEL_NOT_FOUND, f"there is no channel {name}", CHANNEL_NAME)
+        return [[]]
+
     def _escape(self, given: Arguments) -> Replies:
         """MQCMD_ESCAPE: a command of MQSC, answered in its own lines."""
         if given.whole(ESCAPE_TYPE, ESCAPE_MQSC) != ESCAPE_MQSC:
@@ -486,6 +499,7 @@ def _accept(verb: str, kind: str, given: Arguments) -> Replies:
     if lacking:
         text = f"{verb} {kind} needs {lacking}"
         raise PcfError(MISSING.get(lacking, TOO_FEW), text)
+    name = name or " ".join(values.get("PROFILE", []))
     if values.get("TYPE") != ["CONNAUTH"]:
         log.warning(f"{found.noun} accepted without effect", name=name, why=found.why)
     return [[]]

@@ -171,6 +171,8 @@ def test_the_queue_manager_tells_its_status(qm: adapter.Connection) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["STARTDA"])
     assert re.fullmatch(r"\d\d\.\d\d\.\d\d", found["STARTTI"])
     assert int(found["CONNS"]) >= 1
+    assert shown(qm, "DIS PUBSUB")["STATUS"] == "ACTIVE"
+    assert told(qm, "DIS PUBSUB TYPE(CHILD)")[0].startswith("AMQ8147E")
     assert shown(qm, "DIS CMDSERV") == {"QMNAME": "QM1", "STATUS": "STOPPED"}
 
 

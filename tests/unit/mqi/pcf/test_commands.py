@@ -246,6 +246,17 @@ def test_channels_show_the_clients_that_are_connected(ask: Ask, manager: TestQue
     assert reason(ask(42, String(3501, "OTHER"))) == 3065
 
 
+def test_channels_for_clients_are_always_started(ask: Ask) -> None:
+    assert ok(ask(28, String(3501, "SYSTEM.DEF.SVRCONN"))) == [{}]
+    assert reason(ask(28, String(3501, "NONE"))) == 4032
+
+
+def test_publish_and_subscribe_has_a_status(ask: Ask) -> None:
+    (found,) = ok(ask(185))
+    assert (found[2015], found[1311], found[1314]) == ("QM1", 3, 1)
+    assert reason(ask(185, Integer(1314, 2))) == 2085
+
+
 def test_the_listener_is_there(ask: Ask, manager: TestQueueManager) -> None:
     (listener,) = ok(ask(97, String(3554, "*")))
     (running,) = ok(ask(98, String(3554, "*")))

@@ -104,7 +104,8 @@ class Keeping:
             return
         if self._next_audit <= 0 and self._storage.topic_problems:
             self._look_at_topics()
-        elif self._superfluous and copied.kept >= self._superfluous and not copied.parked:
+            return
+        if self._superfluous and copied.kept >= self._superfluous and not copied.parked:
             self._trim()
         elif self._cut is None:
             if self._is_due() or self.audit.renew:

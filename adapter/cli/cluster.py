@@ -80,6 +80,17 @@ def examine(servers: str, client: Mapping[str, Any]) -> Cluster:
     return Cluster(len(found.brokers), settings, examined)
 
 
+def topics_of(servers: str, client: Mapping[str, Any], beginning: str) -> list[str]:
+    """List the topics whose names begin like this; NotReachedError if Kafka does not answer."""
+    try:
+        admin = AdminClient({**client, "bootstrap.servers": servers}, logger=LOG)
+        found = admin.list_topics(timeout=ASK_TIMEOUT_S).topics
+    except KafkaException as problem:
+        what = describe(error_of(problem))
+        raise NotReachedError(f"Kafka at {servers} did not answer: {what}") from problem
+    return [name for name in sorted(found) if name.startswith(beginning)]
+
+
 def _describe(admin: AdminClient, resources: list[Any]) -> dict[str, dict[str, str]]:
     asked = admin.describe_configs(resources, request_timeout=ASK_TIMEOUT_S)
     return {

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from adapter.cli import messages, options, output
+from adapter.cli import messages, options, output, queue_topics
 from adapter.cli.connected import connected
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import Row
@@ -54,7 +54,10 @@ def done(name: str, what: str, as_json: bool) -> None:
 
 @click.group()
 def queue() -> None:
-    """Queues: define, alter, show, delete, purge."""
+    """Queues: define, alter, show, delete, purge; and their topics."""
+
+
+queue.add_command(queue_topics.topics)
 
 
 @queue.command()

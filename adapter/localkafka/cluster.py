@@ -195,7 +195,7 @@ class LocalKafka:
 
     def _await_ready(self, wanted: Sequence[BrokerPlan]) -> None:
         try:
-            await_ready(wanted, lambda: self._check_alive(wanted))
+            await_ready(wanted, lambda: self._check_alive(wanted), self._say)
         except BaseException:
             for plan in wanted:
                 self.kill(plan.number)

@@ -72,7 +72,7 @@ def start_detached(
     started = Started(bootstrap_servers(plans), jars.kafka_version(), pids)
     _state_file(folder).write_bytes(msgspec.json.format(msgspec.json.encode(started), indent=2))
     try:
-        readiness.await_ready(plans, lambda: _check_alive(plans, pids))
+        readiness.await_ready(plans, lambda: _check_alive(plans, pids), say)
     except BaseException:
         for pid in pids.values():
             _signal(pid, signal.SIGKILL)

@@ -14,30 +14,71 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from adapter.localkafka.errors import LocalKafkaError
+from adapter.localkafka.jars import Say, say_nothing
 from adapter.localkafka.ports import HOST
 from adapter.localkafka.settings import BrokerPlan
 
-# A loaded two-core machine with three brokers needs about 15 s.
+# A loaded two-core machine with three brokers needs about 15 s; one with ten thousand partitions
+# reads the log of each of them, for minutes, and writes a line for each.
 READY_TIMEOUT_S = 120
+"""How long a broker may neither answer nor log anything."""
+READY_TIMEOUT_S_MAX = 1800
+SAY_S = 5.0
+"""How often people are told that it goes on."""
 CONNECT_TIMEOUT_S = 1.0
 REQUEST_TIMEOUT_S = 2.0
 POLL_S = 0.02
 
 
-def await_ready(wanted: Sequence[BrokerPlan], check_alive: Callable[[], None]) -> None:
+def await_ready(
+    wanted: Sequence[BrokerPlan], check_alive: Callable[[], None], say: Say = say_nothing
+) -> None:
     """Return when the wanted brokers answer; check_alive raises if one of them has ended."""
     numbers = {plan.number for plan in wanted}
-    deadline_s = time.monotonic() + READY_TIMEOUT_S
+    patience = Patience(say)
     for plan in wanted:
         while not numbers <= _named_by(plan):
             check_alive()
-            if time.monotonic() > deadline_s:
-                raise LocalKafkaError(
-                    f"broker {plan.number} did not answer in {READY_TIMEOUT_S} s: look at "
-                    f"{plan.log_file}; a machine short of memory or processors is a common cause"
-                )
+            patience.check(plan)
             time.sleep(POLL_S)
     check_alive()
+
+
+class Patience:
+    """Waits for brokers as long as they do something, and says so now and then."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._began_s = self._moved_s = time.monotonic()
+        self._said_s = self._began_s
+        self._logged = (0, 0)
+
+    def check(self, plan: BrokerPlan) -> None:
+        """Raise if a broker has come to nothing for too long."""
+        now_s = time.monotonic()
+        logged = plan.number, _size(plan.log_file)
+        if logged != self._logged:
+            self._logged, self._moved_s = logged, now_s
+        silent_s = now_s - self._moved_s
+        if silent_s > READY_TIMEOUT_S or now_s - self._began_s > READY_TIMEOUT_S_MAX:
+            raise LocalKafkaError(
+                f"broker {plan.number} did not answer in {now_s - self._began_s:.0f} s, and logged "
+                f"nothing for {silent_s:.0f} s: look at {plan.log_file}; a machine short of memory "
+                "or processors is a common cause"
+            )
+        if now_s - self._said_s >= SAY_S:
+            self._said_s = now_s
+            self._say(
+                f"broker {plan.number} is starting, for {now_s - self._began_s:.0f} s now; with "
+                "many topics it takes minutes"
+            )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _named_by(plan: BrokerPlan) -> set[int]:

@@ -13,7 +13,7 @@ import msgspec
 from confluent_kafka import KafkaException, Producer
 
 from adapter.core.records import QueueDefined, QueueDeleted
-from adapter.core.rules.naming import SYSTEM
+from adapter.core.rules.naming import GENERATED, SYSTEM
 from adapter.format import chunks, names
 from adapter.format.descriptor import HEADER
 from adapter.format.movable import Copy, Movable, decode_copies
@@ -54,7 +54,7 @@ class Stream:
         self._incarnations: dict[str, int] = {}
         self._names: dict[str, str] = {}
         self._written: set[str] = set()
-        """SYSTEM queues that have a topic."""
+        """Of those that are made when they are first written: whose topics there are."""
         self._missing: list[TopicSpec] = []
         self._last_topic = ""
         hasty = msgspec.structs.replace(settings.topics, timeout_s=REPAIR_S)
@@ -90,13 +90,13 @@ class Stream:
         return isinstance(record[0], Copy)
 
     def asks_to_settle(self, record: list[Movable]) -> bool:
-        """See Cargo: the topic of a SYSTEM queue is created when it is first written, for most of
-        them hold nothing persistent ever.
+        """See Cargo: topics of SYSTEM queues, and of those created from models, are made when they
+        are first written, for most of them hold nothing persistent ever.
         """
         new = {
             one.queue
             for one in cast("list[Copy]", record)
-            if one.queue.startswith(SYSTEM) and one.queue not in self._written
+            if one.queue not in self._written and _is_made_late(one.queue)
         }
         self._written |= new
         self._missing += [queue_spec(self._topic(queue), LANES_MAX) for queue in sorted(new)]
@@ -112,7 +112,7 @@ class Stream:
         if isinstance(change, QueueDefined):
             if change.incarnation:
                 self._incarnations[change.name] = change.incarnation
-            if not change.name.startswith(SYSTEM):
+            if not _is_made_late(change.name):
                 self._missing.append(queue_spec(self._topic(change.name), LANES_MAX))
 
     def settle(self) -> dict[str, str]:
@@ -211,6 +211,10 @@ class Stream:
         incarnation = self._incarnations.get(queue, 0)
         name = self._names[queue] = names.queue_topic(self._queue_manager, queue, incarnation)
         return name
+
+
+def _is_made_late(queue: str) -> bool:
+    return queue.startswith(SYSTEM) or GENERATED.fullmatch(queue) is not None
 
 
 def _is_ours(record: list[Movable]) -> bool:

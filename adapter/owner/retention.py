@@ -25,10 +25,8 @@ from adapter.core.records import (
     QueueRestored,
     Record,
 )
-from adapter.owner.storage import Lane, Trimmed
+from adapter.owner.storage import ALL, Lane, Trimmed
 
-ALL = 2**62
-"""Behind every message."""
 NOTES = 12
 """Notes that wait for their time: what is consumed goes at most a twelfth of the time too late."""
 QUEUES_PER_RECORD = 5_000
@@ -70,6 +68,7 @@ class Retention:
         self._pause = 0
         self._next_pause = PAUSE_SWEEPS
         self.offsets = 0
+        self.topics = 0
         self.failures = 0
 
     def note(self, records: list[Record], now_ms: int) -> list[Record]:
@@ -122,6 +121,7 @@ class Retention:
     def done(self, batch: dict[Lane, int], trimmed: Trimmed) -> None:
         """Take in what became of a batch."""
         self.offsets += trimmed.offsets
+        self.topics += trimmed.topics
         for lane, seq in batch.items():
             if lane not in trimmed.undone and self._due.get(lane) == seq:
                 del self._due[lane]
@@ -145,6 +145,7 @@ class Retention:
         """Return figures of this term."""
         return {
             "trimmed_offsets": self.offsets,
+            "deleted_topics": self.topics,
             "trim_failures": self.failures,
             "trims_waiting": len(self._due),
         }

@@ -69,17 +69,21 @@ class PageReader(Protocol):
 
 Lane = tuple[str, int, int]
 """Queue, incarnation, lane."""
+ALL = 2**62
+"""Behind every message of a lane: of a queue that was deleted."""
 
 
 class Trimmed(Struct):
     """What became of lanes that were to be trimmed.
 
     offsets: how many records are gone, markers of transactions included. undone: the lanes where
-    something is left to do, and what failed; nothing if there was no time.
+    something is left to do, and what failed; nothing if there was no time. topics: how many went as
+    a whole.
     """
 
     offsets: int = 0
     undone: dict[Lane, str] = {}
+    topics: int = 0
 
 
 class Trimmer(Protocol):
@@ -88,7 +92,8 @@ class Trimmer(Protocol):
     def trim(self, lanes: Mapping[Lane, int]) -> Trimmed:
         """Delete of each lane the messages before the one given, whole ones. Blocking, bounded.
 
-        What is gone already, or whole topics that are, is no failure.
+        Before ALL: the topic goes, for its queue was deleted. What is gone already, or whole topics
+        that are, is no failure.
         """
         ...
 

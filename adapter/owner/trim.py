@@ -1,4 +1,4 @@
-"""Deleting consumed messages from the queues' topics on Kafka.
+"""Deleting consumed messages from the queues' topics on Kafka, and the topics of deleted queues.
 
 A message's offset follows from its seq by bisection: what readers of committed records find from
 an offset on is in the order of the seqs. A message may be several records of the same seq; what is
@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from adapter.format import descriptor, names
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, TIMINGS
-from adapter.owner.storage import Lane, Trimmed
+from adapter.owner.storage import ALL, Lane, Trimmed
 
 ANSWER_S = 2.0
 """For one answer of Kafka's, of which a lane needs up to some thirty."""
@@ -54,6 +54,7 @@ class KafkaTrimmer:
             # All of them: one that has been deleted would be created again by asking for its name.
             # And it connects: who leads a partition may be asked for ever before that.
             there = frozenset(admin.list_topics(timeout=ANSWER_S).topics)
+            lanes = self._delete_topics(admin, lanes, there, trimmed)
             with_bounds = self._find(lanes, there, trimmed)
             if with_bounds:
                 self._delete(admin, with_bounds, trimmed)
@@ -61,6 +62,36 @@ class KafkaTrimmer:
             why = describe(error)
             trimmed.undone |= {lane: why for lane in lanes if lane not in trimmed.undone}
         return trimmed
+
+    def _delete_topics(
+        self, admin: AdminClient, lanes: Mapping[Lane, int], there: frozenset[str], trimmed: Trimmed
+    ) -> dict[Lane, int]:
+        """Delete the topics of deleted queues; returns the lanes whose messages are to go."""
+        ended = {self._place(lane).topic for lane, seq in lanes.items() if seq == ALL} & there
+        refused: dict[str, str] = {}
+        disabled: set[str] = set()
+        timeouts = {"operation_timeout": ANSWER_S, "request_timeout": ANSWER_S}
+        futures = admin.delete_topics(sorted(ended), **timeouts) if ended else {}
+        for topic, future in futures.items():
+            try:
+                future.result(2 * ANSWER_S)
+            except KafkaException as error:
+                if error_of(error).code() == KafkaError.TOPIC_DELETION_DISABLED:
+                    disabled.add(topic)
+                elif error_of(error).code() not in GONE:
+                    refused[topic] = describe(error)
+            except TimeoutError:
+                refused[topic] = "no answer"
+            else:
+                trimmed.topics += 1
+        left: dict[Lane, int] = {}
+        for lane, seq in lanes.items():
+            topic = self._place(lane).topic
+            if topic in refused:
+                trimmed.undone[lane] = refused[topic]
+            elif seq != ALL or topic in disabled:
+                left[lane] = seq
+        return left
 
     def _find(
         self, lanes: Mapping[Lane, int], there: frozenset[str], trimmed: Trimmed

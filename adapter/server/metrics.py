@@ -75,6 +75,9 @@ FIGURES: Mapping[str, Described] = {
     "trimmed_offsets": _counter(
         "mqk_trimmed_offsets_total", "Offsets of consumed messages deleted from queues' topics."
     ),
+    "deleted_topics": _counter(
+        "mqk_deleted_topics_total", "Topics of deleted queues that were deleted."
+    ),
     "trim_failures": _counter(
         "mqk_trim_failures_total", "Times that consumed messages could not be deleted."
     ),

@@ -1,19 +1,21 @@
 """Consumed messages go from their topics after a while; what is on a queue never does."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from adapter import testing
+from adapter.cli.main import run
 from adapter.core import records as r
 from adapter.core.model.message import Message as Put
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka
 from adapter.owner.pages import KafkaPageReader
-from adapter.owner.retention import ALL
-from adapter.owner.storage import PagesUnavailableError
+from adapter.owner.storage import ALL, PagesUnavailableError
 from adapter.owner.trim import KafkaTrimmer
 from adapter.testing import TestQueueManager
 from adapter.topics import Topics, TopicSettings, queue_spec
@@ -116,9 +118,24 @@ def test_whole_messages_before_the_one_that_is_needed_go(
         assert trimmed.undone == {}
         assert trimmed.offsets == reader.bounds()[0] - before
         assert reader.first().value() == b"%d" % first
-    assert trimmer.trim({lane: ALL}).undone == {}
+    assert trimmer.trim({lane: 8}).undone == {}
     fill(kafka, topic, [[8]])
     assert reader.first().value() == b"8"
+
+
+def test_the_topic_of_a_deleted_queue_goes_as_a_whole(
+    kafka: LocalKafka, name: str, topic: str
+) -> None:
+    fill(kafka, topic, [[1, 2], [3]])
+    trimmer = KafkaTrimmer(name, kafka.bootstrap_servers, {})
+    lanes = {("Q", 0, number): ALL for number in range(10)}
+    trimmed = trimmer.trim({**lanes, ("Q", 1, 0): ALL})
+    assert (trimmed.topics, trimmed.undone) == (1, {})
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    until(lambda: topic not in admin.list_topics(timeout=WAIT_S).topics)
+    assert trimmer.trim(lanes).topics == 0
+    away = KafkaTrimmer(name, "127.0.0.1:1", {}).trim(lanes)
+    assert set(away.undone) == set(lanes)
 
 
 def test_what_no_mover_wrote_and_what_is_not_allowed_is_told(
@@ -164,6 +181,42 @@ def keep_busy(manager: TestQueueManager) -> None:
             queue.get()
 
 
+def test_topics_of_deleted_queues_are_listed_and_deleted(
+    kafka: LocalKafka, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+
+    def there() -> list[str]:
+        beginning = names.queue_topic(name, "")
+        return sorted(
+            t for t in admin.list_topics(timeout=WAIT_S).topics if t.startswith(beginning)
+        )
+
+    def mqk(*arguments: str) -> str:
+        assert run(["queue", "topics", "--qmgr", one.address, *arguments]) == 0
+        return capsys.readouterr().out
+
+    with testing.queue_manager(name, bootstrap_servers=kafka.bootstrap_servers) as one:
+        with one.connect() as qm:
+            for queue in ("Q", "OTHER"):
+                qm.define_queue(queue)
+                qm.put(queue, b"first")
+            until(lambda: len(there()) == 2)
+            qm.delete_queue("Q", purge=True)
+            qm.define_queue("Q")
+            until(lambda: len(there()) == 3)
+        listed = mqk("--json").splitlines()
+        assert [json.loads(line)["orphaned"] for line in listed] == [False, True, False]
+        assert names.queue_topic(name, "Q") in mqk("--orphaned")
+        assert mqk("--orphaned", "--delete") == "1 topic of deleted queues deleted\n"
+        until(lambda: len(there()) == 2)
+        assert mqk("--orphaned", "--json") == ""
+        with one.connect() as qm:
+            qm.put("Q", b"second")
+            assert (message := qm.get("Q")) is not None
+            assert message.body == b"second"
+
+
 def test_consumed_messages_go_and_the_rest_is_got_in_order_through_crashes(
     kafka: LocalKafka, name: str, topic: str, reader: Reader
 ) -> None:
@@ -201,11 +254,7 @@ def test_consumed_messages_go_and_the_rest_is_got_in_order_through_crashes(
         with one.connect() as qm:
             assert qm.get("Q") is None
             qm.delete_queue("Q")
-        until(lambda: len(set(reader.bounds())) == 1 or is_marker(reader), lambda: keep_busy(one))
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+        until(lambda: topic not in admin.list_topics(timeout=WAIT_S).topics, lambda: keep_busy(one))
+        until(lambda: one.statistics()["deleted_topics"] == 1)
     assert got == [body for body in bodies(0, count) if body != b"000301"]
-
-
-def is_marker(reader: Reader) -> bool:
-    """Whether all that is left is the marker of the last transaction."""
-    first, end = reader.bounds()
-    return end - first == 1

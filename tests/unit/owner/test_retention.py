@@ -7,14 +7,13 @@ from adapter.core import dispatch
 from adapter.core import records as r
 from adapter.core.model.manager import QueueManager
 from adapter.owner.retention import (
-    ALL,
     BATCH_LANES,
     NOTES,
     PAUSE_SWEEPS,
     Retention,
     marks_of,
 )
-from adapter.owner.storage import FOREVER, Lane, Trimmed
+from adapter.owner.storage import ALL, FOREVER, Lane, Trimmed
 from tests.support.core import client_on
 
 HOUR_MS = 3_600_000
@@ -72,6 +71,7 @@ def test_what_was_noted_is_due_when_it_is_old_enough() -> None:
     assert retention.due(HOUR_MS + DAY_MS, NONE) == {}
     assert retention.statistics() == {
         "trimmed_offsets": 4,
+        "deleted_topics": 0,
         "trim_failures": 0,
         "trims_waiting": 0,
     }

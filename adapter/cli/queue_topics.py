@@ -1,0 +1,107 @@
+"""mqk queue topics: which topics queues have, and which are left of queues that were deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from msgspec import Struct
+
+from adapter.cli import cluster, failures, options, output
+from adapter.cli.connected import connected
+from adapter.format import names
+from adapter.topics import TopicError, Topics, TopicSettings
+
+
+class QueueTopic(Struct, frozen=True):
+    """A queue's topic. orphaned: the queue was deleted. parked: copies for it wait."""
+
+    topic: str
+    queue: str
+    incarnation: int
+    orphaned: bool
+    parked: bool
+
+
+@click.command("topics")
+@click.option("--orphaned", is_flag=True, help="Only those of queues that were deleted.")
+@click.option("--delete", is_flag=True, help="With --orphaned: delete them, with all they hold.")
+@options.confirmation("Delete the topics of all deleted queues?", if_given="delete")
+@options.queue_manager
+@options.kafka_client_if_wanted
+@options.json_output
+def topics(
+    orphaned: bool,
+    delete: bool,
+    qmgr: str,
+    bootstrap_servers: str | None,
+    command_config: Path | None,
+    settings: dict[str, str],
+    as_json: bool,
+) -> None:
+    """List the topics of the queue manager's queues.
+
+    The queue manager deletes the topic of a deleted queue by itself, once its messages have been
+    readable for kafka.consumed_retention_ms. `--orphaned --delete` does it now. A topic that copies
+    wait for is left.
+    """
+    if delete and not orphaned:
+        raise click.UsageError("--delete goes with --orphaned")
+    client = options.kafka_options(command_config, settings)
+    with connected(qmgr, "mqk queue") as qm:
+        servers = bootstrap_servers or qm.bootstrap_servers
+        if not servers:
+            raise failures.Failed(f"queue manager {qm.name} runs in memory: it has no topics")
+        try:
+            # Before the queues: a topic that is there now is of a queue that was defined before.
+            there = cluster.topics_of(servers, client, names.queue_topic(qm.name, ""))
+        except cluster.NotReachedError as problem:
+            raise failures.Failed(str(problem)) from problem
+        living = {one.name: one.incarnation for one in qm.queues(system=True)}
+        parked = qm.figures().get("movers_parked", {})
+    found = examined(there, living, parked)
+    if orphaned:
+        found = [one for one in found if one.orphaned]
+    if delete:
+        found = [one for one in found if not one.parked]
+        _delete(servers, client, [one.topic for one in found])
+    _show(found, delete, as_json)
+
+
+def examined(
+    there: list[str], living: Mapping[str, int], parked: Mapping[str, Any]
+) -> list[QueueTopic]:
+    """Say of topics whose they are. living: the incarnation of each queue that there is."""
+    found = []
+    for topic in there:
+        try:
+            _, queue, incarnation = names.parse_queue_topic(topic)
+        except ValueError:
+            continue  # another program named it
+        orphaned = living.get(queue) != incarnation
+        found.append(QueueTopic(topic, queue, incarnation, orphaned, topic in parked))
+    return found
+
+
+def _delete(servers: str, client: dict[str, str], listed: list[str]) -> None:
+    try:
+        Topics(servers, TopicSettings.for_brokers(1), client).delete(listed)
+    except TopicError as problem:
+        raise failures.Failed(str(problem)) from problem
+
+
+def _show(found: list[QueueTopic], deleted: bool, as_json: bool) -> None:
+    if as_json:
+        for one in found:
+            output.emit({**msgspec.structs.asdict(one), "deleted": deleted})
+    elif deleted:
+        click.echo(f"{len(found)} topic{'' if len(found) == 1 else 's'} of deleted queues deleted")
+    else:
+        rows = [
+            (one.topic, one.queue, one.incarnation, "deleted" if one.orphaned else "")
+            for one in found
+        ]
+        output.table(("topic", "queue", "incarnation", "queue was"), rows)

@@ -1,0 +1,29 @@
+"""Whose a topic is: of a queue that there is, or of one that was deleted."""
+
+from adapter.cli.queue_topics import QueueTopic, examined
+from tests.unit.cli.conftest import Mqk
+
+
+def test_topics_of_queues_that_are_gone_are_orphaned() -> None:
+    there = ["mq.QM.q.A", "mq.QM.q.A-1", "mq.QM.q.B", "mq.QM.q.C-2", "mq.QM.q.-Z"]
+    found = examined(there, {"A": 1, "C": 2}, {"mq.QM.q.B": "no room"})
+    assert found == [
+        QueueTopic("mq.QM.q.A", "A", 0, orphaned=True, parked=False),
+        QueueTopic("mq.QM.q.A-1", "A", 1, orphaned=False, parked=False),
+        QueueTopic("mq.QM.q.B", "B", 0, orphaned=True, parked=True),
+        QueueTopic("mq.QM.q.C-2", "C", 2, orphaned=False, parked=False),
+    ]
+
+
+def test_a_queue_manager_in_memory_has_none(at: Mqk) -> None:
+    said = at("queue", "topics")
+    assert (said.status, said.err) == (
+        1,
+        "mqk: queue manager QM1 runs in memory: it has no topics\n",
+    )
+
+
+def test_deleting_goes_with_naming_which(at: Mqk) -> None:
+    said = at("queue", "topics", "--delete")
+    assert said.status == 2
+    assert "--delete goes with --orphaned" in said.err

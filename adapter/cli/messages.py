@@ -66,6 +66,7 @@ def as_json(message: adapter.Message) -> dict[str, Any]:
         "put_time": time_of(message.put_time),
         "expiry_s": message.expiry_s,
         "deliver_at": time_of(message.deliver_at),
+        "destination": message.destination,
         "format": message.format,
         "message_type": message.message_type,
         "reply_to": message.reply_to,

@@ -79,6 +79,8 @@ class Message(_Body, kw_only=True, dict=True):
     unit_size: int = 0
     place: tuple[int, int, int] | None = None
     """(lane, seq, n) on the queue it was got from or browsed on."""
+    destination: str = ""
+    """Of a delayed message that is browsed where it waits: the queue that it will be on."""
 
     def __post_init__(self) -> None:
         """A body may be given as text, properties as None."""
@@ -300,4 +302,5 @@ def got(delivered: Delivered) -> dict[str, Any]:
         "unit_index": delivered.unit_index,
         "unit_size": delivered.unit_size,
         "place": (delivered.lane, delivered.seq, delivered.n),
+        "destination": m.destination,
     }

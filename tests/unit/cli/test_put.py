@@ -60,6 +60,16 @@ def test_fields(at: Mqk, manager: TestQueueManager) -> None:
     assert message.group_id == b"\xff".ljust(24, b"\0")
 
 
+def test_a_delay(at: Mqk, manager: TestQueueManager) -> None:
+    assert at("put", "Q", "--body", "later", "--deliver-after", 3600).status == 0
+    assert bodies(manager) == []
+    with manager.connect() as qm:
+        assert qm.queue("Q").status().delayed == 1
+    (said,) = at("browse", "SYSTEM.DELAYED.QUEUE", "--json").out.splitlines()
+    assert json.loads(said)["destination"] == "Q"
+    assert at("put", "Q", "--body", "x", "--deliver-after", -1).status == 2
+
+
 def test_json_tells_the_ids(at: Mqk, manager: TestQueueManager) -> None:
     said = at("put", "Q", "--json", stdin=b"1\n2\n")
     told = [json.loads(line) for line in said.out.splitlines()]

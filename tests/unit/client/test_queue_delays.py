@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import adapter
-from adapter import testing
+from adapter import errors, testing
 from adapter.testing import TestQueueManager
 
 
@@ -54,6 +54,17 @@ def test_deliver_at(manager: TestQueueManager, queue: adapter.Queue) -> None:
     assert queue.get(timeout=None).body == b"long ago"  # type: ignore[union-attr]
     manager.clock.advance(5)
     assert queue.get().deliver_at == when  # type: ignore[union-attr]
+
+
+def test_what_waits_can_be_browsed(manager: TestQueueManager, queue: adapter.Queue) -> None:
+    queue.put(b"later", deliver_after=10)
+    with manager.connect() as qm:
+        (found,) = qm.queue("SYSTEM.DELAYED.QUEUE").browse()
+        assert (found.body, found.destination) == (b"later", "Q")
+        with pytest.raises(errors.QueueInUse, match="delayed messages are on it"):
+            qm.get("SYSTEM.DELAYED.QUEUE")
+    manager.clock.advance(10)
+    assert queue.get().destination == ""  # type: ignore[union-attr]
 
 
 def test_none_and_zero_are_at_once(queue: adapter.Queue) -> None:

@@ -356,10 +356,10 @@ def movers_told(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) ->
     return executed
 
 
-def configure(qm: QueueManager, settings: dict[str, Any]) -> Executed:
+def configure(qm: QueueManager, settings: dict[str, Any], now_ms: int) -> Executed:
     """Give the queue manager its settings, and what every queue manager has. Raises Refusal."""
     executed = Executed()
-    _apply(qm, executed, system.configured(qm, settings))
+    _apply(qm, executed, system.configured(qm, settings, now_ms))
     return executed
 
 

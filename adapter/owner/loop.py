@@ -103,7 +103,7 @@ class OwnerLoop:
 
     def configure(self, settings: dict[str, Any]) -> None:
         """Give the queue manager its settings, and what every queue manager has."""
-        self._take(dispatch.configure(self.qm, settings))
+        self._take(dispatch.configure(self.qm, settings, self._look_at_clock()))
 
     def quiesce(self) -> None:
         """Take no new work; units in flight may end."""

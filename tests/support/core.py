@@ -106,7 +106,7 @@ class Core:
 
     def configure(self, **settings: Any) -> dispatch.Executed:
         """Give it settings, and what every queue manager has."""
-        return self._take(dispatch.configure(self.qm, settings))
+        return self._take(dispatch.configure(self.qm, settings, self.look_at_clock()))
 
     def crash(self) -> None:
         """Go on with a new core that knows what the entries say, and nothing else."""

@@ -15,7 +15,7 @@ from adapter.core.records import ObjectAltered, ObjectDefined, QueueDefined, Rec
 from adapter.core.rules import naming
 
 
-def configured(qm: QueueManager, settings: dict[str, Any]) -> list[Record]:
+def configured(qm: QueueManager, settings: dict[str, Any], now_ms: int) -> list[Record]:
     """Say what is to be made or altered so that all this is there.
 
     settings: attributes of the queue manager; ATTRIBUTE_ERROR if it does not take them.
@@ -24,14 +24,15 @@ def configured(qm: QueueManager, settings: dict[str, Any]) -> list[Record]:
     other = {
         name: value for name, value in settings.items() if getattr(qm.attributes, name) != value
     }
+    dates = {"created_ms": now_ms, "altered_ms": now_ms}
     records: list[Record] = [ObjectAltered(QUEUE_MANAGER, qm.name, other)] if other else []
     records += [
-        QueueDefined(name, naming.incarnation_of(qm, name), attributes)
+        QueueDefined(name, naming.incarnation_of(qm, name), attributes | dates)
         for name, attributes in QUEUES.items()
         if naming.opened_as(qm, name) is None
     ]
     records += [
-        ObjectDefined(kind, name, attributes)
+        ObjectDefined(kind, name, attributes | dates)
         for (kind, name), attributes in OBJECTS.items()
         if (kind, name) not in qm.objects
     ]

@@ -13,7 +13,7 @@ from msgspec import Struct
 from adapter import Connection
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
 from adapter.core.attributes.queue import MQ_DEFAULTS
-from adapter.core.attributes.system import OBJECTS, QUEUES
+from adapter.core.attributes.system import DELAYED_QUEUE, OBJECTS, QUEUES
 from adapter.core.attributes.table import Row
 from adapter.mqi import objects
 from adapter.mqi.kinds import DEFINED, Found, Kind
@@ -59,8 +59,10 @@ def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | P
         kind = DEFINED[word]
         defaults = _defaults(qm, kind)
         for one in objects.find(qm, kind, "*"):
-            if one.values.get("definition_type", "PREDEFINED") != "PREDEFINED" and word == "QLOCAL":
+            if word == "QLOCAL" and one.values["definition_type"] != "PREDEFINED":
                 yield f"* queue {one.name} is dynamic, and is not written"
+                continue
+            if one.name == DELAYED_QUEUE:  # nobody may alter it
                 continue
             yield from _definition(one, None if everything else _usual(one, defaults))
 

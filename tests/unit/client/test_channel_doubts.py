@@ -156,7 +156,7 @@ def in_a_place(check: Callable[[Place, Verb], None]) -> Callable[[str], None]:
 
     def test(name: str) -> None:
         with loopback() as server, adapter.connect(server.address) as admin:
-            server.call(lambda: server._done(dispatch.configure(server.qm, {})))
+            server.call(lambda: server._done(dispatch.configure(server.qm, {}, 1)))
             admin.define_queue("Q")
             admin.define_queue("FRUIT")
             admin.subscribe("fruit", destination="FRUIT")

@@ -27,6 +27,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "launch": "errors",
         "addresses": "",
         "texts": "",
+        "memory": "",
         "web": "addresses",
         "config": "errors core texts",
         "logs": "",
@@ -37,7 +38,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "kafka": "errors format core.model.message client.message",
         "owner": "core format ledger.port ledger.snapshots ledger.failures ledger.kafka_settings "
         "errors config watched",
-        "movers": "core format ledger topics errors config launch logs watched",
+        "movers": "core format ledger topics errors config launch logs memory watched",
         "backup": "core.records core.model.ranges format ledger movers owner.pages owner.storage "
         "topics errors",
         "wire": "core.commands core.model.message core.model.session core.reasons core.results "
@@ -51,7 +52,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.model.message core.model.topics core.model.trigger_message",
         "toplevel": "mqi spark_jobs",
         "server": "owner wire core format ledger movers registry topics errors config launch logs "
-        "watched addresses texts web mqi.pcf.command_server",
+        "watched addresses memory texts web mqi.pcf.command_server",
         "testing": "adapter client config core errors format ledger localkafka logs mqi.mqsc owner "
         "registry server topics wire",
         "localkafka": "launch errors",

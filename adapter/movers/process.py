@@ -28,7 +28,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from adapter import launch, logs, watched
+from adapter import launch, logs, memory, watched
 from adapter.movers.parking import Held
 from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
@@ -253,6 +253,7 @@ class Child:
 def main() -> int:
     """Run as `python -m adapter.movers.process`."""
     gc.set_threshold(GC_THRESHOLD)
+    memory.give_back_long_blocks()
     child = Child(sys.stdout)
     signal.signal(signal.SIGTERM, child.stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the parent too

@@ -20,7 +20,7 @@ import structlog
 import uvloop
 from msgspec import Struct
 
-from adapter import addresses, logs
+from adapter import addresses, logs, memory
 from adapter.config import WITH_PASSWORD, Config
 from adapter.core.model.manager import Limits
 from adapter.errors import StartError
@@ -154,6 +154,7 @@ def run(settings: ServerSettings, out: TextIO = sys.stdout) -> None:
     """Serve until told to stop (SIGTERM, SIGINT or a client's Stop); StartError says why not."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.set_threshold(GC_THRESHOLD)
+    memory.give_back_long_blocks()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, out))
 

@@ -1,12 +1,15 @@
 """Who is let in: with a right password, or where none is demanded."""
 
 import contextlib
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
+import structlog.testing
 
 import adapter
 from adapter import addresses, testing
@@ -249,3 +252,52 @@ def test_guesses_take_longer_and_longer(
         with pytest.raises(NotAuthorized):
             manager.connect(user="ada", password=f"guess {number}")
     assert time.monotonic() - began_s >= 0.2 + 0.4
+
+
+def test_a_start_warns_of_clients_without_a_password(
+    manager: TestQueueManager, demand: Demand
+) -> None:
+    level = structlog.make_filtering_bound_logger(logging.WARNING)
+    for what, warns in (("REQUIRED", False), ("OPTIONAL", True), ("NONE", True)):
+        if what == "NONE":
+            with manager.connect() as qm:
+                qm.alter_object("authinfo", AUTH, check_client=what)
+        else:
+            demand(what)
+        kept = structlog.testing.LogCapture()
+        structlog.configure(processors=[kept], wrapper_class=level)
+        try:
+            manager.restart()
+        finally:
+            structlog.reset_defaults()
+        assert any("need no password" in one["event"] for one in kept.entries) is warns
+
+
+def test_many_guessers_of_one_address_do_not_shut_out_its_users(
+    manager: TestQueueManager, tmp_path: Path
+) -> None:
+    """With hashes that take as long as real ones, and a user who was not there before."""
+    users = {name: credentials.hashed("secret") for name in ("ada", "bob")}
+    credentials.write(tmp_path / "users", users)
+    stop = threading.Event()
+
+    def guess(number: int) -> None:
+        count = 0
+        while not stop.is_set():
+            count += 1
+            with contextlib.suppress(Error):
+                manager.connect(
+                    user=("ada", "eve")[number % 2], password=f"{number} {count}",
+                    connect_timeout_s=1.0,
+                )  # fmt: skip
+
+    guessers = [threading.Thread(target=guess, args=(number,)) for number in range(30)]
+    for guesser in guessers:
+        guesser.start()
+    try:
+        for _time in range(2):
+            manager.connect(user="bob", password="secret", connect_timeout_s=5.0).close()
+    finally:
+        stop.set()
+        for guesser in guessers:
+            guesser.join(30)

@@ -12,7 +12,9 @@ import msgspec
 from adapter.client import admin
 from adapter.client import arguments as a
 from adapter.client import requests as rq
+from adapter.client.cancelling import CancelToken
 from adapter.client.channel import Channel
+from adapter.client.message import Message as SdkMessage
 from adapter.client.queue import Queue
 from adapter.client.replies import Replies
 from adapter.client.requests import Handle, Pending, open_request
@@ -21,7 +23,7 @@ from adapter.client.verbs import ask_to_open, close_handles, close_request, put_
 from adapter.core import commands as c
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.model.message import Message
-from adapter.errors import InvalidSubscriptionName, NoRetainedMessage, NotOpen
+from adapter.errors import InvalidSubscriptionName, NoRetainedMessage, NotOpen, QueueNotFound
 
 LEVEL_MAX = 9
 
@@ -100,6 +102,19 @@ class Subscription(Queue):
                     ask_to_open(self._channel, opening, self._mine, self._input_handle)
         self.name = self._mine.leads_to
         return self._input_handle
+
+    def _get(
+        self, command: c.Get, inside: AnyUnit | None, cancel: CancelToken | None = None
+    ) -> SdkMessage | None:
+        """Get; a get with a handle of its own goes on with the queue made in another's place."""
+        while True:
+            self._handle(c.INPUT)
+            name = self.name
+            try:
+                return super()._get(command, inside, cancel)
+            except QueueNotFound:
+                if self._mine.leads_to == name:
+                    raise
 
     def request_retained(self) -> int:
         """Have what is retained for its topics put to it again (MQSUBRQ); how many that is."""

@@ -220,3 +220,53 @@ def test_tasks_that_give_up_at_any_moment_lose_nothing(qm: adapter.Connection) -
 
     asyncio.run(main())
     assert found == wanted
+
+
+def test_a_subscription_waits_with_a_token_too(
+    server: Loopback, qm: adapter.Connection, pool: ThreadPoolExecutor
+) -> None:
+    token = adapter.CancelToken()
+    with qm.subscribe("fruit/#") as fruit:
+        qm.publish("fruit/apple", b"x")
+        message = fruit.get(timeout=WAIT_S, cancel=token)
+        assert message is not None
+        assert message.body == b"x"
+        waiting = waits(server)
+        got = pool.submit(fruit.get, timeout=None, cancel=token)
+        assert waiting.wait(WAIT_S)
+        token.cancel()
+        assert got.result(WAIT_S) is None
+        qm.publish("fruit/apple", b"y")
+        assert fruit.depth() == 1
+
+
+def test_a_subscription_that_a_lost_connection_has_ended_gets_from_the_one_in_its_place(
+    server: Loopback, qm: adapter.Connection
+) -> None:
+    with qm.subscribe("fruit/#") as fruit:
+        server.cut_all()
+        assert fruit.get(cancel=adapter.CancelToken()) is None
+        qm.publish("fruit/apple", b"x")
+        message = fruit.get(timeout=WAIT_S, cancel=adapter.CancelToken())
+        assert message is not None
+        assert message.body == b"x"
+
+
+def test_a_subscription_goes_on_waiting_when_its_connection_is_lost(
+    server: Loopback, qm: adapter.Connection, pool: ThreadPoolExecutor
+) -> None:
+    with qm.subscribe("fruit/#") as fruit:
+        OnCommand(server, c.Get, server.cut_here)
+        got = pool.submit(fruit.get, timeout=WAIT_S, cancel=adapter.CancelToken())
+        while not server.call(lambda: is_waited_for_anew(server)):
+            assert not got.done()
+        qm.publish("fruit/apple", b"x")
+        message = got.result(WAIT_S)
+        assert message is not None
+        assert message.body == b"x"
+
+
+def is_waited_for_anew(server: Loopback) -> bool:
+    """Whether a get waits on the queue of the second subscription."""
+    waited_for = any(queue.waiters for queue in server.qm.queues.values())
+    return server.count(c.Subscribe) > 1 and waited_for

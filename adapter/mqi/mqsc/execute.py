@@ -42,7 +42,7 @@ HANDLES = {("QSTATUS", "HANDLE"): QUEUE_HANDLES, ("CONN", "HANDLE"): CONNECTION_
 """What DISPLAY QSTATUS and CONN show of TYPE(HANDLE)."""
 QUEUE = "QUEUE"
 """DISPLAY shows all kinds of queues by this word."""
-EVERY_TYPE = "ALL"
+EVERY_TYPE = ("ALL", "*")
 LINES_SHOWN = 50
 
 
@@ -206,6 +206,8 @@ def _define(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
     if given.like:
         attributes = objects.attributes_like(qm, kind, given.like) | attributes
     objects.define(qm, kind, statement.name, attributes, given.replace)
+    if kind.word == "QREMOTE":
+        given.without_effect.append("puts to other queue managers, which fail with 2087")
     yield _done("DEFINE", kind, statement.name, given)
 
 
@@ -312,10 +314,13 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
         shown = SHOWN.get(statement.kind)
         if shown is None:
             raise NotMqscError(f"there is no command DISPLAY {statement.kind}", statement.kind)
-        kind = HANDLES.get((shown.word, meaning.type_of(statement)), shown)
+        wanted_type = meaning.type_of(statement)
+        kind = HANDLES.get((shown.word, wanted_type), shown)
         asked = meaning.asked(kind, statement)
         _check_types(kind, asked)
         found = _of_types(kind, asked, objects.find(qm, kind, statement.name or "*"))
+        if shown is CONNECTION and wanted_type in EVERY_TYPE:
+            found += objects.find(qm, CONNECTION_HANDLES, statement.name)
     if asked.ident:
         found = [one for one in found if str(one.values.get("ident", "")).upper() == asked.ident]
     found = objects.passing(found, asked.filters)
@@ -330,7 +335,7 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
 
 def _of_types(kind: Kind, asked: meaning.Asked, found: list[Found]) -> list[Found]:
     row = kind.by_keyword("TYPE")
-    if row is None or kind.has_queue_name or not asked.types or EVERY_TYPE in asked.types:
+    if row is None or kind.has_queue_name or not asked.types or asked.types[0] in EVERY_TYPE:
         return found
     return [one for one in found if one.value(row) in asked.types]
 
@@ -340,6 +345,8 @@ def _check_types(kind: Kind, asked: meaning.Asked) -> None:
     known = row.choices if row is not None else ()
     if kind.has_queue_name:
         known = (kind.word,)
+    if kind is CONNECTION and asked.types and asked.types[0] in EVERY_TYPE:
+        return
     if any(one not in known for one in asked.types):
         raise NotMqscError(f"DISPLAY {kind.word} has no such TYPE", "TYPE")
 

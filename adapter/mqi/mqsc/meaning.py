@@ -45,6 +45,8 @@ SYNONYMS = {"TARGQ": "TARGET", "DESC": "DESCR", "XMITQUEUE": "XMITQ"}
 TEXTS_MAX = 1
 """How many values an attribute takes, unless it is a list."""
 SUBID_LENGTH = 48
+MONITORED = frozenset({"QSTATUS", "CHSTATUS"})
+"""What DISPLAY ... MONITOR may ask of: it shows all."""
 CHANNEL_INSTANCES = frozenset({"CURRENT", "SAVED", "SHORT"})
 """Of which instances DISPLAY CHSTATUS may ask."""
 HEXADECIMAL = frozenset({"DESTCORL", "PUBACCT"})
@@ -284,7 +286,7 @@ def asked(kind: Kind, statement: Statement) -> Asked:
             result.types = tuple(one.text.upper() for one in parameter.values)
         elif word == "SUBID" and parameter.values is not None:
             result.ident = subscription_id(parameter)
-        elif word == "ALL":
+        elif word == "ALL" or (word == "MONITOR" and kind.word in MONITORED):
             _alone(parameter)
             result.everything = True
         else:

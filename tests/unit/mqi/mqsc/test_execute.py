@@ -63,7 +63,7 @@ def test_every_attribute_that_is_defined_is_displayed(
         else:
             answer = told(qm, f"DEFINE {kind.word}('T') {quoted(row, value)} REPLACE")
             asked = f"DISPLAY {kind.word}('T') {row.attribute.keyword}"
-        assert re.match(r"AMQ\d{4}I: ", answer[0]), answer
+        assert re.match(r"AMQ\d{4}[IW]: ", answer[0]), answer
         lines = [cell.strip() for line in told(qm, asked)[1:] for cell in (line, line[43:])]
         assert shown_value(row, value) in lines, lines
     if kind.word != "QMGR":
@@ -138,7 +138,7 @@ def test_figures_are_shown(qm: adapter.Connection) -> None:
     qm.put("DEEP", "x")
     with qm.queue("DEEP", open_for="input"):
         found = shown(qm, "DIS QL(DEEP) CURDEPTH IPPROCS OPPROCS")
-        status = shown(qm, "DIS QSTATUS(DEEP) TYPE(QUEUE)")
+        status = shown(qm, "DIS QSTATUS(DEEP) TYPE(QUEUE) MONITOR")
     assert (found["CURDEPTH"], found["IPPROCS"], found["OPPROCS"]) == ("1", "1", "0")
     assert (status["CURDEPTH"], status["UNCOM"]) == ("1", "0")
     assert told(qm, "CLEAR QL(DEEP)") == ["AMQ8022I: queue DEEP cleared: 1 message discarded."]
@@ -186,6 +186,9 @@ def test_handles_are_shown(qm: adapter.Connection) -> None:
         connection = shown(qm, "DIS CONN(*) WHERE(APPLTAG EQ 'a test')")["CONN"]
         handles = told(qm, f"DIS CONN({connection}) TYPE(HANDLE) OBJNAME OPENOPTS")
         assert "   OBJNAME(OPEN)                           OPENOPTS(2)" in handles
+        both = told(qm, f"DIS CONN({connection}) TYPE(ALL)")
+        assert sum("TYPE(CONN)" in line for line in both) == 1
+        assert sum("TYPE(HANDLE)" in line for line in both) == 2
         assert "   OBJNAME(OPEN)                           OPENOPTS(16)" in handles
 
 
@@ -477,6 +480,13 @@ def test_what_cannot_be_done_here_says_why(qm: adapter.Connection, command: str,
     assert answer.startswith("AMQ8101E: ")
     assert why in answer
     assert "MQRC_FUNCTION_NOT_SUPPORTED" in answer
+
+
+def test_remote_queues_are_defined_with_a_warning(qm: adapter.Connection) -> None:
+    (answer,) = told(qm, "DEFINE QREMOTE(FAR) RNAME(A) RQMNAME(QM2) XMITQ(QM2)")
+    assert answer.startswith("AMQ8006W: queue FAR created; not supported, without effect: puts to")
+    assert answer.endswith("which fail with 2087.")
+    told(qm, "DELETE QR(FAR)")
 
 
 def test_channels_for_clients_are_always_started(qm: adapter.Connection) -> None:

@@ -266,9 +266,15 @@ def test_leftovers_are_found(line: str, what: str) -> None:
 
 def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
     page = tmp_path / "a.md"
-    page.write_text("")
-    text = "[here](a.md#part) [part](#part) [web](https://example.org) [gone](gone.md)"
-    assert tidy_rules.broken_links(page, text) == [f"{page}: the link to gone.md leads nowhere"]
+    text = (
+        "# A `part`\n## A part\n[here](a.md#a-part-1) [part](#a-part) [web](https://example.org) "
+        "[gone](gone.md) [no](#none)\n```\n[no link](at all)\n```\n"
+    )
+    page.write_text(text)
+    assert tidy_rules.broken_links(page, text) == [
+        f"{page}: the link to gone.md leads nowhere",
+        f"{page}: there is no heading #none in a.md",
+    ]
 
 
 GOOD_LOG = "# Changelog\n\n## [Unreleased]\n\n### Added\n- a\n\n## [1.0.0] - 2001-02-03\n"

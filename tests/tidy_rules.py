@@ -426,15 +426,34 @@ def leftovers(path: str, text: str) -> list[str]:
     ]
 
 
+FENCED = re.compile(r"^ *(```+).*?^ *\1 *$", re.DOTALL | re.MULTILINE)
+
+
 def broken_links(path: Path, text: str) -> list[str]:
-    """Relative links of a Markdown file that lead nowhere."""
-    targets = re.findall(r"\]\(([^)\s]+)\)", text)
-    return [
-        f"{path}: the link to {target} leads nowhere"
-        for target in targets
-        if not re.match(r"[a-z]+:|#", target)
-        and not (path.parent / target.partition("#")[0]).exists()
-    ]
+    """Relative links of a Markdown file that lead to no file, or to no heading in it."""
+    problems = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", FENCED.sub("", text)):
+        target, _, anchor = link.partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        file = path.parent / target if target else path
+        if not file.exists():
+            problems.append(f"{path}: the link to {target} leads nowhere")
+        elif anchor and anchor not in headings(text if file == path else file.read_text()):
+            problems.append(f"{path}: there is no heading #{anchor} in {file.name}")
+    return problems
+
+
+def headings(text: str) -> set[str]:
+    """The anchors of a page's headings, as Git hosts make them."""
+    found: dict[str, int] = {}
+    anchors = set()
+    for heading in re.findall(r"^#+ +(.*?) *$", FENCED.sub("", text), re.MULTILINE):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        found[anchor] = found.get(anchor, -1) + 1
+        anchors.add(f"{anchor}-{found[anchor]}" if found[anchor] else anchor)
+    return anchors
 
 
 CHANGES = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")

@@ -5,6 +5,7 @@ have installed. Ports are other ones than the pages say, so that what listens on
 not matter. This module knows how a block is run; which blocks there are it must not know.
 """
 
+import contextlib
 import os
 import re
 import select
@@ -14,13 +15,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import adapter
 from adapter.localkafka.jars import cache_folder
 from adapter.localkafka.ports import free_ports
 from tests.pages.blocks import OUTPUT, TOP, Block
 
-BLOCK_TIMEOUT_S = 90.0
+BLOCK_TIMEOUT_S = 240.0
+"""A machine that has never compiled the Go reader takes a minute and a half for it."""
 END_TIMEOUT_S = 20.0
 POLL_S = 0.05
 LEFT_OUT = (".*", "build", "dist", "target", "__pycache__", "tests", "benchmarks")
@@ -48,6 +51,14 @@ class Home:
         }
         (folder / "constraints.txt").write_text(_constraints())
         self.environment["PIP_CONSTRAINT"] = str(folder / "constraints.txt")
+
+    def stop(self) -> None:
+        """Stop what README has started, whether it was read to its end or not."""
+        mqk = self.checkout / ".venv" / "bin" / "mqk"
+        for command in ("qmgr stop --immediate", "kafka stop") if mqk.exists() else ():
+            subprocess.run(
+                [mqk, *command.split()], env=self.environment, cwd=self.checkout, check=False
+            )
 
     def typed(self, text: str) -> str:
         """A block with the ports of this run."""
@@ -231,15 +242,25 @@ class Reader:
         ended = [block.place for block, process in self._running if process.poll() is not None]
         for _, process in self._running:
             process.send_signal(signal.SIGTERM)
-            process.wait(END_TIMEOUT_S)
+            _end(process)
         for other in (self._python, self._shell):
             if other is not None:
                 assert other.stdin is not None
                 assert other.stdout is not None
-                other.stdin.close()
-                other.wait(END_TIMEOUT_S)
+                with contextlib.suppress(BrokenPipeError):
+                    other.stdin.close()
+                _end(other)
                 other.stdout.close()
         assert not ended, f"{', '.join(ended)}: it ended before it was stopped"
+
+
+def _end(process: "subprocess.Popen[Any]") -> None:
+    """Wait for the end of a program that was asked to end; kill it, and its children, if late."""
+    try:
+        process.wait(END_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(END_TIMEOUT_S)
 
 
 def _lines(text: str) -> str:

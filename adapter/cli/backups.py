@@ -195,6 +195,8 @@ def backup(
         with closing(Source(movers)) as source, files.new(file, header) as writer:
             taking.take(source, writer)
         found = _examined(file)
+        for lost in _lost(_ledger(name, bootstrap_servers, command_config, settings), movers):
+            failures.tell(f"warning: {lost.text}. The backup holds what the ledger still says")
     if as_json:
         _emit(name, file, found)
     else:

@@ -36,7 +36,9 @@ ENDS_MAX = 2
 STEADY_S = 10.0
 """Movers that have run for so long since they were started again are well."""
 MOVER_CHECK_S = 0.5
-"""How often the movers are looked at: a dead one is started again after this."""
+"""How often the movers are looked at: dead ones are started again after this, and if they end again
+and again, after twice as long each time, up to MOVER_PAUSE_S_MAX."""
+MOVER_PAUSE_S_MAX = 10.0
 
 log = structlog.get_logger("mqk.server")
 
@@ -319,9 +321,12 @@ class Server:
             if end is not None:
                 self._mover_failures += 1
                 self._ends += 1
-                self._ended_s, self._end = now_s, end
+                self._end = end
                 log.warning("movers ended; starting them again", reason=end)
+                pause_s = min(MOVER_CHECK_S * (2 ** (self._ends - 1) - 1), MOVER_PAUSE_S_MAX)
+                await asyncio.sleep(pause_s)
                 await asyncio.get_running_loop().run_in_executor(None, self._restart_movers)
+                self._ended_s = asyncio.get_running_loop().time()
             self.owner.movers_told(parked_queues(self._movers.parked))
 
     def _restart_movers(self) -> None:

@@ -82,9 +82,26 @@ def test_a_tail_that_is_cut_under_a_running_owner(
         assert f"ends at offset {whole.end}, and was copied up to offset" in server.sentence()
         assert "mqk ledger restore" in server.sentence()
         assert Whole(ledger).end == whole.end, "it was written to"
-    arguments = ["ledger", "verify", name, "--bootstrap-server", own_kafka.bootstrap_servers]
-    assert run(arguments) == 1
-    assert f"ends at offset {whole.end}, and was copied up to" in capsys.readouterr().out
+        kafka = ["--bootstrap-server", own_kafka.bootstrap_servers]
+        assert run(["ledger", "verify", name, *kafka]) == 1
+        assert f"ends at offset {whole.end}, and was copied up to" in capsys.readouterr().out
+        go_on_with_what_is_left(name, kafka, tmp_path / "left", capsys)
+        server.start()
+        with adapter.connect(server.address) as qm:
+            left = qm.queue("Q").depth()
+            assert 0 < left < MESSAGES
+            assert [qm.get("Q") for _ in range(left)][-1] is not None
+            qm.put("Q", b"and on")
+            until(lambda: copied(qm) >= 1)
+
+
+def go_on_with_what_is_left(
+    name: str, kafka: list[str], file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the runbook says, where there is no backup."""
+    assert run(["ledger", "backup", name, str(file), *kafka]) == 0
+    assert "The backup holds what the ledger still says" in capsys.readouterr().err
+    assert run(["ledger", "restore", name, str(file), "--delete-topics", *kafka]) == 0
 
 
 @pytest.mark.parametrize("at", [RECORDS_AT, MAGIC_AT], ids=["record", "magic"])

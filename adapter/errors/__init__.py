@@ -135,7 +135,7 @@ class InvalidExpiry(InvalidValue):
 
 
 class InvalidIdentifier(InvalidValue):
-    """A message, correlation, group or unit id is not 24 bytes, or a group number is not one."""
+    """An id is longer than 24 bytes, a unit id not 24 bytes, or a group number is invalid."""
 
     reason, reason_name = 2206, "MQRC_MSG_ID_ERROR"
 

@@ -189,10 +189,11 @@ def none_exist(noun: str, why: str) -> str:
     return message(FAILURES[2085], "E", f"{sentence} [MQRC_UNKNOWN_OBJECT_NAME, 2085].")
 
 
-def not_found(kind: Kind, name: str, condition: bool) -> str:
-    """Tell that there is no such object; condition: or none that meets it."""
+def not_found(kind: Kind, name: str, condition: bool, guess: str = "") -> str:
+    """Report that there is no such object. condition: or none that meets it; guess: other names."""
     more = " that meets the condition" if condition else ""
-    sentence = f"there is no {kind.noun} {name}{more}: check the name, or define it"
+    remedy = f"did you mean {guess}?" if guess else "check the name, or define it"
+    sentence = f"there is no {kind.noun} {name}{more}: {remedy}"
     return message(FAILURES[2085], "E", f"{sentence} [MQRC_UNKNOWN_OBJECT_NAME, 2085].")
 
 

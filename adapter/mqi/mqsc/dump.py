@@ -17,7 +17,7 @@ from adapter.core.attributes.system import DELAYED_QUEUE, OBJECTS, QUEUES
 from adapter.core.attributes.table import Row
 from adapter.mqi import objects
 from adapter.mqi.kinds import DEFINED, Found, Kind
-from adapter.mqi.mqsc.text import COMMAND_LENGTH_MAX
+from adapter.mqi.mqsc.text import COMMAND_LENGTH_MAX, quoted
 from adapter.mqi.values import NAMES, members, text
 
 ORDER = (
@@ -157,8 +157,3 @@ def parameter(row: Row, value: Any) -> str:
     if row.type is int or members(row):
         return f"{keyword}({written})"
     return f"{keyword}({quoted(written or ' ')})"
-
-
-def quoted(written: str) -> str:
-    """Write a text so that its case and its signs are kept."""
-    return "'" + written.replace("'", "''") + "'"

@@ -7,6 +7,7 @@ summary at the end names the lines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 
 from adapter import Connection
 from adapter.core.attributes.objects import QUEUE_MANAGER
@@ -24,8 +25,8 @@ from adapter.mqi.kinds import (
     Kind,
 )
 from adapter.mqi.mqsc import answers, meaning
-from adapter.mqi.mqsc.statement import Statement, parse
-from adapter.mqi.mqsc.text import Line, NotMqscError, lines_of
+from adapter.mqi.mqsc.statement import GUESSES_MAX, Statement, parse
+from adapter.mqi.mqsc.text import Line, NotMqscError, lines_of, quoted
 from adapter.mqi.status import STATUS_KINDS
 from adapter.mqi.without_effect import (
     ACCEPTED,
@@ -170,7 +171,22 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
         if kind is None or (verb, _family(kind)) not in answers.NUMBERS or verb not in WITH_KIND:
             raise NotMqscError(f"there is no command {verb} {word}", word)
         _check_name(kind, statement)
-        yield from WITH_KIND[verb](qm, kind, statement)
+        try:
+            yield from WITH_KIND[verb](qm, kind, statement)
+        except (ObjectNotFound, QueueNotFound) as error:
+            guess = _guess(qm, kind, statement.name) if error.object_name == statement.name else ""
+            if not guess:
+                raise
+            raise RefusedError(answers.not_found(kind, statement.name, False, guess)) from error
+
+
+def _guess(qm: Connection, kind: Kind, name: str) -> str:
+    """Return names that are like this one, as MQSC writes them; empty if there are none."""
+    if not name or name.endswith("*"):
+        return ""
+    by_upper = {one.name.upper(): one.name for one in objects.find(qm, kind, "*")}
+    close = [by_upper[one] for one in get_close_matches(name.upper(), by_upper, GUESSES_MAX)]
+    return " or ".join(one if one == one.upper() else quoted(one) for one in close)
 
 
 def _check_name(kind: Kind, statement: Statement) -> None:
@@ -326,7 +342,8 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
     found = objects.passing(found, asked.filters)
     if not found:
         name = statement.name or f"with SUBID {asked.ident}"
-        raise RefusedError(answers.not_found(kind, name, bool(asked.filters)))
+        guess = "" if asked.filters else _guess(qm, kind, statement.name)
+        raise RefusedError(answers.not_found(kind, name, bool(asked.filters), guess))
     for one in found:
         rows = one.kind.every_row if asked.everything else one.kind.rows
         wanted = asked.attributes or frozenset(rows)

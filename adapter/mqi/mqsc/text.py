@@ -106,3 +106,8 @@ def _end_of_word(text: str, at: int) -> int:
     while at < len(text) and text[at] not in BLANKS and text[at] not in "()'":
         at += 1
     return at
+
+
+def quoted(written: str) -> str:
+    """Write a text so that its case and its signs are kept."""
+    return "'" + written.replace("'", "''") + "'"

@@ -552,6 +552,23 @@ def test_totals_are_reset(qm: adapter.Connection) -> None:
     assert told(qm, "RESET QSTATS(COUNTED) ALL")[0].startswith("AMQ8405E")
 
 
+def test_mistyped_names_are_guessed(qm: adapter.Connection) -> None:
+    qm.define_queue("invoices.in")
+    qm.define_queue("INVOICES.OUT")
+    end = "[MQRC_UNKNOWN_OBJECT_NAME, 2085]."
+    text = "AMQ8147E: there is no queue INVOICES.IN: did you mean 'invoices.in'"
+    for verb in ("DISPLAY", "DELETE", "CLEAR"):
+        (answer,) = told(qm, f"{verb} QLOCAL(invoices.in)")
+        assert answer.startswith(text), answer
+        assert answer.endswith(end)
+    (answer,) = told(qm, "ALTER QLOCAL(INVOICES.OTU) MAXDEPTH(3)")
+    assert "did you mean INVOICES.OUT" in answer
+    (answer,) = told(qm, "DIS QLOCAL(NOTHING.LIKE.IT)")
+    assert "check the name, or define it" in answer
+    qm.delete_queue("invoices.in")
+    qm.delete_queue("INVOICES.OUT")
+
+
 def test_objects_have_dates(qm: adapter.Connection) -> None:
     told(qm, "DEF QL(DATED)")
     told(qm, "ALTER QL(DATED) MAXDEPTH(3)")

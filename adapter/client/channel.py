@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, NoReturn, TypeVar
@@ -100,6 +100,9 @@ class Channel:
             ),
             0,
         )
+        self.on_link: Callable[[bool], None] = _nobody
+        """Called with False when the TCP connection is lost, with True when there is a new one, by
+        any thread. It must return at once, and call nothing here."""
         self._link: Link | None = self._first_link()
 
     # -- what the rest of the SDK uses
@@ -430,6 +433,8 @@ class Channel:
             and request.resent < RESENT_MAX
             and not self._session_problem()
         )
+        if reason in NOT_NOW:
+            request.not_now = refused  # it was not done: nothing about it is in doubt
         if reason in NOT_NOW or out_of_order:
             raise LinkLost(refused.detail or Reason(reason).name)
         if reason == Reason.MALFORMED_REQUEST and request.number:
@@ -499,6 +504,7 @@ class Channel:
             if not self._attempts:
                 self._lost_s = time.monotonic()
             self._outstanding.lost(why)
+        self.on_link(False)
 
     def _close_dead(self) -> None:
         while self._dead:
@@ -544,6 +550,7 @@ class Channel:
                     self._counts["resent"] += len(operations)
                     self._encode(operations, sending=True)
                     self._transmit(link, leading=True)
+            self.on_link(True)
         except BaseException:
             if self._link is not link:
                 link.close()
@@ -590,3 +597,7 @@ def _refuse_frame(frame: Welcome | Goodbye) -> NoReturn:
         reason = frame.reason
         raise NotWelcome(refusal(reason.reason, reason.name, reason.detail))
     raise LinkLost("a second welcome was not expected")
+
+
+def _nobody(connected: bool) -> None:
+    """Nobody wants to know of the TCP connection."""

@@ -20,7 +20,8 @@ from adapter.core.results import Messages
 from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted
 from adapter.mqi import structs
-from adapter.mqi.getting import Got, ask, get_unpacked
+from adapter.mqi.connection_events import ConnectionEvents
+from adapter.mqi.getting import Got, ask, get_unpacked, until_the_end
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.reasons import Failure
 from adapter.mqi.reentry import Reentry
@@ -66,6 +67,8 @@ class Consumer(Struct, eq=False):
     md: dict[str, Any]
     gmo: dict[str, Any]
     is_suspended: bool = False
+    told: int = 0
+    """The reason code of the failure that lasts and was told; it is not told again."""
 
     @property
     def room(self) -> int:
@@ -97,16 +100,18 @@ class Dispatcher:
         self._handles = handles
         self._consumers: dict[int, Consumer] = {}
         self._callback: Callback | None = None
-        self._calling = threading.RLock()  # held while a function of the program runs
+        self._calling = threading.RLock()  # held while a message is got and a function called
+        self._inside = threading.RLock()  # held while a function of the program runs
         self._threads: dict[int, threading.Thread] = {}
         self._started = threading.Event()
         self._running = threading.Event()  # it is started, and not suspended
         self._stopping = threading.Event()
         self._stopped = threading.Event()
+        self._events = ConnectionEvents(self._tell_handlers)
 
     def admits(self) -> bool:
         """Whether this thread is one of its own. Failure(2500) if only those may call now."""
-        if threading.get_ident() in self._threads:
+        if threading.get_ident() in self._threads or self._events.is_this_thread:
             return True
         if self._running.is_set():
             raise Failure(mq.MQRC_HCONN_ASYNC_ACTIVE)
@@ -119,6 +124,8 @@ class Dispatcher:
         self._callback = callback
         known = self._consumers.get(consumer.hobj)
         self._consumers[consumer.hobj] = consumer
+        if consumer.opened is None and self._session.reconnects:
+            self._events.follow(self._session.channel)
         if consumer.cbd["Options"] & mq.MQCBDO_REGISTER_CALL and known is None:
             self._call_plainly(consumer, mq.MQCBCT_REGISTER_CALL)
         if self._started.is_set() and known is None and consumer.opened is not None:
@@ -207,6 +214,11 @@ class Dispatcher:
         self._tell_all(mq.MQCBDO_STOP_CALL, mq.MQCBCT_STOP_CALL)
         self._stopped.set()
 
+    def close(self) -> None:
+        """Stop, and tell nothing of the connection any more: it ends."""
+        self.stop()
+        self._events.end()
+
     def _join(self) -> None:
         """Wait for the threads: each ends when the call that it is in returns."""
         for ident, thread in list(self._threads.items()):
@@ -228,9 +240,10 @@ class Dispatcher:
                 continue
             try:
                 if self._deliver(consumer):
-                    waited_ms = 0
+                    waited_ms = consumer.told = 0
                     continue
                 waited_ms = self._wait(consumer, waited_ms)
+                consumer.told = 0
             except Failure as failure:
                 if not self._mind(consumer, failure):
                     return
@@ -265,7 +278,7 @@ class Dispatcher:
             slice_ms = max(0, min(slice_ms, limit_ms - waited_ms))
         if slice_ms:
             with self._reentry.inside():
-                self._look(consumer.opened, slice_ms, gmo["Options"])
+                self._look(consumer.opened, slice_ms, gmo["Options"] | mq.MQGMO_WAIT)
         waited_ms += slice_ms
         if 0 <= limit_ms <= waited_ms:
             self._call_event(consumer, mq.MQRC_NO_MSG_AVAILABLE)
@@ -278,24 +291,33 @@ class Dispatcher:
         if asked & permitted.BROWSING:
             number = opened.handle.number
             look = c.Browse(number, options=c.BOUNDED, length_max=-1, wait_ms=wait_ms)
+            look.options |= until_the_end(asked)
             look.options |= c.UNMARKED if asked & mq.MQGMO_UNMARKED_BROWSE_MSG else 0
             self._session.ask_held(Pending(look, FROM_START, handle=opened.handle), Messages)
         else:
-            command = c.Get(0, wait_ms=wait_ms, options=c.BOUNDED, length_max=-1)
+            options = c.BOUNDED | until_the_end(asked)
+            command = c.Get(0, wait_ms=wait_ms, options=options, length_max=-1)
             ask(self._session, opened, command, None)
 
     def _mind(self, consumer: Consumer, failure: Failure) -> bool:
         """Tell the program what went wrong; whether to go on."""
         if failure.reason in LOST:
-            for handler in list(self._consumers.values()):
-                if handler.opened is None:
-                    self._call_event(handler, failure.reason)
+            self._tell_handlers(failure.reason)
             return False
         if failure.reason in GONE and consumer.hobj not in self._session.objects:
             return False
-        self._call_event(consumer, failure.reason)
+        if failure.reason != consumer.told:
+            consumer.told = failure.reason
+            self._call_event(consumer, failure.reason)
         self._stopping.wait(PAUSE_S)
         return failure.reason not in GONE
+
+    def _tell_handlers(self, reason: int) -> None:
+        """Call the event handlers with what concerns the whole connection."""
+        for handler in list(self._consumers.values()):
+            if handler.opened is None:  # not under _calling: a get may wait for the new connection
+                kind = mq.MQCBCT_EVENT_CALL
+                self._tell(handler, _context(handler, kind, mq.MQCC_FAILED, reason))
 
     # -- calling the program
 
@@ -328,7 +350,8 @@ class Dispatcher:
         if self._callback is None:
             return
         try:
-            self._callback(self._session.number, md, gmo, body, structs.MQCBC.write(cbc))
+            with self._inside:
+                self._callback(self._session.number, md, gmo, body, structs.MQCBC.write(cbc))
         except Exception:  # noqa: BLE001 -- nobody else is there to hear of it
             traceback.print_exc()
 

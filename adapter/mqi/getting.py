@@ -173,8 +173,15 @@ def _take(
         command.length_max = room
     if asked & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
         command.options |= c.IF_PERSISTENT
+    command.options |= until_the_end(asked)
     unit = session.begun() if asked & IN_UNIT else None
     return ask(session, opened, command, unit)
+
+
+def until_the_end(asked: int) -> int:
+    """Say whether a get with these options of MQGMO waits on while the queue manager quiesces."""
+    lasts = asked & mq.MQGMO_WAIT and not asked & mq.MQGMO_FAIL_IF_QUIESCING
+    return c.THROUGH_QUIESCE if lasts else 0
 
 
 def _refine(command: c.Get | c.Browse, md: dict[str, Any], asked: int, match: int) -> None:
@@ -241,6 +248,7 @@ def _browsing(
     if not asked & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
         command.options |= c.BOUNDED
         command.length_max = room
+    command.options |= until_the_end(asked)
     return command
 
 

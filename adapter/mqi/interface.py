@@ -83,7 +83,7 @@ class Interface:
     def _disconnect(self, hconn: int, by_force: bool) -> None:
         """Disconnect. by_force: from whatever thread. Raises Failure."""
         session = self._sessions[hconn]
-        self._dispatchers[hconn].stop()
+        self._dispatchers[hconn].close()
         session.enter(by_force)
         try:
             with self._reentry.inside():

@@ -88,7 +88,7 @@ class Session:
         self.unit: Unit | None = None
         self.is_broken = False
         self._sharing = sharing
-        self._reconnects = reconnects
+        self.reconnects = reconnects
         self._thread = threading.get_ident()
         self._busy = threading.RLock()
         self._numbers = itertools.count(2)
@@ -116,7 +116,7 @@ class Session:
 
     def check(self) -> None:
         """Failure if the connection is lost for good."""
-        if not self._reconnects and self.channel.statistics()["connections_lost"]:
+        if not self.reconnects and self.channel.statistics()["connections_lost"]:
             self.is_broken = True
         if self.is_broken or self.channel.is_closed:
             raise Failure(mq.MQRC_CONNECTION_BROKEN)

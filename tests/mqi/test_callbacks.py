@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from queue import Empty
 from queue import Queue as Results
 from typing import Any
 
@@ -204,6 +205,48 @@ def test_the_event_handler_hears_that_the_connection_is_broken(manager: TestQueu
         qmgr.put1("ORDERS", "x")
     assert reason_of(refused) == CMQC.MQRC_CONNECTION_BROKEN
     qmgr.disconnect()
+
+
+def test_the_event_handler_hears_of_the_reconnection(
+    manager: TestQueueManager, consuming: ibmmq.QueueManager
+) -> None:
+    heard: Results[Any] = Results()
+    events: Results[Any] = Results()
+    consume(consuming, "ORDERS", CMQC.MQGMO_NO_SYNCPOINT, heard)
+    consuming.cb(
+        cbd=ibmmq.CBD(
+            CallbackType=CMQC.MQCBT_EVENT_HANDLER,
+            CallbackFunction=lambda **said: events.put(said["cbc"].Reason),
+        )
+    )
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    manager.crash()
+    assert events.get(timeout=WAIT_S) == CMQC.MQRC_RECONNECTING
+    manager.start()
+    assert events.get(timeout=WAIT_S) == CMQC.MQRC_RECONNECTED
+    with manager.connect() as other:
+        other.put("ORDERS", "again")
+    assert heard.get(timeout=WAIT_S)["msg"] == b"again"
+    assert events.empty()
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
+
+
+def test_a_failure_that_lasts_is_told_once(
+    manager: TestQueueManager, consuming: ibmmq.QueueManager
+) -> None:
+    heard: Results[Any] = Results()
+    consume(consuming, "ORDERS", CMQC.MQGMO_NO_SYNCPOINT, heard)
+    consuming.ctl(CMQC.MQOP_START, ibmmq.CTLO())
+    with manager.connect() as other:
+        for number in range(2):
+            other.alter_queue("ORDERS", inhibit_get=True)
+            assert heard.get(timeout=WAIT_S)["cbc"].Reason == CMQC.MQRC_GET_INHIBITED
+            with pytest.raises(Empty):
+                heard.get(timeout=0.7)  # more than two looks
+            other.alter_queue("ORDERS", inhibit_get=False)
+            other.put("ORDERS", str(number))
+            assert heard.get(timeout=WAIT_S)["msg"] == str(number).encode()
+    consuming.ctl(CMQC.MQOP_STOP, ibmmq.CTLO())
 
 
 def test_what_mqctl_and_mqcb_refuse(consuming: ibmmq.QueueManager) -> None:

@@ -14,6 +14,7 @@ from adapter.core.commands import (
     IF_PERSISTENT,
     INPUT,
     LOGICAL_ORDER,
+    THROUGH_QUIESCE,
     UNDER_CURSOR,
     Browse,
     Get,
@@ -254,7 +255,7 @@ def _at_place(
 def park(qm: QueueManager, request: Request, command: Get | Browse, handle: Handle) -> None:
     """Let a get or a browse wait; they are served in the order of arrival."""
     queue = handle.queue
-    if qm.quiescing:
+    if qm.quiescing and not command.options & THROUGH_QUIESCE:
         raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
     if len(queue.waiters) >= qm.limits.waiters_per_queue:
         most = qm.limits.waiters_per_queue

@@ -1,5 +1,7 @@
 """Quiescing: the queue manager takes no new work, and lets units in flight come to their end.
 
+Gets and browses that ask for it (THROUGH_QUIESCE) are served until the connections end.
+
 Soft state: a queue manager that starts again knows nothing of it. How long units are given is not
 known here; whoever stops the queue manager ends the connections that are left.
 """
@@ -7,6 +9,7 @@ known here; whoever stops the queue manager ends the connections that are left.
 from __future__ import annotations
 
 from adapter.core.commands import (
+    THROUGH_QUIESCE,
     AlterObject,
     AlterQueue,
     Begin,
@@ -53,14 +56,22 @@ NEW_WORK = (
 
 
 def begin(qm: QueueManager) -> list[Reply]:
-    """Quiesce: gets that wait end with the reason, also those of units in flight."""
+    """Quiesce: gets that wait end with the reason, also those of units in flight.
+
+    Those that ask to be served until the end go on while their connection has a unit in flight. The
+    end has come for any other: its connection is let go.
+    """
     qm.quiescing = True
     refused = Refused(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
-    return [
-        waiting.answer(qm, waiter, refused)
-        for connection in qm.connections.values()
-        for waiter in list(connection.waiters.values())
-    ]
+    ended = Refused(Reason.QUEUE_MANAGER_STOPPING, qm.name)
+    replies = []
+    for connection in qm.connections.values():
+        for waiter in list(connection.waiters.values()):
+            if not waiter.command.options & THROUGH_QUIESCE:
+                replies.append(waiting.answer(qm, waiter, refused))
+            elif not is_busy(connection):
+                replies.append(waiting.answer(qm, waiter, ended))
+    return replies
 
 
 def check(qm: QueueManager, request: Request) -> None:
@@ -69,6 +80,8 @@ def check(qm: QueueManager, request: Request) -> None:
     Opening and closing, questions, and ending units or connections is what units need to end.
     """
     command = request.command
+    if isinstance(command, (Get, Browse)) and command.options & THROUGH_QUIESCE:
+        return
     if isinstance(command, (Put, Get)):
         new = command.unit not in connection_of(qm, request).units
     else:

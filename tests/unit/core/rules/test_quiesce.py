@@ -6,7 +6,7 @@ from adapter.core import commands as c
 from adapter.core import dispatch
 from adapter.core.model.message import Message
 from adapter.core.reasons import Reason
-from adapter.core.results import Refused
+from adapter.core.results import Messages, Refused
 from tests.support.core import Client, client_on
 
 QUIESCING = Reason.QUEUE_MANAGER_QUIESCING
@@ -90,6 +90,24 @@ def test_waiting_gets_end_with_the_reason() -> None:
     }
     assert not client.core.queue().waiters
     client.core.advance(120)
+
+
+def test_gets_and_browses_that_ask_for_it_are_served_until_the_end() -> None:
+    client = client_on()
+    other = client.core.connect()
+    other.open()
+    unit = client.begin()
+    client.put("a", unit=unit)
+    browsing = client.send(c.Browse(1, wait_ms=-1, options=c.THROUGH_QUIESCE))
+    elsewhere = other.send(c.Get(1, wait_ms=-1, options=c.THROUGH_QUIESCE))
+    stopping = Refused(Reason.QUEUE_MANAGER_STOPPING, "QM1")
+    assert quiesce(client) == {(other.number, elsewhere): stopping}, "nothing more is done there"
+    getting = client.send(c.Get(1, unit, wait_ms=-1, options=c.THROUGH_QUIESCE))
+    assert len(client.core.queue().waiters) == 2
+    client.do(c.Commit(unit))
+    assert isinstance(client.core.answers[client.number, browsing], Messages)
+    assert (client.number, getting) in client.core.answers
+    assert client.refused(c.Get(1)) is QUIESCING
 
 
 def test_a_refused_command_is_not_done_and_may_be_sent_to_the_next_one() -> None:

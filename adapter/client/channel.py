@@ -100,7 +100,7 @@ class Channel:
             ),
             0,
         )
-        self.on_link: Callable[[bool], None] = _nobody
+        self.on_link: Callable[[bool], None] = lambda connected: None
         """Called with False when the TCP connection is lost, with True when there is a new one, by
         any thread. It must return at once, and call nothing here."""
         self._link: Link | None = self._first_link()
@@ -597,7 +597,3 @@ def _refuse_frame(frame: Welcome | Goodbye) -> NoReturn:
         reason = frame.reason
         raise NotWelcome(refusal(reason.reason, reason.name, reason.detail))
     raise LinkLost("a second welcome was not expected")
-
-
-def _nobody(connected: bool) -> None:
-    """Nobody wants to know of the TCP connection."""

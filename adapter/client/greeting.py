@@ -54,6 +54,7 @@ class Greeting:
         application: str,
         user: str = "",
         password: str = "",
+        channel: str = "",
     ) -> None:
         self.queue_manager = queue_manager
         self.kafka = ""
@@ -61,6 +62,7 @@ class Greeting:
         self._application = application
         self._user = user
         self._password = password
+        self._channel = channel
         self._connecting: socket.socket | None = None
 
     def open_any(self, timeout_s: float) -> Link:
@@ -113,6 +115,7 @@ class Greeting:
             application=self._application,
             user=self._user,
             password=self._password,
+            channel=self._channel,
         )
         link.look_up_every(LOOK_UP_S)
         try:

@@ -146,7 +146,8 @@ class Resumed(Struct, array_like=True, tag=8, gc=False):
 class ConnectionStatus(Struct, array_like=True, gc=False):
     """One connection. since_ms: when it was made; session: of 16 bytes, or empty.
 
-    messages: what its units hold; oldest_unit_age_s: 0.0 if it has no unit.
+    messages: what its units hold; oldest_unit_age_s: 0.0 if it has no unit. channel: the name by
+    which it connects, "" if it names none.
     """
 
     number: int
@@ -160,6 +161,7 @@ class ConnectionStatus(Struct, array_like=True, gc=False):
     units: int
     messages: int
     oldest_unit_age_s: float
+    channel: str = ""
 
 
 class UnitStatus(Struct, array_like=True, gc=False):

@@ -24,11 +24,12 @@ from adapter.errors import Error, InvalidValue, QueueManagerNotAvailable
 from adapter.mqi import ccdt, pointers, structs
 from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted
+from adapter.mqi.kinds import CHANNEL_NAME_LENGTH
 from adapter.mqi.reasons import Failure, failure_of
 from adapter.mqi.session import Session
 
 DEFAULT_ADDRESS = "127.0.0.1:1414"
-MQSERVER = re.compile(r"[A-Za-z0-9._/%]{1,20}/[Tt][Cc][Pp]/(?P<address>[^/]+)")
+MQSERVER = re.compile(r"(?P<channel>[A-Za-z0-9._/%]{1,20})/[Tt][Cc][Pp]/(?P<address>[^/]+)")
 TRANSPORT_TCP = 2  # MQXPT_TCP
 APPLICATION_LENGTH_MAX = 28  # MQ_APPL_NAME_LENGTH
 USER_LENGTH_MAX = 64
@@ -52,7 +53,8 @@ def connect(
     who = credentials[0] or environment.get("MQK_USER", "")[:USER_LENGTH_MAX] or _own_user()
     password = credentials[1] or environment.get("MQK_PASSWORD", "")
     addresses = _addresses(name, cno, cd, environment)
-    greeting = Greeting(addresses, _queue_manager(name), application, who, password)
+    named = _channel(cno, cd, environment)
+    greeting = Greeting(addresses, _queue_manager(name), application, who, password, named)
     reconnects = not asked & mq.MQCNO_RECONNECT_DISABLED
     patience = Patience() if reconnects else Patience(reconnect_timeout_s=0.0)
     try:
@@ -113,6 +115,18 @@ def _addresses(
         return _parsed(_of_mqserver(server))
     url = url or ccdt.named_by(environment)
     return _parsed(_of_table(url, name) if url else DEFAULT_ADDRESS)
+
+
+def _channel(
+    cno: dict[str, Any] | None, cd: dict[str, Any] | None, environment: Mapping[str, str]
+) -> str:
+    """Return the name of the channel that the program names; "" if a CCDT or nothing does."""
+    if cd is not None and unpadded(cd["ConnectionName"]):
+        return unpadded(cd["ChannelName"])[:CHANNEL_NAME_LENGTH]
+    if cno is not None and cno["CCDTUrlLength"]:
+        return ""
+    found = MQSERVER.fullmatch(environment.get("MQSERVER", "").strip())
+    return found["channel"] if found is not None else ""
 
 
 def _of_definition(cd: dict[str, Any]) -> str:

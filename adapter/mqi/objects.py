@@ -247,7 +247,7 @@ def _who(status: ConnectionStatus) -> dict[str, Any]:
         "application": status.application,
         "application_type": "SYSTEM" if status.application == COMMAND_SERVER else "USER",
         "user": status.user,
-        "channel": DEFAULT_CHANNEL,
+        "channel": status.channel or DEFAULT_CHANNEL,
         "address": status.address,
     }
 

@@ -223,12 +223,10 @@ COMMAND_SERVER_STATUS = _kind(
 
 def channels(qm: Connection, pattern: str) -> list[Found]:
     """Return the clients that are connected, by the name of the channel."""
-    if not fits(DEFAULT_CHANNEL, pattern):
-        return []
-    return [
+    found = [
         Found(
             CHANNEL_STATUS,
-            DEFAULT_CHANNEL,
+            one.channel or DEFAULT_CHANNEL,
             {
                 "address": one.address,
                 "substate": "MQGET" if one.waiting_gets else "RECEIVE",
@@ -241,6 +239,7 @@ def channels(qm: Connection, pattern: str) -> list[Found]:
         for one in qm.connections()
         if one.application != COMMAND_SERVER
     ]
+    return sorted((one for one in found if fits(one.name, pattern)), key=lambda one: one.name)
 
 
 def listeners(qm: Connection, pattern: str, kind: Kind = LISTENER) -> list[Found]:

@@ -230,7 +230,7 @@ class Listener:
             )
         )
         now_ms = self._clock.now_ms()
-        client.party = Party(hello.application, hello.user, client.address, now_ms)
+        client.party = Party(hello.application, hello.user, client.address, now_ms, hello.channel)
         if self._owner is not None and self._owner.running:
             self._owner.loop.introduce(client.number, client.party)
         log.info("client connected", **by(client.number, client.party))

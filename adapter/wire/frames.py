@@ -46,7 +46,8 @@ class ProtocolError(Exception):
 class Hello(Struct, array_like=True, tag=1, kw_only=True):
     """The client's first frame. queue_manager: the name it wants to talk to, "" for any.
 
-    version: the newest that it speaks; oldest: the oldest, 0 if it speaks only that one.
+    version: the newest that it speaks; oldest: the oldest, 0 if it speaks only that one. channel:
+    the name of the channel that a program of IBM MQ connects by.
     """
 
     version: int
@@ -55,6 +56,7 @@ class Hello(Struct, array_like=True, tag=1, kw_only=True):
     user: Text = ""
     oldest: int = 0
     password: Text = ""
+    channel: Text = ""
 
 
 class Welcome(Struct, array_like=True, tag=2, kw_only=True):

@@ -7,7 +7,7 @@ import pytest
 from ibmmq import CMQC, CMQCFC
 
 from adapter.testing import TestQueueManager
-from tests.mqi.conftest import reason_of
+from tests.mqi.conftest import CHANNEL, reason_of
 
 
 @pytest.fixture
@@ -113,6 +113,10 @@ def test_the_one_who_asks_is_connected(pcf: ibmmq.PCFExecute) -> None:
     for one in users:
         assert one[CMQCFC.MQCACH_CHANNEL_NAME].strip()
         assert one[CMQCFC.MQCACH_CONNECTION_NAME].strip()
+    assert CHANNEL.encode() in {one[CMQCFC.MQCACH_CHANNEL_NAME].strip() for one in users}
+    asked = {CMQCFC.MQCACH_CHANNEL_NAME: CHANNEL.encode()}
+    for status in pcf.MQCMD_INQUIRE_CHANNEL_STATUS(asked):
+        assert status[CMQCFC.MQIACH_CHANNEL_STATUS] == CMQCFC.MQCHS_RUNNING
 
 
 def test_the_queue_manager_says_how_users_are_checked(pcf: ibmmq.PCFExecute) -> None:

@@ -77,12 +77,16 @@ class Handle:
 
 
 class Party(Struct, frozen=True):
-    """Who a connection is, as its client and its listener say. since_ms: when it was made."""
+    """Who a connection is, as its client and its listener say. since_ms: when it was made.
+
+    channel: the name by which it connects, "" if it names none.
+    """
 
     application: str = ""
     user: str = ""
     address: str = ""
     since_ms: int = 0
+    channel: str = ""
 
 
 class Connection:

@@ -60,6 +60,7 @@ def _status(connection: Connection, elapsed_ms: int) -> ConnectionStatus:
         len(units),
         sum(map(len, units)),
         max((_age_s(unit, elapsed_ms) for unit in units), default=0.0),
+        party.channel,
     )
 
 

@@ -83,7 +83,8 @@ def test_the_newest_version_of_both_is_spoken(newest: int, oldest: int, spoken: 
 
 def test_a_hello_of_a_later_release_may_say_more() -> None:
     """Fields that are not known here are at its end, and are passed over."""
-    payload = msgspec.msgpack.encode([1, 7, "QM1", "app", "ann", 1, "more", {"and": "more"}])
+    said = [1, 7, "QM1", "app", "ann", 1, "password", "CHANNEL", "more", {"and": "more"}]
+    payload = msgspec.msgpack.encode(said)
     received = ServerSession("QM1").receive(len(payload).to_bytes(4, "big") + payload)
     assert received.hello is not None
     assert (received.hello.user, received.goodbye) == ("ann", None)

@@ -14,9 +14,11 @@ NOW_MS = 1_000
 INDEPENDENT = (
     "auditor.py",
     "consumer_auditor.py",
+    "delay_auditor.py",
     "groups.py",
     "letters.py",
     "message_auditor.py",
+    "operations.py",
     "publish_auditor.py",
     "trigger_auditor.py",
     "work_auditor.py",

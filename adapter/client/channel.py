@@ -100,7 +100,7 @@ class Channel:
             ),
             0,
         )
-        self.on_link: Callable[[bool], None] = lambda connected: None
+        self.on_link: Callable[[bool], None] = lambda _: None
         """Called with False when the TCP connection is lost, with True when there is a new one, by
         any thread. It must return at once, and call nothing here."""
         self._link: Link | None = self._first_link()

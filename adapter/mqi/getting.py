@@ -27,7 +27,7 @@ from adapter.mqi.conversion import converted
 from adapter.mqi.descriptor import flags_of, place_of, tell_got, token_of, wanted
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.reasons import REASON_CODES, Failure
-from adapter.mqi.rfh2 import has_more, with_properties
+from adapter.mqi.rfh2 import has_more, properties_of, with_properties, without_properties
 from adapter.mqi.session import Object, Session
 
 INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
@@ -337,10 +337,15 @@ def _body(
     has_handle = gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] > 0
     if asked & mq.MQGMO_PROPERTIES_IN_HANDLE and not has_handle:
         raise Failure(mq.MQRC_HMSG_ERROR)
+    own = properties_of(message)
+    others = {name: one for name, one in (message.properties or {}).items() if name not in own}
     if has_handle and not asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2:
         handles.get(gmo["MsgHandle"]).take(message.properties)
-    elif message.properties and _wants_header(message.properties, asked):
-        body = with_properties(md, message.properties, body)
+        body = without_properties(md, message) if own else body
+    elif own and asked & mq.MQGMO_NO_PROPERTIES:
+        body = without_properties(md, message)
+    elif others and _wants_header(others, asked):
+        body = with_properties(md, others, body)
     return md_extension.put_on(md, message, body), warning
 
 

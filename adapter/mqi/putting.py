@@ -20,6 +20,7 @@ from adapter.mqi.descriptor import message_of, tell_put
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.opening import topic_handle
 from adapter.mqi.reasons import REASON_CODES, Failure
+from adapter.mqi.rfh2 import properties_of
 from adapter.mqi.session import TOPIC, Session
 
 Put = tuple[bytes, bytes, int, int]
@@ -131,6 +132,9 @@ def _message(
     original, new = options["OriginalMsgHandle"], options["NewMsgHandle"]
     if options["Version"] >= 3 and (original or new):
         message.properties = handles.properties_to_put(original, new)
+    in_header = properties_of(message)
+    if in_header:
+        message.properties = in_header | (message.properties or {})
     return message
 
 

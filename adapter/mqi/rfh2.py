@@ -1,23 +1,32 @@
 """MQRFH2: properties in front of a body, for programs that read them there.
 
 Written for gets without a message handle. A header that a program itself puts in front of a body is
-part of the body, and stays as it is.
+part of the body, and stays as it is for such gets; what its folder usr says are properties of the
+message as well, for selectors, handles and the SDK.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from html import escape
 from typing import Any
+from xml.etree import ElementTree
 
-from adapter.core.model.message import Property
+from msgspec import Struct
+
+from adapter.core.model.message import Message, Property
 from adapter.mqi import constants as mq
+from adapter.mqi.conversion import CODECS
 
 FIXED = struct.Struct("<4siiii8sii")
 CCSID_UTF_8 = 1208
 VERSION = 2
 FORMAT = b"MQHRF2  "
+HEADER = "4siiii8sii"
+REVERSED_INTEGERS = 2  # MQENC_INTEGER_REVERSED
+INTEGERS_MASK = 15  # MQENC_INTEGER_MASK
 OF_PUBLICATIONS = {
     "MQTopicString": "mqps.Top",
     "MQSubUserData": "mqps.Sud",
@@ -76,3 +85,103 @@ def _element(name: str, value: Property) -> str:
     if isinstance(value, bytes):
         return f'<{name} dt="bin.hex">{value.hex()}</{name}>'
     return f"<{name}>{escape(value, quote=False)}</{name}>"
+
+
+class Header(Struct):
+    """A header that a program wrote. folders: with the text of each; rest: what is behind it."""
+
+    order: str
+    encoding: int
+    ccsid: int
+    format: bytes
+    flags: int
+    names_ccsid: int
+    folders: list[tuple[bytes, str]]
+    rest: bytes
+
+
+def properties_of(message: Message) -> dict[str, Property]:
+    """Return what the folder usr of a message's own header says; nothing if there is none."""
+    header = _header_of(message)
+    found: dict[str, Property] = {}
+    for _, text in header.folders if header is not None else ():
+        if _is_usr(text) and "<!" not in text:  # entities could make much of little
+            with suppress(ElementTree.ParseError):
+                usr = ElementTree.fromstring(text.replace("xsi:nil", "nil"))  # noqa: S314
+                found |= {one.tag: _value(one) for one in usr if not len(one)}
+    return found
+
+
+def without_properties(md: dict[str, Any], message: Message) -> bytes:
+    """Return a body without the folder usr of its header; without the header if that was all.
+
+    The MQMD is told what the body begins with then.
+    """
+    header = _header_of(message)
+    if header is None:
+        return message.body
+    kept = [raw for raw, text in header.folders if not _is_usr(text)]
+    if not kept:
+        md["Format"], md["Encoding"] = header.format, header.encoding
+        md["CodedCharSetId"] = header.ccsid or md["CodedCharSetId"]
+        return header.rest
+    data = b"".join(struct.pack(f"{header.order}i", len(raw)) + raw for raw in kept)
+    head = struct.pack(
+        header.order + HEADER,
+        b"RFH ",
+        VERSION,
+        FIXED.size + len(data),
+        header.encoding,
+        header.ccsid,
+        header.format,
+        header.flags,
+        header.names_ccsid,
+    )
+    return head + data + header.rest
+
+
+def _header_of(message: Message) -> Header | None:
+    """Read the header that a body begins with; None if there is none, or none that can be read."""
+    body = message.body
+    if message.format.encode().ljust(8) != FORMAT or len(body) < FIXED.size:
+        return None
+    reversed_ = message.encoding & INTEGERS_MASK == REVERSED_INTEGERS
+    order = "<" if reversed_ else ">"
+    fixed = struct.unpack_from(order + HEADER, body)
+    ident, version, length, encoding, ccsid, behind, flags, names_ccsid = fixed
+    codec = CODECS.get(names_ccsid or CCSID_UTF_8)
+    fits = FIXED.size <= length <= len(body)
+    if ident != b"RFH " or version != VERSION or not fits or codec is None:
+        return None
+    folders = []
+    at = FIXED.size
+    while at < length:
+        size = struct.unpack_from(f"{order}i", body, at)[0] if at + 4 <= length else -1
+        at += 4
+        if size < 0 or at + size > length:
+            return None
+        raw = body[at : at + size]
+        folders.append((raw, raw.decode(codec, "replace").strip("\0 ")))
+        at += size
+    return Header(order, encoding, ccsid, behind, flags, names_ccsid, folders, body[length:])
+
+
+def _is_usr(text: str) -> bool:
+    return text.startswith(("<usr>", "<usr ", "<usr/"))
+
+
+def _value(element: ElementTree.Element) -> Property:
+    """Return the value of a property by its type; as text if it is not of that type."""
+    text, kind = element.text or "", element.get("dt", "string")
+    if element.get("nil") == "true":
+        return None
+    with suppress(ValueError):
+        if kind == "boolean":
+            return text.strip() == "1"
+        if kind in ("int", "i1", "i2", "i4", "i8"):
+            return int(text)
+        if kind in ("r4", "r8"):
+            return float(text)
+        if kind == "bin.hex":
+            return bytes.fromhex(text)
+    return text

@@ -155,3 +155,46 @@ def test_a_handle_that_was_deleted_is_none(qmgr: ibmmq.QueueManager) -> None:
     with pytest.raises(ibmmq.MQMIError) as refused:
         queue.put(b"body", ibmmq.MD(), ibmmq.PMO(OriginalMsgHandle=number))
     assert reason_of(refused) == CMQC.MQRC_HMSG_ERROR
+
+
+def with_header(*folders: bytes) -> bytes:
+    header = ibmmq.RFH2(Encoding=CMQC.MQENC_NATIVE, CodedCharSetId=1208, Format=CMQC.MQFMT_STRING)
+    for folder in folders:
+        header.add_folder(folder)
+    return bytes(header.pack(encoding=CMQC.MQENC_NATIVE)) + b"body"
+
+
+@pytest.mark.parametrize("other", [(), (b"<mcd><Msd>jms_text</Msd></mcd>",)])
+def test_the_folder_usr_of_a_header_that_a_program_writes_are_properties(
+    qmgr: ibmmq.QueueManager, other: tuple[bytes, ...]
+) -> None:
+    usr = b"<usr><colour>blue</colour><count dt='i4'>5</count></usr>"
+    whole = with_header(*other, usr)
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    for _ in range(3):
+        queue.put(whole, ibmmq.MD(Format=CMQC.MQFMT_RF_HEADER_2))
+    md = ibmmq.MD()
+    assert queue.get(None, md) == whole, "as it was put"
+    assert md.Format == CMQC.MQFMT_RF_HEADER_2
+    selected = ibmmq.OD(ObjectName="ORDERS", Version=CMQC.MQOD_VERSION_4)
+    selected.set_vs("SelectionString", "colour = 'blue' AND count > 4")
+    found = ibmmq.MessageHandle(qmgr)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE, MsgHandle=found.msg_handle)
+    md = ibmmq.MD()
+    body = ibmmq.Queue(qmgr, selected, CMQC.MQOO_INPUT_SHARED).get(None, md, gmo)
+    assert (found.properties.get("colour"), found.properties.get("count")) == ("blue", 5)
+    assert body == (with_header(*other) if other else b"body")
+    assert md.Format == (CMQC.MQFMT_RF_HEADER_2 if other else CMQC.MQFMT_STRING)
+    none = ibmmq.GMO(Options=CMQC.MQGMO_NO_PROPERTIES)
+    assert queue.get(None, ibmmq.MD(), none) == body
+
+
+@pytest.mark.parametrize("broken", [b"RFH \2", b"RFH " + b"\xff" * 60, b"<usr>", b""])
+def test_a_header_that_cannot_be_read_stays_as_it_is(
+    qmgr: ibmmq.QueueManager, broken: bytes
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    queue.put(broken, ibmmq.MD(Format=CMQC.MQFMT_RF_HEADER_2))
+    found = ibmmq.MessageHandle(qmgr)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE, MsgHandle=found.msg_handle)
+    assert queue.get(None, ibmmq.MD(), gmo) == broken

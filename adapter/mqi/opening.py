@@ -27,6 +27,8 @@ MODES = {
     mq.MQOO_SET: c.SET,
 }
 ACCESS = sum(MODES)
+READING = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE
+"""Not for queues of other queue managers."""
 WITH_CO_OP = MODES | {mq.MQOO_CO_OP: c.CO_OP}
 ONLY_INQUIRED = {
     mq.MQOT_Q_MGR: "queue_manager",
@@ -65,7 +67,12 @@ def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
     request = open_request(handle)
     if isinstance(request.command, c.Open):
         request.command.dynamic_name = unpadded(fields["DynamicQName"])
-    found = _opened(session, request, handle)
+    try:
+        found = _opened(session, request, handle)
+    except Failure as failure:
+        if failure.reason == mq.MQRC_UNKNOWN_REMOTE_Q_MGR and options & READING:
+            raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE) from failure
+        raise
     if found.is_made:
         name = found.queue
         fields["ObjectName"] = padded(name, 48)
@@ -155,7 +162,12 @@ def close_object(session: Session, number: int, options: int) -> None:
         if isinstance(request.command, c.Close):
             request.command.delete = delete
         session.settle()
-        _closed(session, opened.handle, request)
+        try:
+            _closed(session, opened.handle, request)
+        except Failure as failure:
+            if delete and failure.reason == mq.MQRC_OPTIONS_ERROR:  # it is no dynamic queue
+                raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE) from failure
+            raise
     del session.objects[number]
 
 

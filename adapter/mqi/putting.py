@@ -120,6 +120,8 @@ def _message(
     body: bytes,
 ) -> Message:
     asked = options["Options"]
+    if fields["Report"] & mq.MQRO_REJECT_UNSUP_MASK:
+        raise Failure(mq.MQRC_REPORT_OPTIONS_ERROR)
     if asked & mq.MQPMO_LOGICAL_ORDER and fields["Version"] < mq.MQMD_VERSION_2:
         raise Failure(mq.MQRC_WRONG_MD_VERSION)
     message = message_of(*md_extension.taken_off(fields, body))

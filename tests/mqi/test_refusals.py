@@ -293,3 +293,32 @@ def test_there_is_nothing_else_to_begin_a_unit_with(qmgr: ibmmq.QueueManager) ->
     with pytest.raises(ibmmq.MQMIError) as refused:
         qmgr.begin()
     assert reason_of(refused) == CMQC.MQRC_UOW_IN_PROGRESS
+
+
+def test_what_is_not_for_this_type_of_queue(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    with manager.connect() as administrator:
+        administrator.define_object("remote", "FAR", remote_name="Q", remote_queue_manager="QM2")
+    for options in (CMQC.MQOO_INPUT_SHARED, CMQC.MQOO_BROWSE):
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            ibmmq.Queue(qmgr, "FAR", options).open_with_options(options)
+        assert reason_of(refused) == CMQC.MQRC_OPTION_NOT_VALID_FOR_TYPE
+    for option in (CMQC.MQCO_DELETE, CMQC.MQCO_DELETE_PURGE):
+        queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            queue.close(option)
+        assert reason_of(refused) == CMQC.MQRC_OPTION_NOT_VALID_FOR_TYPE
+        queue.close()
+
+
+def test_report_options_that_nobody_knows(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT)
+    for bit in (0x10000000, 0x00100000, 0x00080000, 0x00040000):
+        assert bit & CMQC.MQRO_REJECT_UNSUP_MASK
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            queue.put("x", ibmmq.MD(Report=bit))
+        assert reason_of(refused) == CMQC.MQRC_REPORT_OPTIONS_ERROR
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            qmgr.put1("ORDERS", "x", ibmmq.MD(Report=bit))
+        assert reason_of(refused) == CMQC.MQRC_REPORT_OPTIONS_ERROR

@@ -144,15 +144,22 @@ class Connection(Administration):
         return Queue(self._channel, name, open_for, self._application, self._replies, selection)
 
     def consumer(
-        self, queue: str, name: str, *, timeout: float | timedelta = CONSUMER_TIMEOUT_S
+        self,
+        queue: str,
+        name: str,
+        *,
+        timeout: float | timedelta = CONSUMER_TIMEOUT_S,
+        may_break_off: bool = False,
     ) -> Consumer:
         """Open a queue as its durable consumer of this name, for readers of the queue's topic.
 
         It is made if it is new; one program at a time has it open. timeout: seconds it may be
         closed, or its program gone, before what it was given and has not consumed goes back.
+        may_break_off: the program ends without closing it also when all went well, so that this
+        alone raises no backout counts.
         Raises QueueNotFound, ConsumerInUse, InvalidName.
         """
-        return Consumer(self._channel, queue, name, timeout)
+        return Consumer(self._channel, queue, name, timeout, may_break_off)
 
     def put(
         self,

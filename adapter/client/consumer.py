@@ -32,7 +32,14 @@ class Consumer:
     is another one after the consumer was away too long and lost what it had.
     """
 
-    def __init__(self, channel: Channel, queue: str, name: str, timeout: float | timedelta) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        queue: str,
+        name: str,
+        timeout: float | timedelta,
+        may_break_off: bool = False,
+    ) -> None:
         self.queue = a.as_name(queue)
         self.name = a.as_name(name, "consumer")
         self._channel = channel
@@ -40,7 +47,9 @@ class Consumer:
         self._is_closed = False
         self._handle = channel.new_handle(self.queue, c.INPUT)
         wait_ms = a.as_wait_ms(timeout)
-        self._handle.opening = c.OpenConsumer(self._handle.number, self.queue, self.name, wait_ms)
+        self._handle.opening = c.OpenConsumer(
+            self._handle.number, self.queue, self.name, wait_ms, may_break_off
+        )
         state = self._open()
         self.claim = state.claim
         self.consumed = state.consumed
@@ -61,16 +70,32 @@ class Consumer:
         self._take(self._ask(command, ConsumerState))
         return self.last
 
-    def read(self, after: int, through: int) -> Batches:
+    def next_batch(self, limit: int = BATCH_MAX) -> int:
+        """Say which batch comes next, and claim nothing: read() can, when it is to be read.
+
+        It is the last batch's number if there is nothing to give.
+        Raises GetInhibited, QueueManagerQuiescing.
+        """
+        limit = a.as_whole("limit", limit, 1, BATCH_MAX)
+        return self._ask(c.ClaimBatch(0, limit, self.last, True), ConsumerState).last
+
+    def read(self, after: int, through: int, limit: int | None = None) -> Batches:
         """Say what is in the batches behind one number up to another; those before are consumed.
 
+        limit: the last of them is claimed in the same step if it is the next one, with so many
+        messages at most; it is empty if there are none, and with a limit of 0. None: nothing is
+        claimed.
         The same each time it is asked, also by another program of this name. A batch that was
         handed out backout_threshold times is broken up instead, and empty from then on: what was in
         it goes back, and in the end what spoils it to the backout queue.
-        Raises ClaimLost, BatchNotFound.
+        Raises ClaimLost, BatchNotFound; when it claims also GetInhibited, QueueManagerQuiescing.
         """
-        command = c.ReadBatches(0, self.claim, *self._numbers(after, through))
-        return self._ask(command, Batches)
+        most = -1 if limit is None else a.as_whole("limit", limit, 0, BATCH_MAX)
+        after, through = self._numbers(after, through)
+        command = c.ReadBatches(0, self.claim, after, through, most)
+        found = self._ask(command, Batches)
+        self.last = max(self.last, through)
+        return found
 
     def consume(self, through: int) -> None:
         """Consume the batches up to this number: their messages are gone for good.

@@ -377,12 +377,14 @@ class OpenConsumer(Struct, array_like=True, tag=30):
     """Open a queue as one of its durable consumers, which comes to be by it.
 
     A name can be open once. Without anybody for timeout_ms a consumer loses what it was given.
+    may_break_off: its program ends without closing it also when all went well.
     """
 
     handle: int
     queue: str
     consumer: str
     timeout_ms: int
+    may_break_off: bool = False
 
 
 class ClaimBatch(Struct, array_like=True, tag=31):
@@ -391,24 +393,29 @@ class ClaimBatch(Struct, array_like=True, tag=31):
     planned: the number of the last batch that its program has taken note of. The answer's last is
     the number of the batch; if it is as before, there was nothing to give. An empty batch is given
     if there is nothing while another is unconsumed: a program that ends batch after batch gets to
-    the end of that one.
+    the end of that one. only_ask: claim nothing; the answer's last is the number that the batch
+    would have.
     """
 
     handle: int
     limit: int
     planned: int = 0
+    only_ask: bool = False
 
 
 class ReadBatches(Struct, array_like=True, tag=32):
     """Ask what is in the batches behind one number up to another; those before are consumed.
 
-    claim: as the consumer had it when it was opened.
+    claim: as the consumer had it when it was opened. limit: the last of them is claimed if it is
+    the next one to be claimed, with so many messages at most, and without any if there are none;
+    -1: nothing is claimed.
     """
 
     handle: int
     claim: bytes
     after: int
     through: int
+    limit: int = -1
 
 
 class ConsumeBatches(Struct, array_like=True, tag=33):

@@ -41,16 +41,22 @@ def say_nothing(_text: str) -> None:
 
 
 class Jars(Struct, frozen=True):
-    """The jars that a pom.xml names: of what, the property that has its version, their size."""
+    """The jars that a pom.xml names: of what, the property that has its version, their size.
+
+    chosen: another version than the pom.xml names.
+    """
 
     pom: Path
     name: str
     version_property: str
     size_mb: int
+    chosen: str = ""
 
     @property
     def version(self) -> str:
-        """The version that the pom.xml names."""
+        """The version that is chosen, else the one that the pom.xml names."""
+        if self.chosen:
+            return self.chosen
         tree = ElementTree.parse(self.pom)  # noqa: S314 - our own file
         found = tree.findtext(".//{*}" + self.version_property)
         if found is None:
@@ -136,16 +142,17 @@ def resolve_jars(say: Say, wanted: Jars | None = None) -> Path:
         if not folder.is_dir():
             what = f"{wanted.name} {wanted.version}"
             say(f"fetching {what} with Maven, once ({wanted.size_mb} MB)")
-            _fetch(wanted.pom, folder, what)
+            _fetch(wanted, folder, what)
     return folder
 
 
-def _fetch(pom: Path, folder: Path, what: str) -> None:
+def _fetch(wanted: Jars, folder: Path, what: str) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="resolving-") as work:
-        copy = shutil.copy(pom, work)
+        copy = shutil.copy(wanted.pom, work)
         jars = Path(work) / "jars"
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime"]
-        _run_maven(["-f", str(copy), *goal, f"-DoutputDirectory={jars}"], what)
+        version = f"-D{wanted.version_property}={wanted.version}"
+        _run_maven(["-f", str(copy), *goal, version, f"-DoutputDirectory={jars}"], what)
         jars.rename(folder)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from adapter.core.model.claims import Consumer
+from adapter.core.model.claims import Batch, Consumer
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
@@ -66,10 +66,13 @@ def _consumer(consumer: Consumer) -> dict[str, Any]:
         "claim": consumer.claim.hex(),
         "consumed": consumer.consumed,
         "size_max": consumer.size_max,
-        "batches": {
-            str(number): msgspec.to_builtins(one) for number, one in consumer.batches.items()
-        },
+        "batches": {str(number): _batch(one) for number, one in consumer.batches.items()},
     }
+
+
+def _batch(batch: Batch) -> dict[str, Any]:
+    hard = (batch.spans, batch.counts, batch.deliveries)
+    return dict(zip(("spans", "counts", "deliveries"), map(msgspec.to_builtins, hard), strict=True))
 
 
 def _message(stored: Stored) -> dict[str, Any]:

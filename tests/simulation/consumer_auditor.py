@@ -69,6 +69,13 @@ class Batch:
     def __init__(self, letters: list[Letter]) -> None:
         self.letters = letters
         self.deliveries = 0
+        self.broke_off = False
+        """Whether a program that had it went without a word."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a program is known to have failed with it."""
+        return self.broke_off or self.deliveries > 1
 
     def told(self, number: int) -> Answer:
         """Say what reading it must show: number, (lane, seq) in order, how often they came back."""
@@ -222,6 +229,8 @@ class ConsumerAuditor(WorkAuditor):
             self.backed_out(unit)
         for one in self.consumers.values():
             if one.client == client:
+                for at, batch in enumerate(one.batches, one.consumed + 1):
+                    batch.broke_off = batch.broke_off or (at in one.seen and bool(batch.letters))
                 self._goes_away(one)
 
     def passes(self, now_ms: int) -> None:
@@ -246,6 +255,8 @@ class ConsumerAuditor(WorkAuditor):
                     letter.hand = FREE
         self.units = {}
         for one in self.consumers.values():
+            for batch in one.batches:
+                batch.broke_off = False
             self._goes_away(one)
 
     # -- consumers
@@ -273,12 +284,15 @@ class ConsumerAuditor(WorkAuditor):
         held = one.held
         self.met["consumer deleted with a batch"] += bool(held)
         for batch in one.batches:
-            self._return(batch, 1)
+            self._return(batch, int(batch.has_failed))
         del self.consumers[name]
         return "done", held
 
-    def claim(self, name: str, limit: int, planned: int) -> Answer:
-        """A batch is claimed. What came back too often goes to the backout queue, if it may."""
+    def claim(self, name: str, limit: int, planned: int, only_ask: bool = False) -> Answer:
+        """A batch is claimed. What came back too often goes to the backout queue, if it may.
+
+        only_ask: it is only asked for, and stays where it is.
+        """
         one = self.consumers[name]
         if one.last - max(planned, one.consumed) >= AHEAD_MAX:
             self.met["so many batches ahead"] += 1
@@ -288,12 +302,19 @@ class ConsumerAuditor(WorkAuditor):
         waits_for_its_end = bool(one.batches) and bool(one.batches[-1].letters)
         if not found and not waits_for_its_end:
             return one.told()
+        if only_ask:
+            self.met["batch asked for"] += 1
+            return "state", one.claim, one.consumed, one.last + 1
+        self._claim(name, found)
+        return one.told()
+
+    def _claim(self, name: str, found: list[Letter]) -> None:
+        one = self.consumers[name]
         self.met["batch claimed" if found else "empty batch ends another"] += 1
         self.met["batch of what came back"] += any(letter.lifts for letter in found)
         for letter in found:
             letter.hand = name
         one.batches.append(Batch(found))
-        return one.told()
 
     def _find(self, limit: int) -> tuple[list[Letter], list[Letter]]:
         found: list[Letter] = []
@@ -327,12 +348,21 @@ class ConsumerAuditor(WorkAuditor):
         count = self.met["what spoils set aside"] - before
         self.met["several set aside at once"] += count > 1
 
-    def read(self, name: str, claim: int, after: int, through: int) -> Answer:
-        """Batches are read, and counted as handed out; those before are consumed."""
+    def read(self, name: str, claim: int, after: int, through: int, limit: int = -1) -> Answer:
+        """Batches are read, and counted as handed out; those before are consumed.
+
+        limit: the next batch is claimed with so many messages at most, if it is asked for.
+        """
         one = self.consumers[name]
-        problem = self._problem(one, claim, after, through)
+        is_next = limit >= 0 and through == one.last + 1
+        problem = self._problem(one, claim, after, through - is_next)
         if problem:
             return refused(problem)
+        if is_next:
+            self.met["batch claimed to be read"] += 1
+            found, poison = self._find(min(limit, one.size_max or limit)) if limit else ([], [])
+            self._set_aside(poison)
+            self._claim(name, found)
         self._consume(one, after)
         shown = []
         for number in range(after + 1, through + 1):
@@ -399,7 +429,8 @@ class ConsumerAuditor(WorkAuditor):
     def _take_away(self, one: Consumer) -> None:
         last = one.last
         for batch in one.batches:
-            self._return(batch, 1)
+            self.met["claim lost of what may be done"] += not batch.has_failed
+            self._return(batch, int(batch.has_failed))
         self._claims += 1
         one.claim, one.consumed, one.batches = self._claims, last, []
 

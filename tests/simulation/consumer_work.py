@@ -281,11 +281,13 @@ class ConsumerWork(Work[ConsumerAuditor]):
         through, roll = min(after + 1, one.last), rng.random()
         if roll < 0.4:
             command = self._claiming(name)
-            limit, planned = command.limit, command.planned
-            return command, lambda auditor: auditor.claim(name, limit, planned)
+            limit, planned, only_ask = command.limit, command.planned, command.only_ask
+            return command, lambda auditor: auditor.claim(name, limit, planned, only_ask)
         if roll < 0.7:
-            read = c.ReadBatches(handle, ident, after, through)
-            return read, lambda auditor: auditor.read(name, number, after, through)
+            limit = rng.choice([-1, 0, 2])
+            through += limit >= 0 and through == one.last
+            read = c.ReadBatches(handle, ident, after, through, limit)
+            return read, lambda auditor: auditor.read(name, number, after, through, limit)
         consume = c.ConsumeBatches(handle, ident, one.last)
         last = one.last
         return consume, lambda auditor: auditor.consume(name, number, last)
@@ -383,10 +385,11 @@ class ConsumerWork(Work[ConsumerAuditor]):
     def _claiming(self, name: str) -> c.ClaimBatch:
         one = self.auditor.consumers[name]
         planned = self.rng.choice([0, one.last, one.last])
-        return c.ClaimBatch(_handle(name), self.rng.choice([1, 2, 5, 20]), planned)
+        limit, only_ask = self.rng.choice([1, 2, 5, 20]), self.rng.random() < 0.2
+        return c.ClaimBatch(_handle(name), limit, planned, only_ask)
 
     def _claimed(self, name: str, command: c.ClaimBatch, answer: Result) -> None:
-        due = self.auditor.claim(name, command.limit, command.planned)
+        due = self.auditor.claim(name, command.limit, command.planned, command.only_ask)
         self.auditor.check(due, self._told(answer, name), "claim", name, command)
 
     def read(self) -> None:
@@ -396,7 +399,10 @@ class ConsumerWork(Work[ConsumerAuditor]):
         one, rng = self.auditor.consumers[name], self.rng
         after = one.consumed if rng.random() < 0.8 else rng.randint(0, one.last + 1)
         through = rng.randint(after, max(after, one.last + (rng.random() < 0.05)))
-        self._read(name, one.claim, after, through)
+        if rng.random() < 0.3:
+            self._read(name, one.claim, after, one.last + 1, rng.choice([0, 1, 5, 20]))
+        else:
+            self._read(name, one.claim, after, through)
 
     def die_of_it(self) -> None:
         """Let programs of a name die of a batch again and again, one after another."""
@@ -426,11 +432,11 @@ class ConsumerWork(Work[ConsumerAuditor]):
         else:
             self._consume(name, claim, after)
 
-    def _read(self, name: str, claim: int, after: int, through: int) -> None:
-        command = c.ReadBatches(_handle(name), self.claims[claim], after, through)
+    def _read(self, name: str, claim: int, after: int, through: int, limit: int = -1) -> None:
+        command = c.ReadBatches(_handle(name), self.claims[claim], after, through, limit)
         answer = self._do(self._client_of(name), command)
-        due = self.auditor.read(name, claim, after, through)
-        self.auditor.check(due, self._told(answer, name), "read", name, claim, after, through)
+        due = self.auditor.read(name, claim, after, through, limit)
+        self.auditor.check(due, self._told(answer, name), "read", name, claim, command)
 
     def consume(self) -> None:
         name = self._some_open()

@@ -81,7 +81,9 @@ PUBLICATIONS = (
     "subscription gone",
 )
 CONSUMERS = (
+    "batch asked for",
     "batch claimed",
+    "batch claimed to be read",
     "empty batch ends another",
     "batch consumed",
     "batch handed out again",
@@ -94,6 +96,7 @@ CONSUMERS = (
     "batches grow again",
     "so many batches ahead",
     "claim lost",
+    "claim lost of what may be done",
     "old claim refused",
     "claim waits for a page",
     "claim waits for copies",

@@ -54,6 +54,7 @@ def test_what_is_not_copied_waits_with_all_that_lies_behind_it(auditor: Consumer
 
 def test_who_stays_away_loses_what_he_has(auditor: ConsumerAuditor) -> None:
     auditor.claim("X", 1, 0)
+    auditor.read("X", 1, 0, 1)
     auditor.lost("ann")
     auditor.passes(9_999)
     assert ("a", 0) not in auditor.listing()["Q"]
@@ -64,6 +65,14 @@ def test_who_stays_away_loses_what_he_has(auditor: ConsumerAuditor) -> None:
     assert auditor.consume("X", 1, 1) == ("refused", "CLAIM_LOST")
     auditor.claim("X", 1, 1)
     assert auditor.read("X", 2, 1, 2) == ("batches", [(2, [A], {A: 1})])
+
+
+def test_what_may_be_done_comes_back_uncounted(auditor: ConsumerAuditor) -> None:
+    assert auditor.claim("X", 1, 0, only_ask=True) == ("state", 1, 0, 1)
+    assert auditor.read("X", 1, 0, 1, 1) == ("batches", [(1, [A], {})])
+    auditor.close("X")
+    auditor.passes(10_000)
+    assert auditor.listing()["Q"] == [("soft", 0), ("a", 0), ("b", 0)]
 
 
 def test_what_spoils_a_batch_is_found_and_set_aside(auditor: ConsumerAuditor) -> None:
@@ -87,4 +96,4 @@ def test_another_consumer_and_the_bounds_of_batches(auditor: ConsumerAuditor) ->
     assert auditor.read("Y", 2, 0, 1) == ("batches", [(1, [B], {})])
     auditor.close("Y")
     assert auditor.delete("Y") == ("done", 1)
-    assert auditor.listing()["Q"] == [("soft", 0), ("b", 1)]
+    assert auditor.listing()["Q"] == [("soft", 0), ("b", 0)]

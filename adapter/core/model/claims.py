@@ -39,12 +39,14 @@ class Count(Struct, gc=False, frozen=True):
 class Batch(Struct):
     """What was handed out together. counts: of the messages that came back before.
 
-    deliveries: how often it was handed out, each time to another handle.
+    deliveries: how often it was handed out, each time to another handle. broke_off: a program that
+    it was handed out to went without closing its consumer, as far as this queue manager has seen.
     """
 
     spans: list[Span]
     counts: list[Count]
     deliveries: int = 0
+    broke_off: bool = False
 
     @property
     def size(self) -> int:

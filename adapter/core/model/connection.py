@@ -26,7 +26,7 @@ class Handle:
     it was opened with, and fits what that says of a message. topic: the handle is of a topic, or of
     a subscription to it; then its queue is none that there is, and only says what a publication is
     checked against. consumer: which one of its queue it has open, and batches: what of it has been
-    handed out by this handle.
+    handed out by this handle. may_break_off: its program is not to blame if it does not close it.
     """
 
     __slots__ = (
@@ -40,6 +40,7 @@ class Handle:
         "get_group",
         "is_maker",
         "locked",
+        "may_break_off",
         "modes",
         "number",
         "put_group",
@@ -74,6 +75,7 @@ class Handle:
         self.subscription: Subscription | None = None
         self.consumer = ""
         self.batches: set[int] = set()
+        self.may_break_off = False
 
 
 class Party(Struct, frozen=True):

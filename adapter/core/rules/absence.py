@@ -11,17 +11,25 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 
 
-def opened(connection: Connection, handle: Handle, consumer: str) -> None:
+def opened(connection: Connection, handle: Handle, consumer: str, *, may_break_off: bool) -> None:
     """Note that a handle is a consumer's."""
     handle.consumer = consumer
+    handle.may_break_off = may_break_off
     handle.queue.consuming[consumer] = connection.number
 
 
-def closed(qm: QueueManager, handle: Handle) -> None:
-    """Note that nobody has the consumer open any more whose handle this was, if it was one's."""
+def closed(qm: QueueManager, handle: Handle, broke_off: bool) -> None:
+    """Note that nobody has the consumer open any more whose handle this was, if it was one's.
+
+    broke_off: its program did not close it; the connection ended.
+    """
     queue = handle.queue
     if queue.consuming.pop(handle.consumer, 0) and handle.consumer in queue.consumers:
-        _begins(qm, queue, queue.consumers[handle.consumer])
+        consumer = queue.consumers[handle.consumer]
+        if broke_off and not handle.may_break_off:
+            for number in consumer.batches.keys() & handle.batches:
+                consumer.batches[number].broke_off = True
+        _begins(qm, queue, consumer)
 
 
 def restarted(qm: QueueManager) -> None:

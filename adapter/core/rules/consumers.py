@@ -77,7 +77,7 @@ def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenCo
     records, state = _known(qm, queue, command)
     handle = Handle(command.handle, queue, c.INPUT, found.alias)
     handles.opened(qm, connection, handle, request.now_ms)
-    absence.opened(connection, handle, command.consumer)
+    absence.opened(connection, handle, command.consumer, may_break_off=command.may_break_off)
     return Decision(records, state, qm.entry_n)
 
 
@@ -109,28 +109,48 @@ def _check_free(queue: Queue, consumer: str) -> None:
 def decide_claim(qm: QueueManager, request: c.Request, command: c.ClaimBatch) -> Decision:
     """Give a consumer its next batch, in the order of delivery, as far as its topic has it."""
     handle, consumer = _opened(qm, request, command.handle)
-    queue = handle.queue
-    if queue.attributes.inhibit_get:
-        raise Refusal(Reason.GET_INHIBITED, queue.name)
-    if not 0 < command.limit <= BATCH_MAX:
-        text = f"a batch has 1 to {BATCH_MAX} messages, not {command.limit}"
-        raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
+    _check_limit(handle.queue, command.limit, 1)
     if consumer.last - max(command.planned, consumer.consumed) >= AHEAD_MAX:
         return Decision([], _state(consumer), qm.entry_n)
-    limit = min(command.limit, consumer.size_max or BATCH_MAX)
-    found = _find(qm, queue, limit, request.now_ms)
-    records = backout.moved(qm, queue, found.poison, request.now_ms)
-    if not found.messages and not _waits_for_its_end(consumer):
+    batch, records = _next_batch(qm, handle.queue, consumer, command.limit, request.now_ms)
+    if not batch.spans and not _waits_for_its_end(consumer):
         return Decision(records, _state(consumer), qm.entry_n)
+    if not command.only_ask:
+        records.append(_claimed(handle.queue, consumer, batch))
+    state = ConsumerState(consumer.claim, consumer.consumed, consumer.last + 1)
+    return Decision(records, state, qm.entry_n)
+
+
+def _check_limit(queue: Queue, limit: int, least: int) -> None:
+    """Refuse a batch of a queue that gives nothing, and one of a size that batches do not have."""
+    if queue.attributes.inhibit_get:
+        raise Refusal(Reason.GET_INHIBITED, queue.name)
+    if not least <= limit <= BATCH_MAX:
+        text = f"a batch has {least} to {BATCH_MAX} messages, not {limit}"
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
+
+
+def _next_batch(
+    qm: QueueManager, queue: Queue, consumer: Consumer, limit: int, now_ms: int
+) -> tuple[Batch, list[Record]]:
+    """Make up a consumer's next batch; with what is to be recorded of messages that are set aside.
+
+    Raises PageNeeded.
+    """
+    if not limit:
+        return Batch([], []), []
+    found = _find(qm, queue, min(limit, consumer.size_max or BATCH_MAX), now_ms)
+    records = backout.moved(qm, queue, found.poison, now_ms)
     counts = [
         Count(-one.place[0], one.place[1], one.backout_count)
         for one in found.messages
         if one.backout_count
     ]
-    spans = list(_spans(found.messages))
-    records.append(BatchClaimed(queue.name, consumer.name, spans, counts))
-    state = ConsumerState(consumer.claim, consumer.consumed, consumer.last + 1)
-    return Decision(records, state, qm.entry_n)
+    return Batch(list(_spans(found.messages)), counts), records
+
+
+def _claimed(queue: Queue, consumer: Consumer, batch: Batch) -> BatchClaimed:
+    return BatchClaimed(queue.name, consumer.name, batch.spans, batch.counts)
 
 
 def _waits_for_its_end(consumer: Consumer) -> bool:
@@ -196,14 +216,19 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
     go back, and it is empty from now on.
     """
     handle, consumer = _opened(qm, request, command.handle)
-    _check(consumer, command.claim, command.after, command.through)
+    is_next = command.limit >= 0 and command.through == consumer.last + 1
+    _check(consumer, command.claim, command.after, command.through - is_next)
     queue = handle.queue
+    batches = dict(consumer.batches)
     records: list[Record] = []
+    if is_next:
+        batch, records = _claim_to_read(qm, queue, consumer, command.limit, request.now_ms)
+        batches[command.through] = batch
     if command.after > consumer.consumed:
         records.append(_consumed(queue, consumer, command.after))
     shown = []
     for number in range(command.after + 1, command.through + 1):
-        batch = consumer.batches[number]
+        batch = batches[number]
         found = None
         if number not in handle.batches and batch.size:
             found = _broken_up(queue, consumer, number, batch)
@@ -215,6 +240,17 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
             _described(number, Batch([], []) if isinstance(found, BatchReturned) else batch)
         )
     return Decision(records, Batches(queue.incarnation, shown), qm.entry_n)
+
+
+def _claim_to_read(
+    qm: QueueManager, queue: Queue, consumer: Consumer, limit: int, now_ms: int
+) -> tuple[Batch, list[Record]]:
+    """Claim the batch that a program is about to read, in the same step."""
+    if qm.quiescing:
+        raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
+    _check_limit(queue, limit, 0)
+    batch, records = _next_batch(qm, queue, consumer, limit, now_ms)
+    return batch, [*records, _claimed(queue, consumer, batch)]
 
 
 def _described(number: int, batch: Batch) -> BatchDescription:
@@ -295,21 +331,37 @@ def lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
 
 
 def _taken_away(qm: QueueManager, queue: Queue, consumer: Consumer, now_ms: int) -> list[Record]:
-    """Return all that a consumer holds, with raised counts; its program finds the claim lost."""
+    """Return all that a consumer holds; its program finds the claim lost."""
     count = consumer.held
-    records = _returned(queue, consumer, raised=1)
+    records = _returned(queue, consumer)
     fenced = _set(queue, consumer, claim=qm.new_message_id(), consumed=consumer.last)
     details = {"consumer": consumer.name, "messages": str(count)}
     qm.note_backouts(queue, [], now_ms, and_paged=True)
     return [*records, fenced, EventRaised(CLAIM_LOST, queue.name, now_ms, details)]
 
 
-def _returned(queue: Queue, consumer: Consumer, raised: int) -> list[Record]:
+def _returned(queue: Queue, consumer: Consumer) -> list[Record]:
     return [
-        BatchReturned(queue.name, consumer.name, number, batch.size, raised, consumer.size_max)
+        BatchReturned(
+            queue.name,
+            consumer.name,
+            number,
+            batch.size,
+            int(_has_failed(batch)),
+            consumer.size_max,
+        )
         for number, batch in consumer.batches.items()
         if batch.size
     ]
+
+
+def _has_failed(batch: Batch) -> bool:
+    """Whether a program has failed with a batch, so that its messages count as backed out.
+
+    Nobody has seen a batch that was never handed out. One that was handed out once, to a program
+    that closed its consumer, may well be done: that program has only not come back to say so.
+    """
+    return batch.deliveries > 1 or batch.broke_off
 
 
 def _set(
@@ -369,7 +421,7 @@ def decide_delete_consumer(
     if consumer is None:
         raise Refusal(Reason.CONSUMER_NOT_FOUND, command.consumer, f"of queue {queue.name}")
     _check_free(queue, command.consumer)
-    records = _returned(queue, consumer, raised=1)
+    records = _returned(queue, consumer)
     qm.note_backouts(queue, [], request.now_ms, and_paged=True)
     return done(qm, request, [*records, ConsumerDeleted(queue.name, consumer.name)], consumer.held)
 

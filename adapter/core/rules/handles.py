@@ -122,7 +122,7 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
         _check_deletion(handle, command.delete)
     waiters = [w for w in connection.waiters.values() if w.command.handle == handle.number]
     replies = [waiting.answer(qm, waiter, Messages([])) for waiter in waiters]
-    records = _close(qm, connection, handle, replies, request.now_ms)
+    records = _close(qm, connection, handle, replies, request.now_ms, broke_off=False)
     if command.delete and not handle.queue.is_temporary:
         records.append(QueueDeleted(handle.queue.name))
     warning = groups.unfinished(handle.put_group) or groups.unfinished(handle.get_group)
@@ -148,16 +148,25 @@ def _check_deletion(handle: Handle, delete: int) -> None:
 
 
 def _close(
-    qm: QueueManager, connection: Connection, handle: Handle, replies: list[Reply], now_ms: int
+    qm: QueueManager,
+    connection: Connection,
+    handle: Handle,
+    replies: list[Reply],
+    now_ms: int,
+    *,
+    broke_off: bool,
 ) -> list[Record]:
-    """Close a handle; a temporary queue goes with the one that made it, whoever else uses it."""
+    """Close a handle; a temporary queue goes with the one that made it, whoever else uses it.
+
+    broke_off: nobody has asked for it; the connection ends.
+    """
     cursor.release(qm, handle, now_ms)
     if handle.selection:
         fitting.deselect(handle)
     del connection.handles[handle.number]
     queue = handle.queue
     _count(queue, handle.modes, -1)
-    absence.closed(qm, handle)
+    absence.closed(qm, handle, broke_off)
     marks.closed(handle)
     if handle.modes & INPUT:
         trigger.closed(qm, queue, now_ms)
@@ -175,7 +184,7 @@ def end_connection(qm: QueueManager, connection: Connection, now_ms: int) -> Dec
     records = unit.backout_all(qm, connection, now_ms)
     replies: list[Reply] = []
     for handle in list(connection.handles.values()):
-        records += _close(qm, connection, handle, replies, now_ms)
+        records += _close(qm, connection, handle, replies, now_ms, broke_off=True)
     session = qm.sessions.get(connection.session)
     if session is not None:
         session.last_seen_ms, session.away_since_ms = now_ms, qm.elapsed_ms

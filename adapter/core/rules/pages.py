@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.attributes.system import RETAINED_QUEUE
-from adapter.core.commands import COMPLETE, ClaimBatch, Request
+from adapter.core.commands import COMPLETE, ClaimBatch, ReadBatches, Request
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
@@ -153,7 +153,8 @@ def _joins(queue: Queue) -> bool:
     of one, or for a batch.
     """
     return any(
-        isinstance(one.command, ClaimBatch) or getattr(one.command, "options", 0) & COMPLETE
+        isinstance(one.command, (ClaimBatch, ReadBatches))
+        or getattr(one.command, "options", 0) & COMPLETE
         for one in queue.parked
     ) or any(waiter.command.options & COMPLETE for waiter in queue.waiters)
 

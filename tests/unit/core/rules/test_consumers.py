@@ -1,7 +1,6 @@
 """Durable consumers: batches that stay as they are, whatever restarts, until they are consumed."""
 
 import itertools
-from typing import Any
 
 import pytest
 
@@ -10,93 +9,28 @@ from adapter.core import records as r
 from adapter.core.model.due import SWEEP_AT
 from adapter.core.reasons import Reason
 from adapter.core.results import (
-    BatchDescription,
     Batches,
     Consumers,
-    ConsumerState,
-    ConsumerStatus,
     Done,
     Statuses,
 )
 from adapter.core.rules import consumers
 from adapter.format import entries
+from tests.support.batches import (
+    TIMEOUT_MS,
+    H,
+    back,
+    claim,
+    claim_of,
+    consume,
+    consumer_on,
+    opened,
+    read,
+    restarted,
+    spans,
+    status,
+)
 from tests.support.core import IN_OUT, Client, client_on
-
-TIMEOUT_MS = 60_000
-H = 7
-"""The handle of a consumer."""
-
-
-def opened(client: Client, name: str = "C", handle: int = H, queue: str = "Q") -> ConsumerState:
-    state = client.do(c.OpenConsumer(handle, queue, name, TIMEOUT_MS))
-    assert isinstance(state, ConsumerState), state
-    return state
-
-
-def claim(client: Client, limit: int = 100, planned: int = 0, handle: int = H) -> int:
-    """Ask for a batch; the number of the last one."""
-    state = client.do(c.ClaimBatch(handle, limit, planned))
-    assert isinstance(state, ConsumerState), state
-    return state.last
-
-
-def read(
-    client: Client, after: int, through: int, ident: bytes = b"", handle: int = H
-) -> list[BatchDescription]:
-    found = client.do(c.ReadBatches(handle, ident or claim_of(client), after, through))
-    assert isinstance(found, Batches), found
-    return found.batches
-
-
-def spans(client: Client, number: int) -> list[int]:
-    (batch,) = read(client, number - 1, number)
-    return batch.spans
-
-
-def consume(client: Client, through: int, handle: int = H) -> None:
-    state = client.do(c.ConsumeBatches(handle, claim_of(client), through))
-    assert isinstance(state, ConsumerState), state
-    assert state.consumed == through
-
-
-def status(client: Client, name: str = "C") -> ConsumerStatus:
-    found = client.do(c.AskConsumers("Q"))
-    assert isinstance(found, Consumers)
-    return next(one for one in found.consumers if one.name == name)
-
-
-def claim_of(client: Client) -> bytes:
-    return status(client).claim
-
-
-def consumer_on(*bodies: str, **attributes: Any) -> Client:
-    """A client with an open consumer of a queue that has these messages."""
-    client = client_on(**attributes)
-    for body in bodies:
-        client.put(body, persistence=1)
-    opened(client)
-    return client
-
-
-def back(client: Client) -> Client:
-    """Another program of the same name, after the first one has gone."""
-    client.lose()
-    other = client.core.connect()
-    other.open(modes=IN_OUT)
-    opened(other)
-    return other
-
-
-def restarted(client: Client, with_snapshot: bool) -> Client:
-    """Another program of the same name at a queue manager that has restarted."""
-    if with_snapshot:
-        client.core.crash_with_snapshot()
-    else:
-        client.core.crash()
-    other = client.core.connect()
-    other.open(modes=IN_OUT)
-    opened(other)
-    return other
 
 
 def test_a_batch_is_what_the_queue_has_in_the_order_of_delivery() -> None:
@@ -181,6 +115,7 @@ def test_batches_outlive_the_queue_manager(with_snapshot: bool) -> None:
 def test_what_a_program_lost_comes_back_with_a_raised_count(with_snapshot: bool) -> None:
     client = consumer_on("a", "b", "c")
     claim(client, limit=2)
+    read(client, 0, 1)
     before = claim_of(client)
     client.lose()
     client.core.advance(TIMEOUT_MS / 1000 - 1)
@@ -205,7 +140,10 @@ def test_what_a_program_lost_comes_back_with_a_raised_count(with_snapshot: bool)
 def test_who_went_away_twice_loses_it_once() -> None:
     client = consumer_on("a")
     claim(client)
-    back(client).do(c.Close(H))
+    read(client, 0, 1)
+    client = back(client)
+    read(client, 0, 1)
+    client.do(c.Close(H))
     client.core.advance(2 * TIMEOUT_MS / 1000)
     assert client.core.queue().lanes[0].counts == {1: 1}
 
@@ -214,6 +152,7 @@ def test_who_comes_and_goes_all_day_is_noted_a_bounded_number_of_times() -> None
     client = consumer_on("a")
     claim(client)
     for _ in range(SWEEP_AT + 100):
+        read(client, 0, 1)
         client.do(c.Close(H))
         client.core.advance(0.001)
         opened(client)
@@ -371,6 +310,7 @@ def test_several_that_came_back_too_often_go_to_places_of_their_own() -> None:
     client = consumer_on(*"abc", backout_threshold=1, backout_requeue_queue="B")
     client.define("B", max_depth=2)
     claim(client)
+    read(client, 0, 1)
     client.lose()
     client.core.advance(TIMEOUT_MS / 1000)
     client = back(client.core.connect())

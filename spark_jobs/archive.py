@@ -61,7 +61,7 @@ def _consuming(
     limit = min(job.messages_a_batch or BATCH_MAX, BATCH_MAX)
     client = {f"kafka.{name}": value for name, value in job.kafka_options.items()}
     messages = reader.options(
-        address=address, consumer=consumer, maxMessagesPerTrigger=limit, **client
+        address=address, consumer=consumer, maxMessagesPerBatch=limit, **client
     ).load()
     query = job.start_endless(messages, sinks.parquet(path))
     if job.available_now:

@@ -8,7 +8,10 @@ does not fit the new one's. This module knows Kafka's client; it must not know S
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
 from confluent_kafka import IsolationLevel, KafkaException, Message, TopicPartition
@@ -21,10 +24,13 @@ from adapter.format.schemas import UnreadableError
 from spark_jobs import ranges
 from spark_jobs.errors import SparkJobError
 from spark_jobs.options import BROKERS, Options
+from spark_jobs.planning import AvailableNow, Limit, limit_of, rows_of
 from spark_jobs.rows import Found, batches
 from spark_jobs.topics import choose
 
 ANSWER_S = 20.0
+LOOK_S = 5.0
+"""Between two looks whether the queue still has the topic that is read."""
 Lanes = dict[str, int]
 Offset = dict[str, Any]
 
@@ -52,13 +58,21 @@ class Topic:
     """A queue's topic, as the driver sees it."""
 
     def __init__(
-        self, options: Options, servers: str, admin: AdminClient, name: str, lanes: list[int]
+        self,
+        options: Options,
+        servers: str,
+        admin: AdminClient,
+        manager: str,
+        name: str,
+        lanes: list[int],
     ) -> None:
         self.name = name
         self._options = options
         self._servers = servers
         self._admin = admin
+        self._manager = manager
         self._lanes = lanes
+        self._looked_s = time.monotonic()
 
     @classmethod
     def find(cls, options: Options) -> Self:
@@ -75,18 +89,24 @@ class Topic:
                 "Kafka can be read"
             )
         admin = AdminClient({**options.kafka, "bootstrap.servers": servers})
-        try:
-            topics = admin.list_topics(timeout=ANSWER_S).topics
-        except KafkaException as problem:
-            raise SparkJobError(
-                f"mqk: Kafka at {servers} does not answer ({problem}): give its address as option "
-                f"{BROKERS} if it is another from here"
-            ) from None
+        topics = _topics(admin, servers)
         try:
             name = choose(topics, options.queue, manager)
         except SparkJobError as problem:
             raise SparkJobError(f"mqk: {problem.text}") from None
-        return cls(options, servers, admin, name, sorted(topics[name].partitions))
+        return cls(options, servers, admin, manager, name, sorted(topics[name].partitions))
+
+    def check_current(self) -> None:
+        """Refuse to go on when the queue has been deleted; from time to time only."""
+        if time.monotonic() < self._looked_s + LOOK_S:
+            return
+        self._looked_s = time.monotonic()
+        try:
+            now = choose(_topics(self._admin, self._servers), self._options.queue, self._manager)
+        except SparkJobError:
+            now = "none"
+        if now != self.name:
+            raise deleted(self._options.queue, self.name, now)
 
     def beginning(self, options: Options) -> Lanes:
         """Where a new query begins."""
@@ -121,49 +141,83 @@ class Topic:
             ) from None
 
 
-class BrowseReader(DataSourceStreamReader):
+def _topics(admin: AdminClient, servers: str) -> dict[str, Any]:
+    try:
+        return admin.list_topics(timeout=ANSWER_S).topics
+    except KafkaException as problem:
+        raise SparkJobError(
+            f"mqk: Kafka at {servers} does not answer ({problem}): give its address as option "
+            f"{BROKERS} if it is another from here"
+        ) from None
+
+
+def deleted(queue: str, before: str, now: str) -> SparkJobError:
+    """The end of a query whose queue is not the one any more that it began with."""
+    return SparkJobError(
+        f"mqk: queue {queue} has been deleted since this query began, and perhaps defined again: "
+        f"the query read topic {before}, and the queue's topic is {now}. Begin with a new "
+        "checkpoint"
+    )
+
+
+class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # of any Spark
     """Plans the micro-batches of a stream; it lives in the driver's Python process."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._topic: Topic | None = None
-        self._told: Offset | None = None
+        self._planned: Offset | None = None
+        self._until: Lanes | None = None
+        """Where a trigger of what is available now ends."""
 
     def initialOffset(self) -> Offset:  # noqa: N802 -- Spark's name
         """Where a new query begins."""
         topic = self._found()
-        self._told = _offset(topic.name, topic.beginning(self._options))
-        return self._told
+        self._planned = _offset(topic.name, topic.beginning(self._options))
+        return self._planned
 
-    def latestOffset(self) -> Offset:  # noqa: N802 -- Spark's name
+    def getDefaultReadLimit(self) -> Limit:  # noqa: N802 -- Spark's name
+        """How much a micro-batch may bring."""
+        return limit_of(self._options.max_messages_per_batch)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 -- Spark's name
+        """End where the lanes end now, in as many micro-batches as that takes."""
+        self._until = self._found().ends()
+
+    def latestOffset(  # noqa: N802 -- Spark's name
+        self, start: Offset | None = None, limit: Limit | None = None
+    ) -> Offset:
         """How far the next batch goes.
 
-        Spark 4.0 does not say where it begins: that is where the last one ended. The first batch
-        after a start is therefore as large as it happens to be.
+        start, limit: from Spark 4.2 on. Before, it does not say where a batch begins: that is where
+        the last one ended, and the first batch after a start is as large as it happens to be.
         """
         topic = self._found()
-        ends = topic.ends()
-        if self._told is not None and self._options.max_messages_per_trigger:
-            ends = limited(self._told["lanes"], ends, self._options.max_messages_per_trigger)
-        self._told = _offset(topic.name, ends)
-        return self._told
+        topic.check_current()
+        self._planned = start or self._planned
+        self._check(self._planned)
+        most = self._options.max_messages_per_batch if limit is None else rows_of(limit)
+        ends = self._until or topic.ends()
+        if self._planned is not None:
+            ends = limited(self._planned["lanes"], ends, most)
+        self._planned = _offset(topic.name, ends)
+        return self._planned
+
+    def reportLatestOffset(self) -> Offset | None:  # noqa: N802 -- Spark's name
+        """For the query's progress: how far the lanes go now."""
+        topic = self._found()
+        return _offset(topic.name, topic.ends())
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """The ranges of one batch; the same for the same offsets, also after a restart."""
-        topic = self._found()
-        if {start["topic"], end["topic"]} != {topic.name}:
-            raise SparkJobError(
-                f"mqk: the checkpoint is of {start['topic']}, and queue {self._options.queue} has "
-                f"been deleted and defined again: its topic is {topic.name} now. Begin with a new "
-                "checkpoint"
-            )
-        self._told = end
-        return list(topic.ranges(start["lanes"], end["lanes"]))
+        self._check(start)
+        self._check(end)
+        self._planned = end
+        return list(self._found().ranges(start["lanes"], end["lanes"]))
 
-    def read(self, partition: InputPartition) -> Iterator[Any]:
+    def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """In a task: the rows of one lane, as Arrow batches."""
-        assert isinstance(partition, Range), "what partitions() made"
-        return read(partition)
+        return read_lane(partition)
 
     def commit(self, end: Offset) -> None:
         """Nothing is consumed."""
@@ -171,6 +225,17 @@ class BrowseReader(DataSourceStreamReader):
     def stop(self) -> None:
         """Let go of Kafka."""
         self._topic = None
+
+    def _check(self, offset: Offset | None) -> None:
+        """Refuse a checkpoint of something else."""
+        if offset is None:
+            return
+        if not isinstance(offset.get("topic"), str) or not isinstance(offset.get("lanes"), dict):
+            raise SparkJobError(
+                "mqk: the checkpoint is not one of readMode browse: give this query one of its own"
+            )
+        if offset["topic"] != self._found().name:
+            raise deleted(self._options.queue, offset["topic"], self._found().name)
 
     def _found(self) -> Topic:
         if self._topic is None:
@@ -184,7 +249,8 @@ def _offset(topic: str, lanes: Lanes) -> Offset:
 
 
 def limited(start: Lanes, ends: Lanes, count: int) -> Lanes:
-    """Cut a batch down to so many records, those of the highest priority first."""
+    """Cut a batch down to so many records, those of the highest priority first; 0: to none."""
+    count = count or sys.maxsize
     cut = {}
     for lane in sorted(ends, key=int, reverse=True):
         begin = start.get(lane, 0)
@@ -192,6 +258,14 @@ def limited(start: Lanes, ends: Lanes, count: int) -> Lanes:
         cut[lane] = begin + taken
         count -= taken
     return cut
+
+
+def read_lane(partition: InputPartition | None) -> Iterator[Any]:
+    """In a task: read a range.
+
+    Where partitions() finds nothing Spark has a task all the same, with a partition of its own.
+    """
+    return read(partition) if isinstance(partition, Range) else iter(())
 
 
 def read(wanted: Range) -> Iterator[Any]:
@@ -224,14 +298,15 @@ def messages(wanted: Range) -> Iterator[Found]:
 def records(wanted: Range) -> Iterator[Message]:
     """Read a range's records; and before them those of a message that begins before the range."""
     where = (wanted.client(), wanted.topic, wanted.lane)
-    taken = ranges.records(*where, wanted.start, wanted.end)
+    read = partial(ranges.records, *where, fail_on_data_loss=wanted.options.fail_on_data_loss)
+    taken = read(wanted.start, wanted.end)
     first = next(taken, None)
     if first is None:
         return
     before = _place(first)
     if before:
         taken.close()
-        yield from ranges.records(*where, (first.offset() or 0) - before, wanted.end)
+        yield from read((first.offset() or 0) - before, wanted.end)
         return
     yield first
     yield from taken

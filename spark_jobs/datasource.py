@@ -10,7 +10,7 @@ module knows Spark's Python data source API; it must not know how records are re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -18,12 +18,14 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
     InputPartition,
 )
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from spark_jobs import browsing, getting
+from spark_jobs.descriptors import MODE_METADATA, QUEUE_METADATA
 from spark_jobs.errors import SparkJobError
 from spark_jobs.options import MODES, Options
-from spark_jobs.rows import SCHEMA
+from spark_jobs.rows import ARROW_SCHEMA
 
 
 class MqDataSource(DataSource):
@@ -34,11 +36,15 @@ class MqDataSource(DataSource):
         """The word for format()."""
         return "mq"
 
-    def schema(self) -> str:
-        """The columns of every read mode."""
-        return SCHEMA
+    def schema(self) -> StructType:
+        """The columns of every read mode; their metadata say what is read, and how."""
+        columns = from_arrow_schema(ARROW_SCHEMA)
+        options = Options.read(self.options)
+        columns["queue"].metadata = {QUEUE_METADATA: options.queue}
+        columns["unit_id"].metadata = {MODE_METADATA: options.read_mode}
+        return columns
 
-    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 -- it is always SCHEMA
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 -- always schema()
         """A batch: what is on the queue's topic now."""
         return MqReader(Options.read(self.options))
 
@@ -46,6 +52,17 @@ class MqDataSource(DataSource):
         """A stream, in the read mode that the options name."""
         options = Options.read(self.options)
         return READERS[options.read_mode](options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: ARG002
+        """Refused: a queue is written batch by batch."""
+        raise SparkJobError(
+            'mqk: format("mq") reads queues. Put rows on a queue with spark_jobs.sinks.to_queue() '
+            "in foreachBatch of a stream: it knows which batches are written"
+        )
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802
+        """Refused: see writer."""
+        self.writer(schema, overwrite)
 
 
 class MqReader(DataSourceReader):
@@ -64,10 +81,9 @@ class MqReader(DataSourceReader):
         topic = browsing.Topic.find(self._options)
         return list(topic.ranges(topic.beginning(self._options), topic.ends()))
 
-    def read(self, partition: InputPartition) -> Iterator[Any]:
+    def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """In a task: the rows of one lane, as Arrow batches."""
-        assert isinstance(partition, browsing.Range), "what partitions() made"
-        return browsing.read(partition)
+        return browsing.read_lane(partition)
 
 
 READERS: Mapping[str, Callable[[Options], DataSourceStreamReader]] = {

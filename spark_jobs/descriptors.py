@@ -17,22 +17,28 @@ from adapter.format import chunks, descriptor
 from adapter.format.schemas import schema_text
 
 FIELDS = (
-    *("message_id", "correlation_id", "group_id", "group_seq", "priority", "expires_at_ms"),
-    *("put_time_ms", "format", "properties", "seq", "unit", "unit_index", "unit_size"),
-    *("queue_unit_index", "queue_unit_size"),
+    *("message_id", "correlation_id", "group_id", "group_seq", "last_in_group", "priority"),
+    *("expires_at_ms", "put_time_ms", "format", "message_type", "report", "feedback", "encoding"),
+    *("ccsid", "reply_to", "reply_to_queue_manager", "user", "application", "properties", "seq"),
+    *("unit", "unit_index", "unit_size", "queue_unit_index", "queue_unit_size"),
 )
 """Of a descriptor, in the schema's order; the others are not decoded."""
 COLUMNS = (
     *("queue", "priority", "seq", "unit_id", "unit_index", "unit_size", "queue_unit_index"),
     *("queue_unit_size", "message_id", "correlation_id", "group_id", "group_seq", "put_time"),
     *("expiry_time", "format", "properties", "body", "topic", "partition", "offset"),
+    *("property_types", "last_in_group", "message_type", "report", "feedback", "encoding", "ccsid"),
+    *("reply_to", "reply_to_queue_manager", "user", "application"),
 )
 """Of every message that this package reads, in this order."""
 PROBLEM = "problem"
 QUEUE_METADATA = "mqk.queue"
 """Of the column `queue`: the queue's name, for what is made of these columns later."""
+MODE_METADATA = "mqk.read_mode"
+"""Of the column `unit_id`: how the data source reads the queue, for what needs all of a unit."""
 VALUE_TYPES = ("boolean", "long", "double", "string", "bytes")
 """Of properties: Spark reads a union as a struct with a field for each."""
+NULL_TYPE = "null"
 
 _HEADER = "get(headers, 0)"  # each of our records begins with it
 _CHUNK = "get(headers, 1)"
@@ -120,6 +126,7 @@ def columns(queue: str, body: Column) -> list[Column]:
         "put_time": F.timestamp_millis(F.col("descriptor.put_time_ms")),
         "expiry_time": F.expr(expiry),
         "properties": _properties(),
+        "property_types": _property_types(),
         "body": body,
         "topic": F.col("topic"),
         "partition": F.col("partition"),
@@ -138,3 +145,13 @@ def _properties() -> Column:
     ]
     text = f"transform_values(descriptor.properties, (k, v) -> coalesce({', '.join(parts)}))"
     return F.expr(text)
+
+
+def _property_types() -> Column:
+    """The type of each value: one of VALUE_TYPES, or NULL_TYPE."""
+    cases = " ".join(
+        f"when v.member{number} is not null then '{kind}'"
+        for number, kind in enumerate(VALUE_TYPES)
+    )
+    which = f"case {cases} else '{NULL_TYPE}' end"
+    return F.expr(f"transform_values(descriptor.properties, (k, v) -> {which})")

@@ -8,6 +8,10 @@ from adapter.errors import Error
 
 CAUSE = re.compile(r"(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ?")
 OURS = re.compile(r"(?<!\")mqk: (.*)")  # and no line of the program that raises it
+PLAN = re.compile(r"=== Streaming Query ===.*?(?=\n\s+at |\Z)", re.DOTALL)
+"""What Spark prints of a query: also our own sentences, which the plan would raise."""
+TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
+CALLING = re.compile(r"An error occurred while calling \S+\n: (.*)")
 STATE = re.compile(r" SQLSTATE: \w+.*")
 QUOTED_MAX = 500
 NESTED_MAX = 20  # causes within causes; Spark nests five
@@ -25,14 +29,24 @@ def explain(problem: BaseException) -> str:
 
     What this package raised inside Spark begins with "mqk: ", and is told alone.
     """
-    text = _text_of(problem)
+    text = PLAN.sub("", _text_of(problem))
     ours = OURS.findall(text)
     if ours:  # the last one: before it comes the line of the program that raised it
         return _short(STATE.sub("", ours[-1]))
+    return _short(CAUSE.sub("", _cause(text)) or type(problem).__name__)
+
+
+def _cause(text: str) -> str:
+    """The innermost cause that a text names: in Python, in the JVM, or what it begins with."""
+    if found := TRACEBACK.findall(text):
+        return str(found[-1])
     lines = [line.strip() for line in text.splitlines()]
     causes = [line for line in lines if line.startswith("Caused by: ")]
-    told = causes[-1].removeprefix("Caused by: ") if causes else next(filter(None, lines), "")
-    return _short(CAUSE.sub("", told) or type(problem).__name__)
+    if causes:
+        return causes[-1].removeprefix("Caused by: ")
+    if found := CALLING.findall(text):
+        return str(found[0])
+    return next(filter(None, lines), "")
 
 
 def _text_of(problem: BaseException) -> str:

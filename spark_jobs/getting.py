@@ -1,16 +1,17 @@
 """Read mode get: batches of a durable consumer, gone from the queue when Spark has done them.
 
-A micro-batch of Spark is one batch of the consumer, or several. What is in it is settled when it is
-planned and is the same after every restart. It is consumed when Spark says that it is done: with
-the next micro-batch, or when the job comes back and plans on. The queue manager is asked for
-numbers only; tasks read the messages from Kafka, a lane in one task and in its order. This module
-must not know Spark's columns.
+A micro-batch of Spark is one batch of the consumer. It is claimed when Spark plans its tasks, when
+it stands in the checkpoint: so a checkpoint that is refused claims nothing, and what is in a batch
+is the same after every restart. It is consumed when Spark says that it is done: with the next
+micro-batch, or when the job comes back and plans on. The queue manager is asked for numbers only;
+tasks read the messages from Kafka, a lane in one task and in its order. This module must not know
+Spark's columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -20,13 +21,17 @@ from adapter.client.consumer import BATCH_MAX
 from adapter.format import names
 from spark_jobs.errors import SparkJobError
 from spark_jobs.options import Options
+from spark_jobs.planning import AvailableNow, Limit, limit_of
 from spark_jobs.rows import batches
 from spark_jobs.spans import Span, SpanReader
 
 Offset = dict[str, Any]
-"""As Spark keeps it in its checkpoint: the claim, in hexadecimal digits, and a batch's number."""
+"""As Spark keeps it in its checkpoint: queue, consumer, the claim in hexadecimal digits, and the
+number of a batch. ends: that batch is an empty one, which only says that the one before is done."""
 PART_MESSAGES = 2_500
 """Below that another task costs more than it brings: each has a Kafka client of its own."""
+UNKNOWN = -1
+"""Before Spark 4.2 a query that comes back does not say where it begins."""
 Lanes = dict[int, list[Span]]
 """Which messages of each lane, in the order of delivery."""
 
@@ -45,68 +50,125 @@ class Part(InputPartition):
         self.lanes = lanes
 
 
-class GetReader(DataSourceStreamReader):
+class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # of any Spark
     """Plans the micro-batches of a consumer; it lives in the driver's Python process."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._limit = min(options.max_messages_per_trigger or BATCH_MAX, BATCH_MAX)
-        self._planned = 0
+        self._limit = min(options.max_messages_per_batch or BATCH_MAX, BATCH_MAX)
+        self._planned = UNKNOWN
+        """The last batch that Spark has planned."""
+        self._size = 0
+        """Messages of that batch."""
+        self._left: int | None = None
+        """Messages that a trigger of what is available now has still to bring."""
         self._connection: adapter.Connection | None = None
         self._consumer: adapter.Consumer | None = None
 
     def initialOffset(self) -> Offset:  # noqa: N802 -- Spark's name
         """Where a new query begins: where the consumer stands."""
-        with _told():
-            consumer = self._open()
-            return _offset(consumer, consumer.consumed)
+        with _marked():
+            self._planned = self._open().consumed
+            return self._offset(self._planned)
 
-    def latestOffset(self) -> Offset:  # noqa: N802 -- Spark's name
-        """Have the consumer be given its next batch, if there is anything; the last batch."""
-        with _told():
+    def getDefaultReadLimit(self) -> Limit:  # noqa: N802 -- Spark's name
+        """How much a micro-batch may bring."""
+        return limit_of(self._limit)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 -- Spark's name
+        """Bring no more messages than the queue has now, in as many micro-batches as that takes."""
+        with _marked():
+            self._left = self._depth()
+
+    def latestOffset(  # noqa: N802 -- Spark's name
+        self,
+        start: Offset | None = None,
+        limit: Limit | None = None,  # noqa: ARG002
+    ) -> Offset:
+        """The next batch, if there is anything to bring, or to end; otherwise the last one.
+
+        start, limit: from Spark 4.2 on. limit is what getDefaultReadLimit said, or no limit at all,
+        which a batch of a consumer always has.
+        """
+        with _marked():
+            if start is not None:
+                self._open(start)
+                self._planned = start["batch"]
             consumer = self._open()
-            return _offset(consumer, consumer.claim_batch(self._limit, self._planned))
+            if UNKNOWN < self._planned < consumer.last:
+                return self._offset(self._planned + 1)  # it was claimed, and its query has gone
+            if self._left is not None and self._left <= 0:
+                return self._end(start or self._offset(consumer.last))
+            return self._offset(consumer.next_batch(self._limit))
+
+    def reportLatestOffset(self) -> Offset | None:  # noqa: N802 -- Spark's name
+        """For the query's progress: how many messages wait on the queue."""
+        with _marked():
+            return {"queue": self._options.queue, "waiting": self._depth()}
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """Parts of whole lanes. What lies before is consumed, if Spark did not come to say so.
 
-        A query that comes back asks for nothing at all from where the last micro-batch ended,
+        A query that comes back may ask for nothing at all from where the last micro-batch ended,
         before it knows whether that was done.
         """
-        if start["batch"] == end["batch"]:
+        with _marked():
+            self._open(end)
+            consumer = self._open(start)
             self._planned = max(self._planned, end["batch"])
-            return []
-        with _told():
-            found = self._open(start).read(start["batch"], end["batch"])
-        self._planned = max(self._planned, end["batch"])
+            if start["batch"] == end["batch"]:
+                return []
+            limit = 0 if end.get("ends") else self._limit
+            found = consumer.read(start["batch"], end["batch"], limit)
         lanes: Lanes = {}
         for batch in found.batches:
             for at in range(0, len(batch.spans), 3):
                 lane, first, last = batch.spans[at : at + 3]
                 lanes.setdefault(lane, []).append((first, last))
+        self._note_size(lanes)
         qm = self._connected()
         servers = self._options.kafka.get("bootstrap.servers", qm.bootstrap_servers)
         where = (self._options, qm.name, servers, found.incarnation)
         return [Part(*where, some) for some in shared(lanes)]
 
-    def read(self, partition: InputPartition) -> Iterator[Any]:
+    def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """In a task: the rows of a part, as Arrow batches."""
-        assert isinstance(partition, Part), "what partitions() made"
-        return read(partition)
+        return read(partition) if isinstance(partition, Part) else iter(())
 
     def commit(self, end: Offset) -> None:
         """Consume what Spark has done."""
-        with _told():
+        with _marked():
             self._open(end).consume(end["batch"])
 
     def stop(self) -> None:
-        """Let go of the consumer's name."""
-        if self._connection is not None:
-            self._connection.close()
+        """Close the consumer: its next program finds all as it is."""
+        with suppress(adapter.Error):  # a queue manager that is away notices by itself
+            if self._consumer is not None:
+                self._consumer.close()
+            if self._connection is not None:
+                self._connection.close()
 
     def __getstate__(self) -> dict[str, Any]:
         """Go to tasks without the connection."""
         return self.__dict__ | {"_connection": None, "_consumer": None}
+
+    def _note_size(self, lanes: Lanes) -> None:
+        spans = [span for some in lanes.values() for span in some]
+        self._size = sum(last - first + 1 for first, last in spans)
+        if self._left is not None:
+            self._left -= self._size
+
+    def _end(self, start: Offset) -> Offset:
+        """Where a query ends that has brought all that it was to bring.
+
+        Spark says that a micro-batch is done when it begins the next one: therefore an empty one.
+        """
+        if not self._size:
+            return start
+        return self._offset(start["batch"] + 1) | {"ends": True}
+
+    def _depth(self) -> int:
+        return self._connected().queue(self._options.queue).status().current_depth
 
     def _connected(self) -> adapter.Connection:
         if self._connection is None:
@@ -114,22 +176,64 @@ class GetReader(DataSourceStreamReader):
         return self._connection
 
     def _open(self, offset: Offset | None = None) -> adapter.Consumer:
-        """Open the consumer; with the claim that a checkpoint has, if one is given."""
+        """Open the consumer; and check that an offset of a checkpoint is still of its claim."""
         options = self._options
         if self._consumer is None:
             self._consumer = self._connected().consumer(
-                options.queue, options.consumer, timeout=options.consumer_timeout_s
+                options.queue,
+                options.consumer,
+                timeout=options.consumer_timeout_s,
+                may_break_off=True,  # Spark kills this process when a query ends
             )
         if offset is not None:
-            self._consumer.claim = _claim(offset)
+            self._check(offset, self._consumer)
         return self._consumer
+
+    def _check(self, offset: Offset, consumer: adapter.Consumer) -> None:
+        """Refuse a checkpoint of something else, and one whose claim is lost."""
+        options = self._options
+        if not isinstance(offset.get("claim"), str) or not isinstance(offset.get("batch"), int):
+            raise SparkJobError(
+                "mqk: the checkpoint is not one of readMode get: give this query one of its own"
+            )
+        queue, name = offset.get("queue", options.queue), offset.get("consumer", options.consumer)
+        if (queue, name) != (options.queue, options.consumer):
+            raise SparkJobError(
+                f"mqk: the checkpoint is of consumer {name} of queue {queue}, and this query is "
+                f"consumer {options.consumer} of queue {options.queue}: give each its own"
+            )
+        if offset["claim"] == consumer.claim.hex():
+            return
+        if offset["batch"] > consumer.last:
+            why = f"queue {queue}, or its consumer {name}, was deleted and made again"
+        else:
+            why = (
+                f"consumer {name} of queue {queue} was away for longer than its timeout, and what "
+                "it had is on the queue again; or one of the two was deleted and made again"
+            )
+        raise SparkJobError(
+            f"mqk: the checkpoint is no longer valid: {why}. See what the sink has of the last "
+            "batch, then begin with a new checkpoint; option consumerTimeoutSeconds is how long a "
+            "consumer may be away",
+            name,
+        )
+
+    def _offset(self, batch: int) -> Offset:
+        consumer = self._open()
+        named = {"queue": self._options.queue, "consumer": self._options.consumer}
+        return named | {"claim": consumer.claim.hex(), "batch": batch}
 
 
 def read(part: Part) -> Iterator[Any]:
     """Read a part's messages as Arrow batches."""
     queue, incarnation = part.options.queue, part.incarnation
     topic = names.queue_topic(part.queue_manager, queue, incarnation)
-    reader = SpanReader(part.queue_manager, part.servers, part.options.kafka)
+    reader = SpanReader(
+        part.queue_manager,
+        part.servers,
+        part.options.kafka,
+        fail_on_data_loss=part.options.fail_on_data_loss,
+    )
     try:
         for lane, spans in part.lanes.items():
             yield from batches(queue, topic, lane, reader.messages(queue, incarnation, lane, spans))
@@ -152,23 +256,12 @@ def shared(lanes: Lanes) -> Iterator[Lanes]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _marked() -> Iterator[None]:
     """Mark what goes wrong, so that it is found in what Spark makes of it: see errors.explain."""
     try:
         yield
+    except SparkJobError:
+        raise
     except adapter.Error as problem:
         marked = "mqk: " + problem.text  # a traceback that shows this line must not be taken for it
         raise SparkJobError(marked, problem.object_name) from None
-
-
-def _offset(consumer: adapter.Consumer, batch: int) -> Offset:
-    return {"claim": consumer.claim.hex(), "batch": batch}
-
-
-def _claim(offset: Offset) -> bytes:
-    try:
-        return bytes.fromhex(offset["claim"])
-    except (KeyError, TypeError, ValueError):
-        raise SparkJobError(
-            "mqk: the checkpoint is not one of readMode get: give this query one of its own"
-        ) from None

@@ -11,13 +11,19 @@ from spark_jobs.errors import SparkJobError
 
 ADDRESS = "127.0.0.1:1414"
 MODES = ("browse", "get")
-TIMEOUT_S = 3_600
-"""A job that is started once an hour still has what it was given."""
+TIMEOUT_S = 7 * 86_400
+"""A job that runs once a day, and not on some days, still has what it was given."""
 BROKERS = "kafka.bootstrap.servers"
 NAMES = (
-    "queue", "address", "readMode", "consumer", "consumerTimeoutSeconds", "maxMessagesPerTrigger",
-    "startingOffsets",
+    "queue", "address", "readMode", "consumer", "consumerTimeoutSeconds", "maxMessagesPerBatch",
+    "startingOffsets", "failOnDataLoss",
 )  # fmt: skip
+ALIASES = {
+    "maxMessagesPerTrigger": "maxMessagesPerBatch",
+    "max_messages_per_batch": "maxMessagesPerBatch",
+    "starting": "startingOffsets",
+}
+"""As Spark's own sources, and queue_stream(), call the same."""
 
 
 class Options(Struct, frozen=True):
@@ -25,8 +31,9 @@ class Options(Struct, frozen=True):
 
     queue: its name. address: of its queue manager. read_mode: browse copies, get consumes.
     consumer: the durable name for get, and how long it keeps what it was given while nobody uses
-    it. max_messages_per_trigger: 0 for no limit. starting: "earliest", "latest", or an offset for
-    each lane. kafka: settings of librdkafka, among them where Kafka is if that is not what the
+    it. max_messages_per_batch: 0 for no limit. starting: "earliest", "latest", or an offset for
+    each lane. fail_on_data_loss: whether to end when records that were to be read are gone. kafka:
+    settings of librdkafka, among them where Kafka is if that is not what the
     queue manager says.
     """
 
@@ -35,21 +42,26 @@ class Options(Struct, frozen=True):
     read_mode: str = "browse"
     consumer: str = ""
     consumer_timeout_s: int = TIMEOUT_S
-    max_messages_per_trigger: int = 0
+    max_messages_per_batch: int = 0
     starting: str | dict[int, int] = "earliest"
+    fail_on_data_loss: bool = True
     kafka: dict[str, str] = {}
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Options:
         """Check options as Spark hands them over, with whatever case their names have there."""
-        known = {name.lower(): name for name in NAMES}
+        known = {name.lower(): (name, ALIASES.get(name, name)) for name in (*NAMES, *ALIASES)}
         found: dict[str, str] = {}
+        words: dict[str, str] = {}
         kafka: dict[str, str] = {}
         for key, value in given.items():
             if key.lower().startswith("kafka."):
                 kafka[key.lower().removeprefix("kafka.")] = value
             elif key.lower() in known:
-                found[known[key.lower()]] = value
+                word, name = known[key.lower()]
+                if found.setdefault(name, value) != value:
+                    raise _wrong(f"options {words[name]} and {word} are two names of one option")
+                words[name] = word
             else:
                 raise _wrong(f"there is no option {key}; there are {', '.join(NAMES)}, and kafka.*")
         if not found.get("queue"):
@@ -66,9 +78,10 @@ class Options(Struct, frozen=True):
             found.get("address", ADDRESS),
             mode,
             found.get("consumer", ""),
-            _count(found, "consumerTimeoutSeconds") or TIMEOUT_S,
-            _count(found, "maxMessagesPerTrigger"),
+            _count(found, "consumerTimeoutSeconds", words) or TIMEOUT_S,
+            _count(found, "maxMessagesPerBatch", words),
             _starting(found.get("startingOffsets", "earliest")),
+            _flag(found, "failOnDataLoss"),
             kafka,
         )
 
@@ -77,14 +90,22 @@ def _wrong(text: str) -> SparkJobError:
     return SparkJobError(f'mqk: format("mq"): {text}')
 
 
-def _count(found: Mapping[str, str], name: str) -> int:
-    """Read a number; 0 if it is not given."""
+def _count(found: Mapping[str, str], name: str, words: Mapping[str, str]) -> int:
+    """Read a number; 0 if it is not given. words: how options are called that have more names."""
     text = found.get(name)
     if text is None:
         return 0
     if not text.isdecimal() or not int(text):
-        raise _wrong(f"option {name} is a number from 1 on, not {text!r}")
+        raise _wrong(f"option {words[name]} is a number from 1 on, not {text!r}")
     return int(text)
+
+
+def _flag(found: Mapping[str, str], name: str) -> bool:
+    """Read true or false; true if it is not given."""
+    text = found.get(name, "true").lower()
+    if text not in ("true", "false"):
+        raise _wrong(f"option {name} is true or false, not {text!r}")
+    return text == "true"
 
 
 def _starting(text: str) -> str | dict[int, int]:

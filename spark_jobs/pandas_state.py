@@ -17,17 +17,17 @@ NUMBERS = ("startOffset", "numRows")
 
 def mend() -> None:
     """Make whole numbers of those that say where a group's rows lie; twice is no error."""
-    if getattr(Serializer.arrow_to_pandas, "__module__", "") == __name__:
-        return
-    before = Serializer.arrow_to_pandas
+    before = getattr(Serializer, "arrow_to_pandas", None)
+    if before is None or getattr(before, "__module__", "") == __name__:
+        return  # from Spark 4.2 on it reads such batches otherwise, and needs none of this
 
     def arrow_to_pandas(self: Any, arrow_column: Any, *rest: Any, **named: Any) -> Any:
-        found = before(self, arrow_column, *rest, **named)  # type: ignore[no-untyped-call]
+        found = before(self, arrow_column, *rest, **named)
         kind = arrow_column.type
         is_state = pyarrow.types.is_struct(kind) and kind.get_field_index(NUMBERS[0]) >= 0
         return found.map(as_whole) if is_state else found
 
-    Serializer.arrow_to_pandas = arrow_to_pandas  # type: ignore[method-assign]
+    Serializer.arrow_to_pandas = arrow_to_pandas  # type: ignore[method-assign, unused-ignore]
 
 
 def as_whole(value: Any) -> Any:

@@ -17,6 +17,7 @@ STALL_S = 60.0
 """Without any record of a range that is known to be there."""
 POLL_S = 0.5
 FETCH_COUNT = 5_000
+GONE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 CONSUMER: Mapping[str, Any] = {
     "group.id": "mqk-spark",
     "enable.auto.commit": False,
@@ -28,17 +29,32 @@ CONSUMER: Mapping[str, Any] = {
 
 
 def records(
-    client: Mapping[str, Any], topic: str, lane: int, start: int, end: int
+    client: Mapping[str, Any],
+    topic: str,
+    lane: int,
+    start: int,
+    end: int,
+    *,
+    fail_on_data_loss: bool = True,
 ) -> Generator[Message, None, None]:
     """Iterate over the committed records of a range; client: settings, among them where Kafka is.
 
-    Marks of transactions are no records. Raises SparkJobError for what cannot be read.
+    Marks of transactions are no records. Raises SparkJobError for what cannot be read; unless
+    fail_on_data_loss a range begins later if its beginning has been deleted.
     """
-    consumer = Consumer({**client, **CONSUMER})
+    lost = {} if fail_on_data_loss else {"auto.offset.reset": "earliest"}
+    consumer = Consumer({**client, **CONSUMER, **lost})
     try:
         consumer.assign([TopicPartition(topic, lane, start)])
         yield from _until(consumer, f"{topic}[{lane}]", end)
     except KafkaException as problem:
+        if problem.args[0].code() in GONE:
+            raise SparkJobError(
+                f"mqk: records of {topic}[{lane}] from offset {start} on have been deleted before "
+                "this query has read them: consumed messages are kept for "
+                "kafka.consumed_retention_ms. Begin with a new checkpoint, or go on without them "
+                "with option failOnDataLoss=false"
+            ) from None
         raise SparkJobError(f"mqk: {topic}[{lane}] cannot be read: {problem}") from None
     finally:
         consumer.close()

@@ -14,6 +14,7 @@ import pyarrow
 
 from adapter.core.model.message import Message, Property
 from adapter.format.descriptor import Position
+from spark_jobs.property_types import TYPE_NAMES
 
 Found = tuple[Message, Position, int]
 """A message, its place in its unit and lane, and the offset of its (last) record."""
@@ -45,12 +46,26 @@ ARROW: tuple[tuple[str, str, pyarrow.DataType], ...] = (
     ("topic", "string", TEXT),
     ("partition", "int", INT),
     ("offset", "bigint", LONG),
+    ("property_types", "map<string,string>", pyarrow.map_(TEXT, TEXT)),
+    ("last_in_group", "boolean", pyarrow.bool_()),
+    ("message_type", "int", INT),
+    ("report", "int", INT),
+    ("feedback", "int", INT),
+    ("encoding", "int", INT),
+    ("ccsid", "int", INT),
+    ("reply_to", "string", TEXT),
+    ("reply_to_queue_manager", "string", TEXT),
+    ("user", "string", TEXT),
+    ("application", "string", TEXT),
 )
-SCHEMA = ", ".join(f"{name} {kind}" for name, kind, _ in ARROW)
 ARROW_SCHEMA = pyarrow.schema([(name, kind) for name, _, kind in ARROW])
-OF_MESSAGE = attrgetter(
-    *("priority", "message_id", "correlation_id", "group_id", "group_seq", "format", "body")
+SAID = (
+    *("priority", "message_id", "correlation_id", "group_id", "group_seq", "last_in_group"),
+    *("format", "message_type", "report", "feedback", "encoding", "ccsid", "reply_to"),
+    *("reply_to_queue_manager", "user", "application", "body"),
 )
+"""Columns that a message has as they are."""
+OF_MESSAGE = attrgetter(*SAID)
 OF_PLACE = attrgetter(
     *("seq", "unit", "unit_index", "unit_size", "queue_unit_index", "queue_unit_size")
 )
@@ -82,14 +97,14 @@ def _batch(constant: dict[str, Any], found: list[Found]) -> pyarrow.RecordBatch:
 def _columns(constant: dict[str, Any], found: list[Found]) -> dict[str, Any]:
     said = zip(*(OF_MESSAGE(message) for message, _, _ in found), strict=True)
     at = zip(*(OF_PLACE(place) for _, place, _ in found), strict=True)
-    names = ("priority", "message_id", "correlation_id", "group_id", "group_seq", "format")
-    columns: dict[str, Any] = dict(zip((*names, "body"), said, strict=True))
+    columns: dict[str, Any] = dict(zip(SAID, said, strict=True))
     places = ("seq", "unit_id", "unit_index", "unit_size", "queue_unit_index")
     columns |= dict(zip((*places, "queue_unit_size"), at, strict=True))
     columns |= {name: [value] * len(found) for name, value in constant.items()}
     columns["put_time"] = [message.put_time_ms * US_A_MS for message, _, _ in found]
     columns["expiry_time"] = [message.expires_at_ms * US_A_MS or None for message, _, _ in found]
     columns["properties"] = [as_texts(message.properties) for message, _, _ in found]
+    columns["property_types"] = [types_of(message.properties) for message, _, _ in found]
     columns["offset"] = [offset for _, _, offset in found]
     return columns
 
@@ -97,6 +112,11 @@ def _columns(constant: dict[str, Any], found: list[Found]) -> dict[str, Any]:
 def as_texts(properties: dict[str, Property] | None) -> list[tuple[str, str | None]]:
     """Values as Spark writes them as text: true, and bytes in hexadecimal digits."""
     return [(name, as_text(value)) for name, value in (properties or {}).items()]
+
+
+def types_of(properties: dict[str, Property] | None) -> list[tuple[str, str]]:
+    """The types of values, as Spark's decoder names them."""
+    return [(name, TYPE_NAMES[type(value)]) for name, value in (properties or {}).items()]
 
 
 def as_text(value: Property) -> str | None:

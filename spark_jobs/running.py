@@ -88,8 +88,9 @@ def job_options(command: Command) -> Command:
             help="End when everything is done that is there; otherwise at Ctrl-C.",
         ),
         click.option(
-            "--messages-a-batch", type=click.IntRange(min=0), default=MESSAGES_A_BATCH,
-            show_default=True, metavar="NUMBER", help="At most; 0 for no limit.",
+            "--max-messages-per-batch", "--messages-a-batch", "messages_a_batch",
+            type=click.IntRange(min=0), default=MESSAGES_A_BATCH, show_default=True,
+            metavar="NUMBER", help="Messages of a batch at most; 0 for no limit.",
         ),
     )  # fmt: skip
     for option in reversed(stream):

@@ -1,8 +1,9 @@
 """A Spark session that can read queues: with Spark's connectors, bounded, on loopback alone.
 
-Spark comes with pip, its connectors for Kafka and Avro with Maven: pom.xml beside this file names
-the one version of both. They are kept where Kafka's jars are. This module knows Spark's settings;
-it must not know what is read or written.
+Spark comes with pip, its connectors for Kafka and Avro with Maven, in the version of the Spark that
+is installed; pom.xml beside this file names the version that mqk is installed with. They are kept
+where Kafka's jars are. This module knows Spark's settings; it must not know what is read or
+written.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ HERE = Path(__file__).parent
 POM = HERE / "pom.xml"
 LOGGING = HERE / "log4j2.properties"
 JAVA_VERSIONS = range(17, 22)
-"""Spark 4.0 runs on 17 and 21; from 24 on Java lacks what Hadoop's libraries ask for."""
+"""Spark 4 runs on 17 and 21; from 24 on Java lacks what Hadoop's libraries ask for."""
+MAJOR = "4."
+"""Of Spark: 4.0, 4.1 and 4.2 are tested."""
 CONNECTORS = {
     "Kafka": "org.apache.spark.sql.kafka010.KafkaSourceProvider",
     "Avro": "org.apache.spark.sql.avro.AvroDataToCatalyst",
@@ -43,8 +46,13 @@ GATEWAY = "PYSPARK_GATEWAY_PORT"  # spark-submit has started the JVM before this
 
 
 def connector_jars() -> Jars:
-    """Spark's connectors for Kafka and Avro."""
-    return Jars(POM, "Spark", "spark.version", 10)
+    """Spark's connectors for Kafka and Avro, of the Spark that is installed."""
+    return Jars(POM, "Spark", "spark.version", 10, metadata.version("pyspark"))
+
+
+def named_version() -> str:
+    """The version of Spark that mqk is installed with."""
+    return Jars(POM, "Spark", "spark.version", 10).version
 
 
 def spark_session(
@@ -52,40 +60,46 @@ def spark_session(
     *,
     master: str | None = None,
     settings: Mapping[str, str] | None = None,
+    connectors: bool = True,
     say: Say = say_nothing,
 ) -> SparkSession:
     """Return the session of this program; start Spark with what queues need if there is none.
 
     master: where Spark runs; None: what spark-submit says, else two threads of this process.
-    settings: Spark's, in place of those here. say: hears of the connectors being fetched.
+    settings: Spark's, in place of those here. connectors: whether Spark's connectors are needed;
+    format("mq") does without them. say: hears of the connectors being fetched.
+    The log level of a session that is there already stays as it is.
     Raises SparkJobError for a wrong version of Spark or Java, and for connectors that are missing.
     """
     check_version()
     quieten()
     builder = SparkSession.builder.appName(name)
-    if GATEWAY not in os.environ and SparkSession.getActiveSession() is None:
+    is_ours = GATEWAY not in os.environ and SparkSession.getActiveSession() is None
+    if is_ours:
         check_java()
         make_importable()
         if (master or LOCAL).startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        for key, value in {**_settings(master or LOCAL, say), **(settings or {})}.items():
+        wanted = _settings(master or LOCAL, jar_paths(say) if connectors else [])
+        for key, value in {**wanted, **(settings or {})}.items():
             builder = builder.config(key, value)
     else:
         for key, value in (settings or {}).items():
             builder = builder.config(key, value)
     with unheard():
         spark = builder.getOrCreate()
-    if not debugging():
+    if is_ours and not debugging():
         spark.sparkContext.setLogLevel("OFF")
-    check_connectors(spark)
+    if connectors:
+        check_connectors(spark)
     return spark
 
 
-def _settings(master: str, say: Say) -> dict[str, str]:
+def _settings(master: str, jars: list[str]) -> dict[str, str]:
     """What a session is started with."""
     settings = {
         "spark.master": master,
-        "spark.jars": ",".join(jar_paths(say)),
+        "spark.jars": ",".join(jars),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.speculation": "false",  # a second copy of a task would have its effects twice
@@ -114,12 +128,12 @@ def jar_paths(say: Say = say_nothing) -> list[str]:
 
 
 def check_version() -> None:
-    """Refuse a Spark that is not of the connectors' version."""
-    wanted, found = connector_jars().version, metadata.version("pyspark")
-    if found != wanted:
+    """Refuse a Spark of another major version."""
+    found = metadata.version("pyspark")
+    if not found.startswith(MAJOR):
         raise SparkJobError(
-            f"Spark {found} is installed, and the connectors for Kafka and Avro are those of Spark "
-            f"{wanted}: type `pip install pyspark=={wanted}`"
+            f"Spark {found} is installed, and mqk works with Spark 4.0, 4.1 and 4.2: type "
+            f"`pip install pyspark=={named_version()}`"
         )
 
 

@@ -8,6 +8,7 @@ the same step that writes it. This module must not know what is in the rows.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import time
 import uuid
@@ -20,6 +21,7 @@ import adapter
 from adapter.client.message import Message
 from adapter.errors import InvalidOption, QueueExists, QueueInUse, UnitTooLarge
 from spark_jobs.errors import SparkJobError
+from spark_jobs.property_types import as_typed
 from spark_jobs.transforms import dead_letters, readable
 
 Sink = Callable[[DataFrame, int], None]
@@ -31,8 +33,12 @@ IN_USE_S = 30.0
 IN_USE_POLL_S = 0.5
 WRITING = "_writing"
 QUERY = "_query"
-CARRIED = ("priority", "correlation_id", "group_id", "group_seq", "format", "message_type")
-BESIDE = ("body", "message_id", "properties")
+CARRIED = (
+    *("priority", "correlation_id", "group_id", "group_seq", "last_in_group", "format"),
+    *("message_type", "report", "feedback", "encoding", "ccsid", "reply_to"),
+    "reply_to_queue_manager",
+)
+BESIDE = ("body", "message_id", "properties", "property_types")
 """Columns that a message put back takes over, if there are any."""
 ROWS_MAX = 100_000
 """Of a batch in the driver's memory. A unit of the queue manager is 10,000 unless it is told
@@ -128,6 +134,7 @@ class Files:
 def to_queue(queue: str, *, address: str, application_id: str) -> Sink:
     """Put the rows of each batch on a queue, as one unit that also says that the batch is written.
 
+    A batch that is more than a unit of the queue manager may hold is put in several units.
     A row needs the column body (text or bytes); message_id, properties and those of CARRIED are
     taken over if there are any. application_id: the durable name of this writer, one query's.
     What it has written is noted on queue SYSTEM.SPARK.(application_id), which it makes, and holds
@@ -143,8 +150,9 @@ def to_queue(queue: str, *, address: str, application_id: str) -> Sink:
             adapter.connect(address, application=f"spark {application_id}") as qm,
             _noted(qm, PROGRESS + application_id) as progress,
         ):
-            if not _is_written(progress, application_id, query_of(batch), batch_id):
-                _put_batch(qm, qm.queue(queue), progress, batch, batch_id)
+            note = _note(progress, application_id, query_of(batch))
+            if note is None or note["batch"] < batch_id:
+                Putting(qm, qm.queue(queue), progress, query_of(batch), batch_id).put(batch, note)
 
     return write
 
@@ -166,38 +174,92 @@ def _noted(qm: adapter.Connection, name: str) -> adapter.Queue:
         time.sleep(IN_USE_POLL_S)
 
 
-def _is_written(progress: adapter.Queue, application_id: str, query: str, batch_id: int) -> bool:
-    """Whether a batch was written, by the note that its unit left."""
+def _note(progress: adapter.Queue, application_id: str, query: str) -> dict[str, Any] | None:
+    """What the last unit noted: up to which batch all is written, and how much of the next."""
     note = next(iter(progress.browse()), None)
     if note is None:
-        return False
-    told = json.loads(note.body)
+        return None
+    told: dict[str, Any] = json.loads(note.body)
     if told["query"] != query:
         raise SparkJobError(
             f"mqk: application_id {application_id} has written up to batch {told['batch']} of "
             f"query {told['query']}, and this is query {query or '(none)'}, with another "
             "checkpoint: use another application_id, or that checkpoint"
         )
-    return bool(told["batch"] >= batch_id)
+    return told
 
 
-def _put_batch(
-    qm: adapter.Connection,
-    queue: adapter.Queue,
-    progress: adapter.Queue,
-    batch: DataFrame,
-    batch_id: int,
-) -> None:
-    try:
-        with qm.unit():
-            progress.get()
-            progress.put(json.dumps({"query": query_of(batch), "batch": batch_id}))
-            queue.put_many(_outgoing(batch))
-    except UnitTooLarge as problem:
-        raise SparkJobError(
-            f"mqk: batch {batch_id} is more than a unit of the queue manager may hold "
-            f"({problem.text}): read with a smaller max_messages_per_batch"
-        ) from problem
+class Putting:
+    """Puts a batch in one unit; in several, each of which notes how far it is, if it is too large.
+
+    What is in a batch stays the same when it is done again, so that it goes on where it was.
+    """
+
+    def __init__(
+        self,
+        qm: adapter.Connection,
+        queue: adapter.Queue,
+        progress: adapter.Queue,
+        query: str,
+        batch_id: int,
+    ) -> None:
+        self._qm = qm
+        self._queue = queue
+        self._progress = progress
+        self._query = query
+        self._batch_id = batch_id
+
+    def put(self, batch: DataFrame, note: dict[str, Any] | None) -> None:
+        """Put what is not on the queue yet."""
+        messages = list(_outgoing(batch))
+        done = self._done(messages, note)
+        count = len(messages)
+        while True:
+            end = min(done + count, len(messages))
+            try:
+                self._put(messages, done, end)
+            except UnitTooLarge as problem:
+                if end - done <= 1:
+                    raise SparkJobError(
+                        f"mqk: a message of batch {self._batch_id} is more than a unit of the "
+                        f"queue manager may hold ({problem.text})"
+                    ) from problem
+                count = (end - done) // 2
+                continue
+            done = end
+            if done == len(messages):
+                return
+
+    def _put(self, messages: list[Message], first: int, end: int) -> None:
+        told: dict[str, Any] = {"query": self._query, "batch": self._batch_id}
+        if end < len(messages):
+            told["batch"] -= 1
+            told["part"] = [self._batch_id, end, digest(messages[:end])]
+        with self._qm.unit():
+            self._progress.get()
+            self._progress.put(json.dumps(told))
+            self._queue.put_many(messages[first:end])
+
+    def _done(self, messages: list[Message], note: dict[str, Any] | None) -> int:
+        """How many messages of the batch are on the queue."""
+        batch_id, done, seen = (note or {}).get("part", (None, 0, ""))
+        if batch_id != self._batch_id:
+            return 0
+        if digest(messages[:done]) != seen:
+            raise SparkJobError(
+                f"mqk: {done} messages of batch {batch_id} are on the queue, and now it has others "
+                "or another order: a batch that does not fit into one unit has to be the same each "
+                "time. Read with a smaller max_messages_per_batch"
+            )
+        return int(done)
+
+
+def digest(messages: list[Message]) -> str:
+    """What tells messages from others."""
+    found = hashlib.sha256()
+    for one in messages:
+        found.update(len(one.body).to_bytes(8, "big") + one.body + one.message_id)
+    return found.hexdigest()
 
 
 def _outgoing(batch: DataFrame) -> Iterator[Message]:
@@ -224,6 +286,9 @@ def message_of(row: Row, carried: list[str]) -> Message:
     if "message_id" in row and row["message_id"] is not None:
         fields["message_id"] = bytes(row["message_id"])
     if "properties" in row and (properties := row["properties"]):
-        fields["properties"] = dict(properties)
+        types = row.asDict().get("property_types") or {}
+        fields["properties"] = {
+            name: as_typed(value, types.get(name)) for name, value in properties.items()
+        }
     body = row["body"]
     return Message(body.encode() if isinstance(body, str) else bytes(body or b""), **fields)

@@ -12,6 +12,7 @@ from confluent_kafka import Message as Record
 
 from adapter.format import chunks, descriptor
 from adapter.owner.pages import KafkaPageReader
+from adapter.owner.storage import PagesUnavailableError
 from spark_jobs.errors import SparkJobError
 from spark_jobs.rows import Found
 
@@ -25,8 +26,14 @@ class SpanReader:
     """Reads lanes of one queue manager's queues. Close it."""
 
     def __init__(
-        self, queue_manager: str, bootstrap_servers: str, options: Mapping[str, str]
+        self,
+        queue_manager: str,
+        bootstrap_servers: str,
+        options: Mapping[str, str],
+        *,
+        fail_on_data_loss: bool = True,
     ) -> None:
+        self._fail_on_data_loss = fail_on_data_loss
         self._pages = KafkaPageReader(queue_manager, bootstrap_servers, options)
 
     def messages(
@@ -34,10 +41,14 @@ class SpanReader:
     ) -> Iterator[Found]:
         """Iterate over the messages of a lane that the spans name, in the spans' order.
 
-        Raises SparkJobError for what is not there, PagesUnavailableError if Kafka does not answer.
+        Raises SparkJobError for what is not there, unless it may be left out, and if Kafka does not
+        answer.
         """
-        for near in _neighbours(spans):
-            yield from self._read(queue, incarnation, lane, near)
+        try:
+            for near in _neighbours(spans):
+                yield from self._read(queue, incarnation, lane, near)
+        except PagesUnavailableError as problem:
+            raise SparkJobError(f"mqk: {problem}", queue) from None
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -51,6 +62,13 @@ class SpanReader:
         for seq, record in self._pages.records(queue, incarnation, lane, first):
             headers = _headers(record)
             body = joiner.take(headers.get(chunks.HEADER), record.value() or b"")
+            if seq > first and not self._fail_on_data_loss:
+                while seq > last:
+                    following = next(waiting, None)
+                    if following is None:
+                        return
+                    first, last = following
+                first = max(first, seq)
             if body is None or seq < first:
                 continue
             if seq > first:
@@ -64,9 +82,12 @@ class SpanReader:
                 if following is None:
                     return
                 first, last = following
+        if not self._fail_on_data_loss:
+            return
         raise SparkJobError(
             f"mqk: message {first} of lane {lane} of queue {queue} was given to this job, and is "
-            "not on the queue's topic: was the topic deleted, or records of it?",
+            "not on the queue's topic any more. See what has deleted the topic or its records; "
+            "option failOnDataLoss=false goes on without them",
             queue,
         )
 

@@ -16,11 +16,17 @@ from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 from spark_jobs import pandas_state
+from spark_jobs.descriptors import MODE_METADATA
+from spark_jobs.errors import SparkJobError
 from spark_jobs.values import REASON, VALUE
 
 pandas_state.mend()  # here: Spark's Python processes import this module for _collect
 
 UNIT = ("topic", "unit_id")
+BUCKET = "_bucket"
+BUCKETS = 32
+"""Units are put together in so many groups, by what their ids hash to: Spark calls Python for each
+group of a micro-batch, and a call costs about as much as a thousand rows."""
 LANE = ("topic", "partition")
 DEAD_LETTER = ("queue", "topic", "partition", "offset", "seq", "message_id", "put_time", "body")
 
@@ -31,8 +37,18 @@ def complete_units(messages: DataFrame) -> DataFrame:
     Of a stream they come when the last one does, a unit's messages one behind the other, in the
     order in which they were put; the stream keeps those that wait, in its checkpoint. A unit whose
     beginning is not there any more never comes. The order of a lane ends here: see in_lanes().
+    Raises SparkJobError for a stream that gets: what it holds back would be gone from the queue.
     """
-    return _as_they_complete(messages) if messages.isStreaming else _complete_now(messages)
+    if not messages.isStreaming:
+        return _complete_now(messages)
+    if messages.schema["unit_id"].metadata.get(MODE_METADATA) == "get":
+        raise SparkJobError(
+            "complete_units() is for streams that consume nothing, and this one has readMode get: "
+            "what it holds back of a unit, of which a part expires or is got by another program, "
+            "would be lost. Read the queue with readMode browse or queue_stream(), or leave "
+            "complete_units() out"
+        )
+    return _as_they_complete(messages)
 
 
 def _complete_now(messages: DataFrame) -> DataFrame:
@@ -42,27 +58,37 @@ def _complete_now(messages: DataFrame) -> DataFrame:
 
 
 def _as_they_complete(messages: DataFrame) -> DataFrame:
-    return messages.groupBy(*UNIT).applyInPandasWithState(
-        _collect,  # type: ignore[arg-type]  # pandas is not typed here
-        messages.schema,
-        "rows binary",
-        "append",
-        GroupStateTimeout.NoTimeout,
+    bucket = F.pmod(F.xxhash64(*UNIT), F.lit(BUCKETS))
+    return (
+        messages.withColumn(BUCKET, bucket)
+        .groupBy(BUCKET)
+        .applyInPandasWithState(
+            _collect,  # type: ignore[arg-type]  # pandas is not typed here
+            messages.schema,
+            "rows binary",
+            "append",
+            GroupStateTimeout.NoTimeout,
+        )
     )
 
 
 def _collect(
-    _unit: tuple[Any, ...], arrived: Iterator[pandas.DataFrame], state: GroupState
+    _bucket: tuple[Any, ...], arrived: Iterator[pandas.DataFrame], state: GroupState
 ) -> Iterator[pandas.DataFrame]:
-    """Add what has arrived of one unit to what was there; all of it once it is whole."""
+    """Add what has arrived of some units to what was there; all of those that are whole."""
     waiting = [pickle.loads(state.get[0])] if state.exists else []  # noqa: S301 -- written below
-    rows = pandas.concat([*waiting, *arrived], ignore_index=True)
-    if len(rows) < int(rows["queue_unit_size"].iloc[0]):
-        state.update((pickle.dumps(rows),))
-        return
-    if state.exists:
+    rows = pandas.concat([*waiting, *arrived], ignore_index=True).drop(columns=BUCKET)
+    unit = rows.groupby(list(UNIT), sort=False).ngroup()
+    is_whole = unit.map(unit.value_counts()) >= rows["queue_unit_size"]
+    if not is_whole.all():
+        state.update((pickle.dumps(rows[~is_whole]),))
+    elif state.exists:
         state.remove()
-    yield rows.sort_values("queue_unit_index", ignore_index=True)
+    if is_whole.any():
+        whole = rows[is_whole].assign(_unit=unit[is_whole])
+        yield whole.sort_values(["_unit", "queue_unit_index"], ignore_index=True).drop(
+            columns="_unit"
+        )
 
 
 def in_lanes(messages: DataFrame, tasks: int = 1) -> DataFrame:

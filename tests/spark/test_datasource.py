@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import TopicPartition
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
-from spark_jobs import errors
+from spark_jobs import browsing, errors
+from spark_jobs.options import Options
 from tests.support.spark_site import Site, collecting, drain, order_problems, queues, running
 
 
@@ -62,6 +65,67 @@ def test_a_limit_holds_for_all_batches_but_the_first(site: Site, tmp_path: Path)
     site.wait_copied("LIMIT", 34)
     drain(browse(site, "LIMIT"), collecting(rows), tmp_path)
     assert [bytes(row["body"]) for _, row in rows[33:]] == [b"later"]
+
+
+def test_a_queue_without_messages_has_no_rows(site: Site) -> None:
+    with queues(site, "NOTHING"):
+        reader = site.spark.read.format("mq").option("queue", "NOTHING")
+        assert reader.option("address", site.address).load().collect() == []
+
+
+def test_a_query_of_a_queue_that_is_defined_again_ends(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with queues(site, "REBORN") as qm:
+        site.put_units("REBORN", 1)
+        site.wait_copied("REBORN", 3)
+        rows: list[Any] = []
+        with running(browse(site, "REBORN"), collecting(rows), tmp_path) as query:
+            query.processAllAvailable()
+            assert len(rows) == 3
+            qm.delete_queue("REBORN", purge=True)
+            qm.define_queue("REBORN")
+            with pytest.raises(StreamingQueryException) as ended:
+                query.awaitTermination(60)
+    assert "queue REBORN has been deleted since this query began" in errors.explain(ended.value)
+
+
+def test_it_writes_nothing(site: Site) -> None:
+    with pytest.raises(Exception, match="mqk: ") as refused:
+        site.spark.range(1).write.format("mq").mode("append").save()
+    assert "sinks.to_queue() in foreachBatch" in errors.explain(refused.value)
+
+
+def test_a_sinks_own_failure_is_told(site: Site, tmp_path: Path) -> None:
+    """By both sources, whose plans hold sentences of ours."""
+    with queues(site, "BOOM"):
+        site.put_units("BOOM", 1)
+    site.wait_copied("BOOM", 3)
+
+    def fail(_batch: DataFrame, _batch_id: int) -> None:
+        raise ValueError("boom")
+
+    for name, messages in (("mq", browse(site, "BOOM")), ("kafka", site.stream("BOOM"))):
+        with pytest.raises(StreamingQueryException) as failed:
+            drain(messages, fail, tmp_path / name)
+        assert errors.explain(failed.value) == "ValueError: boom"
+
+
+def test_records_that_are_gone_end_the_query_or_are_left_out(site: Site, tmp_path: Path) -> None:
+    with queues(site, "GONE"):
+        site.put_units("GONE", 1, size=5, lanes=1)
+    site.wait_copied("GONE", 5)
+    topic = browsing.Topic.find(Options.read({"queue": "GONE", "address": site.address}))
+    deleted = topic._admin.delete_records([TopicPartition(topic.name, 0, 3)])
+    assert [one.result().low_watermark for one in deleted.values()] == [3]
+    start = {"startingOffsets": '{"0": 0}'}
+    with pytest.raises(StreamingQueryException) as failed:
+        drain(browse(site, "GONE", **start), collecting([]), tmp_path / "1")
+    assert "have been deleted before this query has read them" in errors.explain(failed.value)
+    rows: list[Any] = []
+    left = browse(site, "GONE", failOnDataLoss=False, **start)
+    drain(left, collecting(rows), tmp_path / "2")
+    assert [row["seq"] for _, row in rows] == [4, 5]
 
 
 def test_large_messages_are_joined(site: Site, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 import adapter
+from adapter import Message
 from spark_jobs import errors, sinks
 from tests.spark import lives
 from tests.support.spark_site import Site, collecting, drain, order_problems, queues
@@ -34,16 +35,56 @@ def test_killed_and_failing_drivers_do_everything_once(site: Site, tmp_path: Pat
     assert lives.check(scene, filled)["archive"] >= 20
 
 
-def test_a_unit_that_is_too_large_is_refused_with_advice(site: Site, tmp_path: Path) -> None:
+def test_a_batch_of_more_than_a_unit_is_put_in_several(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when the job fails between two of them: what is on the queue is not put again."""
     with queues(site, "MANY", "FEW") as qm:
+        qm.alter_queue("FEW", max_depth=20_000)
         qm.queue("MANY").put_many(str(number) for number in range(10_001))
-    site.wait_copied("MANY", 10_001)
-    sink = sinks.to_queue("FEW", address=site.address, application_id="LARGE")
-    with pytest.raises(StreamingQueryException) as refused:
+        site.wait_copied("MANY", 10_001)
+        sink = sinks.to_queue("FEW", address=site.address, application_id="LARGE")
+        put = sinks.Putting._put
+
+        def put_once(self: sinks.Putting, messages: list[Message], first: int, end: int) -> None:
+            if first:
+                raise RuntimeError("injected")
+            put(self, messages, first, end)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(sinks.Putting, "_put", put_once)
+            with pytest.raises(StreamingQueryException):
+                drain(site.stream("MANY"), sink, tmp_path)
+        assert qm.queue("FEW").depth() == 5_000
         drain(site.stream("MANY"), sink, tmp_path)
-    assert "read with a smaller max_messages_per_batch" in errors.explain(refused.value)
-    with site.manager.connect() as qm:
-        assert qm.queue("FEW").depth() == 0
+        drain(site.stream("MANY"), sink, tmp_path)
+        found = [int(one.body) for one in qm.queue("FEW").browse()]
+    assert found == list(range(10_001))
+
+
+def test_a_message_that_is_put_back_is_what_it_was(site: Site, tmp_path: Path) -> None:
+    with queues(site, "REQUESTS", "COPIES", "ANSWERS") as qm:
+        message = Message(
+            b"ask", message_type=1, reply_to="ANSWERS", report=0x20, feedback=7, ccsid=850,
+            encoding=273, format="MQSTR", correlation_id=b"c" * 24, group_id=b"g" * 24, group_seq=3,
+            last_in_group=True, priority=3,
+            properties={"n": 2**40, "t": True, "f": -1.5, "s": "7", "b": b"\x00\xff", "z": None},
+        )  # fmt: skip
+        put = qm.queue("REQUESTS").put(message)
+        site.wait_copied("REQUESTS", 1)
+        reader = site.spark.readStream.format("mq").option("queue", "REQUESTS")
+        read = (site.stream("REQUESTS"), reader.option("address", site.address).load())
+        for way, messages in zip("AB", read, strict=True):
+            sink = sinks.to_queue("COPIES", address=site.address, application_id=way)
+            drain(messages, sink, tmp_path / way)
+        copies = list(qm.queue("COPIES").browse())
+    assert len(copies) == 2
+    for copy in copies:
+        assert copy.message_id == put.message_id
+        for name in (*sinks.CARRIED, "body", "properties"):
+            wanted = getattr(message, name) or getattr(copy, name)
+            assert getattr(copy, name) == wanted, name
+        assert copy.reply_to_queue_manager == site.name
 
 
 def test_what_another_query_has_written_is_not_taken_for_written(

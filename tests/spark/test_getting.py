@@ -4,6 +4,7 @@ Drivers that are killed are in test_exactly_once.
 """
 
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from spark_jobs import errors
+import adapter
+from spark_jobs import errors, transforms
+from tests.support.backlog import until
 from tests.support.spark_site import (
     Site,
     collecting,
@@ -56,6 +59,13 @@ def await_rows(rows: list[Any], count: int, *queries: StreamingQuery) -> None:
     while len(rows) < count and time.monotonic() < deadline_s:
         for query in queries:
             query.processAllAvailable()
+
+
+def await_copies(qm: adapter.Connection, queue: str) -> None:
+    """Wait until the queue manager knows that messages are on the topic, and may be given."""
+    with qm.consumer(queue, "WAITER") as consumer:
+        until(lambda: consumer.next_batch() > 0)
+    qm.delete_consumer(queue, "WAITER")
 
 
 def test_messages_are_consumed_in_order_over_many_batches(site: Site, tmp_path: Path) -> None:
@@ -163,10 +173,113 @@ def test_who_stays_away_is_fenced_and_its_messages_return(site: Site, tmp_path: 
         assert "injected" in failing(start(messages, collecting([], fail), tmp_path))
         message = qm.get("AWAY", timeout=WAIT_S)
         assert message is not None
-        assert message.backout_count == 1
+        assert message.backout_count == 0, "it was handed out once, and may well be done"
         said = failing(start(messages, collecting([]), tmp_path))
-        assert "consumer JOB was gone longer than its timeout" in said
-        assert "begin anew" in said
+        assert "consumer JOB of queue AWAY was away for longer than its timeout" in said
+        assert "begin with a new checkpoint" in said
+
+
+def once(messages: DataFrame, rows: list[Any], checkpoint: Path) -> StreamingQuery:
+    """Start a query over what is available now."""
+    writer = messages.writeStream.foreachBatch(collecting(rows))
+    return writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+
+
+def test_a_job_that_comes_back_too_late_spoils_nothing(site: Site, tmp_path: Path) -> None:
+    """What was done comes again for others, uncounted; and a checkpoint that is refused claims
+    nothing, so that what was put meanwhile is not counted either.
+    """
+    with queues(site, "NIGHTLY", "NIGHTLY.BACKOUT") as qm:
+        qm.alter_queue("NIGHTLY", backout_threshold=1, backout_requeue_queue="NIGHTLY.BACKOUT")
+        qm.put("NIGHTLY", "done")
+        site.wait_copied("NIGHTLY", 1)
+        rows: list[Any] = []
+        messages = getting(site, "NIGHTLY", consumerTimeoutSeconds=1)
+        await_copies(qm, "NIGHTLY")
+        assert once(messages, rows, tmp_path / "1").awaitTermination(int(WAIT_S))
+        assert [bytes(row["body"]) for _, row in rows] == [b"done"]
+        until(lambda: held(site, "NIGHTLY") == 0)
+        qm.put("NIGHTLY", "new")
+        site.wait_copied("NIGHTLY", 2)
+        await_copies(qm, "NIGHTLY")
+        for _ in range(2):
+            assert "away for longer" in failing(once(messages, rows, tmp_path / "1"))
+            assert held(site, "NIGHTLY") == 0
+        found = [(one.body, one.backout_count) for one in qm.queue("NIGHTLY").browse()]
+        assert found == [(b"done", 0), (b"new", 0)]
+        assert once(messages, rows, tmp_path / "2").awaitTermination(int(WAIT_S))
+    assert [bytes(row["body"]) for _, row in rows[1:]] == [b"done", b"new"]
+
+
+def test_a_new_checkpoint_is_given_one_batch_at_a_time(site: Site, tmp_path: Path) -> None:
+    """What the last query of the name was given, and did not consume, comes first and alone."""
+    with queues(site, "AGAIN") as qm:
+        site.put_units("AGAIN", 3)
+        site.wait_copied("AGAIN", 9)
+        await_copies(qm, "AGAIN")
+        rows: list[Any] = []
+        messages = getting(site, "AGAIN", maxMessagesPerTrigger=4)
+        assert once(messages, rows, tmp_path / "1").awaitTermination(int(WAIT_S))
+        assert len(rows) == 4
+        again: list[Any] = []
+        with running(messages, collecting(again), tmp_path / "2") as query:
+            await_rows(again, 9, query)
+    assert [row["offset"] for _, row in again[:4]] == [row["offset"] for _, row in rows]
+    assert max(Counter(batch for batch, _ in again).values()) == 4
+    assert len(again) == 9
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ({"queue": "ONE"}, {"queue": "TWO"}, "the checkpoint is of consumer JOB of queue ONE"),
+        ({"queue": "ONE", "consumer": "A"}, {"queue": "ONE"}, "the checkpoint is of consumer A"),
+        ({"queue": "ONE", "readMode": "browse"}, {"queue": "ONE"}, "not one of readMode get"),
+        ({"queue": "ONE"}, {"queue": "ONE", "readMode": "browse"}, "not one of readMode browse"),
+    ],
+)
+def test_a_checkpoint_of_something_else_is_refused(
+    first: dict[str, str], second: dict[str, str], said: str, site: Site, tmp_path: Path
+) -> None:
+    with site.manager.connect() as qm:
+        for queue in ("ONE", "TWO"):
+            with suppress(adapter.errors.QueueExists):
+                qm.define_queue(queue)
+        qm.put("ONE", "a")
+        await_copies(qm, "ONE")
+        messages = site.spark.readStream.format("mq").options(
+            address=site.address, **{"readMode": "get", "consumer": "JOB"} | first
+        )
+        others = site.spark.readStream.format("mq").options(
+            address=site.address, **{"readMode": "get", "consumer": "JOB"} | second
+        )
+        assert once(messages.load(), [], tmp_path).awaitTermination(int(WAIT_S))
+        assert said in failing(once(others.load(), [], tmp_path))
+        for one in qm.consumers("*"):
+            qm.delete_consumer(one.queue, one.name)
+
+
+def test_a_checkpoint_of_a_queue_that_was_defined_again_is_refused(
+    site: Site, tmp_path: Path
+) -> None:
+    with queues(site, "REBORN") as qm:
+        qm.put("REBORN", "a")
+        await_copies(qm, "REBORN")
+        messages = getting(site, "REBORN")
+        rows: list[Any] = []
+        with running(messages, collecting(rows), tmp_path) as query:
+            await_rows(rows, 1, query)
+            query.processAllAvailable()
+        until(lambda: not qm.consumers("REBORN")[0].connection)
+        qm.delete_queue("REBORN")
+        qm.define_queue("REBORN")
+        said = failing(start(messages, collecting(rows), tmp_path))
+    assert "queue REBORN, or its consumer JOB, was deleted and made again" in said
+
+
+def test_units_are_not_held_back_from_what_is_consumed(site: Site) -> None:
+    with queues(site, "HELD"), pytest.raises(errors.SparkJobError, match="this one has readMode"):
+        transforms.complete_units(getting(site, "HELD"))
 
 
 def test_what_spoils_a_batch_ends_on_the_backout_queue(site: Site, tmp_path: Path) -> None:

@@ -21,6 +21,26 @@ def test_the_topic_of_a_queue_is_that_of_its_last_definition() -> None:
         topics.choose(TOPICS, "NONE", "QM1")
 
 
+def test_what_a_plan_would_raise_is_no_cause() -> None:
+    """Spark prints the plan of a query that failed, with the sentences of ours that are in it."""
+    plan = "Logical Plan:\nProject [raise_error(concat(mqk: the record , topic#10, is a part))]"
+    said = f"[STREAM_FAILED] boom\n=== Streaming Query ===\nId: 1\n{plan}"
+    trace = f"{said}\n\tat org.apache.X(X.scala)\nCaused by: java.lang.RuntimeException: no room"
+    assert explain(RuntimeError(said)) == "[STREAM_FAILED] boom"
+    assert explain(RuntimeError(trace)) == "no room"
+
+
+def test_the_cause_is_found_in_python_and_in_the_jvm() -> None:
+    proxy = (
+        "An exception was raised by the Python Proxy. Return Message: Traceback (most recent call "
+        'last):\n  File "a.py", line 1, in call\n    work()\n    ~~~~^^\nValueError: boom\n\n'
+        "\tat py4j.Protocol(Protocol.java)\n"
+    )
+    assert explain(RuntimeError(proxy)) == "ValueError: boom"
+    called = "An error occurred while calling o294.start.\n: java.io.IOException: mkdir of /proc\n"
+    assert explain(RuntimeError(called + "\tat a.b(C.java)")) == "mkdir of /proc"
+
+
 def test_rows_of_both_sources_have_the_same_columns() -> None:
     assert tuple(name for name, _, _ in rows.ARROW) == COLUMNS
 
@@ -29,7 +49,7 @@ def test_options_are_read_in_whatever_case_they_come() -> None:
     told = {"QUEUE": "Q", "readmode": "GET", "Consumer": "c", "maxmessagespertrigger": "5"}
     found = Options.read({**told, "kafka.security.protocol": "SSL"})
     assert (found.queue, found.read_mode, found.consumer) == ("Q", "get", "c")
-    assert found.max_messages_per_trigger == 5
+    assert found.max_messages_per_batch == 5
     assert Options.read({"queue": "Q", "startingoffsets": '{"5": 7}'}).starting == {5: 7}
     with pytest.raises(SparkJobError, match="leave out startingOffsets"):
         Options.read({**told, "startingOffsets": "earliest"})
@@ -64,9 +84,12 @@ def test_the_sentence_of_ours_is_found_within_what_is_wrapped_around_it() -> Non
 
 
 def test_another_version_of_spark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.metadata.version", lambda _name: "4.1.2")
-    with pytest.raises(SparkJobError, match=r"Spark 4.1.2 is .* `pip install pyspark==4.0.0`"):
+    monkeypatch.setattr("importlib.metadata.version", lambda _name: "3.5.9")
+    with pytest.raises(SparkJobError, match=r"Spark 3.5.9 is .* `pip install pyspark==4.0.0`"):
         session.spark_session()
+    monkeypatch.setattr("importlib.metadata.version", lambda _name: "4.1.4")
+    session.check_version()
+    assert session.connector_jars().folder.name.startswith("spark-4.1.4-")
 
 
 @pytest.mark.parametrize("version", [11, 25])
@@ -94,7 +117,8 @@ def test_jars_that_cannot_be_fetched_say_what_to_install(
 def test_the_versions_of_pyspark_and_of_the_connectors_are_one() -> None:
     session.check_version()
     pins = (Path(__file__).parents[2] / "constraints.txt").read_text()
-    assert f"pyspark=={session.connector_jars().version} " in pins
+    assert f"pyspark=={session.named_version()} " in pins
+    assert session.connector_jars().version == session.named_version()
     assert jars.kafka_jars().folder != session.connector_jars().folder
 
 

@@ -1,0 +1,120 @@
+"""Releases of Spark 4 beside the one that is installed: each does what it must with queues.
+
+Those are installed from the package registry, without their dependencies, which are the same, into
+the cache that also has Kafka's jars. Not every Maven repository has the connectors of each release:
+what needs none of them is tested with all.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapter import testing
+from adapter.core.results import Batches
+from adapter.localkafka import LocalKafka
+from adapter.localkafka.jars import cache_folder, locked
+from tests.support.backlog import until
+from tests.support.spark_site import SHORT_LIVED_JAVA
+
+TOP = Path(__file__).parents[2]
+DONE_S = 280
+UNIT = ["", "a", "b"]
+"""Bodies of a unit: an empty one comes first."""
+UNITS = 3
+WHOLE = UNIT * UNITS
+
+
+def installed(version: str) -> Path:
+    """A folder with that release of pyspark."""
+    folder = cache_folder() / f"pyspark-{version}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with locked(folder.parent):
+        if not folder.is_dir():
+            with tempfile.TemporaryDirectory(dir=folder.parent, prefix="resolving-") as work:
+                install(version, Path(work) / "site")
+                shutil.move(Path(work) / "site", folder)
+    return folder
+
+
+def install(version: str, folder: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
+    done = subprocess.run(
+        [*pip, "--target", str(folder), f"pyspark=={version}"],
+        capture_output=True, text=True, timeout=DONE_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.timeout(2 * DONE_S)
+@pytest.mark.parametrize(("version", "has_connectors"), [("4.1.1", True), ("4.2.1", False)])
+def test_another_spark_reads_queues(
+    version: str,
+    has_connectors: bool,
+    kafka: LocalKafka,
+    unique_name: Callable[..., str],
+    tmp_path: Path,
+) -> None:
+    site = installed(version)
+    with testing.queue_manager(unique_name(), bootstrap_servers=kafka.bootstrap_servers) as manager:
+        with manager.connect() as qm:
+            for queue in ("SEEN", "TAKEN", "EMPTY"):
+                qm.define_queue(queue)
+            for queue in ("SEEN", "TAKEN"):
+                for _ in range(UNITS):
+                    with qm.unit():
+                        for body in UNIT:
+                            qm.put(queue, body)
+                with qm.consumer(queue, "WAITER") as waiter:
+                    until(lambda: sizes(waiter.read(0, waiter.claim_batch())) == len(WHOLE))
+                qm.delete_consumer(queue, "WAITER")
+        place = [manager.name, manager.address, str(tmp_path)]
+        place += [kafka.bootstrap_servers] if has_connectors else []
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.spark.other_spark", *place], cwd=TOP, timeout=DONE_S,
+            capture_output=True, text=True, check=False, env=os.environ | {
+                "PYTHONPATH": os.pathsep.join([str(site), str(TOP)]),
+                "JDK_JAVA_OPTIONS": SHORT_LIVED_JAVA,
+            },
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    check(version, json.loads(done.stdout))
+
+
+def sizes(found: Batches) -> int:
+    spans = [part for batch in found.batches for part in batch.spans]
+    return sum(spans[2::3]) - sum(spans[1::3]) + len(spans) // 3
+
+
+def joined(batches: list[list[str]]) -> list[str]:
+    return list(chain.from_iterable(batches))
+
+
+def check(version: str, found: dict[str, Any]) -> None:
+    assert found["version"] == version
+    assert joined(found["browse"]) == WHOLE
+    assert found.get("batch", WHOLE) == WHOLE
+    for way in ("units", "stream"):
+        batches = found.get(way, [WHOLE])
+        assert joined(batches) == WHOLE
+        assert all(len(batch) % len(UNIT) == 0 for batch in batches), "units are whole"
+    assert found["nothing"] == 0
+    assert "sinks.to_queue" in found["write"]
+    if version >= "4.2":  # a source is told where a batch begins, and that a query ends
+        assert [len(batch) for batch in found["get"][0]] == [4, 4, 1]
+        assert max(map(len, found["browse"])) <= 4
+        assert sum(found["lag"]["lanes"].values()) >= len(WHOLE)
+        assert found["held"] == [0, 0]
+    else:
+        assert [len(batch) for batch in found["get"][0]] == [4]
+        assert found["held"] == [4, 4]
+    got = joined([batch for run in found["get"] for batch in run])
+    assert got == WHOLE[: len(got)], "in order, and each once"

@@ -9,13 +9,15 @@ from msgspec.structs import fields
 from adapter.client import attributes as told
 from adapter.core.attributes.objects import QueueManagerAttributes
 from adapter.core.attributes.queue import QueueAttributes
-from adapter.core.attributes.table import Attribute
+from adapter.core.attributes.table import Attribute, Dated
 
 
 def rows(table: type[Struct]) -> dict[str, tuple[Any, Attribute]]:
     """Type and description of each attribute, by name."""
     found = {}
     for field in fields(table):
+        if field.name in Dated.__struct_fields__:
+            continue
         assert get_origin(field.type) is Annotated
         kind, *notes = get_args(field.type)
         found[field.name] = kind, next(one for one in notes if isinstance(one, Attribute))

@@ -36,8 +36,9 @@ ENDS_MAX = 2
 STEADY_S = 10.0
 """Movers that have run for so long since they were started again are well."""
 MOVER_CHECK_S = 0.5
-"""How often the movers are looked at: dead ones are started again after this, and if they end again
-and again, after twice as long each time, up to MOVER_PAUSE_S_MAX."""
+"""How often the movers are looked at: dead ones are started again after this."""
+RESTARTS_AT_ONCE = 4
+"""So many, one soon after the other; before further ones there are pauses, each twice as long."""
 MOVER_PAUSE_S_MAX = 10.0
 
 log = structlog.get_logger("mqk.server")
@@ -323,7 +324,8 @@ class Server:
                 self._ends += 1
                 self._end = end
                 log.warning("movers ended; starting them again", reason=end)
-                pause_s = min(MOVER_CHECK_S * (2 ** (self._ends - 1) - 1), MOVER_PAUSE_S_MAX)
+                doublings = max(0, self._ends - RESTARTS_AT_ONCE)
+                pause_s = min(MOVER_CHECK_S * (2**doublings - 1), MOVER_PAUSE_S_MAX)
                 await asyncio.sleep(pause_s)
                 await asyncio.get_running_loop().run_in_executor(None, self._restart_movers)
                 self._ended_s = asyncio.get_running_loop().time()

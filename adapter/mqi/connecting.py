@@ -35,6 +35,13 @@ APPLICATION_LENGTH_MAX = 28  # MQ_APPL_NAME_LENGTH
 USER_LENGTH_MAX = 64
 USER_IDENTIFIER_LENGTH = 12  # MQ_USER_ID_LENGTH
 
+WITHOUT_EFFECT = (
+    mq.MQCNO_ACCOUNTING_MQI_ENABLED
+    | mq.MQCNO_ACCOUNTING_Q_ENABLED
+    | mq.MQCNO_ACTIVITY_TRACE_ENABLED
+)
+"""Options that ask for what is absent."""
+
 log = logging.getLogger("adapter.mqi")
 
 
@@ -82,7 +89,10 @@ def plain_cno(options: int) -> dict[str, Any]:
 
 def check_options(cno: dict[str, Any]) -> None:
     """Failure if what an MQCNO asks for is not to be had."""
-    permitted.CONNECT.check(structs.MQCNO.confirm(cno)["Options"])
+    asked = structs.MQCNO.confirm(cno)["Options"]
+    permitted.CONNECT.check(asked)
+    if asked & WITHOUT_EFFECT:
+        log.warning("MQCONNX: accounting and activity trace of MQCNO have no effect here")
 
 
 def credentials_of(csp: bytes | None) -> tuple[str, str]:

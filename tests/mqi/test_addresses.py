@@ -164,3 +164,13 @@ def test_a_host_without_a_queue_manager() -> None:
         with pytest.raises(ibmmq.MQMIError) as refused:
             ibmmq.connect("QM1", CHANNEL, f"127.0.0.1({server.getsockname()[1]})")
     assert reason_of(refused) == CMQC.MQRC_Q_MGR_NOT_AVAILABLE
+
+
+def test_options_without_effect_are_logged_once(
+    manager: TestQueueManager, caplog: pytest.LogCaptureFixture
+) -> None:
+    cno = ibmmq.CNO(Options=CMQC.MQCNO_ACCOUNTING_MQI_ENABLED)
+    ibmmq.connect("QM1", CHANNEL, conname(manager), cno=cno).disconnect()
+    assert [one.getMessage() for one in caplog.records] == [
+        "MQCONNX: accounting and activity trace of MQCNO have no effect here"
+    ]

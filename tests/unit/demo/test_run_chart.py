@@ -27,8 +27,9 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_the_job_understands_what_it_is_told(told: list[list[str]], tmp_path: Path) -> None:
     run.draw("127.0.0.1:9", tmp_path / "delays", tmp_path / "chart.png")
     (command,) = told
-    assert command[2:5] == ["adapter.cli", "spark", "flights"]
-    given = flights.make_context("flights", command[5:]).params
+    at = command.index("adapter.cli")
+    assert command[at:][:3] == ["adapter.cli", "spark", "flights"]
+    given = flights.make_context("flights", command[at + 3 :]).params
     assert (given["queue"], given["queue_manager"]) == ("FLIGHTS.DONE", "DEMO")
     assert (given["available_now"], given["messages_a_batch"]) == (True, 0)
     assert given["chart"] == str(tmp_path / "chart.png")

@@ -105,7 +105,7 @@ def test_a_claim_is_lost_and_its_messages_are_there_again(
         consumer.close()
         message = qm.get("Q", timeout=WAIT_S)
         assert message is not None
-        assert (message.body, message.backout_count) == (b"a", 1)
+        assert (message.body, message.backout_count) == (b"a", 0), "it may well be done"
         again = qm.consumer("Q", "READER", timeout=1)
         assert again.claim != claim
         again.claim = claim

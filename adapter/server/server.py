@@ -320,7 +320,6 @@ class Server:
             if now_s - self._ended_s > STEADY_S:
                 self._ends = 0
             if end is not None:
-                self._mover_failures += 1
                 self._ends += 1
                 self._end = end
                 log.warning("movers ended; starting them again", reason=end)
@@ -328,6 +327,7 @@ class Server:
                 pause_s = min(MOVER_CHECK_S * (2**doublings - 1), MOVER_PAUSE_S_MAX)
                 await asyncio.sleep(pause_s)
                 await asyncio.get_running_loop().run_in_executor(None, self._restart_movers)
+                self._mover_failures += 1
                 self._ended_s = asyncio.get_running_loop().time()
             self.owner.movers_told(parked_queues(self._movers.parked))
 

@@ -51,7 +51,7 @@ class Queries:
         writer = messages.writeStream.foreachBatch(keep).trigger(availableNow=True)
         query = writer.option("checkpointLocation", str(self._folder / name)).start()
         assert query.awaitTermination(DONE_S), query.status
-        if query.lastProgress is not None:
+        if query.lastProgress is not None and pyspark.__version__ >= "4.2":
             lag = query.lastProgress["sources"][0]["latestOffset"]
             self.lag = json.loads(lag) if isinstance(lag, str) else lag
         return batches

@@ -223,7 +223,7 @@ class Outstanding:
     ) -> rq.Answer:
         """Say what is known of a request whose answer is not to be had."""
         command = request.command
-        refused = request.not_now
+        refused = None if request.unsure else request.not_now
         if refused is not None and error is not ConnectionClosed:
             return refusal(refused.reason, refused.name, refused.detail)
         if isinstance(command, c.Backout):
@@ -317,6 +317,7 @@ class Outstanding:
             if request.wait_until_s and isinstance(command, c.Get):
                 command.wait_ms = max(int((request.wait_until_s - now_s) * 1000), 0)
             request.resent += request.sent
+            request.unsure |= request.sent and request.not_now is None
             request.sent, request.not_now = True, None
             operations.append((request.request, request.number, command))
             size += rq.size_of(command)

@@ -66,6 +66,8 @@ class Pending(Struct, eq=False):
     durable: it gets a number of the session. answer: None until there is one. wake: put to when the
     thread that waits for it has something to do. wait_until_s: when a waiting get's time is over.
     not_now: it was refused because the queue manager is being stopped, and waits for the next one.
+    unsure: it was sent before over a connection that was lost without an answer, and may have been
+    carried out then, whatever is answered since.
     """
 
     command: Command | ServerCommand
@@ -80,6 +82,7 @@ class Pending(Struct, eq=False):
     resent: int = 0
     wait_until_s: float = 0.0
     not_now: Refused | None = None
+    unsure: bool = False
 
     def settle(self, answer: Answer) -> None:
         """Give the answer to whoever waits."""

@@ -156,6 +156,7 @@ def test_a_doubt_keeps_its_unit_id_in_a_pickle() -> None:
 def test_the_front_door_is_small_and_known() -> None:
     assert adapter.__all__ == [
         "NO_UNIT",
+        "CancelToken",
         "Connection",
         "Consumer",
         "DeadLetter",
@@ -169,6 +170,9 @@ def test_the_front_door_is_small_and_known() -> None:
         "__version__",
         "connect",
         "errors",
+        "kafka",
+        "mqi",
+        "testing",
     ]
     assert all(hasattr(adapter, name) for name in adapter.__all__)
     assert adapter.Error is errors.Error

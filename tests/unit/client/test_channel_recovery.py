@@ -231,10 +231,34 @@ def test_a_queue_manager_that_welcomes_and_refuses_is_tried_until_the_bound(
     stopping = Refused(Reason.QUEUE_MANAGER_STOPPING)
     server.before = lambda _n, command: stopping if isinstance(command, c.Put) else None
     began = time.monotonic()
-    with pytest.raises(e.InDoubt):
+    with pytest.raises(e.QueueManagerStopping):  # each attempt was refused: nothing was done
         qm.put("Q", b"x")
     assert 0.3 < time.monotonic() - began < 5
     assert 2 < qm.statistics()["connections_lost"] < 20  # it waited longer each time
+
+
+def test_a_put_without_an_answer_stays_in_doubt_when_it_is_refused_later(
+    server: Loopback, connect: Connect
+) -> None:
+    """The refusal is of the second attempt: it says nothing of the first."""
+    qm = connect(reconnect_timeout_s=0.5)
+    qm.define_queue("Q")
+    server.holds = (c.Put,)
+    dead = threading.Thread(target=crash, args=(server, OnCommand(server, c.Put)))
+    dead.start()
+
+    def refuse_from_now_on() -> None:
+        dead.join()
+        server.holds = ()
+        stopping = Refused(Reason.QUEUE_MANAGER_STOPPING)
+        server.before = lambda _n, command: stopping if isinstance(command, c.Put) else None
+        server.start()
+
+    again = threading.Thread(target=refuse_from_now_on)
+    again.start()
+    with pytest.raises(e.InDoubt):
+        qm.put("Q", b"x")
+    again.join()
 
 
 def test_a_commit_without_an_answer_is_in_doubt(server: Loopback, connect: Connect) -> None:

@@ -1,66 +1,63 @@
-"""MQGMO_CONVERT: text in another character set.
+"""MQGMO_CONVERT: a body in another byte order and another character set.
 
-Only bodies of format MQSTR are converted; what other formats hold is not known here, and MQ itself
-leaves them to exits. The table has what Python's codecs and MQ's numbers have in common.
+A body is a chain: headers of MQ, each of which says what the next part is, and at the end text, PCF
+or data of the application. Each part is converted by the format, encoding and character set that
+the part before it gives, the first by those of the MQMD. Where a part cannot be converted, it and
+all behind it stay as they are, with a warning; what is said of each part is true in any case. This
+module does not know the layout of a part.
 """
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
-from adapter.core.model.message import Message
-from adapter.mqi import constants as mq
-
-CCSID_UTF_8 = 1208
-CODECS = {
-    37: "cp037",
-    273: "cp273",
-    437: "cp437",
-    500: "cp500",
-    819: "latin-1",
-    850: "cp850",
-    852: "cp852",
-    858: "cp858",
-    367: "ascii",
-    912: "iso8859-2",
-    923: "iso8859-15",
-    932: "cp932",
-    943: "cp932",
-    949: "cp949",
-    950: "cp950",
-    970: "euc-kr",
-    1140: "cp1140",
-    1200: "utf-16-le",
-    1208: "utf-8",
-    1250: "cp1250",
-    1251: "cp1251",
-    1252: "cp1252",
-    1381: "gbk",
-    1386: "gbk",
-    5488: "gb18030",
-    33722: "euc-jp",
-}
-TEXT = "MQSTR"
+from adapter.core.model.blank_padded import unpadded
+from adapter.mqi import built_in_formats as formats
+from adapter.mqi.character_sets import CCSID_UTF_8, ConversionError, Representation
 
 
-def converted(md: dict[str, Any], message: Message, asked_ccsid: int) -> tuple[bytes, int]:
-    """Return a body in the character set that a get asked for, and 0 or a warning.
+def converted(
+    md: dict[str, Any], body: bytes, asked_encoding: int, asked_ccsid: int
+) -> tuple[bytes, int]:
+    """Return a body as a get asked for it, and 0 or a warning.
 
-    md: as it is after the get; it is told what the body is in. On a warning nothing is converted.
+    md: describes the body, and afterwards what is returned. asked_ccsid: 0 is that of the queue
+    manager.
     """
-    wanted = asked_ccsid or CCSID_UTF_8
-    if wanted == message.ccsid:
-        return message.body, 0
-    if message.format != TEXT:
-        return message.body, mq.MQRC_FORMAT_ERROR
-    source, target = CODECS.get(message.ccsid), CODECS.get(wanted)
-    if source is None:
-        return message.body, mq.MQRC_SOURCE_CCSID_ERROR
-    if target is None:
-        return message.body, mq.MQRC_TARGET_CCSID_ERROR
+    target = Representation(asked_encoding, asked_ccsid or CCSID_UTF_8)
+    source = Representation(md["Encoding"], md["CodedCharSetId"])
+    if not body or source == target:
+        return body, 0
     try:
-        body = message.body.decode(source).encode(target)
-    except UnicodeError:
-        return message.body, mq.MQRC_NOT_CONVERTED
-    md["CodedCharSetId"] = wanted
-    return body, 0
+        first = formats.part(unpadded(md["Format"]), memoryview(body), source, target)
+    except ConversionError as problem:
+        return body, problem.reason
+    md["Encoding"], md["CodedCharSetId"] = target.encoding, target.ccsid
+    return _chain(body, first, target)
+
+
+def _chain(body: bytes, part: formats.Part, target: Representation) -> tuple[bytes, int]:
+    """Convert what follows the first part of a body; what is there already stays, with no warning.
+
+    Data of no format behind a header are no fault: they stay, and the header describes them.
+    """
+    data = memoryview(body)
+    out = bytearray(part.data)
+    at, begin = part.length, 0
+    warning = 0
+    while part.follows is not None and at < len(data):
+        follows = part.follows
+        if not follows.format or follows.said == target:
+            break
+        try:
+            part = formats.part(follows.format, data[at:], follows.said, target)
+        except ConversionError as problem:
+            warning = problem.reason
+            break
+        said = (target.encoding, target.ccsid)
+        struct.pack_into(f"{target.order}2i", out, begin + follows.place, *said)
+        begin = len(out)
+        out += part.data
+        at += part.length
+    return bytes(out) + body[at:], warning

@@ -91,7 +91,7 @@ def get_unpacked(
 ) -> Got:
     """MQGET with its structures taken apart."""
     asked, match = _checked(md, gmo)
-    asked_ccsid: int = md["CodedCharSetId"]
+    representation = md["Encoding"], md["CodedCharSetId"]
     if asked & mq.MQGMO_UNLOCK:
         return _unlock(session, opened, md, gmo)
     if asked & sum(UNMARKING):
@@ -108,7 +108,7 @@ def get_unpacked(
         opened.saved = delivered.message
     tell_got(md, delivered, int(time.time() * 1000))
     _tell(gmo, opened, delivered)
-    body, warning = _body(handles, md, gmo, delivered, asked_ccsid)
+    body, warning = _body(handles, md, gmo, delivered, representation)
     return _cut(md, gmo, body, warning, found.warning, room)
 
 
@@ -326,25 +326,28 @@ def _body(
     md: dict[str, Any],
     gmo: dict[str, Any],
     delivered: Delivered,
-    asked_ccsid: int,
+    representation: tuple[int, int],
 ) -> tuple[bytes, int]:
-    """Return the body as the program wants it: with its properties, in its character set."""
+    """Return the body as the program wants it, and 0 or a warning.
+
+    representation: the encoding and the character set that a get with MQGMO_CONVERT asks for.
+    """
     message = delivered.message
     asked = gmo["Options"]
     body, warning = message.body, 0
-    if asked & mq.MQGMO_CONVERT:
-        body, warning = converted(md, message, asked_ccsid)
     has_handle = gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] > 0
     if asked & mq.MQGMO_PROPERTIES_IN_HANDLE and not has_handle:
         raise Failure(mq.MQRC_HMSG_ERROR)
     own = properties_of(message)
     others = {name: one for name, one in (message.properties or {}).items() if name not in own}
-    if has_handle and not asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2:
+    in_handle = has_handle and not asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+    if in_handle:
         handles.get(gmo["MsgHandle"]).take(message.properties)
-        body = without_properties(md, message) if own else body
-    elif own and asked & mq.MQGMO_NO_PROPERTIES:
+    if own and (in_handle or asked & mq.MQGMO_NO_PROPERTIES):
         body = without_properties(md, message)
-    elif others and _wants_header(others, asked):
+    if asked & mq.MQGMO_CONVERT:
+        body, warning = converted(md, body, *representation)
+    if not in_handle and others and _wants_header(others, asked):
         body = with_properties(md, others, body)
     return md_extension.put_on(md, message, body), warning
 

@@ -18,15 +18,12 @@ from msgspec import Struct
 
 from adapter.core.model.message import Message, Property
 from adapter.mqi import constants as mq
-from adapter.mqi.conversion import CODECS
+from adapter.mqi.character_sets import CCSID_UTF_8, Representation, codec_of
 
 FIXED = struct.Struct("<4siiii8sii")
-CCSID_UTF_8 = 1208
 VERSION = 2
 FORMAT = b"MQHRF2  "
 HEADER = "4siiii8sii"
-REVERSED_INTEGERS = 2  # MQENC_INTEGER_REVERSED
-INTEGERS_MASK = 15  # MQENC_INTEGER_MASK
 OF_PUBLICATIONS = {
     "MQTopicString": "mqps.Top",
     "MQSubUserData": "mqps.Sud",
@@ -123,7 +120,8 @@ def without_properties(md: dict[str, Any], message: Message) -> bytes:
     kept = [raw for raw, text in header.folders if not _is_usr(text)]
     if not kept:
         md["Format"], md["Encoding"] = header.format, header.encoding
-        md["CodedCharSetId"] = header.ccsid or md["CodedCharSetId"]
+        if header.ccsid > 0:  # else that of the header, as MQCCSI_INHERIT says
+            md["CodedCharSetId"] = header.ccsid
         return header.rest
     data = b"".join(struct.pack(f"{header.order}i", len(raw)) + raw for raw in kept)
     head = struct.pack(
@@ -145,11 +143,10 @@ def _header_of(message: Message) -> Header | None:
     body = message.body
     if message.format.encode().ljust(8) != FORMAT or len(body) < FIXED.size:
         return None
-    reversed_ = message.encoding & INTEGERS_MASK == REVERSED_INTEGERS
-    order = "<" if reversed_ else ">"
+    order = Representation(message.encoding, message.ccsid).order or ">"
     fixed = struct.unpack_from(order + HEADER, body)
     ident, version, length, encoding, ccsid, behind, flags, names_ccsid = fixed
-    codec = CODECS.get(names_ccsid or CCSID_UTF_8)
+    codec = codec_of(names_ccsid or CCSID_UTF_8, order)
     fits = FIXED.size <= length <= len(body)
     if ident != b"RFH " or version != VERSION or not fits or codec is None:
         return None

@@ -5,7 +5,7 @@ import inspect
 import re
 from types import ModuleType
 
-from adapter.mqi import conversion, inquiring, options, structs
+from adapter.mqi import built_in_formats, character_sets, inquiring, options, structs
 from adapter.mqi.options import Option
 
 INTRODUCTION = """# What of the MQI is there
@@ -95,10 +95,13 @@ def others() -> list[str]:
     """Structures and character sets."""
     layouts = [one for one in vars(structs).values() if isinstance(one, structs.Layout)]
     sizes = [f"| {one.name} | {one.size} |" for one in sorted(layouts, key=lambda one: one.name)]
-    sets = ", ".join(map(str, sorted(conversion.CODECS)))
+    sets = ", ".join(map(str, sorted(character_sets.CODECS)))
+    formats = ", ".join(built_in_formats.FORMATS)
     said = (
-        f"MQGMO_CONVERT converts bodies of format MQSTR between {sets}. Bodies of other formats "
-        "stay as they are, with the warning 2110 if another character set was asked for.\n"
+        f"MQGMO_CONVERT converts the formats {formats}, and what follows the headers among them, "
+        f"to the encoding and the character set of the MQMD of the get: {sets}. A body of another "
+        "format, or one that does not have the layout of its format, stays as it is, with the "
+        "warning 2110; so does such a part behind a header, which then describes it.\n"
     )
     older = "\nMQCD and MQSCO have two sizes: pymqi's are older.\n"
     heading = "| structure | bytes |\n|---|---|"

@@ -1,5 +1,6 @@
 """Putting, getting and browsing, as IBM's sample programs do."""
 
+import struct
 import threading
 
 import ibmmq
@@ -218,6 +219,38 @@ def test_text_is_converted(qmgr: ibmmq.QueueManager) -> None:
     md = ibmmq.MD(CodedCharSetId=819)
     assert queue.get(None, md, ibmmq.GMO(Options=CMQC.MQGMO_CONVERT)) == "Zürich".encode("latin-1")
     assert md.CodedCharSetId == 819
+
+
+def test_headers_are_converted_with_what_follows_them(qmgr: ibmmq.QueueManager) -> None:
+    """A message of a mainframe, with a dead-letter header in front."""
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    names = [text.encode("cp500") for text in ("DLH ", f"{'ORDERS':48}", " " * 48, "MQSTR   ")]
+    told = [text.encode("cp500") for text in (f"{'CICS':28}", "20260731", "12000000")]
+    header = struct.pack(
+        ">4sii48s48sii8si28s8s8s", names[0], 1, 2053, *names[1:3], 273, 500, names[3], 1, *told
+    )
+    sent = ibmmq.MD(Format=CMQC.MQFMT_DEAD_LETTER_HEADER, Encoding=273, CodedCharSetId=500)
+    queue.put(header + "Zürich".encode("cp500"), sent)
+    md = ibmmq.MD()
+    body = queue.get(None, md, ibmmq.GMO(Options=CMQC.MQGMO_CONVERT))
+    assert (md.Encoding, md.CodedCharSetId) == (CMQC.MQENC_NATIVE, 1208)
+    assert body[len(header) :] == "Zürich".encode()
+    read = ibmmq.DLH()
+    read.unpack(body[: len(header)])
+    assert (read.Reason, read.DestQName.rstrip()) == (CMQC.MQRC_Q_FULL, b"ORDERS")
+    assert (read.Encoding, read.CodedCharSetId) == (CMQC.MQENC_NATIVE, 1208)
+
+
+def test_a_handle_takes_properties_before_the_rest_is_converted(qmgr: ibmmq.QueueManager) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    folder = b"<usr><n>1</n></usr> "
+    head = struct.pack("<4siiii8siii", b"RFH ", 2, 60, 546, 819, b"MQSTR   ", 0, 1208, len(folder))
+    sent = ibmmq.MD(Format=CMQC.MQFMT_RF_HEADER_2, CodedCharSetId=1208)
+    queue.put(head + folder + "Zürich".encode("latin-1"), sent)
+    md = ibmmq.MD()
+    body = queue.get(None, md, ibmmq.GMO(Options=CMQC.MQGMO_CONVERT | CMQC.MQGMO_NO_PROPERTIES))
+    assert body == "Zürich".encode()
+    assert (md.Format.rstrip(), md.CodedCharSetId) == (b"MQSTR", 1208)
 
 
 def test_what_is_no_text_is_not_converted(qmgr: ibmmq.QueueManager) -> None:

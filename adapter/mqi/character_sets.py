@@ -1,0 +1,145 @@
+"""Character sets and byte orders by MQ's numbers: which codec and which order a number stands for.
+
+This module knows no structure and no message.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from adapter.mqi import constants as mq
+
+Order = Literal["<", ">"]
+CCSID_UTF_8 = 1208
+UTF_16 = (1200, 13488, 17584)
+"""Their bytes are in the order of the integers of the data that they are in."""
+CODECS = {
+    37: "cp037",
+    273: "cp273",
+    437: "cp437",
+    500: "cp500",
+    819: "latin-1",
+    850: "cp850",
+    852: "cp852",
+    858: "cp858",
+    367: "ascii",
+    912: "iso8859-2",
+    923: "iso8859-15",
+    932: "cp932",
+    943: "cp932",
+    949: "cp949",
+    950: "cp950",
+    970: "euc-kr",
+    1140: "cp1140",
+    1200: "utf-16-le",
+    1208: "utf-8",
+    1250: "cp1250",
+    1251: "cp1251",
+    1252: "cp1252",
+    1381: "gbk",
+    1386: "gbk",
+    5488: "gb18030",
+    13488: "utf-16-le",
+    17584: "utf-16-le",
+    33722: "euc-jp",
+}
+"""What Python's codecs and MQ's numbers have in common. UTF-16 stands for little-endian data."""
+INTEGERS_MASK = 15  # MQENC_INTEGER_MASK
+ORDERS: dict[int, Order] = {1: ">", 2: "<"}  # MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED
+
+
+class ConversionError(Exception):
+    """Data stay as they are. reason: the code of the warning that says why."""
+
+    def __init__(self, reason: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Representation(Struct, frozen=True):
+    """How data are written down: the numbers MQENC and CCSID of an MQMD or of a header."""
+
+    encoding: int
+    ccsid: int
+
+    @property
+    def order(self) -> Order | None:
+        """The byte order of integers; None if the encoding does not say."""
+        return ORDERS.get(self.encoding & INTEGERS_MASK)
+
+
+def codec_of(ccsid: int, order: Order) -> str | None:
+    """Return the name of Python's codec for a character set; None for an unknown one."""
+    if ccsid in UTF_16 and order == ">":
+        return "utf-16-be"
+    return CODECS.get(ccsid)
+
+
+class Conversion:
+    """From one representation to another: integers and text. Raises ConversionError.
+
+    source, target: the byte orders of both. Without integers (text only) an encoding may be one
+    that nobody knows.
+    """
+
+    def __init__(
+        self, source: Representation, target: Representation, integers: bool = True
+    ) -> None:
+        self.source = source
+        self.target = target
+        if source.order is None and (integers or source.ccsid in UTF_16):
+            raise ConversionError(mq.MQRC_SOURCE_INTEGER_ENC_ERROR)
+        if target.order is None and (integers or target.ccsid in UTF_16):
+            raise ConversionError(mq.MQRC_TARGET_INTEGER_ENC_ERROR)
+        self.source_order: Order = source.order or "<"
+        self.target_order: Order = target.order or "<"
+        encoder = codec_of(target.ccsid, self.target_order)
+        self._decoder(source.ccsid)
+        if encoder is None:
+            raise ConversionError(mq.MQRC_TARGET_CCSID_ERROR)
+        self._encoder = encoder
+
+    def read(self, raw: bytes, ccsid: int = 0) -> str:
+        """Decode text. ccsid: its own character set; 0 and below: that of the source."""
+        try:
+            return raw.decode(self._decoder(ccsid if ccsid > 0 else self.source.ccsid))
+        except UnicodeError as error:
+            raise ConversionError(mq.MQRC_NOT_CONVERTED) from error
+
+    def text(self, raw: bytes, ccsid: int = 0) -> bytes:
+        """Convert text, whatever length it has then."""
+        return self._encoded(self.read(raw, ccsid))
+
+    def field(self, raw: bytes) -> bytes:
+        """Convert a text in a field of fixed length.
+
+        What follows a NUL, and blanks at the end, may be dropped where the text has become longer.
+        """
+        head, nul, _ = raw.partition(b"\0")
+        text = self.read(head)
+        whole = self._encoded(text)
+        if len(whole) > len(raw):
+            whole = self._encoded(text.rstrip(" "))
+        if len(whole) > len(raw):
+            raise ConversionError(mq.MQRC_CONVERTED_STRING_TOO_BIG)
+        return whole.ljust(len(raw), nul or self.blank)
+
+    @property
+    def blank(self) -> bytes:
+        """What fields and strings are filled up with; a NUL where a blank has several bytes."""
+        blank = self._encoded(" ")
+        return blank if len(blank) == 1 else b"\0"
+
+    def _decoder(self, ccsid: int) -> str:
+        codec = codec_of(ccsid, self.source_order)
+        if codec is None:
+            raise ConversionError(mq.MQRC_SOURCE_CCSID_ERROR)
+        return codec
+
+    def _encoded(self, text: str) -> bytes:
+        try:
+            return text.encode(self._encoder)
+        except UnicodeError as error:
+            raise ConversionError(mq.MQRC_NOT_CONVERTED) from error

@@ -31,8 +31,21 @@ __all__ = ["DeadLetter", "Message", "PutFields", "PutResult", "got", "incoming",
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+if TYPE_CHECKING:
+
+    class _AnyBody:
+        """For type checkers: a body is given as bytes or text, and read as bytes."""
+
+        def __get__(self, message: object, owner: object = None) -> bytes: ...
+
+        def __set__(self, message: object, value: bytes | bytearray | memoryview | str) -> None: ...
+
+
 class _Body(Struct):
-    body: bytes = b""
+    if TYPE_CHECKING:
+        body: _AnyBody = _AnyBody()
+    else:
+        body: bytes = b""
 
 
 class Message(_Body, kw_only=True, dict=True):
@@ -85,8 +98,14 @@ class Message(_Body, kw_only=True, dict=True):
     def __post_init__(self) -> None:
         """A body may be given as text, properties as None."""
         if type(self.body) is not bytes:
-            self.body = a.as_body(self.body)
-        self.properties = self.properties or {}
+            self.body = self.body
+        given: object = self.properties
+        if given is None:
+            self.properties = {}
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set a field; a body may be given as text."""
+        super().__setattr__(name, a.as_body(value) if name == "body" else value)
 
     @property
     def text(self) -> str:

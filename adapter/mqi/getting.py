@@ -39,6 +39,13 @@ REFINEMENTS = {
     mq.MQGMO_LOCK: c.LOCK,
 }
 MATCHING_PARTS = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER | mq.MQMO_MATCH_OFFSET
+OF_VERSION_2 = (
+    mq.MQGMO_LOGICAL_ORDER
+    | mq.MQGMO_COMPLETE_MSG
+    | mq.MQGMO_ALL_MSGS_AVAILABLE
+    | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
+)
+"""Options of groups and segments, of which an MQGMO tells nothing before version 2."""
 UNDER_CURSOR = mq.MQGMO_MSG_UNDER_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
 IN_UNIT = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 MARKS = {
@@ -137,11 +144,10 @@ def _checked(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
 def _check_versions(md: dict[str, Any], gmo: dict[str, Any], match: int) -> None:
     """Failure if what is asked for needs fields that these versions do not have."""
     asked = gmo["Options"]
-    is_ordered = bool(asked & mq.MQGMO_LOGICAL_ORDER)
-    if is_ordered and gmo["Version"] < mq.MQGMO_VERSION_2:
+    if asked & OF_VERSION_2 and gmo["Version"] < mq.MQGMO_VERSION_2:
         raise Failure(mq.MQRC_WRONG_GMO_VERSION)
     matches = match & MATCHING_PARTS and not asked & UNDER_CURSOR
-    if (is_ordered or matches) and md["Version"] < mq.MQMD_VERSION_2:
+    if (asked & mq.MQGMO_LOGICAL_ORDER or matches) and md["Version"] < mq.MQMD_VERSION_2:
         raise Failure(mq.MQRC_WRONG_MD_VERSION)
 
 

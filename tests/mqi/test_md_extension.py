@@ -51,6 +51,29 @@ def test_what_needs_fields_of_version_2_is_refused(queue: ibmmq.Queue, match: in
     assert reason_of(refused) == CMQC.MQRC_WRONG_GMO_VERSION
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        CMQC.MQGMO_LOGICAL_ORDER,
+        CMQC.MQGMO_COMPLETE_MSG,
+        CMQC.MQGMO_ALL_MSGS_AVAILABLE,
+        CMQC.MQGMO_ALL_SEGMENTS_AVAILABLE,
+    ],
+)
+def test_options_of_groups_and_segments_need_version_2(
+    qmgr: ibmmq.QueueManager, option: int
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH | CMQC.MQOO_BROWSE)
+    queue.put(b"body")
+    for also in (0, CMQC.MQGMO_BROWSE_FIRST):
+        gmo = ibmmq.GMO(Options=option | also, Version=CMQC.MQGMO_VERSION_1)
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            queue.get(None, ibmmq.MD(), gmo)
+        assert reason_of(refused) == CMQC.MQRC_WRONG_GMO_VERSION
+    gmo = ibmmq.GMO(Options=option, Version=CMQC.MQGMO_VERSION_2)
+    assert queue.get(None, ibmmq.MD(), gmo) == b"body"
+
+
 def test_match_options_mean_nothing_under_the_cursor(qmgr: ibmmq.QueueManager) -> None:
     queue = ibmmq.Queue(qmgr, "ORDERS", BOTH | CMQC.MQOO_BROWSE)
     queue.put(b"body")

@@ -126,9 +126,12 @@ def _route(
     reason = UNKNOWN_REMOTE_Q_MGR
     if manager in ("", qm.name):
         queue = undelivered.destination(qm, to)
-        reason = undelivered.obstacle(qm, queue, report, planned[queue.name] if queue else 0)
-        if queue is not None and not reason:
-            return queue, report
+        if queue is None:
+            reason = undelivered.why_unresolved(qm, to)
+        else:
+            reason = undelivered.obstacle(qm, queue, report, planned[queue.name])
+            if not reason:
+                return queue, report
     if not message.report & DISCARD:
         dead = undelivered.dead_letter_queue(qm)
         buried = undelivered.buried(qm, report, to, reason, now_ms, manager)

@@ -18,10 +18,12 @@ from adapter.core.model.queue import Queue
 from adapter.core.reasons import Refusal
 from adapter.core.rules import parking
 
+ALIAS_BASE_Q_TYPE_ERROR = 2001  # MQRC_ALIAS_BASE_Q_TYPE_ERROR
 MSG_TOO_BIG_FOR_Q = 2030  # MQRC_MSG_TOO_BIG_FOR_Q
 PERSISTENT_NOT_ALLOWED = 2048  # MQRC_PERSISTENT_NOT_ALLOWED
 PUT_INHIBITED = 2051  # MQRC_PUT_INHIBITED
 Q_FULL = 2053  # MQRC_Q_FULL
+UNKNOWN_ALIAS_BASE_Q = 2082  # MQRC_UNKNOWN_ALIAS_BASE_Q
 UNKNOWN_OBJECT_NAME = 2085  # MQRC_UNKNOWN_OBJECT_NAME
 STORAGE_MEDIUM_FULL = 2192  # MQRC_STORAGE_MEDIUM_FULL
 ALIAS_TARGTYPE_CHANGED = 2480  # MQRC_ALIAS_TARGTYPE_CHANGED
@@ -41,6 +43,14 @@ def why_missing(qm: QueueManager, name: str) -> int:
     if isinstance(alias, AliasAttributes) and alias.target_type == "TOPIC":
         return ALIAS_TARGTYPE_CHANGED
     return UNKNOWN_OBJECT_NAME
+
+
+def why_unresolved(qm: QueueManager, name: str) -> int:
+    """Say why a name to reply to leads to no local queue, as an MQRC number."""
+    alias = qm.objects.get(("alias", name))
+    if not isinstance(alias, AliasAttributes):
+        return UNKNOWN_OBJECT_NAME
+    return ALIAS_BASE_Q_TYPE_ERROR if alias.target_type == "TOPIC" else UNKNOWN_ALIAS_BASE_Q
 
 
 def obstacle(qm: QueueManager, queue: Queue | None, message: Message, planned: int = 0) -> int:

@@ -1,4 +1,4 @@
-"""The dead-letter header of a message, as programs see it: a field, not the start of the body."""
+"""A message as programs see it: its body, and its dead-letter header, which is a field."""
 
 import pytest
 
@@ -24,6 +24,30 @@ def test_a_header_goes_before_the_body_and_says_what_the_body_is() -> None:
     assert (header.format, header.encoding, header.ccsid) == ("MQSTR", 546, 819)
     assert (header.reason, header.destination) == (2053, "ORDERS")
     assert message.body[172:] == b"text"
+
+
+@pytest.mark.parametrize("body", ["Zürich", "Zürich".encode(), bytearray("Zürich".encode())])
+def test_a_body_is_given_as_bytes_or_text_and_read_as_bytes(
+    qm: adapter.Connection, body: bytes | bytearray | str
+) -> None:
+    message = adapter.Message(body, priority=3)
+    assert (message.body, message.text) == ("Zürich".encode(), "Zürich")
+    message.body = "x"
+    message.body = body
+    assert (message.body, message.text) == ("Zürich".encode(), "Zürich")
+    assert message == adapter.Message("Zürich", priority=3)
+    qm.put("Q", message)
+    assert got(qm).text == "Zürich"
+
+
+def test_what_is_no_body_is_refused() -> None:
+    message = adapter.Message("text", properties=None)  # type: ignore[arg-type]
+    assert message.properties == {}
+    with pytest.raises(InvalidType, match="a body is bytes or str, not int"):
+        message.body = 12  # type: ignore[assignment]
+    assert message.body == b"text"
+    with pytest.raises(InvalidType, match="a body is bytes or str, not NoneType"):
+        adapter.Message(None)  # type: ignore[arg-type]
 
 
 def test_it_comes_as_it_was_put(qm: adapter.Connection) -> None:

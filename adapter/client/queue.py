@@ -192,20 +192,23 @@ class Queue:
         body: bytes | str | Message,
         *,
         timeout: float | timedelta | None,
+        cancel: CancelToken | None = None,
         **fields: Unpack[PutFields],
     ) -> Message:
         """Put a request (MQMT_REQUEST) and wait for the reply, on a temporary queue.
 
         timeout: seconds; None waits for ever. The request expires with it, so that nobody does the
         work in vain: give expiry_s, which may be None, for another expiry. The reply is the message
-        whose correlation id is the request's id: qm.reply() makes such. Inside a unit it raises
-        UnitInProgress.
+        whose correlation id is the request's id: qm.reply() makes such. cancel: a token by which
+        another thread ends the wait, with NoReply; the request stays where it is. Inside a unit it
+        raises UnitInProgress.
         Raises NoReply when none came in time, QueueFull, PutInhibited, ...
         """
+        token = a.as_cancel(cancel)
         message, wait_ms = outgoing(body, fields, self._application), a.as_wait_ms(timeout)
         if wait_ms >= 0 and message.expiry_ms < 0 and "expiry_s" not in fields:
             message.expiry_ms = max(wait_ms, 1)
-        return self._replies.ask(self._handle(c.OUTPUT), message, wait_ms)
+        return self._replies.ask(self._handle(c.OUTPUT), message, wait_ms, token)
 
     def take(
         self,

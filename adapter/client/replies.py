@@ -9,20 +9,22 @@ from __future__ import annotations
 import threading
 import time
 
+from adapter.client.cancelling import CancelToken
 from adapter.client.channel import Channel
 from adapter.client.message import Message as SdkMessage
 from adapter.client.message import incoming
 from adapter.client.requests import Handle
 from adapter.client.unit import joined, perform
-from adapter.client.verbs import get_request, open_handle, put_request
+from adapter.client.verbs import get_apart, get_request, open_handle, put_request
 from adapter.core import commands as c
-from adapter.core.model.message import Message
+from adapter.core.model.message import Delivered, Message
 from adapter.core.results import Messages, PutDone
 from adapter.errors import (
     ConnectionBroken,
     ConnectionClosed,
     InvalidOption,
     NoReply,
+    QueueNotFound,
     UnitInProgress,
 )
 
@@ -41,7 +43,9 @@ class Replies:
         self._lock = threading.Lock()
         self._handle: Handle | None = None
 
-    def ask(self, to: Handle, message: Message, wait_ms: int) -> SdkMessage:
+    def ask(
+        self, to: Handle, message: Message, wait_ms: int, cancel: CancelToken | None = None
+    ) -> SdkMessage:
         """Put a request and wait for its reply. Raises NoReply, UnitInProgress."""
         if joined(self._channel, None) is not None:
             raise UnitInProgress(
@@ -49,39 +53,55 @@ class Replies:
                 "send it outside the unit, or put a message and get its reply later",
                 to.queue,
             )
+        if cancel is not None and cancel.is_cancelled:
+            raise NoReply("the token was cancelled before the request was put", to.queue)
         mine = self._open()
         message.reply_to, message.message_type = mine.leads_to, REQUEST
         put = put_request(to, [message], None)
         done = perform(self._channel, None, [put], put, PutDone)
-        reply = self._await(mine, done.message_ids[0], wait_ms)
+        reply = self._await(mine, done.message_ids[0], wait_ms, cancel)
         if reply is not None:
             return reply
         if self._channel.is_closed:
             raise ConnectionClosed(
                 "the connection was closed while a reply was waited for", to.queue
             )
+        if cancel is not None and cancel.is_cancelled:
+            raise NoReply("the wait for a reply was cancelled", to.queue)
         advice = f"see whether the program that serves {to.queue} runs"
         raise NoReply(f"no reply came within {wait_ms} ms: {advice}", to.queue)
 
-    def _await(self, mine: Handle, request_id: bytes, wait_ms: int) -> SdkMessage | None:
+    def _await(
+        self, mine: Handle, request_id: bytes, wait_ms: int, cancel: CancelToken | None
+    ) -> SdkMessage | None:
         """Wait for the reply, for a while at a time: a lost connection takes the queue with it."""
         queue, until_s = mine.leads_to, time.monotonic() + wait_ms / 1000
         while True:
             left_ms = SLICE_MS
             if wait_ms >= 0:
                 left_ms = min(SLICE_MS, max(0, round((until_s - time.monotonic()) * 1000)))
-            get = get_request(mine, c.Get(0, b"", left_ms, 1, b"", request_id), None)
-            found = perform(self._channel, None, [get], get, Messages).messages
+            command = c.Get(0, b"", left_ms, 1, b"", request_id)
+            found = self._get(mine, queue, command, cancel)
             if found:
                 return incoming(found[0], self._channel.schemas)
             if mine.leads_to != queue:
-                raise ConnectionBroken(
-                    "the connection was lost while a reply was waited for, and the reply with it: "
-                    "ask again",
-                    queue,
-                )
-            if left_ms < SLICE_MS or self._channel.is_closed:
+                raise _lost(queue)
+            is_over = left_ms < SLICE_MS or self._channel.is_closed
+            if is_over or (cancel is not None and cancel.is_cancelled):
                 return None
+
+    def _get(
+        self, mine: Handle, queue: str, command: c.Get, cancel: CancelToken | None
+    ) -> list[Delivered]:
+        """Get a reply; with a token under a handle of its own, which is closed to end the wait."""
+        if cancel is None:
+            get = get_request(mine, command, None)
+            return perform(self._channel, None, [get], get, Messages).messages
+        try:
+            apart = self._channel.new_handle(queue, c.INPUT)
+            return get_apart(self._channel, apart, command, None, cancel)
+        except QueueNotFound as error:
+            raise _lost(queue) from error
 
     def _open(self) -> Handle:
         with self._lock:
@@ -90,6 +110,13 @@ class Replies:
                 self._handle = open_handle(self._channel, MODEL, c.INPUT, handle)
             assert self._handle is not None
             return self._handle
+
+
+def _lost(queue: str) -> ConnectionBroken:
+    return ConnectionBroken(
+        "the connection was lost while a reply was waited for, and the reply with it: ask again",
+        queue,
+    )
 
 
 def check_wanted(message: SdkMessage) -> str:

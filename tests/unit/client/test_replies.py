@@ -64,6 +64,43 @@ def test_a_request_gets_its_reply(manager: TestQueueManager) -> None:
     assert seen[0].reply_to == seen[1].reply_to != ""
 
 
+def test_a_request_with_a_token_gets_its_reply(manager: TestQueueManager) -> None:
+    token = adapter.CancelToken()
+    with served(manager), manager.connect() as qm:
+        service = qm.queue("SERVICE")
+        for timeout in (WAIT_S, None):
+            assert service.request(b"abc", timeout=timeout, cancel=token).body == b"cba"
+
+
+@pytest.mark.parametrize("timeout", [None, WAIT_S])
+def test_a_wait_for_a_reply_is_cancelled(manager: TestQueueManager, timeout: float | None) -> None:
+    token = adapter.CancelToken()
+    told: list[str] = []
+
+    def ask() -> None:
+        try:
+            service.request(b"x", timeout=timeout, cancel=token)
+        except NoReply as error:
+            told.append(str(error))
+
+    with manager.connect() as qm, manager.connect() as other:
+        service = qm.queue("SERVICE")
+        asking = threading.Thread(target=ask)
+        asking.start()
+        request = other.get("SERVICE", timeout=WAIT_S)
+        assert request is not None
+        token.cancel()
+        asking.join(WAIT_S)
+        assert len(told) == 1
+        assert "the wait for a reply was cancelled" in told[0]
+        other.reply(request, b"too late")
+        with pytest.raises(NoReply, match="cancelled before the request was put"):
+            service.request(b"x", timeout=None, cancel=token)
+        assert service.depth() == 0
+        with pytest.raises(InvalidType, match="cancel is"):
+            service.request(b"x", timeout=1, cancel=True)  # type: ignore[arg-type]
+
+
 def test_many_threads_share_the_queue_for_replies(manager: TestQueueManager) -> None:
     answers: dict[int, bytes] = {}
 
@@ -117,15 +154,16 @@ def test_what_is_no_request_has_no_reply(manager: TestQueueManager) -> None:
             qm.reply(b"x", b"y")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("token", [None, adapter.CancelToken()])
 def test_a_lost_connection_takes_its_replies_with_it(
-    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch, token: adapter.CancelToken | None
 ) -> None:
     monkeypatch.setattr(replies, "SLICE_MS", 50)
     told: list[Exception] = []
 
     def ask() -> None:
         try:
-            service.request(b"x", timeout=None)
+            service.request(b"x", timeout=None, cancel=token)
         except ConnectionBroken as error:
             told.append(error)
 

@@ -151,6 +151,72 @@ def test_a_durable_subscription(pymqi: Any, connected: Any) -> None:
     subscription.close(cmqc.MQCO_REMOVE_SUB)
 
 
+def test_connect_by_mqserver(
+    pymqi: Any, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MQSERVER", f"{CHANNEL}/TCP/{conname(manager)}")
+    qmgr = pymqi.QueueManager("QM1")
+    assert qmgr.is_connected, "pymqi pings the queue manager by PCF"
+    qmgr.disconnect()
+    assert not qmgr.is_connected
+
+
+def test_a_message_that_is_longer_than_the_buffer(pymqi: Any, connected: Any) -> None:
+    cmqc = pymqi.CMQC
+    pymqi.Queue(connected, "ORDERS").put(b"12345")
+    queue = pymqi.Queue(connected, "ORDERS")
+    with pytest.raises(pymqi.MQMIError) as left:
+        queue.get(3, pymqi.MD())
+    assert left.value.reason == cmqc.MQRC_TRUNCATED_MSG_FAILED
+    assert left.value.original_length == 5
+    with pytest.raises(pymqi.MQMIError) as taken:
+        queue.get(3, pymqi.MD(), pymqi.GMO(Options=cmqc.MQGMO_ACCEPT_TRUNCATED_MSG))
+    assert taken.value.reason == cmqc.MQRC_TRUNCATED_MSG_ACCEPTED
+    assert (taken.value.message, taken.value.original_length) == (b"123", 5)
+
+
+def test_headers_in_front_of_the_body(pymqi: Any, connected: Any) -> None:
+    cmqc = pymqi.CMQC
+    header = pymqi.RFH2(Format=cmqc.MQFMT_STRING, CodedCharSetId=1208, NameValueCCSID=1208)
+    header.add_folder(b"<usr><colour>blue</colour></usr>")
+    md = pymqi.MD(Format=cmqc.MQFMT_RF_HEADER_2, CodedCharSetId=1208)
+    pymqi.Queue(connected, "ORDERS").put_rfh2(b"body", md, pymqi.PMO(), [header])
+    found: list[Any] = []
+    gmo = pymqi.GMO(
+        Version=cmqc.MQGMO_VERSION_4,
+        Options=cmqc.MQGMO_NO_WAIT | cmqc.MQGMO_PROPERTIES_FORCE_MQRFH2,
+    )
+    assert pymqi.Queue(connected, "ORDERS").get_rfh2(None, pymqi.MD(), gmo, found) == b"body"
+    assert b"<colour>blue</colour>" in found[0]["usr"]
+
+
+def test_pcf_with_a_filter(pymqi: Any, connected: Any) -> None:
+    cmqc, cmqcfc = pymqi.CMQC, pymqi.CMQCFC
+    pymqi.Queue(connected, "ORDERS").put(b"x")
+    pcf = pymqi.PCFExecute(connected)
+    wanted = {cmqc.MQCA_Q_NAME: b"*", cmqcfc.MQIACF_Q_ATTRS: cmqc.MQIA_CURRENT_Q_DEPTH}
+    deep = pcf.MQCMD_INQUIRE_Q(wanted, [pymqi.Filter(cmqc.MQIA_CURRENT_Q_DEPTH).greater(0)])
+    depths = {one[cmqc.MQCA_Q_NAME].strip(): one[cmqc.MQIA_CURRENT_Q_DEPTH] for one in deep}
+    assert depths[b"ORDERS"] == 1
+    assert min(depths.values()) > 0
+    pcf.disconnect()
+
+
+def test_pcf_with_a_list(pymqi: Any, connected: Any) -> None:
+    cmqc = pymqi.CMQC
+    pcf = pymqi.PCFExecute(connected)
+    name = {cmqc.MQCA_NAMELIST_NAME: b"SHELVES"}
+    pcf.MQCMD_CREATE_NAMELIST(name | {cmqc.MQCA_NAMES: ["upper", b"lower"]})
+    (described,) = pcf.MQCMD_INQUIRE_NAMELIST(name)
+    assert [one.strip() for one in described[cmqc.MQCA_NAMES]] == [b"upper", b"lower"]
+    assert described[cmqc.MQIA_NAME_COUNT] == 2
+    pcf.MQCMD_DELETE_NAMELIST(name)
+    with pytest.raises(pymqi.MQMIError) as gone:
+        pcf.MQCMD_INQUIRE_NAMELIST(name)
+    assert gone.value.reason == cmqc.MQRC_UNKNOWN_OBJECT_NAME
+    pcf.disconnect()
+
+
 def test_structures_of_a_wrong_size(pymqi: Any, connected: Any) -> None:
     pymqe = importlib.import_module("pymqe")
     with pytest.raises(pymqe.error, match="MQMD wrong size"):

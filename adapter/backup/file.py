@@ -221,7 +221,7 @@ def _block(path: Path, file: BinaryIO, is_compressed: bool) -> Iterator[Frame]:
         unpacker = zlib.decompressobj()
         frames = memoryview(unpacker.decompress(content, BLOCK_BYTES_MAX))
         if not unpacker.eof or unpacker.unused_data:
-            raise damaged(path, f"what begins at byte {at} is not one block")
+            raise damaged(path, f"the data at byte {at} are not one block")
         while frames:
             (size,) = _FRAME.unpack_from(frames)
             frame, frames = frames[_FRAME.size : _FRAME.size + size], frames[_FRAME.size + size :]
@@ -268,7 +268,7 @@ def _read_block(path: Path, file: BinaryIO) -> bytes:
     size, checksum = _BLOCK.unpack(head)
     content = file.read(size) if size <= BLOCK_BYTES_MAX else b""
     if len(content) < size:
-        raise damaged(path, f"it ends within what begins at byte {at}")
+        raise damaged(path, f"it is cut off: the block at byte {at} is incomplete")
     if zlib.crc32(content) != checksum:
         raise damaged(path, f"what begins at byte {at} has a wrong checksum")
     return content

@@ -261,7 +261,7 @@ def test_a_backup_that_is_damaged_or_torn_writes_nothing(place: Place) -> None:
     place.lose_all()
     whole = place.file.read_bytes()
     place.file.write_bytes(whole[:-5])
-    assert "is damaged: it ends at byte" in place.refused("restore", place.file)
+    assert "is damaged: it is cut off: the block at byte" in place.refused("restore", place.file)
     place.file.write_bytes(whole[:-70] + b"x" + whole[-69:])
     assert "has a wrong checksum. Use another backup" in place.refused("restore", place.file)
     assert topics_like(place.settings, names.ledger_topic(place.name)) == []

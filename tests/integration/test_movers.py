@@ -220,5 +220,5 @@ def test_settings_that_are_none_are_refused() -> None:
         check=False,
     )
     assert run.returncode == 1
-    assert b"mqk: the movers' settings are not understood: " in run.stderr
+    assert b"mqk: invalid settings of the movers: " in run.stderr
     assert b"Traceback" not in run.stderr

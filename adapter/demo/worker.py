@@ -100,7 +100,10 @@ def main() -> int:
             tally = work(source, results)
         figures: dict[str, Any] = msgspec.structs.asdict(tally)
         figures["connection"] = qm.statistics()
-    print(msgspec.json.encode(figures).decode(), flush=True)
+    # One write: workers share their output, and print writes the end of a line by itself where
+    # Python does not buffer.
+    sys.stdout.write(f"{msgspec.json.encode(figures).decode()}\n")
+    sys.stdout.flush()
     return 0
 
 

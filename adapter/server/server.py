@@ -162,6 +162,7 @@ class Server:
         self._commands = CommandService(own)
         self._address = ("", 0)
         self._kafka = kafka
+        self._version = metadata.version("mqk")  # read from disk: not each time figures are asked
         self._started_s = time.monotonic()
         self._has_users = credentials is not None
         admission = Admission(credentials, own)
@@ -294,7 +295,7 @@ class Server:
     def _figures(self) -> dict[str, object]:
         return {
             "log_lines_dropped": logs.dropped(),
-            "version": metadata.version("mqk"),
+            "version": self._version,
             "uptime_s": round(time.monotonic() - self._started_s, 1),
             "address": self.address,
             "kafka": self._kafka,

@@ -223,13 +223,18 @@ def test_a_queue_manager_that_will_not_have_us_is_tried_until_the_bound(
     assert qm.queue("Q").depth() == 0  # and it is tried anew when asked anew
 
 
+def refuse_puts(server: Loopback) -> None:
+    """From now on, as a queue manager does that is being stopped."""
+    stopping = Refused(Reason.QUEUE_MANAGER_STOPPING)
+    server.before = lambda _n, command: stopping if isinstance(command, c.Put) else None
+
+
 def test_a_queue_manager_that_welcomes_and_refuses_is_tried_until_the_bound(
     server: Loopback, connect: Connect
 ) -> None:
     qm = connect(reconnect_timeout_s=0.5)
     qm.define_queue("Q")
-    stopping = Refused(Reason.QUEUE_MANAGER_STOPPING)
-    server.before = lambda _n, command: stopping if isinstance(command, c.Put) else None
+    refuse_puts(server)
     began = time.monotonic()
     with pytest.raises(e.QueueManagerStopping):  # each attempt was refused: nothing was done
         qm.put("Q", b"x")
@@ -250,8 +255,7 @@ def test_a_put_without_an_answer_stays_in_doubt_when_it_is_refused_later(
     def refuse_from_now_on() -> None:
         dead.join()
         server.holds = ()
-        stopping = Refused(Reason.QUEUE_MANAGER_STOPPING)
-        server.before = lambda _n, command: stopping if isinstance(command, c.Put) else None
+        refuse_puts(server)
         server.start()
 
     again = threading.Thread(target=refuse_from_now_on)

@@ -17,14 +17,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from adapter import errors
-from adapter.client.cancelling import CancelToken
+from adapter.channel.cancelling import CancelToken
+from adapter.channel.unit import NO_UNIT, Unit
 from adapter.client.connection import Connection, connect
 from adapter.client.consumer import Consumer
 from adapter.client.message import DeadLetter, Message, PutResult
 from adapter.client.queue import Queue
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription
-from adapter.client.unit import NO_UNIT, Unit
 from adapter.errors import Error
 
 try:

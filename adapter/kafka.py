@@ -15,7 +15,7 @@ from __future__ import annotations
 import confluent_kafka
 
 from adapter.client.message import Message, incoming
-from adapter.core.model.message import Delivered
+from adapter.core.contract.message import Delivered
 from adapter.errors import InvalidType, InvalidValue
 from adapter.format import chunks, descriptor, names
 from adapter.format.schemas import UnreadableError

@@ -21,12 +21,12 @@ import uvloop
 
 import adapter
 from adapter import logs
+from adapter.administration.mqsc import execute
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.model.manager import Limits
 from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
-from adapter.mqi.mqsc import execute
 from adapter.owner.clock import Clock, ManualClock, SystemClock
 from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
 from adapter.registry import topic
@@ -34,7 +34,7 @@ from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
 from adapter.server.credentials import Credentials
 from adapter.server.server import Movers, NoMovers, Server
-from adapter.topics import DAY_MS
+from adapter.topics.admin import DAY_MS
 
 CALL_TIMEOUT_S = 60.0  # no step of a queue manager in memory takes longer, nor on a healthy Kafka
 

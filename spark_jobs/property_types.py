@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import NoneType
 
-from adapter.core.model.message import Property
+from adapter.core.contract.message import Property
 
 TYPE_NAMES: Mapping[type, str] = {
     bool: "boolean",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow
 
-from adapter.core.model.message import Message, Property
+from adapter.core.contract.message import Message, Property
 from adapter.format.descriptor import Position
 from spark_jobs.property_types import TYPE_NAMES
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from confluent_kafka import Message as Record
 
 from adapter.format import chunks, descriptor
-from adapter.owner.pages import KafkaPageReader
 from adapter.owner.storage import PagesUnavailableError
+from adapter.topics.reader import KafkaPageReader
 from spark_jobs.errors import SparkJobError
 from spark_jobs.rows import Found
 

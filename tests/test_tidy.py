@@ -210,13 +210,13 @@ NO_TRUTHS = (
 
 @pytest.mark.parametrize("text", TRUTHS)
 def test_the_truth_of_a_record_is_found(text: str) -> None:
-    (found,) = truth_of_records(Source("adapter/owner/pages.py", POLLED + text))
+    (found,) = truth_of_records(Source("adapter/topics/reader.py", POLLED + text))
     assert "ask whether it is None" in found
 
 
 @pytest.mark.parametrize("text", NO_TRUTHS)
 def test_other_truths_of_files_with_records_are_let_be(text: str) -> None:
-    assert truth_of_records(Source("adapter/owner/pages.py", POLLED + text)) == []
+    assert truth_of_records(Source("adapter/topics/reader.py", POLLED + text)) == []
 
 
 def test_dead_modules_are_found() -> None:

@@ -23,7 +23,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     room: frozenset(names.split())
     for room, names in {
         "core": "",
-        "errors": "core.reasons",
+        "errors": "core.contract.reasons",
         "launch": "errors",
         "addresses": "",
         "texts": "",
@@ -34,34 +34,36 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "format": "core errors",
         "watched": "",
         "ledger": "watched",
-        "topics": "errors format.names ledger.failures ledger.kafka_settings ledger.port",
-        "kafka": "errors format core.model.message client.message",
+        "topics": "core.contract core.rules.pages errors format ledger.failures "
+        "ledger.kafka_settings ledger.port owner.storage",
+        "kafka": "errors format core.contract.message client.message",
         "owner": "core format ledger.port ledger.snapshots ledger.failures ledger.kafka_settings "
         "errors config watched",
         "movers": "core format ledger topics errors config launch logs memory watched",
-        "backup": "core.records core.model.ranges format ledger movers owner.pages owner.storage "
-        "topics errors",
-        "wire": "core.commands core.model.message core.model.session core.reasons core.results "
-        "core.attributes errors",
+        "backup": "core.contract core.model.ranges format ledger movers owner.storage topics "
+        "errors",
+        "wire": "core.contract core.model.session core.attributes errors",
         "registry": "addresses web errors ledger topics format.schemas launch watched",
-        "client": "registry.port registry.rest registry.values wire core.commands "
-        "core.model.backout core.model.message core.model.details core.model.dead_letter "
-        "core.reasons core.results core.attributes errors",
-        "mqi": "adapter client launch watched errors core.attributes core.commands core.reasons "
-        "core.results core.model.blank_padded core.model.dead_letter core.model.details "
-        "core.model.message core.model.topics core.model.trigger_message",
+        "channel": "client.schemas wire core.contract core.mq_layouts core.attributes errors",
+        "client": "channel registry.port registry.rest registry.values wire core.contract "
+        "core.model.backout core.mq_layouts core.attributes errors",
+        "administration": "adapter client errors watched core.attributes core.contract "
+        "core.model.topics mqi.constants",
+        "services": "adapter channel client launch watched errors core.mq_layouts mqi.constants",
+        "mqi": "adapter administration channel client launch watched errors core.attributes "
+        "core.contract core.mq_layouts core.model.topics services",
         "toplevel": "mqi spark_jobs",
         "server": "owner wire core format ledger movers registry topics errors config launch logs "
-        "watched addresses memory texts web mqi.pcf.command_server",
-        "testing": "adapter client config core errors format ledger localkafka logs mqi.mqsc owner "
-        "registry server topics wire",
+        "watched addresses memory texts web administration.pcf.command_server",
+        "testing": "adapter administration.mqsc channel client config core errors format ledger "
+        "localkafka logs owner registry server topics wire",
         "localkafka": "launch errors",
-        "demo": "adapter client core.commands core.results errors format launch localkafka mqi "
-        "server topics wire",
+        "demo": "adapter channel client core.contract errors format launch localkafka mqi "
+        "server services topics wire",
         "cli": "*",
-        "adapter": "client errors kafka mqi testing",  # the last three on demand
-        "spark_jobs": "adapter cli.main cli.options cli.signals client core.model.message errors "
-        "format localkafka owner.pages owner.storage registry",
+        "adapter": "channel client errors kafka mqi testing",  # the last three on demand
+        "spark_jobs": "adapter channel cli.main cli.options cli.signals client "
+        "core.contract errors format localkafka owner.storage registry topics",
     }.items()
 }
 # adapter/demo/check.py is the demo's independent judge: nothing of ours may vouch for itself.
@@ -71,7 +73,7 @@ MAY_USE_KAFKA = frozenset(
 )
 MAY_USE_KAFKA_MODULES = frozenset(
     {
-        *("adapter.owner.pages", "adapter.owner.trim", "adapter.owner.inbound"),
+        *("adapter.topics.reader", "adapter.topics.trim", "adapter.owner.inbound"),
         "adapter.backup.kafka",
         "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
     }
@@ -95,13 +97,13 @@ NO_WORLD_ROOMS = frozenset({"format"})
 WATCHED_ROOMS = frozenset({"ledger", "owner", "movers", "server", "registry"})
 STARTERS = frozenset({"Thread", "create_task", "ensure_future", "add_done_callback", "Timer"})
 
-# The only readers of a clock in the rooms that decide by time; two of them wait for Kafka.
-CLOCKS = frozenset({"adapter.owner.clock", "adapter.owner.pages", "adapter.owner.trim"})
+# The only reader of a clock in the rooms that decide by time.
+CLOCKS = frozenset({"adapter.owner.clock", "adapter.topics.reader", "adapter.topics.trim"})
 
 # Modules that are started by name, or that users import.
 ENTRY_POINTS = frozenset(
     {
-        *("adapter.cli.main", "adapter.testing", "adapter.kafka"),
+        *("adapter.cli.main", "adapter.testing", "adapter.kafka", "adapter.mqi.trigger_monitor"),
         "adapter.localkafka.container",
         *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe", "adapter.toplevel.pyspark_mq"),
     }

@@ -34,9 +34,8 @@ from adapter.movers.events import Events
 from adapter.movers.progress import ever_written, topics_like
 from adapter.movers.settings import MOVERS, MoverSettings
 from adapter.movers.stream import Stream
-from adapter.owner.pages import KafkaPageReader
 from adapter.owner.storage import PagesUnavailableError
-from adapter.topics import (
+from adapter.topics.admin import (
     LANES_MAX,
     Topics,
     events_spec,
@@ -45,6 +44,7 @@ from adapter.topics import (
     queue_spec,
     snapshots_spec,
 )
+from adapter.topics.reader import KafkaPageReader
 
 POLL_S = 0.1
 STALL_S = 60.0

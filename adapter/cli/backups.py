@@ -35,10 +35,10 @@ from adapter.ledger.snapshots import Snapshot
 from adapter.movers.errors import Doubtful
 from adapter.movers.recorded import check_ledger_is_there, recorded
 from adapter.movers.settings import MoverSettings
+from adapter.owner.liveness import OwnedElsewhereError, check_free
 from adapter.owner.owner import HEARTBEAT_S
-from adapter.owner.presence import OwnedElsewhereError, check_free
 from adapter.owner.replay import LedgerUnreadableError, known_entries
-from adapter.topics import TopicError, settings_for
+from adapter.topics.admin import TopicError, settings_for
 
 ANSWER_S = 10.0
 

@@ -29,7 +29,7 @@ from adapter.config import (
     missing,
 )
 from adapter.server.listener import NotLoopbackError, check_loopback
-from adapter.topics import TopicError, admin_client
+from adapter.topics.admin import TopicError, admin_client
 
 HIDDEN = "(not shown)"
 

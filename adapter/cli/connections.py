@@ -9,7 +9,7 @@ import msgspec
 
 from adapter.cli import options, output
 from adapter.cli.connected import connected
-from adapter.core.results import ConnectionStatus, UnitStatus
+from adapter.core.contract.results import ConnectionStatus, UnitStatus
 
 APPLICATION = "mqk connection"
 NUMBER_MAX = 2**63 - 1

@@ -8,7 +8,7 @@ import msgspec
 from adapter.cli import options, output
 from adapter.cli.connected import connected
 from adapter.cli.messages import counted
-from adapter.core.results import ConsumerStatus
+from adapter.core.contract.results import ConsumerStatus
 
 APPLICATION = "mqk consumer"
 

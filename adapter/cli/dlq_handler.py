@@ -11,8 +11,8 @@ import click
 
 from adapter.cli import failures, options, output, signals
 from adapter.cli.connected import connected
-from adapter.mqi.dlq_handler import DeadLetterHandler, lines_of
-from adapter.mqi.dlq_rules import RulesError, Table, parse
+from adapter.services.dead_letter_handler import DeadLetterHandler, lines_of
+from adapter.services.dead_letter_rules import RulesError, Table, parse
 
 RULES_MAX = 1024 * 1024
 """Characters of a table of rules."""

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from adapter.core import records as r
+from adapter.core.contract import records as r
 from adapter.format import entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.envelope import OWNER_CHANGED, Envelope

@@ -16,8 +16,8 @@ from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerError
+from adapter.owner.liveness import SILENCES, has_stopped, is_gone
 from adapter.owner.owner import HEARTBEAT_S
-from adapter.owner.presence import SILENCES, has_stopped, is_gone
 
 
 class Manager(Struct):

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 import click
 
+from adapter.administration.mqsc.dump import Problem, definitions
+from adapter.administration.mqsc.execute import Script
 from adapter.cli import failures, options
 from adapter.cli.connected import connected
-from adapter.mqi.mqsc.dump import Problem, definitions
-from adapter.mqi.mqsc.execute import Script
 
 
 @click.command()

@@ -13,7 +13,7 @@ from msgspec import Struct
 from adapter.cli import cluster, failures, options, output
 from adapter.cli.connected import connected
 from adapter.format import names
-from adapter.topics import TopicError, Topics, TopicSettings
+from adapter.topics.admin import TopicError, Topics, TopicSettings
 
 
 class QueueTopic(Struct, frozen=True):

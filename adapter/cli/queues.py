@@ -14,7 +14,7 @@ from adapter.cli import messages, options, output, queue_topics
 from adapter.cli.connected import connected
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import Row
-from adapter.core.reasons import Reason
+from adapter.core.contract.reasons import Reason
 from adapter.errors.refusals import refusal
 
 

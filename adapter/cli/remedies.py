@@ -6,7 +6,7 @@ options. What is not listed here has a remedy that fits both.
 
 from __future__ import annotations
 
-from adapter.core.reasons import Reason
+from adapter.core.contract.reasons import Reason
 from adapter.errors import Error
 
 REMEDIES: dict[Reason, str] = {

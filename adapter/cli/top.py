@@ -18,7 +18,7 @@ from rich.text import Text
 
 import adapter
 from adapter.cli import options, output
-from adapter.core.results import QueueStatus
+from adapter.core.contract.results import QueueStatus
 
 CONNECT_TIMEOUT_S = 5.0
 SPARE_LINES = 6

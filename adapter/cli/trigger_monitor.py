@@ -10,11 +10,11 @@ import os
 
 import click
 
+from adapter.channel.tcp import parse_addresses
 from adapter.cli import failures, options, signals
 from adapter.cli.connected import connected
-from adapter.client.tcp import parse_addresses
-from adapter.mqi.programs import PROGRAMS_MAX, STOP_GRACE_S
-from adapter.mqi.trigger_monitor import APPLICATION, INITIATION_QUEUE, TriggerMonitor
+from adapter.services.programs import PROGRAMS_MAX, STOP_GRACE_S
+from adapter.services.trigger_monitor import APPLICATION, INITIATION_QUEUE, TriggerMonitor
 
 
 class Telling(logging.Handler):

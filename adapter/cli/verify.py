@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from adapter.cli.explain import MEANING
 from adapter.core import dispatch
-from adapter.core import records as r
+from adapter.core.contract import records as r
 from adapter.core.model.manager import QueueManager
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError

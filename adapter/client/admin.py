@@ -9,14 +9,14 @@ from typing import Any, Unpack
 
 from msgspec import Struct
 
-from adapter.client import arguments as a
-from adapter.client import requests as rq
+from adapter.channel import arguments as a
+from adapter.channel import requests as rq
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle, Pending
 from adapter.client.attributes import QueueDefinition, QueueManagerSettings
-from adapter.client.channel import Channel
-from adapter.client.requests import Handle, Pending
-from adapter.core import commands as c
-from adapter.core.reasons import Reason
-from adapter.core.results import (
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import (
     Connections,
     ConnectionStatus,
     Consumers,

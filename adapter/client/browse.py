@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from adapter.client import requests as rq
-from adapter.client.channel import Channel
+from adapter.channel import requests as rq
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle, Pending, StartOver
+from adapter.channel.unit import AnyUnit, NoUnit
+from adapter.channel.verbs import close_handles, open_handle
 from adapter.client.message import Message, got, readable
-from adapter.client.requests import Handle, Pending, StartOver
-from adapter.client.unit import AnyUnit, NoUnit
-from adapter.client.verbs import close_handles, open_handle
-from adapter.core import commands as c
-from adapter.core.model.message import Delivered
-from adapter.core.results import Messages
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered
+from adapter.core.contract.results import Messages
 
 BATCH = 100  # messages a request: a slow reader is shown what was there a batch ago
 

@@ -10,24 +10,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from adapter.client import arguments as a
+from adapter.channel import arguments as a
+from adapter.channel.cancelling import CancelToken
+from adapter.channel.channel import Channel, Patience
+from adapter.channel.handshake import Greeting
+from adapter.channel.requests import Pending, open_request
+from adapter.channel.tcp import parse_addresses
+from adapter.channel.unit import AnyUnit, NoUnit, Unit, joined, perform
+from adapter.channel.verbs import close_request, get_apart, put_request, wanted_ids
 from adapter.client.admin import Administration
-from adapter.client.cancelling import CancelToken
-from adapter.client.channel import Channel, Patience
 from adapter.client.consumer import Consumer
-from adapter.client.greeting import Greeting
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.queue import OpenFor, Queue
 from adapter.client.replies import REPLY, Replies, check_wanted
-from adapter.client.requests import Pending, open_request
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription, publish_requests, subscription_of
-from adapter.client.tcp import parse_addresses
-from adapter.client.unit import AnyUnit, NoUnit, Unit, joined, perform
-from adapter.client.verbs import close_request, get_apart, put_request, wanted_ids
-from adapter.core import commands as c
 from adapter.core.attributes.table import NAME_LENGTH_MAX
-from adapter.core.results import PutDone, UnitOutcome
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import PutDone, UnitOutcome
 from adapter.errors import ConnectionClosed, InvalidType
 
 if TYPE_CHECKING:

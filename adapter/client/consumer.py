@@ -11,13 +11,13 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Self, TypeVar
 
-from adapter.client import arguments as a
-from adapter.client import requests as rq
-from adapter.client.channel import Channel
-from adapter.client.requests import Handle, Pending, open_request
-from adapter.client.verbs import ask_to_open, close_handles
-from adapter.core import commands as c
-from adapter.core.results import Batches, ConsumerState
+from adapter.channel import arguments as a
+from adapter.channel import requests as rq
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle, Pending, open_request
+from adapter.channel.verbs import ask_to_open, close_handles
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Batches, ConsumerState
 from adapter.errors import NotOpen
 
 AnswerT = TypeVar("AnswerT")

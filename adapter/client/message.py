@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from msgspec import Struct, structs
 
-from adapter.client import arguments as a
+from adapter.channel import arguments as a
 from adapter.client.schemas import Schemas
-from adapter.core.model import dead_letter
-from adapter.core.model import message as core
-from adapter.core.model.dead_letter import DeadLetter
-from adapter.core.model.details import Details
-from adapter.core.model.message import NO_ID, Delivered, Property
+from adapter.core.contract import message as core
+from adapter.core.contract.details import Details
+from adapter.core.contract.message import NO_ID, Delivered, Property
+from adapter.core.mq_layouts import dead_letter
+from adapter.core.mq_layouts.dead_letter import DeadLetter
 from adapter.errors import InvalidOption, InvalidType
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from adapter.client import requests as rq
-from adapter.client.channel import Channel
-from adapter.client.outstanding import Enlisted
-from adapter.client.requests import Handle, Pending
-from adapter.client.unit import AnyUnit
-from adapter.client.verbs import put_request
-from adapter.core import commands as c
-from adapter.core.model.message import Message, weight
-from adapter.core.results import Done, PutDone
+from adapter.channel import requests as rq
+from adapter.channel.channel import Channel
+from adapter.channel.outstanding import Enlisted
+from adapter.channel.requests import Handle, Pending
+from adapter.channel.unit import AnyUnit
+from adapter.channel.verbs import put_request
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message, weight
+from adapter.core.contract.results import Done, PutDone
 from adapter.errors import BackedOut, Error
 
 IN_FLIGHT_MAX = 4

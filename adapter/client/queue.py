@@ -13,18 +13,12 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, Unpack, get_args
 
-from adapter.client import admin
-from adapter.client import arguments as a
-from adapter.client.attributes import QueueSettings
-from adapter.client.browse import BrowsedMessage, browsed, shared
-from adapter.client.cancelling import CancelToken
-from adapter.client.channel import Channel
-from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
-from adapter.client.put_many import Pipeline, put_inside
-from adapter.client.replies import Replies
-from adapter.client.requests import Handle
-from adapter.client.unit import AnyUnit, NoUnit, joined, perform
-from adapter.client.verbs import (
+from adapter.channel import arguments as a
+from adapter.channel.cancelling import CancelToken
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle
+from adapter.channel.unit import AnyUnit, NoUnit, joined, perform
+from adapter.channel.verbs import (
     close_handles,
     get_apart,
     get_request,
@@ -32,10 +26,16 @@ from adapter.client.verbs import (
     put_request,
     wanted_ids,
 )
+from adapter.client import admin
+from adapter.client.attributes import QueueSettings
+from adapter.client.browse import BrowsedMessage, browsed, shared
+from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
+from adapter.client.put_many import Pipeline, put_inside
+from adapter.client.replies import Replies
 from adapter.client.work import Work, units
-from adapter.core import commands as c
-from adapter.core.model.details import IN_GROUP, Details
-from adapter.core.results import Messages, PutDone, QueueStatus
+from adapter.core.contract import commands as c
+from adapter.core.contract.details import IN_GROUP, Details
+from adapter.core.contract.results import Messages, PutDone, QueueStatus
 from adapter.errors import ConnectionClosed, InvalidOption, NotOpen
 
 if TYPE_CHECKING:

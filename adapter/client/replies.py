@@ -9,16 +9,16 @@ from __future__ import annotations
 import threading
 import time
 
-from adapter.client.cancelling import CancelToken
-from adapter.client.channel import Channel
+from adapter.channel.cancelling import CancelToken
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle
+from adapter.channel.unit import joined, perform
+from adapter.channel.verbs import get_apart, get_request, open_handle, put_request
 from adapter.client.message import Message as SdkMessage
 from adapter.client.message import incoming
-from adapter.client.requests import Handle
-from adapter.client.unit import joined, perform
-from adapter.client.verbs import get_apart, get_request, open_handle, put_request
-from adapter.core import commands as c
-from adapter.core.model.message import Delivered, Message
-from adapter.core.results import Messages, PutDone
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.results import Messages, PutDone
 from adapter.errors import (
     ConnectionBroken,
     ConnectionClosed,

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import msgspec
 
+from adapter.channel import arguments as a
+from adapter.channel import requests as rq
+from adapter.channel.cancelling import CancelToken
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle, Pending, open_request
+from adapter.channel.unit import AnyUnit
+from adapter.channel.verbs import ask_to_open, close_handles, close_request, put_request
 from adapter.client import admin
-from adapter.client import arguments as a
-from adapter.client import requests as rq
-from adapter.client.cancelling import CancelToken
-from adapter.client.channel import Channel
 from adapter.client.message import Message as SdkMessage
 from adapter.client.queue import Queue
 from adapter.client.replies import Replies
-from adapter.client.requests import Handle, Pending, open_request
-from adapter.client.unit import AnyUnit
-from adapter.client.verbs import ask_to_open, close_handles, close_request, put_request
-from adapter.core import commands as c
 from adapter.core.attributes.table import NAME_LENGTH_MAX
-from adapter.core.model.message import Message
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
 from adapter.errors import InvalidSubscriptionName, NoRetainedMessage, NotOpen, QueueNotFound
 
 LEVEL_MAX = 9

@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Protocol
 
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle, open_request
+from adapter.channel.unit import AnyUnit, State
+from adapter.channel.verbs import close_request, get_request, put_request
 from adapter.client import admin
-from adapter.client.channel import Channel
 from adapter.client.message import Message, incoming, outgoing
-from adapter.client.requests import Handle, open_request
-from adapter.client.unit import AnyUnit, State
-from adapter.client.verbs import close_request, get_request, put_request
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Messages, PutDone
 from adapter.core.model.backout import explained
-from adapter.core.results import Messages, PutDone
 from adapter.errors import (
     BackedOut,
     BackoutThresholdReached,

@@ -12,20 +12,20 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core import commands as c
-from adapter.core import records as r
+from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
+from adapter.core.contract.message import first_n
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.model.connection import Connection, Party
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
-from adapter.core.model.message import first_n
 from adapter.core.model.queue import Queue
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.rules import (
-    absence,
     backout,
     browse,
     connections,
+    consumer_timeouts,
     consumers,
     definitions,
     delays,
@@ -407,7 +407,7 @@ def restarted(qm: QueueManager, now_ms: int) -> None:
     for queue in qm.queues.values():
         queue.high_depth = queue.depth
     qm.tally.started_ms = now_ms
-    absence.restarted(qm)
+    consumer_timeouts.restarted(qm)
     backout.restarted(qm, now_ms)
     statistics.begin(qm, now_ms)
 

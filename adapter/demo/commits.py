@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from adapter.core.commands import Commit
-from adapter.core.results import Done
+from adapter.core.contract.commands import Commit
+from adapter.core.contract.results import Done
 from adapter.wire import frames
 
 COMMIT_BYTES_MAX = 64

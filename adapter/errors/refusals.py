@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.reasons import Reason
+from adapter.core.contract.reasons import Reason
 from adapter.errors import (
     AliasBaseTypeError,
     BackedOut,

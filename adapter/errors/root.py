@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from adapter.core.reasons import Reason
+from adapter.core.contract.reasons import Reason
 
 FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warning
 

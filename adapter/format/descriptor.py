@@ -13,9 +13,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from adapter.core.model.details import Details
-from adapter.core.model.message import ID_LENGTH, Message, Property
-from adapter.core.records import Placed
+from adapter.core.contract.details import Details
+from adapter.core.contract.message import ID_LENGTH, Message, Property
+from adapter.core.contract.records import Placed
 from adapter.format import avro
 from adapter.format.schemas import Codec, UnreadableError
 

@@ -11,9 +11,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from adapter.core import records as r
+from adapter.core.contract import records as r
+from adapter.core.contract.message import weight as message_weight
 from adapter.core.model.claims import Count, Span
-from adapter.core.model.message import weight as message_weight
 from adapter.format import avro, descriptor
 from adapter.format.schemas import VERSION, Codec
 

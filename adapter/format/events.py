@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapter.core.records import EventRaised
+from adapter.core.contract.records import EventRaised
 from adapter.format.schemas import Codec
 
 _codec = Codec("event")

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core import records as r
+from adapter.core.contract import records as r
 from adapter.format import entries
 from adapter.format.avro import read_long
 from adapter.format.schemas import VERSION, UnreadableError

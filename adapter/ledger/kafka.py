@@ -298,7 +298,7 @@ class Writer:
 class KafkaLedger:
     """The ledger of one queue manager on Kafka; see the module's text and the port.
 
-    The topic must exist (adapter.topics makes it).
+    The topic must exist (adapter.topics.admin makes it).
     """
 
     def __init__(self, settings: LedgerSettings) -> None:

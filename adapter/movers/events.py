@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from confluent_kafka import Producer
 
-from adapter.core.records import EventRaised
+from adapter.core.contract.records import EventRaised
 from adapter.format import events, names
 from adapter.format.movable import Movable, decode_events
 from adapter.format.progress import Parked
-from adapter.movers.cargo import Report
 from adapter.movers.mover import Load
+from adapter.movers.projection import Report
 from adapter.movers.settings import MOVERS, MoverSettings
-from adapter.topics import Topics, events_spec, progress_spec
+from adapter.topics.admin import Topics, events_spec, progress_spec
 
 TOPIC_PARTITION = 0  # one, so that events have one order
 

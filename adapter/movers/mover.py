@@ -28,13 +28,13 @@ from adapter.format.movable import Movable
 from adapter.format.progress import NOWHERE, Parked, Progress
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Entry, LedgerMismatch, LedgerReader, LedgerUnavailable, Position
-from adapter.movers.cargo import Cargo
 from adapter.movers.errors import Doubtful, MoverError
 from adapter.movers.parking import SLICE_S, CatchUp, Held, Parking, position_of
 from adapter.movers.progress import read_last, with_records
+from adapter.movers.projection import Cargo
 from adapter.movers.settings import MoverSettings
 from adapter.movers.transactions import PRODUCERS, Turns
-from adapter.topics import TopicError
+from adapter.topics.admin import TopicError
 
 READ_S = 0.2
 """One wait for entries: how long a mover may be deaf to a stop. Entries wake it at once."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from adapter.core.records import QueueDefined, QueueDeleted
+from adapter.core.contract.records import QueueDefined, QueueDeleted
 from adapter.format import names
 from adapter.format.movable import Copy, Movable
 from adapter.format.progress import NOWHERE, Parked

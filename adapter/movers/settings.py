@@ -13,7 +13,7 @@ from adapter.ledger.kafka import LedgerSettings
 from adapter.ledger.kafka_settings import TIMINGS
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.logs import LogSettings
-from adapter.topics import TopicSettings
+from adapter.topics.admin import TopicSettings
 
 SOCKET_TIMEOUT_MS = 3000
 """After this librdkafka gives a request up and sends it again, and does not tell."""

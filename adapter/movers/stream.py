@@ -12,17 +12,17 @@ from typing import cast
 import msgspec
 from confluent_kafka import KafkaException, Producer
 
-from adapter.core.records import QueueDefined, QueueDeleted
+from adapter.core.contract.records import QueueDefined, QueueDeleted
 from adapter.core.rules.naming import GENERATED, SYSTEM
 from adapter.format import chunks, names
 from adapter.format.descriptor import HEADER
 from adapter.format.movable import Copy, Movable, decode_copies
 from adapter.format.progress import Parked
-from adapter.movers.cargo import Report
 from adapter.movers.mover import Load
 from adapter.movers.progress import never_written, topics_like
+from adapter.movers.projection import Report
 from adapter.movers.settings import MOVERS, MoverSettings
-from adapter.topics import (
+from adapter.topics.admin import (
     LANES_MAX,
     TopicError,
     Topics,

@@ -9,11 +9,11 @@ from functools import partial
 from adapter import watched
 from adapter.ledger.kafka import KafkaLedgerReader
 from adapter.ledger.port import LedgerReader, Position
-from adapter.movers.cargo import Cargo
 from adapter.movers.errors import MoverError
 from adapter.movers.events import Events
 from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
+from adapter.movers.projection import Cargo
 from adapter.movers.settings import MoverSettings
 from adapter.movers.stream import Stream
 

@@ -4,6 +4,6 @@ This room sits on the SDK; what a verb means is not known here.
 """
 
 from adapter.mqi.installation import install
-from adapter.mqi.trigger_message import TriggerMessage
+from adapter.services.trigger_message import TriggerMessage
 
 __all__ = ["TriggerMessage", "install"]

@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from adapter.core.model.blank_padded import unpadded
+from adapter.administration.pcf import structures as pcf
+from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.mqi import constants as mq
 from adapter.mqi.character_sets import UTF_16, Conversion, ConversionError, Representation
-from adapter.mqi.pcf import structures as pcf
 
 
 class Follower(Struct, frozen=True):

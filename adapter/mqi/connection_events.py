@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from adapter.client.channel import Channel
+from adapter.channel.channel import Channel
 from adapter.mqi import constants as mq
 
 END = 0

@@ -14,9 +14,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.client.requests import FROM_START, Pending
-from adapter.core import commands as c
-from adapter.core.results import Messages
+from adapter.channel.requests import FROM_START, Pending
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Messages
 from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted
 from adapter.mqi import structs

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from adapter.core.model.blank_padded import unpadded
+from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.mqi import built_in_formats as formats
 from adapter.mqi.character_sets import CCSID_UTF_8, ConversionError, Representation
 

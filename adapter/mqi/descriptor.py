@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from adapter.core.model.blank_padded import padded, unpadded
-from adapter.core.model.details import TOKEN_LENGTH, Details
-from adapter.core.model.message import NO_ID, Delivered, Message
-from adapter.core.results import PutDone
+from adapter.core.contract.details import TOKEN_LENGTH, Details
+from adapter.core.contract.message import NO_ID, Delivered, Message
+from adapter.core.contract.results import PutDone
+from adapter.core.mq_layouts.blank_padded import padded, unpadded
 from adapter.mqi import constants as mq
 from adapter.mqi import structs
 from adapter.mqi.reasons import Failure

@@ -12,14 +12,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.client.requests import FROM_START, Pending
-from adapter.client.unit import Unit
-from adapter.client.verbs import get_request
-from adapter.core import commands as c
-from adapter.core.model.blank_padded import padded
-from adapter.core.model.message import Delivered, Property
-from adapter.core.reasons import Reason
-from adapter.core.results import Messages
+from adapter.channel.requests import FROM_START, Pending
+from adapter.channel.unit import Unit
+from adapter.channel.verbs import get_request
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered, Property
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Messages
+from adapter.core.mq_layouts.blank_padded import padded
 from adapter.mqi import constants as mq
 from adapter.mqi import md_extension, structs
 from adapter.mqi import options as permitted

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapter.client.requests import Pending
-from adapter.core import commands as c
+from adapter.administration.status import dates
+from adapter.administration.values import NoSuchValueError, from_plain, plain
+from adapter.channel.requests import Pending
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Row
 from adapter.core.attributes.unsupported import UNSUPPORTED
-from adapter.core.model.blank_padded import padded, unpadded
-from adapter.core.results import (
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import (
     Descriptions,
     Done,
     ObjectDescription,
@@ -18,11 +19,10 @@ from adapter.core.results import (
     QueueDescription,
     Statuses,
 )
+from adapter.core.mq_layouts.blank_padded import padded, unpadded
 from adapter.mqi import constants as mq
 from adapter.mqi.reasons import Failure
 from adapter.mqi.session import TOPIC, Object, Session
-from adapter.mqi.status import dates
-from adapter.mqi.values import NoSuchValueError, from_plain, plain
 
 SELECTORS_MAX = 256
 NOT_FOR_TYPE = -1

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core.model.message import Property
+from adapter.core.contract.message import Property
 from adapter.mqi import constants as mq
 from adapter.mqi.reasons import Failure
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapter.client import verbs
-from adapter.client.requests import Handle, Pending, open_request
-from adapter.core import commands as c
-from adapter.core.model.blank_padded import padded, unpadded
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Objects, Opened
+from adapter.channel import verbs
+from adapter.channel.requests import Handle, Pending, open_request
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Objects, Opened
+from adapter.core.mq_layouts.blank_padded import padded, unpadded
 from adapter.errors import Error
 from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted

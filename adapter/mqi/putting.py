@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from adapter.client.requests import Pending, open_request
-from adapter.client.unit import Unit
-from adapter.client.verbs import close_request, put_request
-from adapter.core import commands as c
-from adapter.core.model.blank_padded import padded, unpadded
-from adapter.core.model.message import ID_LENGTH, Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Opened, PutDone
+from adapter.channel.requests import Pending, open_request
+from adapter.channel.unit import Unit
+from adapter.channel.verbs import close_request, put_request
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import ID_LENGTH, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Opened, PutDone
+from adapter.core.mq_layouts.blank_padded import padded, unpadded
 from adapter.mqi import constants as mq
 from adapter.mqi import context, md_extension, structs
 from adapter.mqi import options as permitted

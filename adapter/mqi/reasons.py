@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
-from adapter.core.reasons import Reason
+from adapter.core.contract.reasons import Reason
 from adapter.errors import Error
 from adapter.errors.refusals import REFUSALS
 from adapter.mqi import constants as mq

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from msgspec import Struct
 
-from adapter.core.model.message import Message, Property
+from adapter.core.contract.message import Message, Property
 from adapter.mqi import constants as mq
 from adapter.mqi.character_sets import CCSID_UTF_8, Representation, codec_of
 

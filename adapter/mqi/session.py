@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from adapter.client.channel import Channel
-from adapter.client.requests import Handle, Pending, StartOver
-from adapter.client.unit import Unit, perform
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle, Pending, StartOver
+from adapter.channel.unit import Unit, perform
 from adapter.core.attributes.objects import SUBSCRIPTION
-from adapter.core.model.blank_padded import padded
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.results import PutDone
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import PutDone
+from adapter.core.mq_layouts.blank_padded import padded
 from adapter.errors import BackedOut, ConnectionBroken, Error
 from adapter.mqi import constants as mq
 from adapter.mqi.reasons import REASON_CODES, Failure, failure_of

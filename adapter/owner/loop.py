@@ -17,12 +17,12 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from adapter.core import dispatch
-from adapter.core.commands import Request
+from adapter.core.contract.commands import Request
+from adapter.core.contract.records import Record
+from adapter.core.contract.results import Refused
 from adapter.core.model.connection import Party
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
-from adapter.core.records import Record
-from adapter.core.results import Refused
 from adapter.core.rules.restore import Unmoved
 from adapter.format import entries
 from adapter.ledger.port import Ledger, LedgerClosed

@@ -14,12 +14,12 @@ from typing import Any, Protocol
 import structlog
 
 from adapter import watched
-from adapter.core.commands import Request
+from adapter.core.contract.commands import Request
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.dispatch import idle_connections, restarted
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, ParkedQueue, QueueManager, Reply
-from adapter.core.reasons import Reason
-from adapter.core.results import QueueStatus, Refused
 from adapter.core.rules.objects import statuses
 from adapter.ledger.port import (
     Deposed,
@@ -28,9 +28,9 @@ from adapter.ledger.port import (
     LedgerUnavailable,
     RefusedByKafka,
 )
-from adapter.owner import presence
+from adapter.owner import liveness
 from adapter.owner.clock import Clock, ManualClock
-from adapter.owner.keeping import SWEEP_S, Keeping
+from adapter.owner.housekeeping import SWEEP_S, Keeping
 from adapter.owner.lifecycle import Lifecycle, State, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.paging import Paging
@@ -185,7 +185,7 @@ class Owner:
 
     async def _check_free(self) -> None:
         looking = self._asyncio.run_in_executor(
-            None, presence.check_free, self.name, self._ledger, self._heartbeat_s
+            None, liveness.check_free, self.name, self._ledger, self._heartbeat_s
         )
         await asyncio.shield(looking)
 
@@ -437,11 +437,11 @@ class Owner:
 
     async def _take_over(self, old: QueueManager | None) -> None:
         began = self._asyncio.time()
-        owner_id = presence.new_owner_id()
+        owner_id = liveness.new_owner_id()
         term = self._terms + 1
         self._ledger.on_durable = partial(self._from_ledger, self._durable, term)
         self._ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
-        who = presence.announcement(self.name)
+        who = liveness.announcement(self.name)
         work = partial(
             take_over, self.name, owner_id, who, self._ledger, self._limits, self._storage
         )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from adapter.core.contract.records import Record
 from adapter.core.model.manager import Reply
-from adapter.core.records import Record
 
 
 class Promises:

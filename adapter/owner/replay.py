@@ -8,18 +8,18 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core import dispatch
-from adapter.core.model.manager import Limits, QueueManager
-from adapter.core.model.message import Stored
-from adapter.core.model.queue import Queue
-from adapter.core.model.session import Session
-from adapter.core.records import (
+from adapter.core.contract.message import Stored
+from adapter.core.contract.records import (
     DelayedExpired,
     MessagesDiscarded,
     QueueDeleted,
     Record,
     UnitCommitted,
 )
-from adapter.core.results import Messages, Refused, Result
+from adapter.core.contract.results import Messages, Refused, Result
+from adapter.core.model.manager import Limits, QueueManager
+from adapter.core.model.queue import Queue
+from adapter.core.model.session import Session
 from adapter.core.rules.unit import unit_number
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator
 import structlog
 from msgspec import Struct
 
-from adapter.core.model.queue import LANES
-from adapter.core.records import (
+from adapter.core.contract.records import (
     ConsumedRestored,
     LaneRestored,
     NamesRestored,
@@ -25,6 +24,7 @@ from adapter.core.records import (
     QueueRestored,
     Record,
 )
+from adapter.core.model.queue import LANES
 from adapter.owner.storage import ALL, Lane, Trimmed
 
 NOTES = 12

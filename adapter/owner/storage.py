@@ -11,7 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from adapter.core.model.message import Message
+from adapter.core.contract.message import Message
 from adapter.core.rules.pages import Paged
 from adapter.format import descriptor
 from adapter.ledger.port import Known

@@ -15,13 +15,13 @@ import structlog
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from msgspec import Struct
 
-from adapter import topics
 from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_reader import PARTITION, Source, offset_of, unavailable, wrong_settings
 from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
-from adapter.topics import TopicSettings
+from adapter.topics import admin as topics
+from adapter.topics.admin import TopicSettings
 
 SCHEMAS = "_schemas"
 """The topic, unless told otherwise."""

@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from adapter import watched
 from adapter.core.attributes.objects import AuthInfoAttributes
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused
 from adapter.core.model.manager import QueueManager
-from adapter.core.reasons import Reason
-from adapter.core.results import Refused
 from adapter.errors import StartError
 from adapter.server.credentials import Credentials
 from adapter.server.guesses import Attempt, Guesses, network_of

@@ -12,12 +12,12 @@ from typing import Any
 import structlog
 from msgspec import Struct
 
-from adapter.core import commands as c
 from adapter.core.attributes.objects import QUEUE_MANAGER
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused, Result
 from adapter.core.model.connection import Party
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.reasons import Reason
-from adapter.core.results import Refused, Result
 
 Described = tuple[str, str]
 """What a command is called, and the object that it is about."""

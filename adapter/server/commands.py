@@ -49,7 +49,7 @@ class CommandService:
 
     def _start(self, address: str) -> None:
         # A client in the server's process: what does without it does not load it.
-        from adapter.mqi.pcf.command_server import CommandServer  # noqa: PLC0415
+        from adapter.administration.pcf.command_server import CommandServer  # noqa: PLC0415
 
         self._served = CommandServer(address, self._password)
         self._served.start()

@@ -15,10 +15,10 @@ from typing import Protocol, cast
 
 import structlog
 
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused
 from adapter.core.model.connection import Party
-from adapter.core.reasons import Reason
-from adapter.core.results import Refused
-from adapter.server.crowd import Crowd
+from adapter.server.frame_budget import Crowd
 from adapter.wire import frames
 from adapter.wire.session import Incoming, ServerSession, State
 

@@ -17,7 +17,7 @@ from aiohttp import web
 from msgspec import Struct, json
 
 from adapter import addresses
-from adapter.core.results import QueueStatus
+from adapter.core.contract.results import QueueStatus
 from adapter.owner import lifecycle
 from adapter.owner.lifecycle import State
 from adapter.registry import http as registry_api

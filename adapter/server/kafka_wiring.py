@@ -20,11 +20,9 @@ from adapter.movers.process import MoverProcess
 from adapter.movers.recorded import check_ledger_is_there, recorded
 from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
-from adapter.owner.pages import KafkaPageReader
 from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
-from adapter.owner.trim import KafkaTrimmer
 from adapter.server.server import Movers, copied
-from adapter.topics import (
+from adapter.topics.admin import (
     DAY_MS,
     TopicError,
     Topics,
@@ -34,6 +32,8 @@ from adapter.topics import (
     settings_for,
     snapshots_spec,
 )
+from adapter.topics.reader import KafkaPageReader
+from adapter.topics.trim import KafkaTrimmer
 
 __all__ = ["KafkaSettings", "LedgerError", "TopicError", "Wired", "wire"]
 

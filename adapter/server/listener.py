@@ -14,18 +14,18 @@ from typing import Any
 import structlog
 
 from adapter import addresses, watched
-from adapter.core.commands import OUTPUT, Open, Request
+from adapter.core.contract.commands import OUTPUT, Open, Request
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Refused
 from adapter.core.model.connection import Party
 from adapter.core.model.manager import Reply
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Refused
 from adapter.owner.clock import Clock
 from adapter.owner.owner import Owner
 from adapter.server.admission import Admission
 from adapter.server.audit import Audit, by
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connection import ClientConnection
-from adapter.server.crowd import Crowd
+from adapter.server.frame_budget import Crowd
 from adapter.wire import frames
 from adapter.wire.session import Incoming
 

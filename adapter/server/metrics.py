@@ -21,7 +21,7 @@ from prometheus_client.core import (
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from adapter.core.results import QueueStatus
+from adapter.core.contract.results import QueueStatus
 from adapter.owner.lifecycle import State
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import structlog
 
 from adapter import logs, watched
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.model.manager import Limits, ParkedQueue
-from adapter.core.reasons import Reason
-from adapter.core.results import QueueStatus, Refused
 from adapter.format import names
 from adapter.ledger.port import Ledger
 from adapter.movers.parking import Held

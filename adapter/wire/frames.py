@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 from msgspec.msgpack import Decoder
 
-from adapter.core.commands import Command
-from adapter.core.reasons import Reason
-from adapter.core.results import Refused, Result
-from adapter.wire import shapes
+from adapter.core.contract.commands import Command
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused, Result
+from adapter.wire import decode_limits
 
 PROTOCOL_VERSION = 1
 OLDEST_VERSION = 1
@@ -232,7 +232,7 @@ def decode_server_frame(payload: Payload) -> ServerFrame:
 
 def decode_command(command: Raw) -> Command | ServerCommand:
     """Read one operation's command; ProtocolError says what is wrong with it."""
-    problem = shapes.problem_with(command)
+    problem = decode_limits.problem_with(command)
     if problem:
         raise ProtocolError(f"malformed: {problem}")
     return _decoded(_commands, command)

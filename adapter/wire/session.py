@@ -10,9 +10,9 @@ from enum import Enum
 
 from msgspec import Raw, Struct
 
-from adapter.core.commands import Command
-from adapter.core.reasons import Reason
-from adapter.core.results import Refused
+from adapter.core.contract.commands import Command
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused
 from adapter.wire import frames
 
 

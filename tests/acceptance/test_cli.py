@@ -14,10 +14,10 @@ from confluent_kafka import Producer
 from msgspec import Struct
 
 import adapter
+from adapter.administration.pcf import structures as pcf
 from adapter.format import entries, names
 from adapter.ledger.envelope import ENTRY, encode
 from adapter.localkafka import LocalKafka, free_port
-from adapter.mqi.pcf import structures as pcf
 
 TIMEOUT_S = 100.0
 HOST = "127.0.0.1"

@@ -18,8 +18,8 @@ from adapter.demo.checker import Found
 from adapter.format.descriptor import VERSION
 from adapter.format.schemas import Codec
 from adapter.localkafka import LocalKafka
-from adapter.topics import Topics as KafkaTopics
-from adapter.topics import TopicSettings, queue_spec
+from adapter.topics.admin import Topics as KafkaTopics
+from adapter.topics.admin import TopicSettings, queue_spec
 from tests.unit.demo.flight_lines import Topics, make_archive, table
 
 TIMEOUT_S = 100.0

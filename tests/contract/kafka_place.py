@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import Ledger, LedgerReader, Position
-from adapter.topics import Topics, TopicSettings, ledger_spec
+from adapter.topics.admin import Topics, TopicSettings, ledger_spec
 
 WAIT_S = 20.0
 

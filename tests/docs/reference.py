@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
+from adapter.administration import values
+from adapter.administration.kinds import DEFINED, Kind
 from adapter.cli.main import mqk
 from adapter.core.attributes.table import Row
-from adapter.mqi import values
-from adapter.mqi.kinds import DEFINED, Kind
 from tests.docs import mqi_coverage, sdk_reference
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"

@@ -16,7 +16,7 @@ from types import ModuleType
 import adapter
 from adapter import mqi, testing
 from adapter.client import admin, browse, message, work
-from adapter.core import results
+from adapter.core.contract import results
 from adapter.errors import Error
 from adapter.mqi.trigger_monitor import TriggerMonitor
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from adapter.config import SETTINGS
-from adapter.core.reasons import Reason
+from adapter.core.contract.reasons import Reason
 from adapter.errors import Error
 from adapter.errors.refusals import REFUSALS
 from tests.docs.sdk_reference import tree

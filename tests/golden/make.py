@@ -13,7 +13,7 @@ from adapter.backup.file import Header, new
 from adapter.backup.taking import take
 from adapter.cli.backups import versions
 from adapter.cli.verify import Verifier
-from adapter.core.records import Record
+from adapter.core.contract.records import Record
 from adapter.format import entries
 from tests.golden.state import state
 from tests.golden.story import records, tell

@@ -4,12 +4,12 @@ from typing import Any
 
 import msgspec
 
+from adapter.core.contract.message import Stored
+from adapter.core.contract.results import PutDone
 from adapter.core.model.claims import Batch, Consumer
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
-from adapter.core.results import PutDone
 
 LATER: dict[str, Any] = {
     "details": None,

@@ -6,8 +6,8 @@ the next one beside it when records are new.
 
 from typing import Any
 
-from adapter.core import commands as c
-from adapter.core.model.message import Message
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
 from adapter.ledger.port import Raw
 from tests.support.core import START_MS, Client, Core

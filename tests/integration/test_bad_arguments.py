@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 import adapter
-from adapter.core import commands as c
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
 from adapter.localkafka import LocalKafka
 from tests.support.raw_client import RawClient, Refusal
 from tests.support.server_process import ServerProcess

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import adapter
-from adapter.core import commands as c
-from adapter.core.reasons import Reason
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
 from adapter.localkafka import LocalKafka
 from tests.support.bystander import Bystander
 from tests.support.nonsense import SAFE, Nonsense

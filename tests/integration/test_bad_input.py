@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.reasons import Reason
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
 from adapter.localkafka import LocalKafka
 from adapter.wire import frames
 from tests.support.bystander import Bystander

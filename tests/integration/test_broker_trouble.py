@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
 from adapter.format import names
 from adapter.ledger.kafka_reader import KafkaLedgerReader
 from adapter.ledger.kafka_settings import LedgerSettings

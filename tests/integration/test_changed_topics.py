@@ -15,9 +15,9 @@ from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerMismatch
 from adapter.localkafka import LocalKafka
-from adapter.owner import keeping
+from adapter.owner import housekeeping
 from adapter.testing import TestQueueManager
-from adapter.topics import Topics, TopicSettings
+from adapter.topics.admin import Topics, TopicSettings
 from tests.support.backlog import bodies, drain, until
 from tests.support.topic_settings import set_up
 
@@ -30,7 +30,7 @@ def manager(
     kafka: LocalKafka, unique_name: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[TestQueueManager]:
     """With a snapshot behind it and a few messages; it looks at its topics all the time."""
-    monkeypatch.setattr(keeping, "AUDIT_SWEEPS", 2)
+    monkeypatch.setattr(housekeeping, "AUDIT_SWEEPS", 2)
     with testing.queue_manager(
         unique_name(), bootstrap_servers=kafka.bootstrap_servers, snapshot_entries=20
     ) as one:
@@ -80,7 +80,7 @@ def test_a_new_snapshot_is_written_when_the_old_one_is_of_no_use(
 def test_a_stop_writes_its_snapshot_though_the_topic_was_deleted(
     kafka: LocalKafka, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "AUDIT_SWEEPS", 10_000)
+    monkeypatch.setattr(housekeeping, "AUDIT_SWEEPS", 10_000)
     until(lambda: manager.statistics()["topic_problems"] == 0)
     delete_snapshots(kafka, manager)
     manager.restart()

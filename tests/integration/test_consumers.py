@@ -9,7 +9,7 @@ from confluent_kafka import TopicPartition
 
 import adapter
 from adapter import testing
-from adapter.core.results import BatchDescription
+from adapter.core.contract.results import BatchDescription
 from adapter.errors import ClaimLost
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka

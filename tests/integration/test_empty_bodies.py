@@ -10,8 +10,8 @@ from adapter import kafka as plain
 from adapter.cli.main import run
 from adapter.format import names
 from adapter.localkafka import LocalKafka
-from adapter.owner.pages import KafkaPageReader
 from adapter.testing import TestQueueManager
+from adapter.topics.reader import KafkaPageReader
 from tests.support.backlog import until
 from tests.support.queue_topic import committed
 

@@ -12,8 +12,8 @@ from confluent_kafka import Consumer, TopicPartition
 import adapter
 import adapter.kafka
 from adapter import testing
-from adapter.core import commands as c
-from adapter.core.model.message import Message
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
 from adapter.errors import BackedOut, InvalidValue, MessageTooLong, UnitTooLarge
 from adapter.format import chunks
 from adapter.localkafka import LocalKafka

@@ -23,9 +23,9 @@ from adapter.localkafka import LocalKafka
 from adapter.movers.progress import topics_like
 from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
-from adapter.owner.keeping import Keeping
+from adapter.owner.housekeeping import Keeping
 from adapter.testing import TestQueueManager
-from adapter.topics import Topics, TopicSettings
+from adapter.topics.admin import Topics, TopicSettings
 from tests.support.backlog import bodies, until
 from tests.support.mover_place import WAIT_S, MoverPlace
 

@@ -20,7 +20,7 @@ from adapter.format import names
 from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka
-from adapter.topics import Topics, TopicSettings, ledger_spec
+from adapter.topics.admin import Topics, TopicSettings, ledger_spec
 from tests.support.backlog import until
 from tests.support.log_file import MAGIC_AT, RECORDS_AT, LogFile
 from tests.support.server_process import ServerProcess

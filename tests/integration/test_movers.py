@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import adapter.kafka
-from adapter.core import records as r
+from adapter.core.contract import records as r
 from adapter.format import events, names
 from adapter.localkafka import LocalKafka
 from adapter.movers import mover

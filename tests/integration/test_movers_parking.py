@@ -10,7 +10,7 @@ from confluent_kafka import Message, admin
 
 import adapter
 from adapter import testing
-from adapter.core import records as r
+from adapter.core.contract import records as r
 from adapter.errors import QueueParked
 from adapter.format import events, names
 from adapter.ledger.kafka_reader import Source
@@ -21,7 +21,7 @@ from adapter.movers.errors import Doubtful
 from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
 from adapter.movers.transactions import Turns
-from adapter.topics import queue_spec
+from adapter.topics.admin import queue_spec
 from tests.support.backlog import until
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 

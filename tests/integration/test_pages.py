@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 
-from adapter.core.model.message import Message
-from adapter.core.records import Placed
+from adapter.core.contract.message import Message
+from adapter.core.contract.records import Placed
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka
-from adapter.owner.pages import KafkaPageReader
-from adapter.topics import Topics, TopicSettings, queue_spec
+from adapter.topics.admin import Topics, TopicSettings, queue_spec
+from adapter.topics.reader import KafkaPageReader
 
 WAIT_S = 20.0
 LANE = 3

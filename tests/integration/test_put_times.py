@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from adapter import testing
-from adapter.core import records as r
+from adapter.core.contract import records as r
 from adapter.format import names
 from adapter.localkafka import LocalKafka
 from adapter.movers.thread import MoverThread

@@ -10,15 +10,15 @@ from confluent_kafka.admin import AdminClient
 
 from adapter import testing
 from adapter.cli.main import run
-from adapter.core import records as r
-from adapter.core.model.message import Message as Put
+from adapter.core.contract import records as r
+from adapter.core.contract.message import Message as Put
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka
-from adapter.owner.pages import KafkaPageReader
 from adapter.owner.storage import ALL, PagesUnavailableError
-from adapter.owner.trim import KafkaTrimmer
 from adapter.testing import TestQueueManager
-from adapter.topics import Topics, TopicSettings, queue_spec
+from adapter.topics.admin import Topics, TopicSettings, queue_spec
+from adapter.topics.reader import KafkaPageReader
+from adapter.topics.trim import KafkaTrimmer
 from tests.support.backlog import bodies, drain, until
 
 WINDOW = 20

@@ -15,7 +15,7 @@ from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
-from adapter.topics import Topics, TopicSettings
+from adapter.topics.admin import Topics, TopicSettings
 from tests.support.backlog import bodies, drain, until
 
 WINDOW = 20

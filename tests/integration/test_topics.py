@@ -13,7 +13,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 
 from adapter.localkafka import LocalKafka, free_port
-from adapter.topics import (
+from adapter.topics.admin import (
     TopicError,
     Topics,
     TopicSettings,

@@ -27,7 +27,7 @@ TABLE = "trigger_conditions.py"
 """The table of conditions: its functions say whether one holds."""
 WAYS = "WAYS"
 NOTHING_DECIDED = """
-from adapter.core.results import Done
+from adapter.core.contract.results import Done
 return Decision([], Done(), qm.entry_n)
 """
 

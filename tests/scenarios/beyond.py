@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from adapter.core import commands as c
-from adapter.core.model import backout, report
-from adapter.core.model.details import (
+from adapter.core.contract import commands as c
+from adapter.core.contract.details import (
     IN_GROUP,
     LAST_IN_GROUP,
     LAST_SEGMENT,
     SEGMENT,
     SEGMENTATION_ALLOWED,
 )
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Messages, PutDone, Subscribed
+from adapter.core.model import backout, report
 from adapter.core.model.groups import is_in_group, is_segment, segment_status
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Messages, PutDone, Subscribed
 from tests.scenarios.language import Call
 
 FLAGS = {

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Refused, Result
 from adapter.core.model.manager import Limits
-from adapter.core.results import Refused, Result
 from adapter.testing import TestQueueManager
 from adapter.wire import frames
 from tests.support.core import Client, Core

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adapter.core import commands as c
-from adapter.core.results import Subscribed
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Subscribed
 from tests.scenarios.beyond import warning
 from tests.scenarios.language import Call
 

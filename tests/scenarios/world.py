@@ -12,15 +12,13 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
-from adapter.core import commands as c
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
-from adapter.core.dispatch import is_durable
-from adapter.core.model import dead_letter, trigger_message
-from adapter.core.model.details import Details
-from adapter.core.model.message import ID_LENGTH, NO_ID, TERM_BITS, Delivered, Message
-from adapter.core.reasons import Reason
-from adapter.core.results import (
+from adapter.core.contract import commands as c
+from adapter.core.contract.details import Details
+from adapter.core.contract.message import ID_LENGTH, NO_ID, TERM_BITS, Delivered, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import (
     Descriptions,
     Done,
     Messages,
@@ -36,6 +34,8 @@ from adapter.core.results import (
     Subscribed,
     UnitOutcome,
 )
+from adapter.core.dispatch import is_durable
+from adapter.core.mq_layouts import dead_letter, trigger_message
 from tests.scenarios import topics
 from tests.scenarios.beyond import (
     FLAGS,

@@ -14,14 +14,12 @@ from typing import Any
 
 import msgspec
 
-from adapter.core import commands as c
 from adapter.core import dispatch
-from adapter.core import records as r
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import Limits, QueueManager
-from adapter.core.model.message import Delivered, Message
-from adapter.core.reasons import Reason
-from adapter.core.results import (
+from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
+from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import (
     Batches,
     Consumers,
     ConsumerState,
@@ -30,6 +28,8 @@ from adapter.core.results import (
     Refused,
     Result,
 )
+from adapter.core.model.lane import PageNeeded
+from adapter.core.model.manager import Limits, QueueManager
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedgerReader
 from adapter.owner.storage import Page

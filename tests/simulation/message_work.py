@@ -11,12 +11,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core import commands as c
-from adapter.core.model import dead_letter, details, report
+from adapter.core.contract import commands as c
+from adapter.core.contract import details
+from adapter.core.contract.message import NO_ID, Delivered, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Messages, Opened, PutDone, Refused, Result
+from adapter.core.model import report
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import NO_ID, Delivered, Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Messages, Opened, PutDone, Refused, Result
+from adapter.core.mq_layouts import dead_letter
 from tests.simulation.letters import At, Handle, Letter, Queue, Wants
 from tests.simulation.message_auditor import DEAD, MessageAuditor, Shown
 from tests.simulation.programs import ident_of

@@ -12,11 +12,19 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from adapter.core import commands as c
-from adapter.core.model.message import ID_LENGTH, Delivered
-from adapter.core.model.message import Message as CoreMessage
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Messages, PutDone, Refused, Result, Statuses, UnitOutcome
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import ID_LENGTH, Delivered
+from adapter.core.contract.message import Message as CoreMessage
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import (
+    Done,
+    Messages,
+    PutDone,
+    Refused,
+    Result,
+    Statuses,
+    UnitOutcome,
+)
 from tests.simulation.operations import Message, Op
 from tests.simulation.world import DONE, GONE, MOVES, PUT, Answer
 from tests.support.core import Client

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 
-from adapter.core import commands as c
 from adapter.core.attributes.system import BASE_TOPIC, RETAINED_QUEUE
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, PutDone, Refused, Subscribed
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import Delivered, Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, PutDone, Refused, Subscribed
 from tests.simulation.programs import ident_of
 from tests.simulation.publish_auditor import Kept, PublishAuditor, Subscription
 from tests.simulation.work import CLIENTS, OBSERVER, Work, messages_of

@@ -16,10 +16,10 @@ import random
 from collections import Counter
 from unittest import mock
 
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered
+from adapter.core.contract.results import Messages, Refused, Result, Resumed
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import Delivered
-from adapter.core.results import Messages, Refused, Result, Resumed
 from adapter.format import chunks, names
 from adapter.ledger import envelope
 from adapter.ledger.memory import FAULTS as APPEND_FAULTS
@@ -29,9 +29,9 @@ from adapter.movers.errors import Fenced
 from adapter.movers.mover import Mover
 from adapter.movers.settings import MoverSettings
 from adapter.movers.stream import Stream
-from adapter.owner import keeping, retention, snapshots
+from adapter.owner import housekeeping, retention, snapshots
 from adapter.owner.storage import FOREVER, Storage
-from adapter.topics import TopicSettings
+from adapter.topics.admin import TopicSettings
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Auditor
 from tests.simulation.copies import Copies
@@ -206,8 +206,8 @@ class Simulation(Steps):
         stack = contextlib.ExitStack()
         stack.enter_context(self.kafka.installed(lambda: self._life))
         stack.enter_context(mock.patch.object(snapshots, "PART_BYTES", PART_BYTES))
-        stack.enter_context(mock.patch.object(keeping, "PATIENCE", self._patience))
-        for module in (snapshots, retention, keeping):
+        stack.enter_context(mock.patch.object(housekeeping, "PATIENCE", self._patience))
+        for module in (snapshots, retention, housekeeping):
             stack.enter_context(mock.patch.object(module, "log", t.Silence()))
         return stack
 

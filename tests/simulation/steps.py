@@ -11,16 +11,16 @@ import contextlib
 import random
 from collections.abc import Iterable
 
+from adapter.core.contract.message import Delivered
+from adapter.core.contract.records import MessagesDiscarded, UnitCommitted
+from adapter.core.contract.results import Messages
 from adapter.core.dispatch import Executed
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Reply
-from adapter.core.model.message import Delivered
 from adapter.core.model.queue import Queue
 from adapter.core.model.waiter import Waiter
-from adapter.core.records import MessagesDiscarded, UnitCommitted
-from adapter.core.results import Messages
 from adapter.core.rules import waiting
-from adapter.core.rules.fitting import candidates
+from adapter.core.rules.matching import candidates
 from adapter.movers.mover import Mover
 from adapter.owner.storage import Copied, PagesUnavailableError
 from adapter.server.server import copied

@@ -16,9 +16,9 @@ from unittest import mock
 import pytest
 
 from adapter.core import dispatch
+from adapter.core.contract.records import MessageRestored
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager
-from adapter.core.records import MessageRestored
 from adapter.core.rules.pages import Paged
 from adapter.format import chunks, descriptor, entries, names
 from adapter.ledger.memory import MemoryLog
@@ -26,8 +26,8 @@ from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
-from adapter.owner import keeping
-from adapter.owner.keeping import Keeping
+from adapter.owner import housekeeping
+from adapter.owner.housekeeping import Keeping
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
 from adapter.owner.storage import (
@@ -275,7 +275,7 @@ class Housekeeping(Keeping):
             work()
         except LedgerError as error:
             failure = error
-        self._worked(done, keeping.SNAPSHOT_FAILED, cast("Any", Ended(failure)))
+        self._worked(done, housekeeping.SNAPSHOT_FAILED, cast("Any", Ended(failure)))
 
     async def finish(self) -> None:
         """See Keeping."""
@@ -285,9 +285,9 @@ class Housekeeping(Keeping):
         self,
         work: Callable[[], None],
         done: Callable[[], None],
-        failed: str = keeping.SNAPSHOT_FAILED,
+        failed: str = housekeeping.SNAPSHOT_FAILED,
     ) -> None:
-        assert failed == keeping.SNAPSHOT_FAILED, "nobody looks at topics that nobody changes"
+        assert failed == housekeeping.SNAPSHOT_FAILED, "nobody looks at topics that nobody changes"
         self._working = cast("Any", Ended())
         self._left = work, done
 
@@ -340,7 +340,7 @@ class Owner(ByHand):
         self.loop.mark_stop()
         self.settle()
         if self.loop.idle and not self.doubts:
-            with mock.patch.object(keeping, "LAST_COPIES_S", 0.0):
+            with mock.patch.object(housekeeping, "LAST_COPIES_S", 0.0):
                 asyncio.run(self.keeping.write_last(STOP_S))
 
     def new_loop(self) -> OwnerLoop:

@@ -18,7 +18,7 @@ from unittest import mock
 from confluent_kafka import KafkaError, KafkaException
 
 from adapter.movers import events, mover, progress, stream, transactions
-from adapter.topics import TopicError, TopicSpec
+from adapter.topics.admin import TopicError, TopicSpec
 
 BEFORE_COMMIT = "mover crash before commit"
 AFTER_COMMIT = "mover crash after commit"
@@ -260,7 +260,7 @@ class Ticking:
 
 
 class Admin:
-    """Creates topics, as adapter.topics.Topics does."""
+    """Creates topics, as adapter.topics.admin.Topics does."""
 
     def __init__(self, kafka: Kafka) -> None:
         self._kafka = kafka

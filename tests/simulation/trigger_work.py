@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from adapter.core import commands as c
 from adapter.core.attributes.queue import QueueAttributes
-from adapter.core.model import dead_letter, trigger_message
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message as CoreMessage
+from adapter.core.contract.results import Messages, PutDone, Refused
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import Message as CoreMessage
-from adapter.core.results import Messages, PutDone, Refused
+from adapter.core.mq_layouts import dead_letter, trigger_message
 from tests.simulation.trigger_auditor import Told, TriggerAuditor
 from tests.simulation.work import CLIENTS, Work
 from tests.support.by_hand import ByHand

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
-from adapter.core import commands as c
-from adapter.core.model.message import Delivered
-from adapter.core.results import Done, Messages, Result
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered
+from adapter.core.contract.results import Done, Messages, Result
 from tests.simulation.work_auditor import WorkAuditor
 from tests.support.by_hand import ByHand
 from tests.support.core import Client, Core

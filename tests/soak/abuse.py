@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import adapter
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
 from adapter.localkafka import LocalKafka, free_port
 from tests.support.bystander import Bystander
 from tests.support.load import Load

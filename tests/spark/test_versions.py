@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from adapter import testing
-from adapter.core.results import Batches
+from adapter.core.contract.results import Batches
 from adapter.localkafka import LocalKafka
 from adapter.localkafka.jars import cache_folder, locked
 from tests.support.backlog import until

@@ -8,15 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core import dispatch
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
-from adapter.core.model.details import OFFSET_MAX, SEGMENT, SEGMENTATION_ALLOWED, Details
-from adapter.core.model.manager import Limits
-from adapter.core.model.message import Message
-from adapter.core.model.session import WINDOW
-from adapter.core.reasons import Reason
-from adapter.core.results import (
+from adapter.core.contract import commands as c
+from adapter.core.contract.details import OFFSET_MAX, SEGMENT, SEGMENTATION_ALLOWED, Details
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import (
     Connections,
     Done,
     Messages,
@@ -24,7 +22,9 @@ from adapter.core.results import (
     Refused,
     UnitOutcome,
 )
-from adapter.core.rules.fitting import SELECTIONS_MAX
+from adapter.core.model.manager import Limits
+from adapter.core.model.session import WINDOW
+from adapter.core.rules.matching import SELECTIONS_MAX
 from adapter.format import entries
 from adapter.owner.loop import ENTRY_BYTES
 from tests.support.by_hand import ByHand

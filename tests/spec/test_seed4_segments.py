@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapter.core.model.details import LAST_SEGMENT, SEGMENT, SEGMENTATION_ALLOWED, Details
+from adapter.core.contract.details import LAST_SEGMENT, SEGMENT, SEGMENTATION_ALLOWED, Details
 from tests.support.trigger_site import Site, site
 
 LONGEST = 40

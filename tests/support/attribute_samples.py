@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from adapter.administration.values import NAMES, members
 from adapter.core.attributes.table import Row
-from adapter.mqi.values import NAMES, members
 
 TEXT = "it's (x), Y*"
 

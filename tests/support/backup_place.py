@@ -9,7 +9,7 @@ from adapter.backup import file as files
 from adapter.backup import taking
 from adapter.backup.contents import FIRST
 from adapter.backup.file import Copied, Entry, Header, Lane
-from adapter.core.records import QueueDefined
+from adapter.core.contract.records import QueueDefined
 from adapter.format import descriptor
 from adapter.format.movable import Copy, Movable, decode_copies
 from adapter.format.progress import Progress

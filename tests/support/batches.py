@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapter.core import commands as c
-from adapter.core.results import BatchDescription, Batches, Consumers, ConsumerState, ConsumerStatus
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import (
+    BatchDescription,
+    Batches,
+    Consumers,
+    ConsumerState,
+    ConsumerStatus,
+)
 from tests.support.core import IN_OUT, Client, client_on
 
 TIMEOUT_MS = 60_000

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from adapter.core import commands as c
 from adapter.core import dispatch
+from adapter.core.contract import commands as c
+from adapter.core.contract.records import Record
+from adapter.core.contract.results import Refused
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager, Reply
-from adapter.core.records import Record
-from adapter.core.results import Refused
 from adapter.ledger.envelope import PART_BYTES
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerUnavailable

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from adapter.core import commands as c
 from adapter.core import dispatch
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import Record, UnitCommitted
+from adapter.core.contract.results import Messages, PutDone, Refused, Result
 from adapter.core.model.manager import Limits, QueueManager
-from adapter.core.model.message import Delivered, Message
 from adapter.core.model.queue import Queue
-from adapter.core.reasons import Reason
-from adapter.core.records import Record, UnitCommitted
-from adapter.core.results import Messages, PutDone, Refused, Result
 from adapter.core.rules.pages import Paged
 from adapter.core.rules.restore import whole
 from adapter.format import entries

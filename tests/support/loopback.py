@@ -16,11 +16,11 @@ from typing import Any, TypeVar, cast
 import uvloop
 from msgspec import Struct
 
-from adapter.core import commands as c
 from adapter.core import dispatch
+from adapter.core.contract import commands as c
+from adapter.core.contract.records import Record
+from adapter.core.contract.results import Done, Refused
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.records import Record
-from adapter.core.results import Done, Refused
 from adapter.owner.clock import SystemClock
 from adapter.wire import frames
 from adapter.wire.session import Incoming, ServerSession

@@ -2,11 +2,11 @@
 
 from hypothesis import strategies as st
 
-from adapter.core import records as r
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import DEPTH_MAX, Row
-from adapter.core.model.details import FLAGS, OFFSET_MAX, Details
-from adapter.core.model.message import ID_LENGTH, Message
+from adapter.core.contract import records as r
+from adapter.core.contract.details import FLAGS, OFFSET_MAX, Details
+from adapter.core.contract.message import ID_LENGTH, Message
 from adapter.core.rules.put import EXPIRY_MAX_MS, GROUP_SEQ_MAX
 from adapter.core.rules.session import NUMBER_MAX
 

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, Message, TopicPartition
 from confluent_kafka import admin as kafka_admin
 
-from adapter.core import records as r
-from adapter.core.model.message import Message as Body
+from adapter.core.contract import records as r
+from adapter.core.contract.message import Message as Body
 from adapter.format import descriptor, entries, names, progress
 from adapter.format.progress import Progress
 from adapter.ledger.kafka import KafkaLedger, LedgerSettings
 from adapter.movers.settings import MoverSettings
-from adapter.topics import Topics, TopicSettings, ledger_spec
+from adapter.topics.admin import Topics, TopicSettings, ledger_spec
 from tests.support import ends
 
 WAIT_S = 30.0

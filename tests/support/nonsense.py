@@ -10,8 +10,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from adapter.core import commands as c
 from adapter.core import dispatch
+from adapter.core.contract import commands as c
 
 NUMBERS = (0, 1, 2, 3, -1, 9, 10, 255, 65_536, 2**31 - 1, 2**31, -(2**31), 2**63 - 1, -(2**63))
 HUGE = 2**64 - 1

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import msgspec
 
-from adapter.core.reasons import Reason
+from adapter.core.contract.reasons import Reason
 from adapter.wire import frames
 
 WAIT_S = 30.0

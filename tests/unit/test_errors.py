@@ -7,7 +7,7 @@ import re
 
 import adapter
 from adapter import errors
-from adapter.core.reasons import Reason
+from adapter.core.contract.reasons import Reason
 from adapter.errors import refusals
 from tests.support.each import each
 

@@ -8,8 +8,8 @@ from confluent_kafka import KafkaError
 
 import adapter
 from adapter import kafka
-from adapter.core.model.message import Message
-from adapter.core.records import Placed
+from adapter.core.contract.message import Message
+from adapter.core.contract.records import Placed
 from adapter.errors import InvalidType, InvalidValue
 from adapter.format import descriptor
 

@@ -6,7 +6,7 @@ programs alike. This module does not know where such a message goes.
 
 from __future__ import annotations
 
-from adapter.core.model.message import Property
+from adapter.core.contract.message import Property
 
 REASON = "mqk.backout_reason"
 QUEUE = "mqk.backout_queue"

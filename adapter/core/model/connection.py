@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.attributes.objects import AliasAttributes
+from adapter.core.contract.message import Stored
 from adapter.core.model.groups import Progress
-from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.selector import Fits
 from adapter.core.model.topics import Subscription

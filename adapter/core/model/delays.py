@@ -28,7 +28,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
-from adapter.core.model.message import Message, Place
+from adapter.core.contract.message import Message, Place
 
 DELAY_MAX_MS = 100 * 999_999_999
 """As long as a message may live: 3 years."""

@@ -13,7 +13,7 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from adapter.core.model.message import Place
+from adapter.core.contract.message import Place
 from adapter.core.model.waiter import Waiter
 
 SWEEP_AT = 1_024

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from adapter.core.model.details import IN_GROUP, LAST_SEGMENT, SEGMENT
-from adapter.core.model.message import NO_ID, Message, Place, Stored, position_of
+from adapter.core.contract.details import IN_GROUP, LAST_SEGMENT, SEGMENT
+from adapter.core.contract.message import NO_ID, Message, Place, Stored, position_of
 from adapter.core.model.ranges import Ranges
 from adapter.core.model.views import View, Watch
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from adapter.core.model.message import Place, Stored
+from adapter.core.contract.message import Place, Stored
 from adapter.core.model.places import Places
 from adapter.core.model.ranges import Ranges
 

@@ -12,11 +12,13 @@ from msgspec import Struct
 
 from adapter.core.attributes.objects import QueueManagerAttributes
 from adapter.core.attributes.system import DELAYED_QUEUE
+from adapter.core.contract.message import Place, Stored
+from adapter.core.contract.records import ConsumedRestored, Taken
+from adapter.core.contract.results import Result
 from adapter.core.model.connection import Connection
 from adapter.core.model.delays import Delays, end_of
 from adapter.core.model.due import Due
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.message import Place, Stored
 from adapter.core.model.moves import MoveDue
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import ReportDue
@@ -25,8 +27,6 @@ from adapter.core.model.tally import Tally
 from adapter.core.model.topics import Topics
 from adapter.core.model.trigger_event import Trigger, TriggerEvent
 from adapter.core.model.waiter import Waiter
-from adapter.core.records import ConsumedRestored, Taken
-from adapter.core.results import Result
 
 
 class Limits(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.model.message import Place
+from adapter.core.contract.message import Place
 from adapter.core.model.queue import Queue
 
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
-from adapter.core.model.message import Place, Stored
+from adapter.core.contract.message import Place, Stored
 
 _COMPACT_AT = 512  # taken slots kept in front of the head before they are cut off
 

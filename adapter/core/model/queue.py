@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from adapter.core.attributes.queue import QueueAttributes
-from adapter.core.commands import Request
+from adapter.core.contract.commands import Request
+from adapter.core.contract.message import PRIORITY_MAX, Message, Place, Stored
 from adapter.core.model.claims import Batch, Consumer, Span
 from adapter.core.model.delays import Delays, class_of
 from adapter.core.model.lane import Lane, PageNeeded
 from adapter.core.model.marks import Marks
-from adapter.core.model.message import PRIORITY_MAX, Message, Place, Stored
 from adapter.core.model.paged_index import PagedIndex
 from adapter.core.model.places import Places
 from adapter.core.model.views import Watch

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.model.details import APPL_TYPE_QMGR, Details
-from adapter.core.model.message import EXPIRY_UNLIMITED, NO_ID, Message
+from adapter.core.contract.details import APPL_TYPE_QMGR, Details
+from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, Message
 
 # MQMD.Report, as MQ numbers it. A kind's two bits above its own ask for 100 bytes, or for all.
 EXCEPTION = 0x0100_0000

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import msgspec
 
-from adapter.core.model.details import (
+from adapter.core.contract.details import (
     LAST_SEGMENT,
     SEGMENT,
     SEGMENTATION_ALLOWED,
     Details,
 )
+from adapter.core.contract.message import NO_ID, Delivered, Message, Stored, delivered
 from adapter.core.model.groups import is_in_group
-from adapter.core.model.message import NO_ID, Delivered, Message, Stored, delivered
 
 STEP = 16
 """Segments but the last one have a multiple of this many bytes, as MQ's have."""

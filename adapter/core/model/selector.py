@@ -18,9 +18,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from adapter.core.contract.message import Message
 from adapter.core.model.like import like
-from adapter.core.model.message import Message
-from adapter.core.model.mqmd import FIELDS
+from adapter.core.mq_layouts.mqmd import FIELDS
 
 TEXT_MAX = 10_240
 """MQ's bound on a selection string (MQ_SELECTOR_LENGTH)."""

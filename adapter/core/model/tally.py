@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core import records as r
+from adapter.core.contract import records as r
 from adapter.core.model.moment import Moment
 
 

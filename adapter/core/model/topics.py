@@ -12,8 +12,8 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from adapter.core.commands import AS_PUBLISHED
-from adapter.core.model.message import Message
+from adapter.core.contract.commands import AS_PUBLISHED
+from adapter.core.contract.message import Message
 from adapter.core.model.selector import Fits
 
 SEPARATOR = "/"

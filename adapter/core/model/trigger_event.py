@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from adapter.core.model.message import Message
+from adapter.core.contract.message import Message
 from adapter.core.model.queue import Queue
 from adapter.core.model.unit import Unit
 

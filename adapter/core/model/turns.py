@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from adapter.core.commands import (
+from adapter.core.contract.commands import (
     Browse,
     Close,
     CloseSubscription,

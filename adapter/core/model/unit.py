@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from adapter.core.model.message import Message, Place, Stored
+from adapter.core.contract.message import Message, Place, Stored
 from adapter.core.model.moment import Moment
 from adapter.core.model.queue import Queue
 

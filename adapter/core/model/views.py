@@ -11,8 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 
+from adapter.core.contract.message import Message, Place, Stored
 from adapter.core.model.lane import Lane, PageNeeded
-from adapter.core.model.message import Message, Place, Stored
 from adapter.core.model.places import Places
 from adapter.core.model.ranges import Ranges
 

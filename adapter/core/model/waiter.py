@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.commands import Browse, Get, Request
+from adapter.core.contract.commands import Browse, Get, Request
 
 
 class Waiter(Struct, eq=False):

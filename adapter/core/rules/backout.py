@@ -22,15 +22,15 @@ from itertools import groupby
 import msgspec
 from msgspec import Struct
 
+from adapter.core.contract.message import Message, Stored, weight
+from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model import backout
 from adapter.core.model.groups import is_segment
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Message, Stored, weight
 from adapter.core.model.moves import MoveDue
 from adapter.core.model.queue import Queue
-from adapter.core.records import EventRaised, Record
-from adapter.core.rules import fitting, trigger, undelivered
+from adapter.core.rules import matching, trigger, undelivered
 from adapter.core.rules.unit import Puts, commit_records
 
 MOVED_BYTES = 4 * 1024 * 1024
@@ -71,7 +71,7 @@ def decide(qm: QueueManager, due: MoveDue) -> list[Record]:
     found = [
         one
         for one in there
-        if is_due(queue, one) and not one.locked and not fitting.is_over(one, due.now_ms)
+        if is_due(queue, one) and not one.locked and not matching.is_over(one, due.now_ms)
     ]
     return moved(qm, queue, found, due.now_ms)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapter.core.commands import (
+from adapter.core.contract.commands import (
     BOUNDED,
     BROWSE,
     COMPLETE,
@@ -15,14 +15,14 @@ from adapter.core.commands import (
     Browse,
     Request,
 )
+from adapter.core.contract.message import NO_ID, Stored, weight
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import Messages
 from adapter.core.model.connection import Handle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import NO_ID, Stored, weight
 from adapter.core.model.views import START
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Messages
-from adapter.core.rules import cursor, fitting, groups, marks
+from adapter.core.rules import cursor, groups, marks, matching
 from adapter.core.rules.decision import Decision, handle_of
 from adapter.core.rules.get import (
     BYTES_PER_GET_MAX,
@@ -33,7 +33,7 @@ from adapter.core.rules.get import (
     show,
 )
 
-BROWSE_OPTIONS = fitting.BROWSE_OPTIONS | marks.OPTIONS
+BROWSE_OPTIONS = matching.BROWSE_OPTIONS | marks.OPTIONS
 
 
 def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decision:
@@ -49,7 +49,7 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
     if not -1 <= command.wait_ms <= WAIT_MAX_MS:
         raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
-    fitting.check(command, queue, BROWSE_OPTIONS)
+    matching.check(command, queue, BROWSE_OPTIONS)
     if command.options & marks.OPTIONS or command.place is not None:
         marks.check(handle, command)
     if command.options & LOCK and not handle.modes & INPUT:
@@ -125,14 +125,14 @@ def _select(handle: Handle, command: Browse, now_ms: int) -> list[Stored]:
     in_order = bool(command.options & LOGICAL_ORDER)
     after = START if command.restart else handle.browse_head if in_order else handle.cursor
     at = handle.browse_group if in_order and not command.restart else None
-    if command.options & fitting.WHOLE:
+    if command.options & matching.WHOLE:
         source = groups.candidates(handle, command, at, after)
     else:
-        source = fitting.candidates(handle, command, after)
+        source = matching.candidates(handle, command, after)
     found: list[Stored] = []
     size = 0
-    for stored in fitting.in_memory(source, found):
-        if (stored.place <= after and at is None) or fitting.is_over(stored, now_ms):
+    for stored in matching.in_memory(source, found):
+        if (stored.place <= after and at is None) or matching.is_over(stored, now_ms):
             continue
         if command.options & UNMARKED and marks.is_hidden(handle, stored):
             continue

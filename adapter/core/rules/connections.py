@@ -5,12 +5,9 @@ Ending a connection is what losing it is: core has one way to end it, in core.ru
 
 from __future__ import annotations
 
-from adapter.core.commands import AskConnections, EndConnection, Request
-from adapter.core.model.connection import Connection, Handle
-from adapter.core.model.manager import QueueManager
-from adapter.core.model.unit import Unit
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import (
+from adapter.core.contract.commands import AskConnections, EndConnection, Request
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import (
     Connections,
     ConnectionStatus,
     Done,
@@ -18,6 +15,9 @@ from adapter.core.results import (
     Refused,
     UnitStatus,
 )
+from adapter.core.model.connection import Connection, Handle
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.unit import Unit
 from adapter.core.rules import handles
 from adapter.core.rules.decision import Decision
 

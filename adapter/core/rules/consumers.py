@@ -12,15 +12,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from adapter.core import commands as c
-from adapter.core.model.claims import Batch, Consumer, Count, Span
-from adapter.core.model.connection import Handle
-from adapter.core.model.lane import PageNeeded, bucket_of
-from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Stored
-from adapter.core.model.queue import Queue
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import (
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Stored
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import (
     BatchClaimed,
     BatchDelivered,
     BatchesConsumed,
@@ -30,8 +25,19 @@ from adapter.core.records import (
     EventRaised,
     Record,
 )
-from adapter.core.results import BatchDescription, Batches, Consumers, ConsumerState, ConsumerStatus
-from adapter.core.rules import absence, backout, fitting, handles, naming, resolve
+from adapter.core.contract.results import (
+    BatchDescription,
+    Batches,
+    Consumers,
+    ConsumerState,
+    ConsumerStatus,
+)
+from adapter.core.model.claims import Batch, Consumer, Count, Span
+from adapter.core.model.connection import Handle
+from adapter.core.model.lane import PageNeeded, bucket_of
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import Queue
+from adapter.core.rules import backout, consumer_timeouts, handles, matching, naming, resolve
 from adapter.core.rules.decision import Decision, connection_of, done, queue_of
 
 CONSUMERS_MAX = 100
@@ -77,7 +83,9 @@ def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenCo
     records, state = _known(qm, queue, command)
     handle = Handle(command.handle, queue, c.INPUT, found.alias)
     handles.opened(qm, connection, handle, request.now_ms)
-    absence.opened(connection, handle, command.consumer, may_break_off=command.may_break_off)
+    consumer_timeouts.opened(
+        connection, handle, command.consumer, may_break_off=command.may_break_off
+    )
     return Decision(records, state, qm.entry_n)
 
 
@@ -169,7 +177,7 @@ def _find(qm: QueueManager, queue: Queue, limit: int, now_ms: int) -> _Found:
         for one in _in_order(queue, lane.number, limit - len(found.messages)):
             if len(found.messages) >= limit or found.is_full:
                 return found
-            if one.place[2] or fitting.is_over(one, now_ms):
+            if one.place[2] or matching.is_over(one, now_ms):
                 continue
             if one.entry_n > moved_n:
                 break
@@ -324,7 +332,7 @@ def lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
     """Take from consumers that have been away too long what they were given."""
     return [
         record
-        for queue, consumer in absence.over(qm)
+        for queue, consumer in consumer_timeouts.over(qm)
         if consumer.held
         for record in _taken_away(qm, queue, consumer, now_ms)
     ]

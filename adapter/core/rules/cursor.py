@@ -6,21 +6,21 @@ the next browse, with a get under the cursor, or with the handle.
 
 from __future__ import annotations
 
+from adapter.core.contract.message import Stored
+from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Stored
 from adapter.core.model.queue import Queue
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.rules import fitting
+from adapter.core.rules import matching
 
 
 def under(handle: Handle, now_ms: int) -> Stored:
     """Return the message under the cursor; refuse if it has gone, or somebody else holds it."""
     queue = handle.queue
-    stored = fitting.at_place(queue, handle.cursor)
+    stored = matching.at_place(queue, handle.cursor)
     if stored is None or (stored.locked and stored is not handle.locked):
         raise Refusal(Reason.NO_MESSAGE_UNDER_CURSOR, queue.name)
-    if fitting.is_over(stored, now_ms):
+    if matching.is_over(stored, now_ms):
         raise Refusal(Reason.NO_MESSAGE_UNDER_CURSOR, queue.name, "it has expired")
     return stored
 
@@ -54,6 +54,6 @@ def lift(handle: Handle) -> Stored:
 
 def offer(qm: QueueManager, queue: Queue, stored: Stored, now_ms: int) -> None:
     """Let others find what is locked no more, and time, if it is over."""
-    if fitting.is_over(stored, now_ms):
+    if matching.is_over(stored, now_ms):
         qm.add_expiry(queue, stored)
     qm.wake(queue)

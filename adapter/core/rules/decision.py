@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.commands import Request
+from adapter.core.contract.commands import Request
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import OutcomeOf, OutcomeRecorded, Record
+from adapter.core.contract.results import Done, Refused, Result
 from adapter.core.model.connection import Connection, Handle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import OutcomeOf, OutcomeRecorded, Record
-from adapter.core.results import Done, Refused, Result
 
 UNIT_ID_LENGTH = 24
 SESSION_ID_LENGTH = 16

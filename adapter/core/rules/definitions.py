@@ -15,17 +15,17 @@ from adapter.core.attributes.objects import (
     WITH_QUEUE_NAMES,
 )
 from adapter.core.attributes.table import Dated, without_dates
-from adapter.core.commands import (
+from adapter.core.contract.commands import (
     AlterObject,
     DefineObject,
     DeleteObject,
     InquireObjects,
     Request,
 )
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted
+from adapter.core.contract.results import ObjectDescription, Objects
 from adapter.core.model.manager import QueueManager
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import ObjectAltered, ObjectDefined, ObjectDeleted
-from adapter.core.results import ObjectDescription, Objects
 from adapter.core.rules import defaults, naming, statistics, subscriptions, topics
 from adapter.core.rules.decision import Decision, done
 

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 import msgspec
 
 from adapter.core.attributes.system import DELAYED_QUEUE
+from adapter.core.contract.message import Message, Place, Stored, weight
+from adapter.core.contract.reasons import Refusal
+from adapter.core.contract.records import DelayedExpired, DelaysRestored, EventRaised, Record, Taken
 from adapter.core.model.delays import Delays, Entry
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Message, Place, Stored, weight
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, ReportDue
-from adapter.core.reasons import Refusal
-from adapter.core.records import DelayedExpired, DelaysRestored, EventRaised, Record, Taken
 from adapter.core.rules import parking, report, trigger
 from adapter.core.rules.unit import commit_records, taken_from
 

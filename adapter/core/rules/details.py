@@ -6,7 +6,7 @@ here.
 
 from __future__ import annotations
 
-from adapter.core.model.details import (
+from adapter.core.contract.details import (
     FLAGS,
     IN_GROUP,
     LAST_IN_GROUP,
@@ -17,9 +17,9 @@ from adapter.core.model.details import (
     TOKEN_LENGTH,
     Details,
 )
-from adapter.core.model.message import PRIORITY_MAX, Message
+from adapter.core.contract.message import PRIORITY_MAX, Message
+from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.queue import Queue
-from adapter.core.reasons import Reason, Refusal
 
 TEXT_LENGTHS = (("identity_data", 32), ("origin_data", 4))
 NUMBERS = ("appl_type", "original_length", "priority_asked")

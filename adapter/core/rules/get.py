@@ -7,7 +7,7 @@ wait ends.
 
 from __future__ import annotations
 
-from adapter.core.commands import (
+from adapter.core.contract.commands import (
     BOUNDED,
     BROWSE,
     COMPLETE,
@@ -20,18 +20,26 @@ from adapter.core.commands import (
     Get,
     Request,
 )
+from adapter.core.contract.message import (
+    NO_ID,
+    Delivered,
+    Message,
+    Place,
+    Stored,
+    delivered,
+    weight,
+)
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import Record
+from adapter.core.contract.results import Messages
 from adapter.core.model import segments
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import NO_ID, Delivered, Message, Place, Stored, delivered, weight
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.model.unit import Unit
 from adapter.core.model.waiter import Waiter
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import Record
-from adapter.core.results import Messages
-from adapter.core.rules import cursor, fitting, groups, pages, report, waiting
+from adapter.core.rules import cursor, groups, matching, pages, report, waiting
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -75,7 +83,7 @@ def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
 def _check(qm: QueueManager, request: Request, command: Get, handle: Handle) -> None:
     queue = handle.queue
     check_allowed(handle)
-    fitting.check(command, queue, fitting.GET_OPTIONS)
+    matching.check(command, queue, matching.GET_OPTIONS)
     if not -1 <= command.wait_ms <= WAIT_MAX_MS:
         raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
     if not 1 <= command.limit <= MESSAGES_PER_GET_MAX:
@@ -208,11 +216,11 @@ def _select(
         return _at_place(queue, command, command.place, now_ms, expired)
     found: list[Stored] = []
     size = 0
-    if command.options and command.options & fitting.WHOLE:
+    if command.options and command.options & matching.WHOLE:
         source = groups.candidates(handle, command, handle.get_group)
     else:
-        source = fitting.candidates(handle, command)
-    for stored in fitting.in_memory(source, found):
+        source = matching.candidates(handle, command)
+    for stored in matching.in_memory(source, found):
         message = stored.message
         if 0 < message.expires_at_ms <= now_ms:
             expired.append(stored)
@@ -243,10 +251,10 @@ def _at_place(
     """Find the message at a place; with ids, only if it has them, for places begin anew when a
     queue is deleted and defined again.
     """
-    stored = fitting.at_place(queue, (-place[0], *place[1:]))
-    if stored is None or stored.locked or not fitting.has(stored, fitting.ids(command)):
+    stored = matching.at_place(queue, (-place[0], *place[1:]))
+    if stored is None or stored.locked or not matching.has(stored, matching.ids(command)):
         return []
-    if fitting.is_over(stored, now_ms):
+    if matching.is_over(stored, now_ms):
         expired.append(stored)
         return []
     return [stored]

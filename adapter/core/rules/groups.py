@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Literal
 
-from adapter.core.commands import (
+from adapter.core.contract.commands import (
     ALL_MESSAGES,
     ALL_SEGMENTS,
     COMPLETE,
@@ -21,15 +21,15 @@ from adapter.core.commands import (
     Put,
     Request,
 )
+from adapter.core.contract.details import IN_GROUP, SEGMENT
+from adapter.core.contract.message import Message, Place, Stored, position_of
+from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.connection import Handle
-from adapter.core.model.details import IN_GROUP, SEGMENT
 from adapter.core.model.groups import NAME, Groups, Progress, progress_after, segment_status
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Message, Place, Stored, position_of
 from adapter.core.model.queue import Queue
 from adapter.core.model.views import START
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.rules import fitting
+from adapter.core.rules import matching
 from adapter.core.rules.decision import connection_of
 from adapter.core.rules.details import flags_of, settle
 
@@ -107,8 +107,8 @@ def candidates(
     if going_on:
         return (stored for stored in following if found.is_whole_message(stored.message))
     fitting_ones: Iterable[Stored]
-    if fitting.ids(command) or options & fitting.MATCH or handle.fits is not None:
-        fitting_ones = fitting.candidates(handle, command, after)
+    if matching.ids(command) or options & matching.MATCH or handle.fits is not None:
+        fitting_ones = matching.candidates(handle, command, after)
     elif options & ALL_MESSAGES:
         return found.whole.in_order(queue.name, after)
     elif not options & LOGICAL_ORDER:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapter.core.commands import (
+from adapter.core.contract.commands import (
     BROWSE,
     CO_OP,
     DELETE,
@@ -16,19 +16,19 @@ from adapter.core.commands import (
     Open,
     Request,
 )
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import QueueDeleted, Record
+from adapter.core.contract.results import Done, Messages, Opened
 from adapter.core.model.connection import Connection, Handle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import QueueDeleted, Record
-from adapter.core.results import Done, Messages, Opened
 from adapter.core.rules import (
-    absence,
+    consumer_timeouts,
     cursor,
-    fitting,
     groups,
     managed,
     marks,
+    matching,
     pages,
     resolve,
     staging,
@@ -54,7 +54,7 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     queue = found.queue
     handle = Handle(command.handle, queue, command.modes, found.alias, found.is_made)
     if command.selection:
-        fitting.select_by(handle, command.selection)
+        matching.select_by(handle, command.selection)
     opened(qm, connection, handle, request.now_ms)
     result = Done() if queue.name == command.queue else Opened(queue.name, found.is_made)
     return Decision(found.records, result, qm.entry_n)
@@ -162,11 +162,11 @@ def _close(
     """
     cursor.release(qm, handle, now_ms)
     if handle.selection:
-        fitting.deselect(handle)
+        matching.deselect(handle)
     del connection.handles[handle.number]
     queue = handle.queue
     _count(queue, handle.modes, -1)
-    absence.closed(qm, handle, broke_off)
+    consumer_timeouts.closed(qm, handle, broke_off)
     marks.closed(handle)
     if handle.modes & INPUT:
         trigger.closed(qm, queue, now_ms)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model.manager import QueueManager
-from adapter.core.records import EventRaised, Record
 
 STOPPED = "queue_manager_stopped"
 """The last record of an owner that was stopped: whoever starts next need not wait for it."""

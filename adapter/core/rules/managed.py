@@ -10,12 +10,12 @@ import msgspec
 
 from adapter.core.attributes.queue import ModelAttributes
 from adapter.core.attributes.system import DURABLE_MODEL, NON_DURABLE_MODEL
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import QueueDeleted, Record
 from adapter.core.model.connection import Connection
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.model.topics import Subscription
-from adapter.core.reasons import Reason
-from adapter.core.records import QueueDeleted, Record
 from adapter.core.rules import resolve, waiting
 
 

@@ -7,7 +7,7 @@ when it is taken away; and the set's marks when the queue manager's mark_interva
 
 from __future__ import annotations
 
-from adapter.core.commands import (
+from adapter.core.contract.commands import (
     CO_OP,
     LOCK,
     MARK_CO_OP,
@@ -18,14 +18,14 @@ from adapter.core.commands import (
     UNMARKED,
     Browse,
 )
+from adapter.core.contract.message import Stored, delivered
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import Messages
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.marks import Marks
-from adapter.core.model.message import Stored, delivered
 from adapter.core.model.queue import Queue
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Messages
-from adapter.core.rules import fitting
+from adapter.core.rules import matching
 from adapter.core.rules.decision import Decision
 
 MARKING = MARK_HANDLE | MARK_CO_OP
@@ -44,7 +44,7 @@ def check(handle: Handle, command: Browse) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
     if asked & MARKING == MARKING:
         raise Refusal(Reason.OPTIONS_ERROR, name, "a mark is for one handle, or for the set")
-    if asked & (fitting.WHOLE | LOCK | UNLOCK):
+    if asked & (matching.WHOLE | LOCK | UNLOCK):
         text = "groups, segments and locks go with no mark"
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
     if asked & (MARK_CO_OP | UNMARK_CO_OP) and not handle.modes & CO_OP:
@@ -108,7 +108,7 @@ def take_away(qm: QueueManager, handle: Handle, command: Browse) -> Decision:
     """MQGMO_UNMARK_BROWSE_HANDLE, _CO_OP: the message is shown, if it is still there."""
     assert command.place is not None, "it was checked"
     queue, (lane, seq, n) = handle.queue, command.place
-    stored = fitting.at_place(queue, (-lane, seq, n))
+    stored = matching.at_place(queue, (-lane, seq, n))
     if stored is None:
         return Decision([], Messages([]), qm.entry_n)
     if queue.marks is not None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from adapter.core.attributes.objects import WITH_QUEUE_NAMES
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Table, problem_with
+from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.manager import QueueManager
-from adapter.core.reasons import Reason, Refusal
 
 NAME = re.compile(r"[A-Za-z0-9._/%]+")
 PATTERN_LENGTH_MAX = 2 * NAME_LENGTH_MAX

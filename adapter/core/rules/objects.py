@@ -7,7 +7,7 @@ from typing import Any
 
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES, QueueAttributes
 from adapter.core.attributes.table import without_dates
-from adapter.core.commands import (
+from adapter.core.contract.commands import (
     SET,
     AlterQueue,
     AskStatus,
@@ -18,11 +18,8 @@ from adapter.core.commands import (
     Request,
     SetAttributes,
 )
-from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.model.queue import Queue
-from adapter.core.model.tally import Tally
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import (
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import (
     EventRaised,
     MessagesDiscarded,
     OutcomeRecorded,
@@ -32,13 +29,16 @@ from adapter.core.records import (
     QueuePurged,
     Record,
 )
-from adapter.core.results import (
+from adapter.core.contract.results import (
     Descriptions,
     Done,
     QueueDescription,
     QueueStatus,
     Statuses,
 )
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.queue import Queue
+from adapter.core.model.tally import Tally
 from adapter.core.rules import defaults, delays, naming, staging, trigger, waiting
 from adapter.core.rules.decision import Decision, done, handle_of, queue_of
 from adapter.core.rules.unit import discard_records, taken_by, taken_from

@@ -10,16 +10,16 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.attributes.system import RETAINED_QUEUE
-from adapter.core.commands import COMPLETE, ClaimBatch, ReadBatches, Request
+from adapter.core.contract.commands import COMPLETE, ClaimBatch, ReadBatches, Request
+from adapter.core.contract.message import Message, Place, Stored
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import MessagesDiscarded, Record, Taken
+from adapter.core.contract.results import Refused
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Message, Place, Stored
 from adapter.core.model.queue import Queue
 from adapter.core.model.turns import Turns
-from adapter.core.reasons import Reason
-from adapter.core.records import MessagesDiscarded, Record, Taken
-from adapter.core.results import Refused
 from adapter.core.rules import report, waiting
 from adapter.core.rules.decision import Decision
 

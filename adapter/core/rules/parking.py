@@ -6,11 +6,11 @@ module does not know what a topic is, nor how it is found out that it cannot be 
 
 from __future__ import annotations
 
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model.manager import ParkedQueue, QueueManager
-from adapter.core.model.message import Message
 from adapter.core.model.queue import Queue
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import EventRaised, Record
 
 PARKED = "queue_parked"
 RESUMED = "queue_resumed"

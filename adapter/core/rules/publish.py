@@ -15,17 +15,24 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core.attributes.objects import AliasAttributes
-from adapter.core.commands import AS_QUEUE_SAYS, OUTPUT, RETAIN, WARN_NO_SUBSCRIBERS, Put, Request
+from adapter.core.contract.commands import (
+    AS_QUEUE_SAYS,
+    OUTPUT,
+    RETAIN,
+    WARN_NO_SUBSCRIBERS,
+    Put,
+    Request,
+)
+from adapter.core.contract.details import NONE_ASKED
+from adapter.core.contract.message import Message, weight
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import EventRaised, Record
+from adapter.core.contract.results import PutDone
 from adapter.core.model.connection import Handle
-from adapter.core.model.details import NONE_ASKED
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Message, weight
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import DISCARD, EXCEPTION
 from adapter.core.model.topics import Subscription
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import EventRaised, Record
-from adapter.core.results import PutDone
 from adapter.core.rules import put, report, retained, staging, topics, trigger, undelivered
 from adapter.core.rules.decision import (
     Decision,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from adapter.core.commands import OUTPUT, Put, Request
-from adapter.core.model import segments
-from adapter.core.model.connection import Handle
-from adapter.core.model.details import IN_GROUP, OFFSET_MAX, SEGMENT
-from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import (
+from adapter.core.contract.commands import OUTPUT, Put, Request
+from adapter.core.contract.details import IN_GROUP, OFFSET_MAX, SEGMENT
+from adapter.core.contract.message import (
     ID_LENGTH,
     NO_ID,
     PRIORITY_MAX,
@@ -16,11 +13,14 @@ from adapter.core.model.message import (
     Property,
     weight,
 )
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import EventRaised, Record
+from adapter.core.contract.results import Refused, put_done
+from adapter.core.model import segments
+from adapter.core.model.connection import Handle
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import EventRaised, Record
-from adapter.core.results import Refused, put_done
 from adapter.core.rules import details, groups, parking, report, staging, trigger
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
 from adapter.core.rules.unit import Puts, commit_records, unit_with_room

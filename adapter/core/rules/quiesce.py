@@ -8,7 +8,7 @@ known here; whoever stops the queue manager ends the connections that are left.
 
 from __future__ import annotations
 
-from adapter.core.commands import (
+from adapter.core.contract.commands import (
     THROUGH_QUIESCE,
     AlterObject,
     AlterQueue,
@@ -29,10 +29,10 @@ from adapter.core.commands import (
     Subscribe,
     SubscriptionRequest,
 )
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import Refused
 from adapter.core.model.connection import Connection
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Refused
 from adapter.core.rules import waiting
 from adapter.core.rules.decision import connection_of
 

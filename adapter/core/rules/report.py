@@ -14,8 +14,10 @@ from collections import Counter
 
 from msgspec import Struct
 
+from adapter.core.contract.message import Message, weight
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import EventRaised, MessagesDiscarded, Record
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Message, weight
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import (
     ASKS,
@@ -28,8 +30,6 @@ from adapter.core.model.report import (
     made,
 )
 from adapter.core.model.unit import Unit
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import EventRaised, MessagesDiscarded, Record
 from adapter.core.rules import trigger, undelivered
 from adapter.core.rules.unit import commit_records
 

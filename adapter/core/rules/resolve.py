@@ -12,11 +12,11 @@ from msgspec import Struct
 from adapter.core.attributes.objects import AliasAttributes, RemoteAttributes
 from adapter.core.attributes.queue import ModelAttributes, QueueAttributes
 from adapter.core.attributes.table import NAME_LENGTH_MAX, without_dates
-from adapter.core.commands import Open
+from adapter.core.contract.commands import Open
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import QueueDefined, Record
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import QueueDefined, Record
 from adapter.core.rules import naming
 
 DYNAMIC_NAME = "MQK.*"

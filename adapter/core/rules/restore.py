@@ -13,14 +13,8 @@ import msgspec
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.queue import QueueAttributes
-from adapter.core.model.lane import Lane, bucket_of
-from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Delivered, Stored, delivered
-from adapter.core.model.queue import LANES, Queue
-from adapter.core.model.ranges import Ranges
-from adapter.core.model.segments import joined
-from adapter.core.model.session import Session
-from adapter.core.records import (
+from adapter.core.contract.message import Delivered, Stored, delivered
+from adapter.core.contract.records import (
     ConsumedRestored,
     HeadsRestored,
     LaneRestored,
@@ -34,7 +28,13 @@ from adapter.core.records import (
     Record,
     SessionRestored,
 )
-from adapter.core.results import Done, Messages, PutDone, Result
+from adapter.core.contract.results import Done, Messages, PutDone, Result
+from adapter.core.model.lane import Lane, bucket_of
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import LANES, Queue
+from adapter.core.model.ranges import Ranges
+from adapter.core.model.segments import joined
+from adapter.core.model.session import Session
 from adapter.core.rules import consumers, delays
 from adapter.core.rules.pages import Paged
 from adapter.core.rules.unit import stored_as

@@ -5,13 +5,13 @@ It does not know which message fits, nor how a wait begins or ends.
 
 from __future__ import annotations
 
-from adapter.core.commands import Get
+from adapter.core.contract.commands import Get
+from adapter.core.contract.records import Record
 from adapter.core.model.connection import Handle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.waiter import Waiter
-from adapter.core.records import Record
 from adapter.core.rules import browse, get, pages, waiting
 from adapter.core.rules.decision import Decision
 

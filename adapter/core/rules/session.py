@@ -5,12 +5,12 @@ A session that is unknown or has expired gets "outcome unknown", never a second 
 
 from __future__ import annotations
 
-from adapter.core.commands import Request, SessionOpen, SessionResume
+from adapter.core.contract.commands import Request, SessionOpen, SessionResume
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import Record, SessionExpired, SessionOpened
+from adapter.core.contract.results import Done, Refused, Result, Resumed
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.session import WINDOW, Session
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import Record, SessionExpired, SessionOpened
-from adapter.core.results import Done, Refused, Result, Resumed
 from adapter.core.rules import handles
 from adapter.core.rules.decision import (
     OWN_UNIT,

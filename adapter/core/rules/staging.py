@@ -8,11 +8,11 @@ from __future__ import annotations
 import msgspec
 
 from adapter.core.attributes.system import DELAYED_QUEUE
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.delays import DELAY_MAX_MS
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Message
 from adapter.core.model.queue import Queue
-from adapter.core.reasons import Reason, Refusal
 
 
 def check(qm: QueueManager, name: str, message: Message, now_ms: int) -> None:

@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
+from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.moment import Moment
 from adapter.core.model.queue import Queue
 from adapter.core.model.tally import QueueTally, Round, Told
-from adapter.core.records import EventRaised, Record
 from adapter.core.rules import objects
 
 KIND = "queue_statistics"

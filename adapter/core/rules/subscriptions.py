@@ -10,26 +10,26 @@ from typing import Any
 
 import msgspec
 
-from adapter.core import commands as c
 from adapter.core.attributes.objects import (
     KINDS,
     SUBSCRIPTION,
     USER_DATA_LENGTH_MAX,
     SubscriptionAttributes,
 )
-from adapter.core.commands import Close, CloseSubscription, DefineObject, DeleteObject
+from adapter.core.contract import commands as c
+from adapter.core.contract.commands import Close, CloseSubscription, DefineObject, DeleteObject
+from adapter.core.contract.message import ID_LENGTH, NO_ID
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted, Record
+from adapter.core.contract.results import Subscribed
 from adapter.core.model.connection import Connection, Handle
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.model.message import ID_LENGTH, NO_ID
 from adapter.core.model.queue import Queue
 from adapter.core.model.topics import Subscription
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import ObjectAltered, ObjectDefined, ObjectDeleted, Record
-from adapter.core.results import Subscribed
 from adapter.core.rules import (
-    fitting,
     handles,
     managed,
+    matching,
     naming,
     publish,
     retained,
@@ -110,7 +110,7 @@ def _create(
     is_durable = bool(options & c.DURABLE)
     topic = topics.full_string(qm, command.topic_object, command.topic_string)
     _check_allowed(qm, topic, command.name, is_durable=is_durable)
-    fits = fitting.parsed(command.name, command.selection) if command.selection else None
+    fits = matching.parsed(command.name, command.selection) if command.selection else None
     ident = qm.new_message_id()
     made = Subscription(
         ident=ident,
@@ -339,7 +339,7 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
     _check_values(name, given)
     check_level(name, wanted.sub_level, on_request=wanted.on_request)
     if wanted.selector:
-        fitting.parsed(name, wanted.selector)
+        matching.parsed(name, wanted.selector)
     if wanted.destination_class == "MANAGED" and wanted.destination:
         raise Refusal(Reason.OPTIONS_ERROR, name, "a managed subscription has a queue of its own")
     wanted.ident = qm.new_message_id().hex()

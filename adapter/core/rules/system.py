@@ -10,8 +10,8 @@ from typing import Any
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.system import OBJECTS, QUEUES
+from adapter.core.contract.records import ObjectAltered, ObjectDefined, QueueDefined, Record
 from adapter.core.model.manager import QueueManager
-from adapter.core.records import ObjectAltered, ObjectDefined, QueueDefined, Record
 from adapter.core.rules import naming
 
 

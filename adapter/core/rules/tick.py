@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import islice
 
+from adapter.core.contract.message import Place
+from adapter.core.contract.records import Record
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Place
-from adapter.core.records import Record
 from adapter.core.rules import get, marks, pages, session
 
 EXPIRIES_PER_TICK = 1000  # so that one tick stays short; the rest is due at once

@@ -18,15 +18,15 @@ from adapter.core.attributes.objects import (
 )
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX, QueueAttributes
 from adapter.core.attributes.system import BASE_TOPIC
-from adapter.core.commands import INQUIRE, OUTPUT, Open, OpenTopic, Request
+from adapter.core.contract.commands import INQUIRE, OUTPUT, Open, OpenTopic, Request
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import ObjectDefined
+from adapter.core.contract.results import Done, Opened
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.selector import parse
 from adapter.core.model.topics import SEPARATOR, Subscription, levels
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import ObjectDefined
-from adapter.core.results import Done, Opened
 from adapter.core.rules import handles
 from adapter.core.rules.decision import Decision, connection_of
 

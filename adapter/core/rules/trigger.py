@@ -12,15 +12,15 @@ from typing import Any
 
 from adapter.core.attributes.objects import ProcessAttributes
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
-from adapter.core.model import trigger_message
-from adapter.core.model.details import APPL_TYPE_QMGR, Details
+from adapter.core.contract.details import APPL_TYPE_QMGR, Details
+from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.records import EventRaised, QueueAltered, Record
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import NO_ID, Message
 from adapter.core.model.queue import Queue
 from adapter.core.model.trigger_event import Trigger, TriggerEvent
-from adapter.core.model.trigger_message import TriggerMessage
 from adapter.core.model.unit import Unit
-from adapter.core.records import EventRaised, QueueAltered, Record
+from adapter.core.mq_layouts import trigger_message
+from adapter.core.mq_layouts.trigger_message import TriggerMessage
 from adapter.core.rules import undelivered
 from adapter.core.rules.trigger_conditions import Situation, way
 from adapter.core.rules.unit import commit_records

@@ -10,12 +10,12 @@ from __future__ import annotations
 import msgspec
 
 from adapter.core.attributes.objects import AliasAttributes
-from adapter.core.model import dead_letter
-from adapter.core.model.details import APPL_TYPE_QMGR
+from adapter.core.contract.details import APPL_TYPE_QMGR
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Refusal
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.message import Message
 from adapter.core.model.queue import Queue
-from adapter.core.reasons import Refusal
+from adapter.core.mq_layouts import dead_letter
 from adapter.core.rules import parking
 
 ALIAS_BASE_Q_TYPE_ERROR = 2001  # MQRC_ALIAS_BASE_Q_TYPE_ERROR

@@ -9,19 +9,10 @@ from __future__ import annotations
 from collections import Counter
 
 from adapter.core.attributes.system import DELAYED_QUEUE
-from adapter.core.commands import AskOutcome, Backout, Begin, Commit, Request
-from adapter.core.model.backout import THRESHOLD_REACHED
-from adapter.core.model.connection import Connection
-from adapter.core.model.manager import Absent, QueueManager
-from adapter.core.model.message import Message, Place, Stored, delivered
-from adapter.core.model.moment import Moment
-from adapter.core.model.queue import Queue
-from adapter.core.model.segments import joined
-from adapter.core.model.session import Session
-from adapter.core.model.trigger_event import Trigger
-from adapter.core.model.unit import Unit
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.records import (
+from adapter.core.contract.commands import AskOutcome, Backout, Begin, Commit, Request
+from adapter.core.contract.message import Message, Place, Stored, delivered
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import (
     BackoutCounted,
     Cause,
     DeliveryCounted,
@@ -35,7 +26,24 @@ from adapter.core.records import (
     UnitFenced,
     Verb,
 )
-from adapter.core.results import Done, Messages, PutDone, Result, UnitOutcome, UnitState, put_done
+from adapter.core.contract.results import (
+    Done,
+    Messages,
+    PutDone,
+    Result,
+    UnitOutcome,
+    UnitState,
+    put_done,
+)
+from adapter.core.model.backout import THRESHOLD_REACHED
+from adapter.core.model.connection import Connection
+from adapter.core.model.manager import Absent, QueueManager
+from adapter.core.model.moment import Moment
+from adapter.core.model.queue import Queue
+from adapter.core.model.segments import joined
+from adapter.core.model.session import Session
+from adapter.core.model.trigger_event import Trigger
+from adapter.core.model.unit import Unit
 from adapter.core.rules import staging, waiting
 from adapter.core.rules.decision import (
     OWN_UNIT,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from adapter.core.commands import Get, Request
+from adapter.core.contract.commands import Get, Request
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Messages, Refused, Result
 from adapter.core.model.connection import Connection
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.model.waiter import Waiter
-from adapter.core.reasons import Reason
-from adapter.core.results import Messages, Refused, Result
 
 
 def end(qm: QueueManager, waiter: Waiter) -> None:

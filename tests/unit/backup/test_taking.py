@@ -9,9 +9,9 @@ from adapter.backup import restoring
 from adapter.backup.contents import FIRST, Contents, examine
 from adapter.backup.file import BackupError, Frame, Lane, Part, new, read
 from adapter.backup.file import Copied as Copy
-from adapter.core import commands as c
 from adapter.core import dispatch
-from adapter.core.records import Record
+from adapter.core.contract import commands as c
+from adapter.core.contract.records import Record
 from adapter.core.rules import restore
 from adapter.core.rules.pages import Paged
 from adapter.format import descriptor, entries

@@ -4,7 +4,7 @@ import pytest
 
 from adapter.cli import explain
 from adapter.cli.ledger import as_text
-from adapter.core.records import QueueDeleted
+from adapter.core.contract.records import QueueDeleted
 from adapter.format import entries
 from adapter.ledger.envelope import ENTRY, Envelope
 from adapter.ledger.validity import Verdict

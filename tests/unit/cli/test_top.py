@@ -8,7 +8,7 @@ from rich.console import Console
 
 from adapter.cli import top
 from adapter.cli.top import Look, Mover
-from adapter.core.results import QueueStatus
+from adapter.core.contract.results import QueueStatus
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
 

@@ -3,7 +3,7 @@
 import pytest
 
 from adapter.cli.verify import Finding, Verifier
-from adapter.core import records as r
+from adapter.core.contract import records as r
 from adapter.format import entries
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
 from adapter.ledger.port import Raw

@@ -5,7 +5,7 @@ import pytest
 import adapter
 from adapter.cli.messages import as_json
 from adapter.client.message import outgoing
-from adapter.core.model.dead_letter import from_dlh
+from adapter.core.mq_layouts.dead_letter import from_dlh
 from adapter.errors import InvalidOption, InvalidType
 
 HEADER = adapter.DeadLetter(reason=2053, destination="ORDERS", destination_queue_manager="QM1")

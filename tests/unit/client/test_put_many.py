@@ -7,9 +7,10 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.client import greeting, put_many
-from adapter.core import commands as c
-from adapter.core.results import Refused
+from adapter.channel import handshake
+from adapter.client import put_many
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Refused
 from tests.support.loopback import Command, Loopback
 
 Connect = Callable[..., adapter.Connection]
@@ -161,7 +162,7 @@ def test_a_queue_manager_that_never_lets_a_unit_through_is_given_up(
     server: Loopback, qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        greeting, "BACK_OFF_MAX_S", greeting.BACK_OFF_FIRST_S
+        handshake, "BACK_OFF_MAX_S", handshake.BACK_OFF_FIRST_S
     )  # it takes some tries
 
     def cut(number: int, command: Command) -> Refused | None:

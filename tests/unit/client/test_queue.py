@@ -9,11 +9,11 @@ import pytest
 import adapter
 from adapter import errors as e
 from adapter.client.connection import _own_name
-from adapter.core import commands as c
-from adapter.core.model.details import Details
-from adapter.core.model.message import NO_ID
-from adapter.core.reasons import Reason
-from adapter.core.results import Refused
+from adapter.core.contract import commands as c
+from adapter.core.contract.details import Details
+from adapter.core.contract.message import NO_ID
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused
 from tests.support.loopback import Loopback
 
 Connect = Callable[..., adapter.Connection]

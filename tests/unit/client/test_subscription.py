@@ -6,7 +6,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
 from tests.support.loopback import Loopback
 
 Connect = Callable[..., adapter.Connection]

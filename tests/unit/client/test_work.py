@@ -10,9 +10,9 @@ import adapter
 from adapter import errors as e
 from adapter.client.attributes import QueueDefinition
 from adapter.client.work import Work
-from adapter.core import commands as c
-from adapter.core.reasons import Reason
-from adapter.core.results import Refused
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused
 from tests.support.loopback import Command, Loopback
 
 Connect = Callable[..., adapter.Connection]

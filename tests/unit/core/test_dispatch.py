@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from adapter.core import commands as c
 from adapter.core import dispatch
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered, Message, weight
+from adapter.core.contract.records import Record
+from adapter.core.contract.results import Done, Messages, Refused
 from adapter.core.model.manager import Limits, QueueManager
-from adapter.core.model.message import Delivered, Message, weight
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
-from adapter.core.records import Record
-from adapter.core.results import Done, Messages, Refused
 from tests.support.core import IN_OUT, Client, Core, client_on
 
 QUEUES = ("A", "B")

@@ -6,8 +6,8 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from adapter.core.model.message import Message
-from adapter.core.records import Placed
+from adapter.core.contract.message import Message
+from adapter.core.contract.records import Placed
 from adapter.demo import checker
 from adapter.demo.flights import COLUMNS, TABLE, TABLE_ZIP, Flight, flight_of, result_of
 from adapter.format import descriptor

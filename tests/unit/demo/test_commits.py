@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from adapter.core.commands import AskStatus, Commit, Put
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Refused, Statuses
+from adapter.core.contract.commands import AskStatus, Commit, Put
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Refused, Statuses
 from adapter.demo.commits import CommitWatch
 from adapter.wire import frames
 

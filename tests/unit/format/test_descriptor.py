@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from adapter.core.model.message import Message, weight
-from adapter.core.records import Placed
+from adapter.core.contract.message import Message, weight
+from adapter.core.contract.records import Placed
 from adapter.format import descriptor
 from adapter.format.descriptor import VERSION, Position
 from adapter.format.schemas import Codec, UnreadableError

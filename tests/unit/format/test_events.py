@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapter.core.records import EventRaised
+from adapter.core.contract.records import EventRaised
 from adapter.format import events
 from adapter.format.schemas import UnreadableError
 from tests.support.made_up import QUEUES, TIME_MAX_MS, texts

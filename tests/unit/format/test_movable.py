@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapter.core import records as r
-from adapter.core.model.message import Message
+from adapter.core.contract import records as r
+from adapter.core.contract.message import Message
 from adapter.format import entries, movable
 from adapter.format.avro import long
 from adapter.format.schemas import VERSION, UnreadableError, schema_text

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from adapter.core import records as r
-from adapter.core.model.message import Message
+from adapter.core.contract import records as r
+from adapter.core.contract.message import Message
 from adapter.format import schemas
 from adapter.format.descriptor import Position
 from adapter.format.schemas import NAMES, VERSION, Codec, UnreadableError

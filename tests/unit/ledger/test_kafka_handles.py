@@ -15,7 +15,7 @@ from adapter.ledger.kafka_reader import Source
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.movers.progress import Committed
 from adapter.movers.settings import MoverSettings
-from adapter.topics import TopicSettings
+from adapter.topics.admin import TopicSettings
 
 COUNT = 1_500
 NOWHERE = "127.0.0.1:1"

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from adapter.core.records import EventRaised, QueueDefined
+from adapter.core.contract.records import EventRaised, QueueDefined
 from adapter.format import entries, events
 from adapter.movers.events import Events
 from adapter.movers.mover import Load
 from adapter.movers.settings import MoverSettings
-from adapter.topics import TopicSettings
+from adapter.topics.admin import TopicSettings
 
 SETTINGS = MoverSettings(
     queue_manager="QM1", bootstrap_servers="nowhere:9", topics=TopicSettings.for_brokers(1)

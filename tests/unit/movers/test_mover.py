@@ -4,8 +4,8 @@ from typing import Any, cast
 
 from adapter.format.movable import Copy, Movable
 from adapter.movers import mover
-from adapter.movers.cargo import Cargo
 from adapter.movers.mover import BYTES_MAX, MESSAGES_MAX, PARTITIONS_MAX, Load
+from adapter.movers.projection import Cargo
 
 
 class Places:

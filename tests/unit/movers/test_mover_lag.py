@@ -2,15 +2,15 @@
 
 import os
 
-from adapter.core import records as r
-from adapter.core.model.message import NO_ID, Message
+from adapter.core.contract import records as r
+from adapter.core.contract.message import NO_ID, Message
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Entry, LedgerReader, Position
 from adapter.movers.mover import Mover
 from adapter.movers.settings import MoverSettings
 from adapter.movers.stream import Stream
-from adapter.topics import TopicSettings
+from adapter.topics.admin import TopicSettings
 from tests.simulation import transactions as t
 
 COUNT = 20

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from adapter.core import records as r
+from adapter.core.contract import records as r
 from adapter.format.movable import Copy, Movable
 from adapter.format.progress import Parked
 from adapter.ledger.port import Entry, LedgerReader

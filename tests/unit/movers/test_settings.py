@@ -15,7 +15,7 @@ from adapter.movers.transactions import (
     FLUSH_TIMEOUT_S,
     Trouble,
 )
-from adapter.topics import TopicSettings
+from adapter.topics.admin import TopicSettings
 
 OPTIONS = {
     "security.protocol": "SSL",

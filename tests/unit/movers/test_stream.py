@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from adapter.core.records import EventRaised, QueueDefined, QueueDeleted
+from adapter.core.contract.records import EventRaised, QueueDefined, QueueDeleted
 from adapter.format import entries
 from adapter.format.movable import Copy, Movable
 from adapter.movers import stream
 from adapter.movers.mover import Load
 from adapter.movers.settings import MoverSettings
 from adapter.movers.stream import Stream
-from adapter.topics import TopicSettings, TopicSpec
+from adapter.topics.admin import TopicSettings, TopicSpec
 
 SETTINGS = MoverSettings(
     queue_manager="QM1", bootstrap_servers="nowhere:9", topics=TopicSettings.for_brokers(1)

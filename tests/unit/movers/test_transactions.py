@@ -10,7 +10,7 @@ from adapter.movers import transactions
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.settings import MoverSettings
 from adapter.movers.transactions import DOUBTFUL_AFTER_S, Turns
-from adapter.topics import TopicSettings
+from adapter.topics.admin import TopicSettings
 
 SETTINGS = MoverSettings(
     queue_manager="QM1", bootstrap_servers="nowhere:9", topics=TopicSettings.for_brokers(1)

@@ -2,7 +2,7 @@
 
 from ibmmq import CMQSTRC
 
-from adapter.core.reasons import Reason
+from adapter.core.contract.reasons import Reason
 from adapter.errors import ConnectionBroken, Error
 from adapter.errors.refusals import REFUSALS, refusal
 from adapter.mqi import constants as mq

@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.model.message import Message
-from adapter.core.results import Messages, PutDone
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
+from adapter.core.contract.results import Messages, PutDone
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedgerReader, MemoryLog
 from adapter.owner import loop as owner_loop

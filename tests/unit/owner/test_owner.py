@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Messages, PutDone, Refused, Result
 from adapter.core.model.manager import Reply
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Messages, PutDone, Refused, Result
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Entry, LedgerUnavailable, Position, Taken
 from adapter.owner import owner as owner_module

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from adapter.core.reasons import Reason
+from adapter.core.contract.reasons import Reason
 from adapter.ledger.port import RefusedByKafka
 from adapter.owner import owner as owner_module
 from adapter.owner.lifecycle import State

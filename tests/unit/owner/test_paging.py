@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from adapter.core.contract.message import Message
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.message import Message
 from adapter.core.rules.pages import Paged
 from adapter.owner import paging
 from adapter.owner.paging import Paging

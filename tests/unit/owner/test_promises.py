@@ -1,8 +1,8 @@
 """Promises: which replies may be given when, and which records did not happen."""
 
+from adapter.core.contract.records import QueueDeleted
+from adapter.core.contract.results import Done
 from adapter.core.model.manager import Reply
-from adapter.core.records import QueueDeleted
-from adapter.core.results import Done
 from adapter.owner.promises import Promises
 
 

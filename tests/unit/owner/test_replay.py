@@ -2,11 +2,11 @@
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core import records as r
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Messages, PutDone, Refused, Resumed, UnitOutcome
+from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Messages, PutDone, Refused, Resumed, UnitOutcome
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.owner.replay import LedgerUnreadableError, take_over

@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core import dispatch
-from adapter.core import records as r
+from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
 from adapter.core.model.manager import QueueManager
 from adapter.owner.retention import (
     BATCH_LANES,

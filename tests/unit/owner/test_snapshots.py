@@ -1,8 +1,8 @@
 """Snapshots of the owner: progress from offsets to n, parts of bounded size, state for state."""
 
-from adapter.core import commands as c
 from adapter.core import dispatch
-from adapter.core import records as r
+from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.format import entries

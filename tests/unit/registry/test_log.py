@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from adapter import topics
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
 from adapter.registry import log
 from adapter.registry.log import Kept, MemorySchemaLog, TopicLog
+from adapter.topics import admin as topics
 
 
 class Record:

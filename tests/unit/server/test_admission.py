@@ -13,8 +13,8 @@ import structlog.testing
 
 import adapter
 from adapter import addresses, testing
+from adapter.administration.pcf import structures as pcf
 from adapter.errors import Error, LimitReached, NotAuthorized
-from adapter.mqi.pcf import structures as pcf
 from adapter.server import admission, credentials, guesses
 from adapter.testing import TestQueueManager
 from tests.support.passwords import cheaply_hashed

@@ -9,9 +9,9 @@ import structlog
 from structlog.testing import LogCapture
 
 from adapter import testing
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Done
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.results import Done
 from adapter.errors import Error
 from adapter.server import audit
 from adapter.server.audit import AUDITED, Audit

@@ -1,7 +1,7 @@
 """The command server of the process: started when it is needed, ended with it."""
 
 import adapter.testing
-from adapter.mqi.status import COMMAND_SERVER
+from adapter.administration.status import COMMAND_SERVER
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.testing import TestQueueManager
 

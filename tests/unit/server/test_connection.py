@@ -7,12 +7,12 @@ from typing import Any, cast
 import pytest
 from msgspec import Raw
 
-from adapter.core import commands as c
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Messages, Refused
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Messages, Refused
 from adapter.server import connection
 from adapter.server.connection import ClientConnection
-from adapter.server.crowd import LONG_BYTES, Crowd
+from adapter.server.frame_budget import LONG_BYTES, Crowd
 from adapter.wire import frames
 from adapter.wire.session import Incoming
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from aiohttp import ClientSession
 
-from adapter.core.results import QueueStatus
+from adapter.core.contract.results import QueueStatus
 from adapter.errors import StartError
 from adapter.localkafka import free_port
 from adapter.owner.lifecycle import WHY_NOT, State

@@ -9,8 +9,8 @@ import pytest
 
 import adapter
 from adapter import testing
-from adapter.core import commands as c
-from adapter.core.reasons import Reason
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
 from adapter.owner import lifecycle
 from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import State

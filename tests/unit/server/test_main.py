@@ -6,7 +6,7 @@ from adapter.logs import LogSettings
 from adapter.movers.settings import MoverSettings
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import ServerSettings, settings_of
-from adapter.topics import TopicSettings
+from adapter.topics.admin import TopicSettings
 
 NEEDED = {"queue_manager": "QM1", "kafka.bootstrap_servers": "k:1"}
 

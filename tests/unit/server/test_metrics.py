@@ -7,7 +7,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from adapter import testing
-from adapter.core.results import QueueStatus
+from adapter.core.contract.results import QueueStatus
 from adapter.ledger.port import LedgerReader
 from adapter.movers.mover import Mover
 from adapter.movers.settings import MoverSettings
@@ -15,7 +15,7 @@ from adapter.movers.thread import MoverThread
 from adapter.owner.lifecycle import State
 from adapter.server import metrics
 from adapter.server.metrics import FIGURES, MOVERS, QUEUES, Snapshot
-from adapter.topics import TopicSettings
+from adapter.topics.admin import TopicSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
 NOT_NUMBERS = {

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adapter.core import commands as c
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Messages, Refused
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Messages, Refused
 from adapter.wire import frames
 
 FAST = settings(max_examples=150, deadline=None)

@@ -4,9 +4,9 @@ from collections import deque
 
 import pytest
 
-from adapter.core.model.message import Delivered, Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Messages, Refused
+from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Messages, Refused
 from adapter.wire import frames
 
 MOST = frames.FRAME_BYTES_MAX

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from adapter.core import commands as c
-from adapter.core.reasons import Reason
-from adapter.core.results import Refused
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused
 from adapter.wire import frames
 from adapter.wire.session import Received, ServerSession, State
 

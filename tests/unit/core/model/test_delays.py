@@ -5,9 +5,9 @@ import tracemalloc
 
 import pytest
 
+from adapter.core.contract.message import Message, Place
 from adapter.core.model import delays
 from adapter.core.model.delays import Delays, Entry, class_of, end_of
-from adapter.core.model.message import Message, Place
 
 NOW = 1_700_000_000_000
 DAY = 86_400_000

@@ -3,7 +3,7 @@
 from typing import Any
 
 from adapter.core.attributes.queue import QueueAttributes
-from adapter.core.model.message import Message, Place, Stored
+from adapter.core.contract.message import Message, Place, Stored
 from adapter.core.model.queue import Queue
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from adapter.core.model.details import Details
-from adapter.core.model.message import Message
-from adapter.core.model.mqmd import FIELDS
+from adapter.core.contract.details import Details
+from adapter.core.contract.message import Message
 from adapter.core.model.selector import NESTED_MAX, SelectorError, parse
+from adapter.core.mq_layouts.mqmd import FIELDS
 
 PROPERTIES: dict[str, Any] = {
     "colour": "red",

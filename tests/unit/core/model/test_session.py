@@ -1,7 +1,7 @@
 """Session: outcomes kept until they are seen, and what the ledger is told of that."""
 
+from adapter.core.contract.results import Done, PutDone
 from adapter.core.model.session import UNIT_RANGES_MAX, Session
-from adapter.core.results import Done, PutDone
 
 
 def test_an_outcome_is_kept_until_it_is_seen() -> None:

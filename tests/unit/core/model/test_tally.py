@@ -1,6 +1,6 @@
 """What is counted for operators, and what is not."""
 
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
 from adapter.core.model.tally import QueueTally
 from tests.support.core import client_on
 

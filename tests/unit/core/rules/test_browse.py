@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.reasons import Reason
-from adapter.core.results import Messages
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Messages
 from adapter.core.rules.get import BYTES_PER_GET_MAX
 from adapter.wire import frames
 from tests.support.core import Client, client_on

@@ -2,11 +2,11 @@
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core import dispatch
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Connections, Done, Messages
 from adapter.core.model.connection import Party
-from adapter.core.reasons import Reason
-from adapter.core.results import Connections, Done, Messages
 from adapter.core.rules import connections
 from tests.support.core import START_MS, Client, client_on
 

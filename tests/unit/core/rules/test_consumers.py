@@ -4,16 +4,16 @@ import itertools
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core import records as r
-from adapter.core.model.due import SWEEP_AT
-from adapter.core.reasons import Reason
-from adapter.core.results import (
+from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import (
     Batches,
     Consumers,
     Done,
     Statuses,
 )
+from adapter.core.model.due import SWEEP_AT
 from adapter.core.rules import consumers
 from adapter.format import entries
 from tests.support.batches import (

@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.reasons import Reason
-from adapter.core.results import BatchDescription, Batches, ConsumerState
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import BatchDescription, Batches, ConsumerState
 from tests.support.batches import (
     TIMEOUT_MS,
     H,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.commands import BOUNDED, LOCK, UNDER_CURSOR, UNLOCK
-from adapter.core.reasons import Reason
-from adapter.core.results import Messages
+from adapter.core.contract import commands as c
+from adapter.core.contract.commands import BOUNDED, LOCK, UNDER_CURSOR, UNLOCK
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Messages
 from tests.support.core import Client, client_on
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, KINDS
-from adapter.core.results import Descriptions, Objects
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Descriptions, Objects
 from tests.support.core import Client, client_on
 
 

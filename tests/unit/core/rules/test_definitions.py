@@ -2,11 +2,11 @@
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core.attributes.objects import KINDS, SUBSCRIPTION
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Objects
 from adapter.core.model.manager import Limits
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Objects
 from adapter.core.rules.definitions import DEFINED
 from tests.support.core import Client, client_on
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core import dispatch
 from adapter.core.attributes.system import DELAYED_QUEUE
-from adapter.core.model.details import SEGMENTATION_ALLOWED, Details
+from adapter.core.contract import commands as c
+from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import EventRaised, UnitCommitted
 from adapter.core.model.manager import Limits, ParkedQueue
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.records import EventRaised, UnitCommitted
 from adapter.core.rules import delays
 from adapter.format import entries
 from tests.support.by_hand import ByHand

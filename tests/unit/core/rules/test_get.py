@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import MessagesDiscarded
+from adapter.core.contract.results import Messages, Refused
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import NO_ID, Message
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
-from adapter.core.reasons import Reason
-from adapter.core.records import MessagesDiscarded
-from adapter.core.results import Messages, Refused
 from adapter.core.rules import unit as unit_rules
 from adapter.core.rules.get import BYTES_PER_GET_MAX
 from adapter.format import entries

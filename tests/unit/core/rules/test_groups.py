@@ -5,14 +5,19 @@ from typing import Any
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.commands import ALL_MESSAGES, LOGICAL_ORDER, MATCH_GROUP_SEQ, MATCH_OFFSET
-from adapter.core.model.details import IN_GROUP, LAST_IN_GROUP, LAST_SEGMENT, SEGMENT, Details
+from adapter.core.contract import commands as c
+from adapter.core.contract.commands import (
+    ALL_MESSAGES,
+    LOGICAL_ORDER,
+    MATCH_GROUP_SEQ,
+    MATCH_OFFSET,
+)
+from adapter.core.contract.details import IN_GROUP, LAST_IN_GROUP, LAST_SEGMENT, SEGMENT, Details
+from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Messages, PutDone, Refused
 from adapter.core.model.groups import group_status, segment_status
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import NO_ID, Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Messages, PutDone, Refused
 from tests.support.core import Client, client_on
 
 WHOLE = LOGICAL_ORDER | ALL_MESSAGES

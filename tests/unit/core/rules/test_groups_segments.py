@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.commands import ALL_SEGMENTS, BOUNDED, COMPLETE, LOGICAL_ORDER
-from adapter.core.model.details import (
+from adapter.core.contract import commands as c
+from adapter.core.contract.commands import ALL_SEGMENTS, BOUNDED, COMPLETE, LOGICAL_ORDER
+from adapter.core.contract.details import (
     IN_GROUP,
     LAST_IN_GROUP,
     LAST_SEGMENT,
@@ -14,12 +14,12 @@ from adapter.core.model.details import (
     SEGMENTATION_ALLOWED,
     Details,
 )
+from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import UnitCommitted
+from adapter.core.contract.results import Messages, PutDone
 from adapter.core.model.groups import segment_status
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import NO_ID, Message
-from adapter.core.reasons import Reason
-from adapter.core.records import UnitCommitted
-from adapter.core.results import Messages, PutDone
 from adapter.format import entries
 from tests.support.core import Client, client_on
 

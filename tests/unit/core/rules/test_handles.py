@@ -2,10 +2,10 @@
 
 import pytest
 
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done
 from adapter.core.model.manager import Limits
-from adapter.core.reasons import Reason
-from adapter.core.results import Done
 from adapter.core.rules.handles import HANDLE_MAX
 from tests.support.core import IN_OUT, Client, client_on
 

@@ -1,6 +1,6 @@
 """Managed queues are like the model queues say, but for how long they live."""
 
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
 from tests.support.topics import DURABLE, core_with_topics, subscribe
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.reasons import Reason
-from adapter.core.results import Messages
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Messages
 from tests.support.core import Client, Core, client_on
 
 SHARED = c.BROWSE | c.CO_OP

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.core.reasons import Reason, Refusal
+from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.rules import naming
 
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.attributes.table import without_dates
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Descriptions, Done, QueueStatus, Statuses
 from adapter.core.model.manager import Limits
-from adapter.core.reasons import Reason
-from adapter.core.results import Descriptions, Done, QueueStatus, Statuses
 from tests.support.core import Client, Core, client_on
 
 

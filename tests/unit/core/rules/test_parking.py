@@ -1,11 +1,11 @@
 """Queues whose topics cannot be written: events, and a bound on what is put to them."""
 
-from adapter.core import commands as c
 from adapter.core import dispatch
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import EventRaised
 from adapter.core.model.manager import Limits, ParkedQueue
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.records import EventRaised
 from tests.support.core import START_MS, Client, client_on
 
 LIMIT = 1000

@@ -2,14 +2,15 @@
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.model import dead_letter, report
-from adapter.core.model.details import Details
+from adapter.core.contract import commands as c
+from adapter.core.contract.details import Details
+from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import EventRaised
+from adapter.core.contract.results import Done, Messages, PutDone, Subscribed, UnitOutcome
+from adapter.core.model import report
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import NO_ID, Message
-from adapter.core.reasons import Reason
-from adapter.core.records import EventRaised
-from adapter.core.results import Done, Messages, PutDone, Subscribed, UnitOutcome
+from adapter.core.mq_layouts import dead_letter
 from adapter.format import entries
 from tests.support.core import Client, Core
 from tests.support.topics import (

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core import records as r
+from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
+from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import PutDone, put_done
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import NO_ID, Message
-from adapter.core.reasons import Reason
-from adapter.core.results import PutDone, put_done
 from adapter.core.rules.put import EXPIRY_MAX_MS, PROPERTIES_MAX
 from adapter.format import entries
 from tests.support.core import START_MS, client_on

@@ -2,11 +2,11 @@
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core import dispatch
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Messages, Refused
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Messages, Refused
 from tests.support.core import Client, client_on
 
 QUIESCING = Reason.QUEUE_MANAGER_QUIESCING

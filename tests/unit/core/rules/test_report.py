@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.model import dead_letter
-from adapter.core.model.details import SEGMENTATION_ALLOWED, Details
+from adapter.core.contract import commands as c
+from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import EventRaised
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import Message
 from adapter.core.model.report import (
     CONFIRM_ON_ARRIVAL,
     CONFIRM_ON_DELIVERY,
@@ -20,8 +21,7 @@ from adapter.core.model.report import (
     PASS_MESSAGE_ID,
     POSITIVE_ACTION,
 )
-from adapter.core.reasons import Reason
-from adapter.core.records import EventRaised
+from adapter.core.mq_layouts import dead_letter
 from adapter.format import entries
 from tests.support.core import Client, client_on
 

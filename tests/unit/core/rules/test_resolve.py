@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core import dispatch
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Opened, Statuses
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Opened, Statuses
 from tests.support.core import IN_OUT, Client, client_on
 
 

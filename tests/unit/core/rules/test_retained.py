@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core.attributes.system import RETAINED_QUEUE
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Done
 from tests.support.core import Client, Core
 from tests.support.topics import (
     MANAGED,

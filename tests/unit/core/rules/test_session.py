@@ -2,12 +2,12 @@
 
 import pytest
 
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Messages, PutDone, Refused, Resumed
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import Message
 from adapter.core.model.session import WINDOW
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, Messages, PutDone, Refused, Resumed
 from adapter.core.rules.session import NUMBER_MAX
 from adapter.format import entries
 from tests.support.core import Client, Core, client_on

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from adapter.core import commands as c
 from adapter.core import dispatch
+from adapter.core.contract import commands as c
+from adapter.core.contract.records import EventRaised
 from adapter.core.model.manager import Limits
-from adapter.core.records import EventRaised
 from adapter.core.rules import statistics
 from tests.support.core import START_MS, Client, Core, client_on
 

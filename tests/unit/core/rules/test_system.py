@@ -2,10 +2,10 @@
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core.attributes import system
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Descriptions, Objects
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import Descriptions, Objects
 from tests.support.core import Core, client_on
 
 

@@ -1,6 +1,6 @@
 """Tick: what becomes due is done, and when to look again is known."""
 
-from adapter.core import commands as c
+from adapter.core.contract import commands as c
 from adapter.core.rules.tick import EXPIRIES_PER_TICK
 from tests.support.core import START_MS, Core, client_on
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core import dispatch
+from adapter.core.contract import commands as c
+from adapter.core.contract.records import EventRaised
+from adapter.core.contract.results import Connections, Consumers
 from adapter.core.model.manager import Limits
-from adapter.core.records import EventRaised
-from adapter.core.results import Connections, Consumers
 from adapter.format import entries
 from tests.support.core import START_MS, Client, Core, client_on
 

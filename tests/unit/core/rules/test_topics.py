@@ -2,10 +2,10 @@
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason, Refusal
-from adapter.core.results import Opened
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import Opened
 from adapter.core.rules.topics import Standing, full_string, standing
 from tests.support.core import Client, Core
 from tests.support.topics import DURABLE, subscribe

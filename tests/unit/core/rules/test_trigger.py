@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from adapter.core import commands as c
 from adapter.core import dispatch
-from adapter.core import records as r
-from adapter.core.model import dead_letter, trigger_message
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Opened
+from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Opened
+from adapter.core.mq_layouts import dead_letter, trigger_message
 from adapter.core.rules import trigger
 from adapter.core.rules.trigger import LOST
 from adapter.format import entries

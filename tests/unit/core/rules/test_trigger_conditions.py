@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adapter.core.attributes.queue import QueueAttributes
-from adapter.core.model.message import Message
+from adapter.core.contract.message import Message
 from adapter.core.model.queue import Queue
 from adapter.core.model.trigger_event import TriggerEvent
 from adapter.core.rules.trigger_conditions import CONDITIONS, WAYS, Situation, way

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core.model import dead_letter
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
 from adapter.core.model.manager import Limits, ParkedQueue
-from adapter.core.model.message import Message
+from adapter.core.mq_layouts import dead_letter
 from adapter.core.rules import undelivered
 from tests.support.core import START_MS, Client, client_on
 

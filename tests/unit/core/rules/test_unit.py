@@ -2,12 +2,12 @@
 
 import pytest
 
-from adapter.core import commands as c
-from adapter.core import records as r
+from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, PutDone, UnitOutcome
 from adapter.core.model.manager import Limits
-from adapter.core.model.message import Message
-from adapter.core.reasons import Reason
-from adapter.core.results import Done, PutDone, UnitOutcome
 from adapter.format import entries
 from tests.support.core import Client, Core, client_on
 

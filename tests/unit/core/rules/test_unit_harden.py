@@ -1,9 +1,9 @@
 """HARDENBO: a delivery is counted before anybody sees the message, and the ledger says so."""
 
-from adapter.core import commands as c
-from adapter.core import records as r
+from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
+from adapter.core.contract.results import Messages
 from adapter.core.model.manager import QueueManager
-from adapter.core.results import Messages
 from adapter.format import entries
 from tests.support.core import Client, client_on
 

@@ -1,0 +1,159 @@
+"""Writes the definitions of a queue manager as a script that recreates them: what dmpmqcfg does.
+
+Messages are not definitions. This module does not know where the script goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from adapter import Connection
+from adapter.administration import objects
+from adapter.administration.kinds import DEFINED, Found, Kind
+from adapter.administration.mqsc.text import COMMAND_LENGTH_MAX, quoted
+from adapter.administration.values import NAMES, members, text
+from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
+from adapter.core.attributes.queue import MQ_DEFAULTS
+from adapter.core.attributes.system import DELAYED_QUEUE, OBJECTS, QUEUES
+from adapter.core.attributes.table import Row
+
+ORDER = (
+    "AUTHINFO",
+    "CHANNEL",
+    "NAMELIST",
+    "PROCESS",
+    "QMODEL",
+    "QLOCAL",
+    "QREMOTE",
+    "QALIAS",
+    "TOPIC",
+    "SUB",
+    "QMGR",
+)
+"""Objects come before those that name them."""
+INDENT = "   "
+HEADING = """\
+* Definitions of queue manager {name}, {which}.
+* To recreate them on another queue manager: mqk mqsc < THIS_FILE
+"""
+
+
+class Problem(Struct, frozen=True):
+    """Something that the script lacks. text: what and why."""
+
+    text: str
+
+
+def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | Problem]:
+    """Yield the lines of the script, and a Problem where something cannot be written.
+
+    everything: all objects with all their attributes; else what differs from a queue manager on
+    which nothing was defined.
+    """
+    which = "with all their attributes" if everything else "as far as they are not the defaults"
+    yield from HEADING.format(name=qm.name, which=which).splitlines()
+    for word in ORDER:
+        kind = DEFINED[word]
+        defaults = _defaults(qm, kind)
+        for one in objects.find(qm, kind, "*"):
+            if word == "QLOCAL" and one.values["definition_type"] != "PREDEFINED":
+                yield f"* queue {one.name} is dynamic, and is not written"
+                continue
+            if one.name == DELAYED_QUEUE:  # nobody may alter it
+                continue
+            yield from _definition(one, None if everything else _usual(one, defaults))
+
+
+def _defaults(qm: Connection, kind: Kind) -> list[dict[str, Any]]:
+    """Return what a definition has that gives no attributes: on a new queue manager, and here."""
+    new = {row.name: row.default for row in kind.given.values()}
+    if kind.has_queue_name:
+        new |= {name: value for name, value in MQ_DEFAULTS.items() if name in new}
+    name = DEFAULT_OBJECTS.get(kind.kind, "")
+    here = [one.values for one in objects.find(qm, kind, name)] if name else []
+    return [new, *(dict(values) | {"description": ""} for values in here)]
+
+
+def _usual(one: Found, defaults: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the values that need not be written of an object."""
+    kind = one.kind
+    made = (
+        QUEUES
+        if kind.kind == "queue"
+        else {name: a for (k, name), a in OBJECTS.items() if k == kind.kind}
+    )
+    if one.name in made:
+        return {row.name: row.default for row in kind.given.values()} | made[one.name]
+    new, *here = defaults
+    return {
+        name: value
+        for name, value in new.items()
+        if all(values.get(name) == value for values in here)
+    }
+
+
+def _definition(one: Found, usual: dict[str, Any] | None) -> Iterator[str | Problem]:
+    """Write one object. usual: values that are left out; None: all are written."""
+    rows = [row for row in one.kind.given.values() if _is_written(one, row)]
+    if usual is not None:
+        rows = [row for row in rows if row.name not in usual or usual[row.name] != one.value(row)]
+    if not rows and usual is not None and _is_made(one):
+        return
+    always = [row for row in one.kind.always if row in one.kind.given.values() and row not in rows]
+    parameters, problems = [], []
+    for row in [*always, *rows]:
+        written = parameter(row, one.value(row))
+        if len(f".{written}.".splitlines()) > 1:
+            problems.append(
+                f"{row.attribute.keyword} of {one.kind.noun} {one.name} has a line break"
+            )
+        else:
+            parameters.append(written)
+    begun = (
+        "ALTER QMGR"
+        if one.kind.kind == QUEUE_MANAGER
+        else f"DEFINE {one.kind.word}({quoted(one.name)})"
+    )
+    lines = [begun, *parameters, *([] if one.kind.kind == QUEUE_MANAGER else ["REPLACE"])]
+    if sum(map(len, lines)) + len(INDENT) * len(lines) > COMMAND_LENGTH_MAX:
+        problems = [f"{one.kind.noun} {one.name} has more characters than a command may have"]
+        lines = []
+    for problem in problems:
+        yield f"* left out: {ascii(problem)[1:-1]}"
+        yield Problem(problem)
+    last = len(lines) - 1
+    for at, line in enumerate(lines):
+        yield ("" if not at else INDENT) + line + ("" if at == last else " +")
+
+
+def _is_made(one: Found) -> bool:
+    """Say whether a queue manager on which nothing was defined has the object."""
+    kind = one.kind.kind
+    return kind == QUEUE_MANAGER or one.name in QUEUES or (kind, one.name) in OBJECTS
+
+
+def _is_written(one: Found, row: Row) -> bool:
+    if row.attribute.fixed:
+        return False
+    if one.kind.kind == SUBSCRIPTION:
+        is_managed = one.values["destination_class"] == "MANAGED"
+        # The topic string is the whole one; a managed queue is another one when it is made again.
+        return row.name != "topic_object" and not (is_managed and row.name == "destination")
+    return True
+
+
+def parameter(row: Row, value: Any) -> str:
+    """Write an attribute and its value so that they can be read again."""
+    written = text(row, value)
+    if row.attribute.bare:
+        return written
+    keyword = row.attribute.keyword
+    if keyword == NAMES:
+        names = [quoted(one) for one in written.split(",") if one]
+        return f"{keyword}({', '.join(names) or quoted(' ')})"
+    if row.type is int or members(row):
+        return f"{keyword}({written})"
+    return f"{keyword}({quoted(written or ' ')})"

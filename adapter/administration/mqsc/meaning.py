@@ -1,0 +1,345 @@
+"""What the parameters of a command mean: attributes, options, conditions.
+
+Keywords are looked up in the tables of attributes. An attribute of IBM MQ without effect here may
+be given, so that definitions saved from IBM MQ can be read; it is reported if its value is not the
+one that holds anyway.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.administration.kinds import Kind
+from adapter.administration.mqsc.statement import Parameter, Statement, expected
+from adapter.administration.mqsc.text import NotMqscError
+from adapter.administration.values import (
+    Filter,
+    NoSuchValueError,
+    filter_on,
+    from_text,
+    members,
+    plain,
+)
+from adapter.administration.without_effect import (
+    LISTS,
+    UNSUPPORTED_VALUES,
+    UnsupportedError,
+    is_noted,
+    problem,
+)
+from adapter.core.attributes.objects import QUEUE_MANAGER, SUBSCRIPTION
+from adapter.core.attributes.table import Row, Table
+
+OPERATORS = {
+    "LT": 1,
+    "EQ": 2,
+    "LE": 3,
+    "GT": 4,
+    "NE": 5,
+    "GE": 6,
+    "CT": 10,
+    "EX": 13,
+    "LK": 18,
+    "NL": 21,
+    "CTG": 26,
+    "EXG": 29,
+}
+"""MQCFOP_* by MQSC's word."""
+SYNONYMS = {"TARGQ": "TARGET", "DESC": "DESCR", "XMITQUEUE": "XMITQ"}
+TEXTS_MAX = 1
+"""How many values an attribute takes, unless it is a list."""
+SUBID_LENGTH = 48
+MONITORED = frozenset({"QSTATUS", "CHSTATUS"})
+"""What DISPLAY ... MONITOR may ask of: it shows all."""
+CHANNEL_INSTANCES = frozenset({"CURRENT", "SAVED", "SHORT"})
+"""Of which instances DISPLAY CHSTATUS may ask."""
+HEXADECIMAL = frozenset({"DESTCORL", "PUBACCT"})
+
+
+class Given(Struct):
+    """What a DEFINE, ALTER or DELETE gives.
+
+    without_effect: attributes, as they were given, with a value that has no effect here. named:
+    whether it names an attribute at all. ident: of a subscription, in place of its name.
+    """
+
+    attributes: dict[str, Any] = {}
+    replace: bool = False
+    purge: bool = False
+    like: str = ""
+    without_effect: list[str] = []
+    named: bool = False
+    ignore_state: bool = False
+    ident: str = ""
+
+
+class Asked(Struct):
+    """What a DISPLAY asks for. attributes: none means all; types: only these, by word.
+
+    everything: with what has no effect here. ident: of a subscription, in place of its name.
+    """
+
+    attributes: frozenset[str] = frozenset()
+    filters: list[Filter] = []
+    types: tuple[str, ...] = ()
+    everything: bool = False
+    ident: str = ""
+
+
+def given(kind: Kind, statement: Statement, queue_manager: str = "") -> Given:
+    """Read the parameters of DEFINE, ALTER and DELETE. queue_manager: the name of this one.
+
+    Raises NotMqscError, and UnsupportedError for a value that the queue manager would not act upon.
+    """
+    result = Given(attributes={}, without_effect=[])
+    _check_supported(statement)
+    for parameter in statement.parameters:
+        if not _option(kind, statement.verb, parameter, result):
+            _attribute(kind, parameter, result, queue_manager)
+    return result
+
+
+def _check_supported(statement: Statement) -> None:
+    """Refuse a definition of what does not exist here, whatever else it gives."""
+    for parameter in statement.parameters:
+        values = UNSUPPORTED_VALUES.get(parameter.keyword, {})
+        for one in parameter.values or ():
+            word = one.text.strip().upper()
+            if word in values:
+                text = f"{parameter.keyword}({word}): {values[word]}"
+                raise UnsupportedError(text, parameter.keyword)
+
+
+def _option(kind: Kind, verb: str, parameter: Parameter, result: Given) -> bool:
+    """Take a parameter that is no attribute; whether it was one."""
+    word = parameter.keyword
+    if word in ("REPLACE", "NOREPLACE") and verb == "DEFINE":
+        _alone(parameter)
+        result.replace = word == "REPLACE"
+    elif word in ("PURGE", "NOPURGE") and verb == "DELETE" and kind.word == "QLOCAL":
+        _alone(parameter)
+        result.purge = word == "PURGE"
+    elif word in ("FORCE", "NOFORCE") and verb == "ALTER":
+        _alone(parameter)
+    elif word == "LIKE" and verb == "DEFINE":
+        result.like = _one(parameter)
+    elif word == "SUBID" and kind.kind == SUBSCRIPTION and verb != "DEFINE":
+        result.ident = subscription_id(parameter)
+    elif verb == "DELETE":
+        _deletion(kind, parameter, result)
+    else:
+        return False
+    return True
+
+
+DELETIONS = {
+    "AUTHREC": ("YES", "NO"),
+    "CHLTABLE": ("QMGRTBL", "CLNTTAB"),
+    "IGNSTATE": ("NO", "YES"),
+}
+"""What DELETE takes besides, and the values of each."""
+
+
+def _deletion(kind: Kind, parameter: Parameter, result: Given) -> None:
+    word, types = parameter.keyword, [row.attribute.keyword for row in kind.always]
+    if word in types:
+        row = next(row for row in kind.always if row.attribute.keyword == word)
+        _value(row, parameter)
+        return
+    if word not in DELETIONS:
+        known = {one: one for one in (*DELETIONS, *types)}
+        raise NotMqscError(
+            f"unknown parameter {word} of DELETE {kind.word}; {expected(word, known)}", word
+        )
+    value = _one(parameter).upper()
+    if value not in DELETIONS[word]:
+        raise NotMqscError(f"{word} takes one of {', '.join(DELETIONS[word])}, not {value}", word)
+    result.ignore_state |= word == "IGNSTATE" and value == "YES"
+
+
+def subscription_id(parameter: Parameter) -> str:
+    """Read SUBID: 48 hexadecimal digits, plain or as X'...'."""
+    ident = _digits(parameter).upper()
+    if len(ident) != SUBID_LENGTH or set(ident) - set("0123456789ABCDEF"):
+        raise NotMqscError(f"SUBID takes {SUBID_LENGTH} hexadecimal digits", parameter.keyword)
+    return ident
+
+
+def _attribute(kind: Kind, parameter: Parameter, result: Given, queue_manager: str) -> None:
+    word = SYNONYMS.get(parameter.keyword, parameter.keyword)
+    result.named = True
+    bare = kind.by_bare_word(word)
+    if bare is not None:
+        _alone(parameter)
+        row, value = bare
+    else:
+        found = kind.by_keyword(word)
+        if found is None or found.attribute.bare:
+            raise _unknown(kind, parameter.keyword)
+        row, value = found, _value(found, parameter)
+    if row.attribute.fixed and value != row.default and kind.kind != QUEUE_MANAGER:
+        raise NotMqscError(f"{row.attribute.keyword} cannot be set", word)
+    if row.attribute.fixed or row.name in kind.unsupported:
+        _pass_over(row, value, parameter, result, queue_manager)
+        return
+    if row.name in result.attributes:
+        raise NotMqscError(f"{row.attribute.keyword} is given twice", word)
+    result.attributes[row.name] = value
+
+
+def _pass_over(
+    row: Row, value: Any, parameter: Parameter, result: Given, queue_manager: str
+) -> None:
+    """Read an attribute without effect."""
+    text = problem(row, value) if not row.attribute.fixed else None
+    if text is not None:
+        raise NotMqscError(text, parameter.keyword)
+    if is_noted(row, value, queue_manager):
+        result.without_effect.append(f"{parameter.keyword}({_one(parameter)})")
+
+
+def _unknown(kind: Kind, word: str) -> NotMqscError:
+    known = {row.attribute.keyword: row.attribute.keyword for row in kind.every_row.values()}
+    near = get_close_matches(word, known, 1)
+    more = f"; did you mean {near[0]}?" if near else ""
+    return NotMqscError(f"{kind.word} has no attribute {word}{more}", word)
+
+
+def _value(row: Row, parameter: Parameter) -> Any:
+    if row.attribute.keyword == "NAMES":
+        names = [one.text for one in parameter.values or ()]
+        return ",".join(one for one in names if one.strip())
+    if row.attribute.keyword in HEXADECIMAL:
+        return _digits(parameter)
+    try:
+        return from_text(row, _one(parameter))
+    except NoSuchValueError as wrong:
+        raise NotMqscError(str(wrong), parameter.keyword) from wrong
+
+
+def _digits(parameter: Parameter) -> str:
+    """Read bytes in hexadecimal, plain or as X'...'; zeros are none."""
+    values = [one.text for one in parameter.values or ()]
+    if len(values) == 2 and values[0].upper() == "X":
+        values = values[1:]
+    if len(values) != 1:
+        raise NotMqscError(f"{parameter.keyword} takes one value", parameter.keyword)
+    digits = values[0].strip()
+    return digits if digits.strip("0") else ""
+
+
+def _one(parameter: Parameter) -> str:
+    if parameter.values is None or len(parameter.values) > TEXTS_MAX:
+        word = parameter.keyword
+        raise NotMqscError(f"{word} takes one value in parentheses, such as {word}(A)", word)
+    return parameter.values[0].text
+
+
+def _alone(parameter: Parameter) -> None:
+    if parameter.values is not None:
+        raise NotMqscError(f"{parameter.keyword} takes no value", parameter.keyword)
+
+
+def checked(rows: Table, statement: Statement) -> dict[str, list[str]]:
+    """Check the parameters of a command that has no effect here, by their rows."""
+    known = {row.attribute.keyword: row.attribute.keyword for row in rows.values()}
+    result = {}
+    for parameter in statement.parameters:
+        word = parameter.keyword
+        if word not in known:
+            what = f"{statement.verb} {statement.kind}"
+            raise NotMqscError(f"unknown parameter {word} of {what}; {expected(word, known)}", word)
+        result[word] = _checked(rows[word], parameter)
+    return result
+
+
+def _checked(row: Row, parameter: Parameter) -> list[str]:
+    if row.type is bool:
+        _alone(parameter)
+        return []
+    texts = [one.text for one in parameter.values or ()]
+    if not texts or (len(texts) > 1 and row.name not in LISTS):
+        raise NotMqscError(f"{row.name} takes one value in parentheses", parameter.keyword)
+    for one in texts:
+        try:
+            wrong = problem(row, from_text(row, one))
+        except NoSuchValueError as error:
+            wrong = str(error)
+        if wrong is not None:
+            raise NotMqscError(wrong, parameter.keyword)
+    return [one.upper() if row.choices else one for one in texts]
+
+
+def type_of(statement: Statement) -> str:
+    """Return the one type that a DISPLAY asks for, or nothing."""
+    for parameter in statement.parameters:
+        if parameter.keyword == "TYPE" and parameter.values is not None:
+            return parameter.values[0].text.upper() if len(parameter.values) == 1 else ""
+    return ""
+
+
+def asked(kind: Kind, statement: Statement) -> Asked:
+    """Read the parameters of DISPLAY. kind: whose attributes they are."""
+    names: set[str] = set()
+    result = Asked(filters=[])
+    for parameter in statement.parameters:
+        word = SYNONYMS.get(parameter.keyword, parameter.keyword)
+        if word == "WHERE":
+            result.filters.append(_condition(kind, parameter))
+        elif word == "TYPE" and parameter.values is not None:
+            result.types = tuple(one.text.upper() for one in parameter.values)
+        elif word == "SUBID" and parameter.values is not None:
+            result.ident = subscription_id(parameter)
+        elif word == "ALL" or (word == "MONITOR" and kind.word in MONITORED):
+            _alone(parameter)
+            result.everything = True
+        else:
+            _choice_or_name(kind, parameter, word, names, result)
+    if names and not result.everything:
+        names |= {one.row.name for one in result.filters}
+        result.attributes = frozenset(names)
+    return result
+
+
+def _choice_or_name(
+    kind: Kind, parameter: Parameter, word: str, names: set[str], result: Asked
+) -> None:
+    """Take the name of an attribute; with a value it is a condition if it is a type."""
+    if word in CHANNEL_INSTANCES and kind.word == "CHSTATUS":
+        _alone(parameter)
+        return  # clients that are connected are all there is
+    row = _row(kind, word)
+    if parameter.values is not None and row in kind.always:
+        want = plain(row, _value(row, parameter))
+        assert isinstance(want, int)
+        result.filters.append(filter_on(row, OPERATORS["EQ"], want))
+        return
+    _alone(parameter)
+    names.add(row.name)
+
+
+def _row(kind: Kind, keyword: str) -> Row:
+    row = kind.by_keyword(SYNONYMS.get(keyword, keyword))
+    if row is None:
+        raise _unknown(kind, keyword)
+    return row
+
+
+def _condition(kind: Kind, parameter: Parameter) -> Filter:
+    values = parameter.values or ()
+    if len(values) != 3 or values[1].text.upper() not in OPERATORS:
+        words = ", ".join(OPERATORS)
+        raise NotMqscError(
+            f"WHERE takes (attribute operator value); operators are {words}", "WHERE"
+        )
+    row = _row(kind, values[0].text.upper())
+    try:
+        want = values[2].text
+        if row.type is int or members(row):
+            want = plain(row, from_text(row, want))  # type: ignore[assignment]
+        return filter_on(row, OPERATORS[values[1].text.upper()], want)
+    except NoSuchValueError as problem:
+        raise NotMqscError(str(problem), "WHERE") from problem

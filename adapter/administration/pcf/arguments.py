@@ -1,0 +1,262 @@
+"""The parameters of one request, taken out one by one; what nobody takes is refused.
+
+Objects go the other way here: what is found becomes the parameters of a reply.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapter.administration.kinds import CONNECTION, Found, Kind
+from adapter.administration.pcf.structures import (
+    Bytes,
+    Condition,
+    Group,
+    Integer,
+    Integers,
+    Parameter,
+    PcfError,
+    String,
+    Strings,
+)
+from adapter.administration.values import Filter, NoSuchValueError, filter_on, from_plain, plain
+from adapter.administration.values import text as shown_text
+from adapter.administration.without_effect import UnsupportedError, is_noted, problem
+from adapter.core.attributes.objects import QUEUE_MANAGER
+from adapter.core.attributes.table import Row, Table
+from adapter.core.contract.message import NO_ID
+
+PADDED_MAX = 264
+"""Texts of a fixed length come filled up with blanks, as MQ sends them; long ones do not."""
+ALL = 1009  # MQIACF_ALL
+NAME_COUNT = 19  # MQIA_NAME_COUNT
+BYTE_STRINGS = (7015, 7016)  # MQBACF_DESTINATION_CORREL_ID, _SUB_ID: hex digits elsewhere
+
+# MQRCCF_*: what is wrong with a parameter.
+INTEGER_UNKNOWN, STRING_UNKNOWN, LIST_UNKNOWN, BYTES_UNKNOWN, GROUP_UNKNOWN = (
+    3014,
+    3015,
+    3047,
+    3256,
+    3240,
+)
+FILTER_UNKNOWN = 3243
+DUPLICATE_INTEGER, DUPLICATE_STRING = 3017, 3018
+TOO_FEW = 3019
+WRONG_STRUCTURE = 3013
+WRONG_VALUE = 4005
+TOO_MANY_FILTERS = 3248
+
+
+class Arguments:
+    """What came with a request."""
+
+    def __init__(self, parameters: list[Parameter]) -> None:
+        self._given: dict[int, Parameter] = {}
+        self._conditions: list[Condition] = []
+        self.without_effect: list[str] = []
+        """What was given and has no effect here, as MQSC writes it."""
+        for one in parameters:
+            if isinstance(one, Condition):
+                self._conditions.append(one)
+            elif one.number in self._given:
+                reason = DUPLICATE_STRING if isinstance(one, String) else DUPLICATE_INTEGER
+                raise PcfError(reason, f"parameter {one.number} comes twice", one.number)
+            else:
+                self._given[one.number] = one
+
+    def text(self, number: int, default: str | None = None) -> str:
+        """Take a text; TOO_FEW if it is missing and there is no default."""
+        found = self._take(number, default is None)
+        if found is None:
+            return default or ""
+        if not isinstance(found, String):
+            raise PcfError(WRONG_STRUCTURE, f"parameter {number} is a string", number)
+        return found.value
+
+    def whole(self, number: int, default: int | None = None) -> int:
+        """Take a number; TOO_FEW if it is missing and there is no default."""
+        found = self._take(number, default is None)
+        if found is None:
+            return default or 0
+        if not isinstance(found, Integer):
+            raise PcfError(WRONG_STRUCTURE, f"parameter {number} is an integer", number)
+        return found.value
+
+    def data(self, number: int) -> bytes:
+        """Take bytes; none if they are missing."""
+        found = self._take(number, needed=False)
+        if found is None:
+            return b""
+        if not isinstance(found, Bytes):
+            raise PcfError(WRONG_STRUCTURE, f"parameter {number} is a byte string", number)
+        return found.value
+
+    def selectors(self, number: int) -> frozenset[int] | None:
+        """Take which attributes are asked for; None is all of them."""
+        found = self._take(number, needed=False)
+        if found is None:
+            return None
+        values = found.values if isinstance(found, Integers) else (getattr(found, "value", ALL),)
+        return None if ALL in values else frozenset(values)
+
+    def attributes(self, kind: Kind, queue_manager: str = "") -> dict[str, Any]:
+        """Take all that is left as attributes of a kind, and refuse the rest.
+
+        queue_manager: the name of this one. What is without effect is counted, and is not returned.
+        """
+        result = {}
+        self._given.pop(NAME_COUNT, None)
+        for number in list(self._given):
+            row = kind.by_number(number)
+            if row is None or (row.attribute.fixed and kind.kind != QUEUE_MANAGER):
+                continue
+            value = _value(row, self._given.pop(number))
+            if row.attribute.fixed or row.name in kind.unsupported:
+                self._pass_over(row, value, number, queue_manager)
+            else:
+                result[row.name] = value
+        self.finish()
+        return result
+
+    def checked(self, rows: Table) -> dict[str, list[Any]]:
+        """Take the parameters of a command without effect, by keyword, and refuse the rest."""
+        result = {}
+        for row in rows.values():
+            one = self._given.pop(row.attribute.number, None)
+            if one is not None:
+                result[row.name] = [_checked(row, value, one.number) for value in _values(one)]
+        self.finish()
+        return result
+
+    def _pass_over(self, row: Row, value: Any, number: int, queue_manager: str) -> None:
+        wrong = None if row.attribute.fixed else problem(row, value)
+        if wrong is not None:
+            raise PcfError(WRONG_VALUE, wrong, number)
+        try:
+            if is_noted(row, value, queue_manager):
+                self.without_effect.append(f"{row.attribute.keyword}({shown_text(row, value)})")
+        except UnsupportedError as refused:
+            raise PcfError(WRONG_VALUE, refused.text, number) from refused
+
+    def filters(self, kind: Kind) -> list[Filter]:
+        """Take the filters, and what else selects objects by the value of an attribute."""
+        found = [_filter(kind, one) for one in self._conditions]
+        if len(found) > 1:
+            raise PcfError(TOO_MANY_FILTERS, "a request has one filter at most")
+        for number in list(self._given):
+            row, one = kind.by_number(number), self._given[number]
+            if row is not None and isinstance(one, Integer):
+                del self._given[number]
+                found.append(Filter(row, 2, one.value))
+        self._conditions = []
+        return found
+
+    def finish(self) -> None:
+        """Refuse what nobody has taken."""
+        if self._conditions:
+            number = self._conditions[0].number
+            raise PcfError(FILTER_UNKNOWN, "this command takes no filter", number)
+        for number, one in self._given.items():
+            raise PcfError(_unknown(one), f"this command has no parameter {number}", number)
+
+    def drop(self, *numbers: int) -> None:
+        """Pass over what makes no difference here."""
+        for number in numbers:
+            self._given.pop(number, None)
+
+    def _take(self, number: int, needed: bool) -> Parameter | None:
+        found = self._given.pop(number, None)
+        if found is None and needed:
+            raise PcfError(TOO_FEW, f"parameter {number} is missing", number)
+        return found
+
+
+def _values(one: Parameter) -> list[Any]:
+    if isinstance(one, Integers | Strings):
+        return list(one.values)
+    return [getattr(one, "value", None)]
+
+
+def _checked(row: Row, given: Any, number: int) -> Any:
+    if row.type is bool:
+        return bool(given)
+    try:
+        value = from_plain(row, given)
+    except NoSuchValueError as wrong:
+        raise PcfError(WRONG_VALUE, str(wrong), number) from wrong
+    wrong_text = problem(row, value)
+    if wrong_text is not None:
+        raise PcfError(WRONG_VALUE, wrong_text, number)
+    return value
+
+
+def _unknown(one: Parameter) -> int:
+    if isinstance(one, Integer):
+        return INTEGER_UNKNOWN
+    if isinstance(one, String):
+        return STRING_UNKNOWN
+    if isinstance(one, Bytes):
+        return BYTES_UNKNOWN
+    return GROUP_UNKNOWN if isinstance(one, Group) else LIST_UNKNOWN
+
+
+def _value(row: Row, one: Parameter) -> Any:
+    if isinstance(one, Strings):
+        given: Any = list(one.values)
+    elif isinstance(one, Bytes) and row.attribute.number in BYTE_STRINGS:
+        given = "" if one.value == NO_ID else one.value.hex()
+    else:
+        given = getattr(one, "value", None)
+    try:
+        return from_plain(row, given)
+    except NoSuchValueError as problem:
+        raise PcfError(WRONG_VALUE, str(problem), one.number) from problem
+
+
+def _filter(kind: Kind, one: Condition) -> Filter:
+    row = kind.by_number(one.number)
+    if row is None:
+        text = f"a {kind.noun} has no attribute {one.number}"
+        raise PcfError(FILTER_UNKNOWN, text, one.number)
+    if isinstance(one.value, bytes):
+        raise PcfError(3265, f"attribute {one.number} is no byte string", one.number)
+    try:
+        return filter_on(row, one.operator, one.value)
+    except NoSuchValueError as problem:
+        reason = 3242 if isinstance(one.value, int) else 3246
+        raise PcfError(reason, str(problem), one.number) from problem
+
+
+def reply_of(
+    found: Found, wanted: frozenset[int] | None, filters: list[Filter] | None = None
+) -> list[Parameter]:
+    """Describe an object: its name and type, and the attributes asked for or filtered by."""
+    kind = found.kind
+    always = {row.attribute.number for row in kind.always}
+    always |= {one.row.attribute.number for one in filters or ()}
+    parameters = [_name(found)]
+    for row in kind.every_row.values():
+        number = row.attribute.number
+        if number and (wanted is None or number in wanted or number in always):
+            parameters += _parameters(row, found.value(row))
+    return parameters
+
+
+def _name(found: Found) -> Parameter:
+    if found.kind.word == CONNECTION.word:
+        ident = str(found.values["extended_id"]) + found.name
+        return Bytes(found.kind.name_number, bytes.fromhex(ident))
+    return String(found.kind.name_number, found.name, found.kind.name_length)
+
+
+def _parameters(row: Row, value: Any) -> list[Parameter]:
+    number, shown = row.attribute.number, plain(row, value)
+    if isinstance(shown, int):
+        return [Integer(number, shown)]
+    if isinstance(shown, list):
+        return [Integer(NAME_COUNT, len(shown)), Strings(number, tuple(shown), 48)]
+    if number in BYTE_STRINGS:
+        return [Bytes(number, bytes.fromhex(shown) or NO_ID)]
+    length = row.attribute.length or 0
+    return [String(number, shown, length if length <= PADDED_MAX else 0)]

@@ -1,0 +1,240 @@
+"""The command server: takes requests from SYSTEM.ADMIN.COMMAND.QUEUE and puts the replies.
+
+It runs in the queue manager's process as a client like any other, on a thread of its own, so that
+a long answer keeps nobody waiting but those who ask it. A request is taken outside a unit: when
+the queue manager dies, it is lost and its program sees no reply, rather than that it is done twice.
+
+When it begins it puts the event message "Queue Manager Active" to SYSTEM.ADMIN.QMGR.EVENT, as IBM
+MQ does at its start: tools find a queue that is not empty on every queue manager.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import structlog
+
+import adapter
+from adapter import Connection, Message, watched
+from adapter.administration.pcf.commands import ASKS, COMMAND_FAILED, Commands
+from adapter.administration.pcf.structures import (
+    BIG_ENCODING,
+    LAST,
+    LITTLE_ENCODING,
+    NOT_LAST,
+    Header,
+    Integer,
+    Order,
+    Parameter,
+    PcfError,
+    String,
+    byte_order,
+    check_request,
+    decode,
+    encode,
+)
+from adapter.administration.status import COMMAND_SERVER
+from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
+from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
+
+COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
+FORMAT = "MQADMIN"
+EVENT_QUEUE = "SYSTEM.ADMIN.QMGR.EVENT"
+EVENT_FORMAT = "MQEVENT"
+EVENT, QMGR_EVENT, QMGR_ACTIVE = 7, 44, 2222  # MQCFT_EVENT, MQCMD_Q_MGR_EVENT, MQRC_Q_MGR_ACTIVE
+QMGR_NAME = 2015  # MQCA_Q_MGR_NAME
+REPLY = 2  # MQMT_REPLY
+PASS_CORREL_ID, PASS_MSG_ID, PASS_EXPIRY = 64, 128, 16384  # MQRO_*
+PARAMETER_ID = 1012  # MQIACF_PARAMETER_ID
+FORMAT_ERROR = 3023  # MQRCCF_MD_FORMAT_ERROR
+UNEXPECTED = 2195  # MQRC_UNEXPECTED_ERROR
+FAILED = 2  # MQCC_FAILED
+RETRY_S = 1.0
+"""After what went wrong, before the queue is opened again: nobody is kept busy by it."""
+STOP_S = 5.0
+"""A command that is being done is waited for so long."""
+UNIT_SIZE = 100
+"""Replies are put so many at a time."""
+
+log = structlog.get_logger("mqk.commands")
+
+
+def replies_to(commands: Commands, request: Message) -> tuple[list[bytes], int]:
+    """Do what a request says; return the replies, and MQENC_* that they are in."""
+    order: Order = "<"
+    command = 0
+    try:
+        if request.format.strip() != FORMAT:
+            raise PcfError(FORMAT_ERROR, f"the format is {FORMAT}, not {request.format!r}")
+        order = byte_order(request.body)
+        asked = decode(request.body, request.ccsid)
+        command = asked.header.command
+        check_request(asked.header)
+        if command not in ASKS:
+            who = {"user": request.user, "application": request.application}
+            log.info("command taken from the command queue", command=command, **who)
+        replies = commands.execute(command, asked.parameters)
+        told = _told(command, replies, order)
+    except PcfError as problem:
+        told = _refused(command, problem, order)
+    except Exception as problem:
+        log.exception("a command failed", command=command)
+        told = _refused(command, PcfError(UNEXPECTED, str(problem)), order)
+    return told, LITTLE_ENCODING if order == "<" else BIG_ENCODING
+
+
+def _told(command: int, replies: list[list[Parameter]], order: Order) -> list[bytes]:
+    """One message each, numbered, the last one marked."""
+    last = len(replies)
+    return [
+        encode(
+            Header(command=command, sequence=at, control=LAST if at == last else NOT_LAST),
+            parameters,
+            order,
+        )
+        for at, parameters in enumerate(replies, 1)
+    ]
+
+
+def _refused(command: int, problem: PcfError, order: Order) -> list[bytes]:
+    """What is wrong, with the parameter if it is one; and that the command failed."""
+    log.info("command refused", command=command, reason=problem.reason, why=problem.text)
+    more = [] if problem.parameter is None else [Integer(PARAMETER_ID, problem.parameter)]
+    summary = Header(command=command, comp_code=FAILED, reason=COMMAND_FAILED)
+    if problem.reason == COMMAND_FAILED:
+        return [encode(summary, [], order)]
+    what = Header(command=command, control=NOT_LAST, comp_code=FAILED, reason=problem.reason)
+    summary.sequence = 2
+    return [encode(what, more, order), encode(summary, [], order)]
+
+
+class CommandServer:
+    """Serves the command queue of the queue manager at an address, until it is stopped."""
+
+    def __init__(self, address: str, password: str = "") -> None:
+        """password: by which the queue manager knows that the client is its own."""
+        self._address = address
+        self._password = password
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._busy = threading.Lock()  # held while a command is being done
+        self._qm: Connection | None = None
+        self._is_announced = False
+        self._answered = self._unanswerable = self._troubles = 0
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._thread = watched.thread("mqk-commands", self._run, self._broke)
+
+    def stop(self) -> None:
+        """End; a command that is being done is waited for, not for ever."""
+        self._stopping.set()
+        done = self._busy.acquire(timeout=STOP_S)
+        with self._lock:
+            if self._qm is not None:
+                self._qm.disconnect(abrupt=True)  # it holds nothing that a farewell would end
+        if done:
+            self._busy.release()
+        if self._thread is not None:
+            self._thread.join(STOP_S)
+
+    def statistics(self) -> dict[str, int]:
+        """Return its figures."""
+        return {
+            "commands_answered": self._answered,
+            "commands_unanswerable": self._unanswerable,
+            "command_server_troubles": self._troubles,
+        }
+
+    def _broke(self, _what: str) -> None:
+        """Serve on, in a new thread: a command that cannot be answered must not end the others."""
+        self._troubles += 1
+        if not self._stopping.wait(RETRY_S):
+            self.start()
+
+    def _run(self) -> None:
+        told = ""
+        while not self._stopping.is_set():
+            try:
+                self._serve()
+            except Error as error:
+                self._troubles += 1
+                if told != str(error) and not self._stopping.is_set():
+                    told = str(error)
+                    log.warning("commands are not served; trying again", reason=told)
+            self._stopping.wait(RETRY_S)
+
+    def _serve(self) -> None:
+        with adapter.connect(
+            self._address, application=COMMAND_SERVER, password=self._password
+        ) as qm:
+            with self._lock:
+                if self._stopping.is_set():
+                    return
+                self._qm = qm
+            self._announce(qm)
+            commands = Commands(qm)
+            with qm.queue(COMMAND_QUEUE, open_for="input") as queue:
+                while (request := queue.get(timeout=None)) is not None:
+                    with self._busy:
+                        self._answer(qm, commands, request)
+
+    def _announce(self, qm: Connection) -> None:
+        """Put the event message of the start, once; a queue that does not take it keeps nobody."""
+        if self._is_announced:
+            return
+        self._is_announced = True
+        event = Header(type=EVENT, command=QMGR_EVENT, reason=QMGR_ACTIVE)
+        body = encode(event, [String(QMGR_NAME, qm.name, NAME_LENGTH_MAX)])
+        try:
+            qm.put(EVENT_QUEUE, Message(body, format=EVENT_FORMAT, persistent=False))
+        except ConnectionBroken:
+            raise
+        except Error as error:
+            log.info("the event of the start was not put", queue=EVENT_QUEUE, reason=str(error))
+
+    def _answer(self, qm: Connection, commands: Commands, request: Message) -> None:
+        bodies, encoding = replies_to(commands, request)
+        if not request.reply_to or request.reply_to_queue_manager not in ("", qm.name):
+            self._unanswerable += 1
+            return
+        try:
+            _reply(qm, request, bodies, encoding)
+            self._answered += 1
+        except ConnectionBroken:
+            raise
+        except Error as error:
+            self._unanswerable += 1
+            log.warning("a reply could not be put", queue=request.reply_to, reason=str(error))
+
+
+def _reply(qm: Connection, request: Message, bodies: list[bytes], encoding: int) -> None:
+    """Put the replies where the request says, as its report options say."""
+    fields = _fields(request) | {"encoding": encoding}
+    with qm.queue(request.reply_to, open_for="output") as queue:
+        try:
+            queue.put_many((Message(body, **fields) for body in bodies), unit_size=UNIT_SIZE)
+        except PersistentNotAllowed:
+            fields["persistent"] = False  # a temporary queue takes no other
+            queue.put_many((Message(body, **fields) for body in bodies), unit_size=UNIT_SIZE)
+
+
+def _fields(request: Message) -> dict[str, Any]:
+    correlation_id = request.message_id
+    if request.report & PASS_CORREL_ID:
+        correlation_id = request.correlation_id
+    fields: dict[str, Any] = {
+        "correlation_id": correlation_id,
+        "message_type": REPLY,
+        "format": FORMAT,
+        "persistent": request.persistent,
+        "priority": request.priority,
+    }
+    if request.report & PASS_MSG_ID:
+        fields["message_id"] = request.message_id
+    if request.report & PASS_EXPIRY:
+        fields["expiry_s"] = request.expiry_s
+    return fields

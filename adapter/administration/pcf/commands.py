@@ -1,0 +1,558 @@
+"""The commands of PCF, by their numbers: what each takes and what it is answered with.
+
+A command returns its replies, each a list of parameters. It raises PcfError, or an error of the
+SDK, whose reason becomes that of PCF. It must not know how requests come and replies go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import structlog
+from msgspec import Struct
+
+from adapter import Connection
+from adapter.administration import objects
+from adapter.administration.kinds import (
+    CONNECTION,
+    CONNECTION_HANDLES,
+    DEFINED,
+    QMGR_STATUS,
+    QUEUE_HANDLES,
+    QUEUE_STATUS,
+    QUEUE_WORDS,
+    Found,
+    Kind,
+)
+from adapter.administration.mqsc.execute import Script
+from adapter.administration.pcf.arguments import TOO_FEW, Arguments, reply_of
+from adapter.administration.pcf.structures import (
+    Bytes,
+    Integer,
+    Integers,
+    Parameter,
+    PcfError,
+    String,
+    Strings,
+)
+from adapter.administration.status import (
+    CHANNEL_STATUS,
+    LISTENER,
+    LISTENER_STATUS,
+    PUBSUB_STATUS,
+    SUBSCRIPTION_STATUS,
+    TOPIC_STATUS,
+)
+from adapter.administration.values import Filter
+from adapter.administration.without_effect import ACCEPTED, missing
+from adapter.errors import Error
+
+Replies = list[list[Parameter]]
+log = structlog.get_logger("mqk.commands")
+QUEUE_NAME, QUEUE_TYPE = 2016, 20
+EVERY_TYPE = 1001  # MQQT_ALL
+LOCAL_TYPE = 1  # MQQT_LOCAL
+REPLACE, PURGE, FORCE, REMOVE_AUTHORITIES, CHANNEL_TABLE = 1006, 1007, 1005, 1398, 1526
+CONNECTION_ID, GENERIC_CONNECTION_ID, INFO_TYPE, INFO_CONNECTION = 7006, 7007, 1110, 1111
+STATUS_TYPE, STATUS_OF_QUEUE = 1103, 1105
+STATUS_KINDS = {STATUS_OF_QUEUE: QUEUE_STATUS, 1104: QUEUE_HANDLES}
+CONNECTION_KINDS = {
+    INFO_CONNECTION: (CONNECTION,),
+    1112: (CONNECTION_HANDLES,),
+    1113: (CONNECTION, CONNECTION_HANDLES),
+}
+ESCAPE_TYPE, ESCAPE_TEXT, ESCAPE_MQSC = 1017, 3014, 1
+QUEUE_TYPES = 1261  # MQIACF_Q_TYPES
+
+# MQRC_* and MQRCCF_*.
+NOT_FOUND = 2085
+COMMAND_ERROR = 3007
+COMMAND_FAILED = 3008
+QUEUE_TYPE_ERROR = 3022
+CONNECTION_ID_ERROR = 3174
+VALUE_ERROR = 3229
+CHANNEL_NOT_FOUND = 4032
+CHANNEL_EXISTS = 4042
+STATUS_NOT_FOUND = 4091
+NO_SUBSCRIPTION = 2428  # MQRC_NO_SUBSCRIPTION
+SUBSCRIPTION_ID = 7016  # MQBACF_SUB_ID
+NOTHING_THERE = {
+    87: 2085,  # INQUIRE_AUTH_RECS
+    153: 2085,  # INQUIRE_SERVICE
+    154: 3252,  # INQUIRE_SERVICE_STATUS: MQRCCF_SERV_STATUS_NOT_FOUND
+    204: 3338,  # INQUIRE_CHLAUTH_RECS: MQRCCF_CHLAUTH_NOT_FOUND
+}
+"""Inquiries that find nothing, because such objects do not exist here: command and reason."""
+ACCEPTED_COMMANDS = {
+    31: ("START", "LISTENER"),
+    78: ("REFRESH", "SECURITY"),
+    89: ("DELETE", "AUTHREC"),
+    90: ("SET", "AUTHREC"),
+    93: ("ALTER", "LISTENER"),
+    95: ("DEFINE", "LISTENER"),
+    96: ("DELETE", "LISTENER"),
+    142: ("STOP", "LISTENER"),
+    203: ("SET", "CHLAUTH"),
+}
+"""Commands that are checked and have no effect here."""
+LISTENER_NAME, CHANNEL_NAME = 3554, 3501
+NAMED = {"LISTENER": LISTENER_NAME, "CHLAUTH": CHANNEL_NAME}
+MISSING = {
+    "OBJTYPE": 3173,  # MQRCCF_OBJECT_TYPE_MISSING
+    "PROFILE": 3347,  # MQRCCF_PROFILE_NAME_MISSING
+    "GROUP or PRINCIPAL": 3169,  # MQRCCF_ENTITY_NAME_MISSING
+    "AUTHADD or AUTHRMV": 3172,  # MQRCCF_AUTH_VALUE_MISSING
+    "TYPE": 3326,  # MQRCCF_CHLAUTH_TYPE_ERROR
+}
+"""Why a command lacks a parameter; 3019 for the others."""
+REASONS = {
+    2100: 4001,  # exists already
+    2042: 4004,  # open
+    2043: 4002,  # of another type
+    2152: 4008,  # no name
+}
+"""MQRCCF_* for reason codes of the SDK; all others are reported as they are."""
+CHANNEL_REASONS = {2085: CHANNEL_NOT_FOUND, 2100: CHANNEL_EXISTS}
+
+
+class Family(Struct, frozen=True):
+    """The commands of one kind of object. word: of the kind, or QUEUE for all kinds of queues.
+
+    selector: names which attributes are asked for; names: lists names; source, target: of a copy.
+    """
+
+    word: str
+    change: int
+    copy: int
+    create: int
+    delete: int
+    inquire: int
+    inquire_names: int
+    selector: int
+    names: int
+    source: int
+    target: int
+
+
+FAMILIES = (
+    Family("QUEUE", 8, 10, 11, 12, 13, 18, 1002, 3011, 3001, 3002),
+    Family("PROCESS", 3, 4, 5, 6, 7, 19, 1003, 3012, 3003, 3004),
+    Family("NAMELIST", 32, 33, 34, 35, 36, 37, 1004, 3013, 3005, 3006),
+    Family("TOPIC", 170, 171, 172, 173, 174, 175, 1269, 3151, 3150, 3149),
+    Family("CHANNEL", 21, 22, 23, 24, 25, 20, 1015, 3512, 3007, 3008),
+    Family("AUTHINFO", 79, 80, 81, 82, 83, 84, 1019, 3048, 3009, 3010),
+)
+SUBSCRIPTIONS = Family("SUB", 178, 181, 177, 179, 176, 0, 1287, 0, 3163, 3164)
+"""Nothing lists their names; and their descriptions have none."""
+CHANGE_QMGR, INQUIRE_QMGR, PING_QMGR = 1, 2, 40
+CLEAR_TOPIC, TOPIC_STRING, CLEAR_TYPE, CLEAR_SCOPE = 184, 2094, 1305, 1306
+CLEAR_RETAINED, SCOPE_LOCAL = 1, 1
+CLEAR_QUEUE, RESET_TOTALS, ESCAPE, INQUIRE_STATUS = 9, 17, 38, 41
+INQUIRE_CONNECTION, STOP_CONNECTION, INQUIRE_QMGR_STATUS = 85, 86, 161
+START_CHANNEL, CHANNEL_DISPOSITION = 28, 1580
+QMGR = DEFINED["QMGR"]
+QMGR_SELECTOR, QMGR_STATUS_SELECTOR = 1001, 1229
+STATUS_SELECTOR, CONNECTION_SELECTOR = 1026, 1107
+
+
+class Status(Struct, frozen=True):
+    """An inquiry about what happens now. name, selector: numbers of its parameters.
+
+    missing: why it fails if nothing is found; default: the name, if none is given, "" for needed.
+    dropped: parameters that make no difference here.
+    """
+
+    kind: Kind
+    name: int
+    selector: int
+    missing: int
+    default: str = ""
+    dropped: tuple[int, ...] = ()
+
+
+STATUSES = {
+    42: Status(CHANNEL_STATUS, 3501, 1524, 3065),  # MQRCCF_CHL_STATUS_NOT_FOUND
+    97: Status(LISTENER, 3554, 1222, NOT_FOUND),
+    98: Status(LISTENER_STATUS, 3554, 1223, 3250),  # MQRCCF_LSTR_STATUS_NOT_FOUND
+    182: Status(SUBSCRIPTION_STATUS, 3152, 1294, NO_SUBSCRIPTION, "*", (1274,)),
+    183: Status(TOPIC_STATUS, 2094, 1301, 3308),  # MQRCCF_TOPIC_STRING_NOT_FOUND
+    185: Status(PUBSUB_STATUS, 2015, 1318, NOT_FOUND, "*"),
+}
+"""By command."""
+TOPIC_STATUS_TYPE, STATUS_OF_TOPIC = 1302, 1295
+ASKS = frozenset(
+    {
+        *(INQUIRE_QMGR, PING_QMGR, INQUIRE_QMGR_STATUS, INQUIRE_STATUS, INQUIRE_CONNECTION),
+        *(
+            number
+            for one in (*FAMILIES, SUBSCRIPTIONS)
+            for number in (one.inquire, one.inquire_names)
+        ),
+        *NOTHING_THERE,
+        *STATUSES,
+    }
+)
+"""Commands that change nothing."""
+
+
+class Commands:
+    """The commands on one connection."""
+
+    def __init__(self, qm: Connection) -> None:
+        self._qm = qm
+        self._table: dict[int, Callable[[Arguments], Replies]] = {
+            CHANGE_QMGR: self._change_qmgr,
+            INQUIRE_QMGR: self._inquire_qmgr,
+            PING_QMGR: self._ping,
+            INQUIRE_QMGR_STATUS: self._inquire_qmgr_status,
+            CLEAR_QUEUE: self._clear,
+            CLEAR_TOPIC: self._clear_topics,
+            RESET_TOTALS: self._reset_totals,
+            ESCAPE: self._escape,
+            INQUIRE_STATUS: self._inquire_status,
+            INQUIRE_CONNECTION: self._inquire_connection,
+            STOP_CONNECTION: self._stop_connection,
+            START_CHANNEL: self._start_channel,
+        }
+        for family in (*FAMILIES, SUBSCRIPTIONS):
+            self._table |= self._of_family(family)
+        for number, status in STATUSES.items():
+            self._table[number] = partial(self._inquire_running, status)
+
+    def execute(self, command: int, parameters: list[Parameter]) -> Replies:
+        """Do one command. Raises PcfError, whatever was wrong."""
+        if command in NOTHING_THERE:
+            raise PcfError(NOTHING_THERE[command], "none exists here")
+        if command in ACCEPTED_COMMANDS:
+            return _accept(*ACCEPTED_COMMANDS[command], Arguments(parameters))
+        work = self._table.get(command)
+        if work is None:
+            raise PcfError(COMMAND_ERROR, f"there is no command {command} here")
+        channel = any(command in _numbers(one) for one in FAMILIES if one.word == "CHANNEL")
+        given = Arguments(parameters)
+        try:
+            replies = work(given)
+            if given.without_effect:
+                parts = ", ".join(given.without_effect)
+                log.warning("not supported, without effect", command=command, given=parts)
+            return replies
+        except Error as error:
+            reason = REASONS.get(error.reason, error.reason)
+            if channel:
+                reason = CHANNEL_REASONS.get(error.reason, reason)
+            raise PcfError(reason, error.text) from error
+
+    def _of_family(self, family: Family) -> dict[int, Callable[[Arguments], Replies]]:
+        return {
+            family.change: lambda given: self._change(family, given),
+            family.copy: lambda given: self._copy(family, given),
+            family.create: lambda given: self._create(family, given),
+            family.delete: lambda given: self._delete(family, given),
+            family.inquire: lambda given: self._inquire(family, given),
+        } | (
+            {family.inquire_names: lambda given: self._inquire_names(family, given)}
+            if family.inquire_names
+            else {}
+        )
+
+    # Objects of every kind.
+
+    def _create(self, family: Family, given: Arguments) -> Replies:
+        name = given.text(_name_number(family))
+        kind = _kind_given(family, given) or DEFINED[_plain_word(family)]
+        replace = bool(given.whole(REPLACE, 0))
+        given.drop(FORCE)
+        objects.define(self._qm, kind, name, given.attributes(kind, self._qm.name), replace)
+        return [[]]
+
+    def _copy(self, family: Family, given: Arguments) -> Replies:
+        source, target = given.text(family.source), given.text(family.target)
+        kind = _kind_given(family, given) or self._kind_of(family, source)
+        replace = bool(given.whole(REPLACE, 0))
+        attributes = objects.attributes_like(self._qm, kind, source) | given.attributes(
+            kind, self._qm.name
+        )
+        objects.define(self._qm, kind, target, attributes, replace)
+        return [[]]
+
+    def _change(self, family: Family, given: Arguments) -> Replies:
+        name = self._named(family, given)
+        kind = _kind_given(family, given) or self._kind_of(family, name)
+        given.drop(FORCE)
+        objects.alter(self._qm, kind, name, given.attributes(kind, self._qm.name))
+        return [[]]
+
+    def _delete(self, family: Family, given: Arguments) -> Replies:
+        name = self._named(family, given)
+        kind = _kind_given(family, given) or self._kind_of(family, name)
+        purge = bool(given.whole(PURGE, 0))
+        types = (row.attribute.number for row in kind.always)
+        given.drop(REMOVE_AUTHORITIES, CHANNEL_TABLE, *types)
+        given.finish()
+        objects.delete(self._qm, kind, name, purge)
+        return [[]]
+
+    def _inquire(self, family: Family, given: Arguments) -> Replies:
+        pattern = self._named(family, given)
+        wanted = given.selectors(family.selector)
+        found, filters = self._found(family, pattern, given)
+        if not found:
+            raise _not_found(family, pattern)
+        return [reply_of(one, wanted, filters) for one in found]
+
+    def _named(self, family: Family, given: Arguments) -> str:
+        """Take the name of an object, or the id of a subscription, and return its name."""
+        ident = given.data(SUBSCRIPTION_ID) if family is SUBSCRIPTIONS else b""
+        name = given.text(_name_number(family), "*" if ident else None)
+        if not ident:
+            return name
+        found = objects.name_by_id(self._qm, name, ident.hex())
+        if found is None:
+            text = f"there is no subscription with the id {ident.hex()}"
+            raise PcfError(NO_SUBSCRIPTION, text, SUBSCRIPTION_ID)
+        return found
+
+    def _inquire_names(self, family: Family, given: Arguments) -> Replies:
+        pattern = given.text(_name_number(family))
+        found, _ = self._found(family, pattern, given)
+        if not found:
+            raise _not_found(family, pattern)
+        length = found[0].kind.name_length
+        reply: list[Parameter] = [Strings(family.names, tuple(one.name for one in found), length)]
+        if family.word == "QUEUE":
+            row = DEFINED["QLOCAL"].reported["queue_type"]
+            types = [_type_number(one) for one in found]
+            assert len(row.attribute.numbers) == len(QUEUE_WORDS)
+            reply.append(Integers(QUEUE_TYPES, tuple(types)))
+        return [reply]
+
+    def _found(
+        self, family: Family, pattern: str, given: Arguments
+    ) -> tuple[list[Found], list[Filter]]:
+        if family.word == "QUEUE":
+            kind = _kind_given(family, given)
+            words = QUEUE_WORDS if kind is None else (kind.word,)
+            filters = given.filters(_any_queue())
+            given.finish()
+            found = objects.find_queues(self._qm, words, pattern)
+        else:
+            kind = DEFINED[family.word]
+            filters = given.filters(kind)
+            given.finish()
+            found = objects.find(self._qm, kind, pattern)
+        return objects.passing(found, filters), filters
+
+    def _kind_of(self, family: Family, name: str) -> Kind:
+        """Say of which kind the object of this name is."""
+        if family.word != "QUEUE":
+            return DEFINED[family.word]
+        found = objects.find_queues(self._qm, QUEUE_WORDS, name)
+        if not found:
+            raise PcfError(NOT_FOUND, f"there is no queue {name}", QUEUE_NAME)
+        return found[0].kind
+
+    # The queue manager.
+
+    def _change_qmgr(self, given: Arguments) -> Replies:
+        given.drop(FORCE)
+        objects.alter(self._qm, QMGR, self._qm.name, given.attributes(QMGR, self._qm.name))
+        return [[]]
+
+    def _inquire_qmgr(self, given: Arguments) -> Replies:
+        wanted = given.selectors(QMGR_SELECTOR)
+        given.finish()
+        return [reply_of(one, wanted) for one in objects.find(self._qm, QMGR, self._qm.name)]
+
+    def _inquire_qmgr_status(self, given: Arguments) -> Replies:
+        wanted = given.selectors(QMGR_STATUS_SELECTOR)
+        given.finish()
+        return [reply_of(one, wanted) for one in objects.find(self._qm, QMGR_STATUS, "*")]
+
+    def _ping(self, given: Arguments) -> Replies:
+        given.finish()
+        return [[]]
+
+    # Queues besides.
+
+    def _clear(self, given: Arguments) -> Replies:
+        name = given.text(QUEUE_NAME)
+        given.finish()
+        objects.clear(self._qm, name)
+        return [[]]
+
+    def _clear_topics(self, given: Arguments) -> Replies:
+        topic = given.text(TOPIC_STRING)
+        for number, only, usual in (
+            (CLEAR_TYPE, CLEAR_RETAINED, None),
+            (CLEAR_SCOPE, SCOPE_LOCAL, SCOPE_LOCAL),
+        ):
+            value = given.whole(number, usual)
+            if value != only:
+                raise PcfError(VALUE_ERROR, f"{value} is not {only}", number)
+        given.finish()
+        self._qm.clear_retained(topic)
+        return [[]]
+
+    def _inquire_status(self, given: Arguments) -> Replies:
+        pattern = given.text(QUEUE_NAME)
+        queue_type = given.whole(QUEUE_TYPE, EVERY_TYPE)
+        if queue_type not in (LOCAL_TYPE, EVERY_TYPE):
+            raise PcfError(QUEUE_TYPE_ERROR, "only local queues have a status", QUEUE_TYPE)
+        number = given.whole(STATUS_TYPE, STATUS_OF_QUEUE)
+        kind = STATUS_KINDS.get(number)
+        if kind is None:
+            raise PcfError(VALUE_ERROR, f"{number} is no type of status", STATUS_TYPE)
+        wanted = given.selectors(STATUS_SELECTOR)
+        filters = given.filters(kind)
+        given.finish()
+        found = objects.passing(objects.find(self._qm, kind, pattern), filters)
+        if not found:
+            raise PcfError(STATUS_NOT_FOUND, f"there is no queue {pattern}", QUEUE_NAME)
+        return [reply_of(one, wanted, filters) for one in found]
+
+    def _reset_totals(self, given: Arguments) -> Replies:
+        """RESET_Q_STATS: what was counted since the last reset, which begins anew."""
+        pattern = given.text(QUEUE_NAME)
+        given.finish()
+        found = objects.reset_totals(self._qm, pattern)
+        if not found:
+            raise PcfError(NOT_FOUND, f"there is no queue {pattern}", QUEUE_NAME)
+        return [reply_of(one, None) for one in found]
+
+    def _inquire_running(self, status: Status, given: Arguments) -> Replies:
+        """INQUIRE_CHANNEL_STATUS and the like."""
+        ident = given.data(SUBSCRIPTION_ID).hex() if status.kind is SUBSCRIPTION_STATUS else ""
+        pattern = given.text(status.name, status.default or None)
+        if status.kind is TOPIC_STATUS:
+            number = given.whole(TOPIC_STATUS_TYPE, STATUS_OF_TOPIC)
+            if number != STATUS_OF_TOPIC:
+                text = f"{number} is not a supported type of topic status"
+                raise PcfError(VALUE_ERROR, text, TOPIC_STATUS_TYPE)
+        wanted = given.selectors(status.selector)
+        filters = given.filters(status.kind)
+        given.drop(*status.dropped)
+        given.finish()
+        found = objects.passing(objects.find(self._qm, status.kind, pattern), filters)
+        found = [one for one in found if not ident or one.values["ident"] == ident]
+        if not found:
+            text = f"no {status.kind.noun} found: {pattern or ident}"
+            raise PcfError(status.missing, text, status.name)
+        return [reply_of(one, wanted, filters) for one in found]
+
+    # Connections.
+
+    def _inquire_connection(self, given: Arguments) -> Replies:
+        exact, generic = given.data(CONNECTION_ID), given.data(GENERIC_CONNECTION_ID)
+        number = given.whole(INFO_TYPE, INFO_CONNECTION)
+        kinds = CONNECTION_KINDS.get(number)
+        if kinds is None:
+            raise PcfError(VALUE_ERROR, f"{number} is nothing to know of a connection", INFO_TYPE)
+        wanted = given.selectors(CONNECTION_SELECTOR)
+        filters = given.filters(kinds[0])
+        given.finish()
+        found = [one for kind in kinds for one in objects.find(self._qm, kind, "*")]
+        replies = [reply_of(one, wanted, filters) for one in objects.passing(found, filters)]
+        replies = [one for one in replies if _has_id(one, exact, generic)]
+        if not replies:
+            raise PcfError(CONNECTION_ID_ERROR, "there is no such connection", CONNECTION_ID)
+        return replies
+
+    def _stop_connection(self, given: Arguments) -> Replies:
+        ident = given.data(CONNECTION_ID)
+        given.finish()
+        if len(ident) != 24:
+            raise PcfError(CONNECTION_ID_ERROR, "a connection's id has 24 bytes", CONNECTION_ID)
+        objects.end_connection(self._qm, ident[16:].hex())
+        return [[]]
+
+    def _start_channel(self, given: Arguments) -> Replies:
+        """START_CHANNEL: channels for clients need no start."""
+        name = given.text(CHANNEL_NAME)
+        given.drop(CHANNEL_DISPOSITION)
+        given.finish()
+        if not objects.find(self._qm, DEFINED["CHANNEL"], name):
+            raise PcfError(CHANNEL_NOT_FOUND, f"there is no channel {name}", CHANNEL_NAME)
+        return [[]]
+
+    def _escape(self, given: Arguments) -> Replies:
+        """MQCMD_ESCAPE: a command of MQSC, answered in its own lines."""
+        if given.whole(ESCAPE_TYPE, ESCAPE_MQSC) != ESCAPE_MQSC:
+            raise PcfError(3054, "the only language besides PCF is MQSC", ESCAPE_TYPE)
+        text = given.text(ESCAPE_TEXT)
+        given.finish()
+        script = Script(self._qm, echo=False, summary=False)
+        lines = list(script.run([text]))
+        if script.wrong or script.failed:
+            raise PcfError(COMMAND_FAILED, " ".join(lines), ESCAPE_TEXT)
+        if script.without_effect:
+            log.warning("not supported, without effect", command=text)
+        return [[Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines]
+
+
+def _accept(verb: str, kind: str, given: Arguments) -> Replies:
+    """Check a command that has no effect here."""
+    found = ACCEPTED[verb, kind]
+    name = given.text(NAMED[kind], "") if kind in NAMED else ""
+    values = given.checked(found.rows)
+    lacking = missing(verb, kind, values)
+    if lacking:
+        text = f"{verb} {kind} needs {lacking}"
+        raise PcfError(MISSING.get(lacking, TOO_FEW), text)
+    name = name or " ".join(values.get("PROFILE", []))
+    if values.get("TYPE") != ["CONNAUTH"]:
+        log.warning(f"{found.noun} accepted without effect", name=name, why=found.why)
+    return [[]]
+
+
+def _numbers(family: Family) -> tuple[int, ...]:
+    return (
+        family.change,
+        family.copy,
+        family.create,
+        family.delete,
+        family.inquire,
+        family.inquire_names,
+    )
+
+
+def _plain_word(family: Family) -> str:
+    return "QLOCAL" if family.word == "QUEUE" else family.word
+
+
+def _name_number(family: Family) -> int:
+    return DEFINED[_plain_word(family)].name_number
+
+
+def _kind_given(family: Family, given: Arguments) -> Kind | None:
+    """Take which kind of queue is meant; None for any."""
+    if family.word != "QUEUE":
+        return None
+    number = given.whole(QUEUE_TYPE, EVERY_TYPE)
+    if number == EVERY_TYPE:
+        return None
+    types = DEFINED["QLOCAL"].reported["queue_type"]
+    if number not in types.attribute.numbers:
+        raise PcfError(QUEUE_TYPE_ERROR, f"{number} is no type of a queue", QUEUE_TYPE)
+    return DEFINED[types.choices[types.attribute.numbers.index(number)]]
+
+
+def _any_queue() -> Kind:
+    rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].rows.items()}
+    return Kind("queue", "QUEUE", "queue", "QUEUE", QUEUE_NAME, rows)
+
+
+def _type_number(found: Found) -> int:
+    row = found.kind.reported["queue_type"]
+    return row.attribute.numbers[row.choices.index(found.kind.word)]
+
+
+def _not_found(family: Family, pattern: str) -> PcfError:
+    reason = {"CHANNEL": CHANNEL_NOT_FOUND, "SUB": NO_SUBSCRIPTION}.get(family.word, NOT_FOUND)
+    return PcfError(reason, f"there is no such {family.word.lower()}: {pattern}", None)
+
+
+def _has_id(reply: list[Parameter], exact: bytes, generic: bytes) -> bool:
+    ident = reply[0]
+    assert isinstance(ident, Bytes)
+    return (not exact or ident.value == exact) and ident.value.startswith(generic.rstrip(b"\0"))

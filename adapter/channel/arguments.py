@@ -1,0 +1,266 @@
+"""What callers may pass: each check returns the value as the wire has it, or raises a clear error.
+
+Types and what no queue manager could take are refused here; what depends on the queue is left to
+the queue manager. This module knows no verb.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from adapter.channel.cancelling import CancelToken
+from adapter.core.contract.details import Details
+from adapter.core.contract.message import ID_LENGTH, NO_ID, PRIORITY_MAX, Property
+from adapter.core.mq_layouts.dead_letter import DeadLetter
+from adapter.errors import (
+    InvalidAttribute,
+    InvalidExpiry,
+    InvalidIdentifier,
+    InvalidName,
+    InvalidOption,
+    InvalidPriority,
+    InvalidProperty,
+    InvalidTimeout,
+    InvalidType,
+)
+
+Identifier = bytes | str | UUID
+"""What an id of a message is given as; shorter ones have zeros behind them."""
+WAIT_MAX_MS = 2**31 - 1
+DELAY_MAX_S = 99_999_999
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CONNECTION_MAX = 2**63 - 1
+ORIGIN_LENGTH_MAX = 64
+PROPERTY_TYPES = (bool, int, float, str, bytes, type(None))
+
+
+def as_body(body: object) -> bytes:
+    """Take bytes, or text as UTF-8."""
+    if type(body) is bytes:
+        return body
+    if isinstance(body, str):
+        try:
+            return body.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidOption(f"a body of text that is no Unicode: {error}") from error
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        return bytes(body)
+    raise InvalidType(f"a body is bytes or str, not {type(body).__name__}: encode it first")
+
+
+def as_name(name: object, what: str = "queue name") -> str:
+    """Take a name."""
+    if not isinstance(name, str):
+        raise InvalidType(f"a {what} is a str, not {name!r}")
+    if not name:
+        raise InvalidName(f"a {what} has at least one character")
+    return name
+
+
+def as_text(name: str, value: object, longest: int | None = None) -> str:
+    """Take text; None is none."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InvalidType(f"{name} is a str or None, not {value!r}")
+    if longest is not None and len(value) > longest:
+        raise InvalidOption(f"{name} has at most {longest} characters, not {len(value)}")
+    return value
+
+
+def as_identifier(name: str, value: object) -> bytes:
+    """Take an id of up to 24 bytes and put zeros behind it; None and mere zeros are none."""
+    if value is None:
+        return b""
+    if isinstance(value, UUID):
+        value = value.bytes
+    elif isinstance(value, str):
+        value = _encoded(name, value)
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise InvalidType(f"{name} is bytes, a str, a UUID or None, not {value!r}")
+    if len(value) > ID_LENGTH:
+        raise InvalidIdentifier(f"{name} has at most {ID_LENGTH} bytes, not {len(value)}")
+    padded = bytes(value).ljust(ID_LENGTH, b"\0")
+    return b"" if padded == NO_ID else padded
+
+
+def _encoded(name: str, value: str) -> bytes:
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidIdentifier(f"{name} is not valid Unicode: {error}") from error
+
+
+def as_unit_id(value: object) -> bytes:
+    """Take the id of a unit, which has 24 bytes."""
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise InvalidType(f"unit_id is {ID_LENGTH} bytes, not {value!r}")
+    if len(value) != ID_LENGTH or value == NO_ID:
+        raise InvalidIdentifier(
+            f"unit_id is the id of a unit, {ID_LENGTH} bytes that are not all zero, "
+            f"not {bytes(value).hex()!r}"
+        )
+    return bytes(value)
+
+
+def as_wanted(name: str, value: object) -> bytes:
+    """Take the id that messages are to have, as as_identifier does; None is any, zeros is none."""
+    return b"" if value is None else as_identifier(name, value) or NO_ID
+
+
+def as_whole(name: str, value: object, low: int = -(2**31), high: int = 2**31 - 1) -> int:
+    """Take a whole number within bounds; True and False are none."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidType(f"{name} is an int, not {value!r}")
+    if not low <= value <= high:
+        raise InvalidOption(f"{name} is {low} to {high}, not {value}")
+    return int(value)
+
+
+def as_flag(name: str, value: object) -> bool:
+    """Take True or False."""
+    if not isinstance(value, bool):
+        raise InvalidType(f"{name} is True or False, not {value!r}")
+    return value
+
+
+def as_priority(value: object) -> int:
+    """Take 0 to 9; None is the queue's default."""
+    if value is None:
+        return -1
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidType(f"priority is an int or None, not {value!r}")
+    if not 0 <= value <= PRIORITY_MAX:
+        raise InvalidPriority(
+            f"priority is 0 to {PRIORITY_MAX}, not {value}; None is the queue's default"
+        )
+    return int(value)
+
+
+def as_persistence(value: object) -> int:
+    """Take True or False; None is the queue's default."""
+    return -1 if value is None else int(as_flag("persistent", value))
+
+
+def as_expiry_ms(value: object) -> int:
+    """Take a positive time in seconds; None is no expiry."""
+    if value is None:
+        return -1
+    seconds = _seconds("expiry_s", value)
+    if not 0 < seconds < math.inf:
+        raise InvalidExpiry(
+            f"expiry_s is a positive number of seconds, not {value!r}; None is no expiry"
+        )
+    return max(round(seconds * 1000), 1)
+
+
+def as_delay_ms(value: object) -> int:
+    """Take a time from the put on, in seconds; None is none."""
+    if value is None:
+        return 0
+    seconds = _seconds("deliver_after", value)
+    if not 0 <= seconds <= DELAY_MAX_S:
+        raise InvalidOption(f"deliver_after is 0 to {DELAY_MAX_S} seconds, not {value!r}")
+    return math.ceil(seconds * 1000)
+
+
+def as_time_ms(value: object) -> int:
+    """Take a time with a zone, in milliseconds since the epoch; None is none."""
+    if value is None:
+        return 0
+    if not isinstance(value, datetime):
+        raise InvalidType(f"deliver_at is a datetime or None, not {value!r}")
+    if value.utcoffset() is None:
+        raise InvalidOption(
+            f"deliver_at has a time zone, as datetime.now(UTC) + timedelta(hours=1); {value!r} has "
+            "none"
+        )
+    return max(0, math.ceil((value - EPOCH) / timedelta(milliseconds=1)))
+
+
+def as_wait_ms(timeout: object) -> int:
+    """Take a time to wait in seconds; None waits for ever, 0 not at all."""
+    if timeout is None:
+        return -1
+    seconds = _seconds("timeout", timeout)
+    if not 0 <= seconds <= WAIT_MAX_MS / 1000:
+        raise InvalidTimeout(
+            f"timeout is 0 to {WAIT_MAX_MS / 1000:.0f} seconds, not {timeout!r}; "
+            "None waits for ever"
+        )
+    return math.ceil(seconds * 1000)
+
+
+def as_delay_s(name: str, value: object) -> float:
+    """Take a time of 0 or more seconds that is not for ever."""
+    seconds = _seconds(name, value)
+    if not 0 <= seconds <= WAIT_MAX_MS / 1000:
+        raise InvalidTimeout(f"{name} is 0 to {WAIT_MAX_MS / 1000:.0f} seconds, not {value!r}")
+    return seconds
+
+
+def _seconds(name: str, value: object) -> float:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidType(f"{name} is a number of seconds or a timedelta, not {value!r}")
+    return float(value)
+
+
+def as_properties(value: object) -> dict[str, Property] | None:
+    """Take a dict of named values; None is none."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise InvalidType(f"properties is a dict, not {value!r}")
+    for name, item in value.items():
+        if not isinstance(name, str) or not name:
+            raise InvalidProperty(f"a property's name is a str that is not empty, not {name!r}")
+        if type(item) not in PROPERTY_TYPES:
+            raise InvalidProperty(
+                f"property {name} is a bool, int, float, str, bytes or None, not {item!r}"
+            )
+        if type(item) is int and not -(2**63) <= item < 2**63:
+            raise InvalidProperty(f"property {name} is a number of at most 64 bits, not {item}")
+    return dict(value) or None
+
+
+def as_dead_letter(value: object) -> DeadLetter | None:
+    """Take a dead-letter header; None is none."""
+    if value is None or isinstance(value, DeadLetter):
+        return value
+    raise InvalidType(f"dead_letter is an adapter.DeadLetter or None, not {value!r}")
+
+
+def as_details(value: object) -> Details | None:
+    """Take a copy of details: the put that uses them numbers them."""
+    if value is None:
+        return None
+    if not isinstance(value, Details):
+        raise InvalidType(f"details is a Details or None, not {value!r}")
+    return msgspec.structs.replace(value)
+
+
+def as_cancel(value: object) -> CancelToken | None:
+    """Take a token; None is none."""
+    if value is None or isinstance(value, CancelToken):
+        return value
+    raise InvalidType(f"cancel is an adapter.CancelToken or None, not {value!r}")
+
+
+def as_attributes(name: str, attributes: Mapping[str, object]) -> dict[str, Any]:
+    """Take attribute values of a type that some attribute has; the queue manager judges more."""
+    for attribute, value in attributes.items():
+        if type(value) not in (bool, int, str):
+            raise InvalidAttribute(f"{attribute} takes a bool, int or str, not {value!r}", name)
+        if type(value) is int and not -(2**31) <= value < 2**31:
+            raise InvalidAttribute(
+                f"{attribute} takes a number of at most 32 bits, not {value}", name
+            )
+    return dict(attributes)

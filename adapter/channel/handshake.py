@@ -1,0 +1,199 @@
+"""The start of a TCP connection: find a queue manager that answers, and ask a few things of it.
+
+What happens here happens in one thread, before the connection carries requests of others.
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from adapter.channel.requests import Pending, encode_into
+from adapter.channel.tcp import Address, HostNotReached, Link, LinkLost, open_socket
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused
+from adapter.errors import Error, QueueManagerNotAvailable
+from adapter.errors.refusals import refusal
+from adapter.wire.frames import (
+    OLDEST_VERSION,
+    PROTOCOL_VERSION,
+    AnyReplies,
+    Goodbye,
+    Hello,
+    ProtocolError,
+    ServerFrame,
+    Welcome,
+    decode_server_frame,
+    encode,
+    versions_text,
+)
+
+LOOK_UP_S = 0.25
+BACK_OFF_FIRST_S = 0.02
+BACK_OFF_MAX_S = 1.0
+
+
+class NotWelcome(LinkLost):
+    """The queue manager answered, but not with a welcome."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(error.text)
+        self.error = error
+
+
+class Greeting:
+    """Opens TCP connections to one queue manager. Its name is fixed by the first welcome."""
+
+    def __init__(
+        self,
+        addresses: Sequence[Address],
+        queue_manager: str,
+        application: str,
+        user: str = "",
+        password: str = "",
+        channel: str = "",
+    ) -> None:
+        self.queue_manager = queue_manager
+        self.kafka = ""
+        self._addresses = list(addresses)
+        self._application = application
+        self._user = user
+        self._password = password
+        self._channel = channel
+        self._connecting: socket.socket | None = None
+
+    def open_any(self, timeout_s: float) -> Link:
+        """Return a welcomed connection to the first address that has one; LinkLost says why not."""
+        problems: list[LinkLost] = []
+        for address in list(self._addresses):
+            try:
+                link = self._open(address, timeout_s)
+            except LinkLost as lost:
+                problems.append(lost)
+                continue
+            self._addresses.remove(address)
+            self._addresses.insert(0, address)  # next time it comes first
+            return link
+        for problem in problems:
+            if isinstance(problem, NotWelcome):
+                raise problem
+        error = QueueManagerNotAvailable(
+            f"no queue manager answers ({'; '.join(map(str, problems))}): "
+            "is it running, and is the address right?",
+            self.queue_manager,
+        )
+        error.is_host_available = not all(isinstance(one, HostNotReached) for one in problems)
+        raise NotWelcome(error)
+
+    def interrupt(self) -> None:
+        """End a connection that is being made, from another thread."""
+        connecting = self._connecting
+        if connecting is not None:
+            with suppress(OSError):  # it was not connecting any more
+                connecting.shutdown(socket.SHUT_RDWR)
+
+    def _open(self, address: Address, timeout_s: float) -> Link:
+        deadline_s = time.monotonic() + timeout_s
+        try:
+            link = open_socket(address, timeout_s, self._note)
+            self._welcomed(link, deadline_s)
+        finally:
+            self._connecting = None
+        return link
+
+    def _note(self, sock: socket.socket) -> None:
+        self._connecting = sock
+
+    def _welcomed(self, link: Link, deadline_s: float) -> None:
+        hello = Hello(
+            version=PROTOCOL_VERSION,
+            oldest=OLDEST_VERSION,
+            queue_manager=self.queue_manager,
+            application=self._application,
+            user=self._user,
+            password=self._password,
+            channel=self._channel,
+        )
+        link.look_up_every(LOOK_UP_S)
+        try:
+            link.send(encode(hello))
+            for frame in receive_until(link, deadline_s):
+                if isinstance(frame, Welcome):
+                    _check_version(frame)
+                    self.queue_manager = frame.queue_manager
+                    self.kafka = frame.kafka
+                    return
+                raise LinkLost(f"{link.address}: a welcome was expected")
+        except BaseException:
+            link.close()
+            raise
+
+
+def _check_version(welcome: Welcome) -> None:
+    """Refuse a queue manager that goes on in a version that this release does not speak."""
+    if not OLDEST_VERSION <= welcome.version <= PROTOCOL_VERSION:
+        text = (
+            f"it speaks version {welcome.version}, this client "
+            f"{versions_text(OLDEST_VERSION, PROTOCOL_VERSION)}"
+        )
+        raise NotWelcome(refusal(Reason.PROTOCOL_VERSION_ERROR, welcome.queue_manager, text))
+
+
+def receive_until(link: Link, deadline_s: float) -> list[ServerFrame]:
+    """Return the next frames; LinkLost if none comes in time, or if one says goodbye."""
+    while True:
+        payloads = link.receive()
+        if payloads:
+            break
+        if time.monotonic() > deadline_s:
+            raise LinkLost(f"{link.address}: the queue manager does not answer")
+    try:
+        frames = [decode_server_frame(payload) for payload in payloads]
+    except ProtocolError as error:
+        raise LinkLost(f"{link.address}: no queue manager of this protocol: {error}") from error
+    for frame in frames:
+        if isinstance(frame, Goodbye):
+            reason = frame.reason
+            raise NotWelcome(refusal(reason.reason, reason.name, reason.detail))
+    return frames
+
+
+def exchange(link: Link, requests: Sequence[Pending], timeout_s: float) -> None:
+    """Send requests on a connection that nobody else uses yet, and wait for every answer."""
+    if not requests:
+        return
+    deadline_s = time.monotonic() + timeout_s
+    waiting = {request.request: request for request in requests}
+    frame = bytearray()
+    encode_into(frame, [(r.request, r.number, r.command) for r in requests], [])
+    link.send(frame)
+    while waiting:
+        for received in receive_until(link, deadline_s):
+            if not isinstance(received, AnyReplies):
+                raise LinkLost(f"{link.address}: {type(received).__name__} was not expected")
+            for answer in received.answers:
+                request = waiting.pop(answer.request, None)
+                if request is not None:
+                    request.answer = answer.result
+
+
+def refusal_among(requests: Sequence[Pending]) -> Refused | None:
+    """Return the first refusal."""
+    for request in requests:
+        if isinstance(request.answer, Refused):
+            return request.answer
+    return None
+
+
+def back_off_s(attempts: int) -> float:
+    """Say how long to wait before another attempt: longer each time, and cut by chance.
+
+    Chance keeps the clients of a queue manager that comes back from all coming at once.
+    """
+    if not attempts:
+        return 0.0
+    longest_s = min(BACK_OFF_FIRST_S * float(1 << min(attempts - 1, 20)), BACK_OFF_MAX_S)
+    return longest_s * random.uniform(0.5, 1.0)

@@ -1,0 +1,85 @@
+"""The client's end of a session: numbers for durable commands, and ids for units.
+
+With the numbers the queue manager answers a command that comes again from what it recorded, and
+never executes it twice. This module does not know how a command is sent.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import deque
+
+from adapter.channel.requests import Pending
+from adapter.core.contract.commands import SessionOpen, SessionResume
+
+SESSION_BYTES = 16
+UNANSWERED_MAX = 768
+"""Durable commands without an answer. With the doubtful ones they are the 1,024 outcomes that the
+queue manager keeps for a session."""
+DOUBTFUL_MAX = 256
+"""Commands given up whose outcomes the queue manager is asked to keep; the oldest go first."""
+OWN_UNIT = 1 << 63
+"""Marks the number of the unit that a command outside any unit is by itself."""
+
+
+class Session:
+    """One session. opening: its SessionOpen, once that has been submitted."""
+
+    def __init__(self) -> None:
+        self.ident = os.urandom(SESSION_BYTES)
+        self.opening: Pending | None = None
+        self.issued = 0
+        self._answered = 0
+        self._given_up = 0
+        self._doubtful: deque[int] = deque(maxlen=DOUBTFUL_MAX)
+        self._seen: deque[int] = deque()
+        self._units = itertools.count(1)
+
+    @property
+    def unanswered_count(self) -> int:
+        """How many numbers were given out and neither answered nor given up."""
+        return self.issued - self._answered - self._given_up
+
+    def open_request(self) -> Pending:
+        """Make the request that makes this session known; keep it as `opening` once it is sent."""
+        return Pending(SessionOpen(self.ident))
+
+    def resume_request(self, unanswered: list[int]) -> Pending:
+        """Make the request that attaches to this session on another connection."""
+        expected = [*self._doubtful, *unanswered]
+        return Pending(SessionResume(self.ident, expected, self.issued))
+
+    def new_unit_id(self) -> bytes:
+        """Draw a unit id."""
+        return self.ident + next(self._units).to_bytes(8, "big")
+
+    def own_unit_id(self, number: int) -> bytes:
+        """Name the unit that the durable command of this number is by itself."""
+        return self.ident + (OWN_UNIT | number).to_bytes(8, "big")
+
+    def saw(self, number: int) -> None:
+        """Note an outcome that has arrived; only the thread that reads does this."""
+        self._answered += 1
+        self._seen.append(number)
+
+    @property
+    def has_seen(self) -> bool:
+        """Whether there is something to tell the queue manager with the next frame."""
+        return bool(self._seen)
+
+    def take_seen(self) -> list[int]:
+        """Return what the queue manager is to be told with the next frame."""
+        seen: list[int] = []
+        while self._seen:  # the thread that reads may append meanwhile: that is for the next frame
+            seen.append(self._seen.popleft())
+        return seen
+
+    def give_back(self, seen: list[int]) -> None:
+        """Take back what could not be told."""
+        self._seen.extend(seen)
+
+    def give_up(self, number: int) -> None:
+        """Wait no longer for a command; its outcome stays to be asked for."""
+        self._given_up += 1
+        self._doubtful.append(number)

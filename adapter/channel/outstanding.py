@@ -1,0 +1,346 @@
+"""What a client has asked and not been told, and what to do about it when the connection is lost.
+
+Pure bookkeeping: no socket, no thread, no clock of its own. The connection calls it under its lock,
+but for answered(), which only the thread that reads calls.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from adapter.channel import requests as rq
+from adapter.channel.numbering import UNANSWERED_MAX, Session
+from adapter.channel.requests import Handle, Operations, Pending, StartOver
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Done, Refused
+from adapter.errors import (
+    BackedOut,
+    ConnectionBroken,
+    ConnectionClosed,
+    Error,
+    InDoubt,
+    LimitReached,
+)
+from adapter.errors.refusals import refusal
+from adapter.wire.frames import AskServer
+
+RESEND_BYTES = 4 * 1024 * 1024
+"""What goes out again is cut into frames of about this size."""
+QUESTIONS = (
+    c.AskConnections,
+    c.AskConsumers,
+    c.AskOutcome,
+    c.AskStatus,
+    c.Browse,
+    c.Inquire,
+    c.InquireObjects,
+    c.ReadBatches,
+    AskServer,
+)
+"""Commands that change nothing that outlives the connection."""
+
+
+class Enlisted(Struct, eq=False):
+    """A unit as the connection sees it: begun with its first verb, gone with its TCP connection."""
+
+    ident: bytes
+    session: Session
+    epoch: int = -1
+    beginning: Pending | None = None
+
+
+class Batch(Struct):
+    """Requests that have their numbers and wait to be encoded."""
+
+    requests: list[Pending]
+    operations: Operations
+    number: int
+    opening: Pending | None
+    beginning: Pending | None
+    unit: Enlisted | None
+
+
+class Outstanding:
+    """Unanswered requests, open handles, open units and the session of one connection."""
+
+    def __init__(self) -> None:
+        self.session = Session()
+        self.epoch = 0
+        """Counts lost TCP connections: what is gone with one remembers which it was."""
+        self.pending: dict[int, Pending] = {}
+        self.handles: dict[int, Handle] = {}
+        self.units: dict[bytes, Enlisted] = {}
+        self.let_go: deque[Handle] = deque()
+        """Handles of objects that programs have let go of; any thread may append, at any time."""
+        self.requests = 0
+        self._handle_numbers = 0
+
+    def enlist(self) -> Enlisted:
+        """Draw a unit id; the unit is begun with its first verb."""
+        return Enlisted(self.session.new_unit_id(), self.session)
+
+    def new_handle(self, queue: str, modes: int) -> Handle:
+        """Draw a handle number."""
+        self._handle_numbers += 1
+        return Handle(self._handle_numbers, queue, modes)
+
+    def closes(self) -> list[Pending]:
+        """Return the requests that close what programs have let go of."""
+        requests = []
+        while self.let_go:
+            handle = self.let_go.popleft()
+            if self.handles.pop(handle.number, None) is not None:
+                requests.append(Pending(c.Close(handle.number), rq.FORGOTTEN, handle=handle))
+        return requests
+
+    def prepare(self, requests: list[Pending], unit: Enlisted | None) -> Batch:
+        """Number requests, with what must go before them. Nothing is kept until register().
+
+        Raises BackedOut if the unit is gone, LimitReached if too much is unanswered.
+        """
+        beginning = self._beginning(unit)
+        if beginning is not None:
+            requests = [beginning, *requests]
+        opening = self._opening(requests)
+        if opening is not None:
+            requests = [opening, *requests]
+        number = self.session.issued
+        operations: Operations = []
+        for at, request in enumerate(requests, self.requests + 1):
+            request.request = at
+            if request.durable:
+                number += 1
+                request.number = number
+            operations.append((at, request.number, request.command))
+        if number - self.session.issued + self.session.unanswered_count > UNANSWERED_MAX:
+            raise LimitReached(
+                f"{UNANSWERED_MAX} commands are unanswered on this connection: "
+                "use several connections"
+            )
+        return Batch(requests, operations, number, opening, beginning, unit)
+
+    def register(self, batch: Batch, sent: bool) -> None:
+        """Keep a batch until it is answered. sent: it goes out now."""
+        self.session.issued = batch.number
+        self.requests += len(batch.requests)
+        for request in batch.requests:
+            request.sent = sent
+            self.pending[request.request] = request
+        if batch.opening is not None:
+            self.session.opening = batch.opening
+        if batch.unit is not None and batch.beginning is not None:
+            batch.unit.epoch, batch.unit.beginning = self.epoch, batch.beginning
+            self.units[batch.unit.ident] = batch.unit
+
+    def _beginning(self, unit: Enlisted | None) -> Pending | None:
+        if unit is None or unit.epoch == self.epoch:
+            return None
+        if unit.epoch >= 0 or unit.session is not self.session:
+            raise BackedOut(
+                f"unit {unit.ident.hex()} was backed out when the connection was lost: "
+                "do its work again in a new unit",
+                unit.ident.hex(),
+            )
+        return Pending(c.Begin(unit.ident), rq.FORGOTTEN)
+
+    def _opening(self, requests: list[Pending]) -> Pending | None:
+        session = self.session
+        if session.opening is not None:
+            if not isinstance(session.opening.answer, Refused) or session.unanswered_count:
+                return None
+            self.session = session = Session()  # the old one was refused; maybe there is room now
+        if any(r.durable or type(r.command) is c.Begin for r in requests):
+            return session.open_request()
+        return None
+
+    def answered(self, request: Pending, answer: rq.Answer) -> None:
+        """A request has its answer, unless another thread has just settled it."""
+        if self.pending.pop(request.request, None) is None:
+            return
+        if request.number:
+            self.session.saw(request.number)
+        request.settle(answer)
+
+    def abandon(self, requests: Iterable[Pending]) -> None:
+        """Nobody waits for these any more."""
+        for request in requests:
+            if self.pending.pop(request.request, None) is not None and request.number:
+                self.session.give_up(request.number)
+
+    # -- when the TCP connection is lost
+
+    def lost(self, why: str) -> None:
+        """Settle what went with the TCP connection; the rest is sent again on the next."""
+        self.epoch += 1
+        self.units.clear()
+        for request in list(self.pending.values()):
+            if request.when_lost != rq.AGAIN and request.sent:
+                self.pending.pop(request.request, None)
+                request.settle(_gone(request, why))
+
+    def farewell(self) -> list[Pending]:
+        """Return the requests that end what is open: units first, then handles (S4.46)."""
+        requests = [Pending(c.Backout(ident), durable=True) for ident in self.units]
+        return requests + [Pending(c.Close(number)) for number in self.handles]
+
+    def leave(self, abrupt: bool) -> None:
+        """The program closes the connection: nobody waits any more for what is not durable.
+
+        What is durable is still waited for, unless abrupt, so that its outcome gets known.
+        """
+        for request in list(self.pending.values()):
+            if abrupt or not request.number or request.not_now is not None:
+                self._settle(request, "it was closed meanwhile", ConnectionClosed)
+
+    def give_up(self, why: str, error: type[ConnectionBroken] = ConnectionBroken) -> None:
+        """There is no connection to be had: say of each request what is known of it."""
+        self.units.clear()
+        for request in list(self.pending.values()):
+            self._settle(request, why, error)
+
+    def _settle(self, request: Pending, why: str, error: type[ConnectionBroken]) -> None:
+        if self.pending.pop(request.request, None) is None:
+            return  # the thread that reads has just brought the answer
+        if request.number:
+            self.session.give_up(request.number)
+        request.settle(self._without_answer(request, why, error))
+
+    def session_lost(self, why: str) -> None:
+        """The queue manager does not know the session any more: start another."""
+        for request in list(self.pending.values()):
+            if request.when_lost == rq.WITH_UNIT:
+                self.pending.pop(request.request, None)
+                request.settle(_gone(request, why))
+            elif request.number:
+                self._settle(request, why, ConnectionBroken)
+        self.session = Session()
+
+    def _without_answer(
+        self, request: Pending, why: str, error: type[ConnectionBroken]
+    ) -> rq.Answer:
+        """Say what is known of a request whose answer is not to be had."""
+        command = request.command
+        refused = None if request.unsure else request.not_now
+        if refused is not None and error is not ConnectionClosed:
+            return refusal(refused.reason, refused.name, refused.detail)
+        if isinstance(command, c.Backout):
+            return error(
+                f"the connection is broken ({why}), and the unit was backed out with it: connect "
+                "again, and do its work in a new unit",
+                command.unit.hex(),
+            )
+        if isinstance(command, QUESTIONS):
+            return error(
+                f"the connection is broken ({why}): check the queue manager, and ask again"
+            )
+        sent = request.sent and refused is None
+        if sent and isinstance(command, c.Commit):
+            return _in_doubt(command.unit, f"whether the unit was committed ({why})")
+        if sent and request.number and isinstance(command, (c.Put, c.Get)):
+            verb = "the message was put" if isinstance(command, c.Put) else "a message was got"
+            name = request.handle.queue if request.handle else ""
+            ident = self.session.own_unit_id(request.number)
+            return _in_doubt(ident, f"whether {verb} ({why})", name)
+        if sent:
+            return error(
+                f"the connection is broken ({why}), and it is not known whether this was done: "
+                "connect again and inquire"
+            )
+        return error(
+            f"the connection is broken ({why}); nothing was done: check the queue manager, and "
+            "try again"
+        )
+
+    # -- what goes out on the next one
+
+    def resumption(self) -> list[Pending]:
+        """Return the requests that attach a new TCP connection to the session, if there is one."""
+        opening = self.session.opening
+        if opening is None:
+            return []
+        numbers = sorted(r.number for r in self.pending.values() if r.number)
+        requests = [self.session.resume_request(numbers)]
+        if not isinstance(opening.answer, Done):
+            self.pending.pop(opening.request, None)
+            requests.insert(0, self.session.open_request())
+        return self.number(requests)
+
+    def resumed(self, requests: list[Pending]) -> None:
+        """The resumption was granted."""
+        opening = self.session.opening
+        if len(requests) > 1 and opening is not None:
+            opening.answer = requests[0].answer
+
+    def reopening(self) -> list[Pending]:
+        """Return the opens of every handle that was open, or that unanswered requests need."""
+        wanted = {h.number: h for h in self.handles.values() if h.is_open}
+        opening, closing = set(), set()
+        for request in self.pending.values():
+            if request.handle is not None:
+                wanted.setdefault(request.handle.number, request.handle)
+            if isinstance(request.command, c.Open | c.OpenTopic | c.Subscribe):
+                opening.add(request.command.handle)
+            elif isinstance(request.command, c.Close):
+                closing.add(request.command.handle)
+        for number, handle in wanted.items():
+            if number not in self.handles and number not in closing:
+                self._close_afterwards(handle)
+        return self.number(
+            [
+                rq.open_request(handle)
+                for number, handle in sorted(wanted.items())
+                if number not in opening and not handle.opened_with
+            ]
+        )
+
+    def _close_afterwards(self, handle: Handle) -> None:
+        """Close a handle behind the request that needs it: its own close was answered before."""
+        (request,) = self.number([Pending(c.Close(handle.number), rq.FORGOTTEN, handle=handle)])
+        self.pending[request.request] = request
+
+    def number(self, requests: list[Pending]) -> list[Pending]:
+        """Give request numbers, and nothing else."""
+        for request in requests:
+            self.requests += 1
+            request.request = self.requests
+        return requests
+
+    def resending(self, now_s: float) -> Iterator[Operations]:
+        """Return what is sent again, in the old order, cut into frames."""
+        operations: Operations = []
+        size = 0
+        for request in list(self.pending.values()):
+            command = request.command
+            if request.wait_until_s and isinstance(command, c.Get):
+                command.wait_ms = max(int((request.wait_until_s - now_s) * 1000), 0)
+            request.resent += request.sent
+            request.unsure |= request.sent and request.not_now is None
+            request.sent, request.not_now = True, None
+            operations.append((request.request, request.number, command))
+            size += rq.size_of(command)
+            if size > RESEND_BYTES or len(operations) == rq.FRAME_OPERATIONS_MAX:
+                yield operations
+                operations, size = [], 0
+        if operations:
+            yield operations
+
+
+def _gone(request: Pending, why: str) -> Error | StartOver:
+    if request.when_lost == rq.WITH_UNIT:
+        return BackedOut(
+            f"the unit was backed out when the connection was lost ({why}): "
+            "do its work again in a new unit"
+        )
+    return StartOver()
+
+
+def _in_doubt(unit_id: bytes, what: str, name: str = "") -> InDoubt:
+    return InDoubt(
+        f"it is not known {what}: ask outcome(unit_id) on a new connection, "
+        f"unit id {unit_id.hex()}",
+        name,
+        unit_id,
+    )

@@ -1,0 +1,119 @@
+"""What one end of a connection has asked and not yet been answered, and how it is encoded.
+
+A request says for itself what becomes of it when the TCP connection is lost. This module knows no
+socket and no thread.
+"""
+
+from __future__ import annotations
+
+from queue import SimpleQueue
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from adapter.core.contract.commands import Command, Open, OpenConsumer, OpenTopic, Subscribe
+from adapter.core.contract.results import Refused, Result
+from adapter.errors import Error, InvalidValue, MessageTooLong
+from adapter.wire.frames import FRAME_BYTES_MAX, LENGTH_BYTES, Figures, ServerCommand
+
+AGAIN = 0
+"""It is sent again under its number, or, being a mere question, asked again."""
+WITH_UNIT = 1
+"""It belongs to a unit, which is gone: whoever waits is told that it was backed out."""
+FROM_START = 2
+"""It depends on what the lost connection held (a cursor): whoever waits starts over."""
+FORGOTTEN = 3
+"""Nobody waits for it."""
+
+REQUESTS_TAG = 3
+FRAME_OPERATIONS_MAX = 5_000
+"""Half of what a frame may have."""
+
+
+class Handle(Struct, eq=False):
+    """A handle as the client keeps it. is_open: it is open, or opened again on every connection.
+
+    refused: why it could not be opened again on a new connection. leads_to: the local queue, if
+    queue is another name for it, or the model that it was made from.
+    selection: what gets and browses under it are given. opening: what opens it, if it is none of a
+    queue. opened_with: the number of the handle whose opening opens this one too, or 0.
+    """
+
+    number: int
+    queue: str
+    modes: int
+    is_open: bool = False
+    refused: Refused | None = None
+    leads_to: str = ""
+    selection: str = ""
+    opening: OpenTopic | Subscribe | OpenConsumer | None = None
+    opened_with: int = 0
+
+
+class StartOver(Struct):
+    """In place of an answer: the connection was lost, and with it what the request built on."""
+
+
+Operations = list[tuple[int, int, Any]]
+"""Request number, session number and command of each request in a frame."""
+Answer = Result | Figures | Error | StartOver
+
+
+class Pending(Struct, eq=False):
+    """One request. request and number are given to it when it is submitted.
+
+    durable: it gets a number of the session. answer: None until there is one. wake: put to when the
+    thread that waits for it has something to do. wait_until_s: when a waiting get's time is over.
+    not_now: it was refused because the queue manager is being stopped, and waits for the next one.
+    unsure: it was sent before over a connection that was lost without an answer, and may have been
+    carried out then, whatever is answered since.
+    """
+
+    command: Command | ServerCommand
+    when_lost: int = AGAIN
+    durable: bool = False
+    handle: Handle | None = None
+    request: int = 0
+    number: int = 0
+    answer: Answer | None = None
+    wake: SimpleQueue[None] | None = None
+    sent: bool = False
+    resent: int = 0
+    wait_until_s: float = 0.0
+    not_now: Refused | None = None
+    unsure: bool = False
+
+    def settle(self, answer: Answer) -> None:
+        """Give the answer to whoever waits."""
+        self.answer = answer
+        if self.wake is not None:
+            self.wake.put(None)
+
+
+def open_request(handle: Handle, when_lost: int = AGAIN) -> Pending:
+    """Make the request that opens a handle."""
+    queue = Open(handle.number, handle.queue, handle.modes, selection=handle.selection)
+    return Pending(handle.opening or queue, when_lost, handle=handle)
+
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+def encode_into(buffer: bytearray, operations: Operations, seen: list[int]) -> None:
+    """Encode one frame of requests; MessageTooLong or InvalidValue if it cannot be sent."""
+    try:
+        _encoder.encode_into((REQUESTS_TAG, operations, seen), buffer, LENGTH_BYTES)
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+        raise InvalidValue(f"an argument cannot be sent: {error}") from error
+    length = len(buffer) - LENGTH_BYTES
+    if length > FRAME_BYTES_MAX:
+        raise MessageTooLong(
+            f"the request has {length} bytes, {FRAME_BYTES_MAX} is the most: send less at once"
+        )
+    buffer[:LENGTH_BYTES] = length.to_bytes(LENGTH_BYTES, "big")
+
+
+def size_of(command: Command | ServerCommand) -> int:
+    """Say how many bytes a command takes in a frame."""
+    return len(_encoder.encode(command))

@@ -1,0 +1,280 @@
+"""Units of work, and how operations find the one they belong to.
+
+Inside `with qm.unit():` operations on that connection, in the same context, join the unit. This
+module knows how a unit begins and ends; it does not know puts and gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from enum import Enum
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+from adapter.channel.channel import Channel, note_queue
+from adapter.channel.outstanding import Enlisted
+from adapter.channel.requests import Pending
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Done, Refused
+from adapter.errors import (
+    BackedOut,
+    Error,
+    InDoubt,
+    InvalidOption,
+    InvalidType,
+    UnitEnded,
+    UnitInProgress,
+)
+
+ResultT = TypeVar("ResultT")
+Waiting = Callable[[], AbstractContextManager[None]]
+
+
+class NoUnit(Enum):
+    """The type of NO_UNIT."""
+
+    NO_UNIT = "no unit"
+
+
+NO_UNIT: Final = NoUnit.NO_UNIT
+"""Given as unit=, it keeps an operation out of the unit it would join."""
+
+
+class State(Enum):
+    """Where a unit stands. The value says it in an error's text."""
+
+    NEW = "has not begun: call begin(), or use it in a with statement"
+    ACTIVE = "is open"
+    LOST = "was backed out when the connection was lost: do its work again in a new unit"
+    COMMITTED = "has been committed: begin another"
+    BACKED_OUT = "has been backed out: begin another"
+    IN_DOUBT = "has an unknown outcome: ask outcome(unit_id)"
+
+
+_ambient: ContextVar[tuple[AnyUnit, ...]] = ContextVar("units", default=())
+
+
+class AnyUnit:
+    """A unit of work on one connection: everything put and got in it takes effect together."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._enlisted = channel.enlist()
+        self._state = State.NEW
+        self._begun_by_hand = False
+
+    @property
+    def id(self) -> bytes:
+        """Its id, 24 bytes: a program that saved it can ask outcome(id), even after a restart."""
+        return self._enlisted.ident
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has begun and not ended."""
+        return self._state is State.ACTIVE
+
+    def begin(self) -> None:
+        """Begin it, outside a with statement. Inside one this is accepted once and does nothing."""
+        if self._state is State.NEW:
+            self._state = State.ACTIVE
+        self.check_open()
+        if self._begun_by_hand:
+            raise UnitInProgress(f"unit {self.id.hex()} has begun already", self.id.hex())
+        self._begun_by_hand = True
+
+    def commit(self) -> None:
+        """Make everything in it take effect, durably.
+
+        Raises BackedOut if it was lost, InDoubt if no answer is to be had, UnitEnded.
+        """
+        self.check_open()
+        if self._enlisted.beginning is None:  # no verb: there is nothing to commit
+            self._end(State.COMMITTED)
+            return
+        request = Pending(c.Commit(self.id), durable=True)
+        self._end(State.IN_DOUBT)  # so it is, until there is an answer
+        try:
+            self._channel.ask([request], self._enlisted)
+            self._channel.result(request, Done, self._enlisted)
+        except BackedOut:
+            self._state = State.LOST
+            raise
+        except InDoubt:
+            raise
+        except Error:
+            self._state = State.ACTIVE  # it was refused: nothing has changed
+            raise
+        self._state = State.COMMITTED
+
+    def backout(self) -> None:
+        """Undo everything in it: puts vanish, what was got is back in its place.
+
+        Raises UnitEnded; ConnectionBroken if the queue manager is not to be reached: the unit is
+        undone all the same, with its connection.
+        """
+        if self._state is not State.LOST:
+            self.check_open()
+        self._end(State.BACKED_OUT)
+        if self._enlisted.beginning is None:
+            return
+        request = Pending(c.Backout(self.id), durable=True)
+        try:
+            self._channel.ask([request], self._enlisted)
+            self._channel.result(request, Done, self._enlisted)
+        except BackedOut:
+            return  # it was gone with a lost connection, which is the same
+
+    def check_open(self) -> None:
+        """Raise BackedOut or UnitEnded if nothing can be done in this unit."""
+        if self._state is State.ACTIVE:
+            return
+        error = BackedOut if self._state is State.LOST else UnitEnded
+        raise error(f"unit {self.id.hex()} {self._state.value}", self.id.hex())
+
+    def submit(self, requests: list[Pending]) -> None:
+        """Send requests in this unit, and do not wait for their answers."""
+        self._channel.submit(requests, self._enlisted)
+
+    def perform(
+        self,
+        requests: list[Pending],
+        request: Pending,
+        kind: type[ResultT],
+        after: Pending | None = None,
+        waiting: Waiting = nullcontext,
+    ) -> ResultT:
+        """Ask requests in this unit; return the answer of one. See perform()."""
+        try:
+            return _perform(self._channel, self._enlisted, requests, request, kind, after, waiting)
+        except BackedOut:
+            self._end(State.LOST)
+            raise
+
+    def _end(self, state: State) -> None:
+        self._state = state
+        self._channel.forget_unit(self._enlisted)
+
+    def belongs_to(self, channel: Channel) -> bool:
+        """Whether it is a unit of this connection."""
+        return self._channel is channel
+
+    def __enter__(self) -> Self:
+        other = _of(self._channel)
+        if other is not None:
+            raise UnitInProgress(
+                f"unit {other.id.hex()} is open here, and units do not nest: end it first, or use "
+                "begin() and unit= for a second one",
+                other.id.hex(),
+            )
+        if self._state is State.NEW:
+            self._state = State.ACTIVE
+        self.check_open()
+        _ambient.set((*_ambient.get(), self))
+        return self
+
+    def _leave(self, error: BaseException | None) -> None:
+        """Leave the with statement: commit, or back out because of an exception."""
+        _ambient.set(tuple(unit for unit in _ambient.get() if unit is not self))
+        if self._state not in (State.ACTIVE, State.LOST):
+            return
+        if error is not None:
+            self._leave_failed()
+            return
+        try:
+            self.commit()
+        except Error:
+            if self._state is State.ACTIVE:
+                self._leave_failed()
+            raise
+
+    def _leave_failed(self) -> None:
+        """Back out on the way of an exception, which is what the caller is to see."""
+        try:
+            self.backout()
+        except Error:
+            self._state = State.LOST  # the connection is gone, and the unit with it
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id.hex()} {self._state.name}>"
+
+
+class Unit(AnyUnit):
+    """A unit as qm.unit() returns it.
+
+    As a context manager, entering begins it, leaving normally commits, any exception backs out;
+    after an explicit commit() or backout() leaving does nothing.
+    """
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._leave(error)
+
+
+def _of(channel: Channel) -> AnyUnit | None:
+    for unit in _ambient.get():
+        if unit.belongs_to(channel):
+            return unit
+    return None
+
+
+def joined(channel: Channel, unit: AnyUnit | NoUnit | None) -> AnyUnit | None:
+    """Return the open unit that an operation belongs to: the one named, else the one around it."""
+    if unit is None:
+        unit = _of(channel)
+        if unit is None:
+            return None
+    elif unit is NO_UNIT:
+        return None
+    if not isinstance(unit, AnyUnit):
+        raise InvalidType(f"unit is a unit of this connection or NO_UNIT, not {unit!r}")
+    if not unit.belongs_to(channel):
+        raise InvalidOption(
+            "the unit belongs to another connection: begin one on this one", unit.id.hex()
+        )
+    unit.check_open()
+    return unit
+
+
+def perform(
+    channel: Channel,
+    unit: AnyUnit | None,
+    requests: list[Pending],
+    request: Pending,
+    kind: type[ResultT],
+    after: Pending | None = None,
+    waiting: Waiting = nullcontext,
+) -> ResultT:
+    """Ask requests, in a unit or outside any; return the answer of one of them.
+
+    after: the open that goes before it in the same exchange; its refusal explains the other's.
+    waiting: a context for the time from when they have been sent until they have been answered.
+    """
+    if unit is not None:
+        return unit.perform(requests, request, kind, after, waiting)
+    return _perform(channel, None, requests, request, kind, after, waiting)
+
+
+def _perform(
+    channel: Channel,
+    unit: Enlisted | None,
+    requests: list[Pending],
+    request: Pending,
+    kind: type[ResultT],
+    after: Pending | None,
+    waiting: Waiting,
+) -> ResultT:
+    channel.submit(requests, unit)
+    with waiting():
+        channel.await_all(requests)
+    if after is not None:
+        note_queue(after)
+        # Without an answer the open says nothing of the request: that one may have been done.
+        if isinstance(after.answer, Refused) and not isinstance(request.answer, kind):
+            channel.check_opened(after)
+    return channel.result(request, kind, unit)

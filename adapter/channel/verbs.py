@@ -1,0 +1,121 @@
+"""Requests for handles, puts and gets, as every part of the SDK makes them."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext, suppress
+from functools import partial
+
+from adapter.channel import arguments as a
+from adapter.channel import requests as rq
+from adapter.channel.cancelling import CancelToken
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle, Pending, open_request
+from adapter.channel.unit import AnyUnit, perform
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.results import Messages
+from adapter.errors import Error
+
+
+def close_request(handle: Handle) -> Pending:
+    """Make the request that closes a handle; a lost connection does the same."""
+    return Pending(c.Close(handle.number), rq.FORGOTTEN, handle=handle)
+
+
+def open_handle(
+    channel: Channel, name: str, modes: int, handle: Handle | None = None, selection: str = ""
+) -> Handle:
+    """Open a queue, under a handle that lost its queue if one is given."""
+    if handle is None:
+        handle = channel.new_handle(name, modes)
+        handle.selection = selection
+    ask_to_open(channel, open_request(handle), handle)
+    return handle
+
+
+def ask_to_open(channel: Channel, request: Pending, *handles: Handle) -> None:
+    """Ask for what opens handles; they are opened again whenever needed if that is granted."""
+    for handle in handles:
+        channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
+    try:
+        channel.ask([request])
+        channel.check_opened(request)
+    except BaseException:
+        for handle in handles:
+            channel.drop_handle(handle)
+        raise
+
+
+def close_handles(channel: Channel, handles: list[Handle]) -> None:
+    """Close handles; nothing is to be done if the connection is lost."""
+    for handle in handles:
+        channel.drop_handle(handle)
+    if handles and channel.is_connected:
+        channel.ask([close_request(handle) for handle in handles])
+
+
+def put_request(handle: Handle, messages: list[Message], unit: AnyUnit | None) -> Pending:
+    """Make a put, in a unit or durable by itself."""
+    if unit is None:
+        return Pending(c.Put(handle.number, messages), durable=True, handle=handle)
+    return Pending(c.Put(handle.number, messages, unit.id), rq.WITH_UNIT, handle=handle)
+
+
+def get_request(handle: Handle, command: c.Get, unit: AnyUnit | None) -> Pending:
+    """Make a get, in a unit or durable by itself."""
+    command.handle = handle.number
+    if unit is None:
+        request = Pending(command, durable=True, handle=handle)
+    else:
+        command.unit = unit.id
+        request = Pending(command, rq.WITH_UNIT, handle=handle)
+    if command.wait_ms > 0:
+        request.wait_until_s = time.monotonic() + command.wait_ms / 1000
+    return request
+
+
+def get_apart(
+    channel: Channel,
+    handle: Handle,
+    command: c.Get,
+    unit: AnyUnit | None,
+    cancel: CancelToken | None,
+) -> list[Delivered]:
+    """Get under a handle that is opened for this alone; closing it is what ends the wait."""
+    if cancel is not None and cancel.is_cancelled:
+        return []
+    get = get_request(handle, command, unit)
+    opening, closing = open_request(handle, get.when_lost), close_request(handle)
+    if not command.wait_ms:  # behind a get that waits the close would end that
+        requests = [opening, get, closing]
+        return perform(channel, unit, requests, get, Messages, after=opening).messages
+
+    def end() -> None:
+        get.wait_until_s = time.monotonic()  # if it is sent again, it does not wait again
+        with suppress(Error):  # the connection is closed, which has ended it
+            channel.submit([close_request(handle)])
+
+    waiting = nullcontext if cancel is None else partial(cancel.ending, end)
+    channel.keep_handle(handle)
+    try:
+        return perform(
+            channel, unit, [opening, get], get, Messages, after=opening, waiting=waiting
+        ).messages
+    finally:
+        channel.drop_handle(handle)
+        with suppress(Error):
+            channel.submit([closing])
+
+
+def wanted_ids(
+    message_id: a.Identifier | None,
+    correlation_id: a.Identifier | None,
+    group_id: a.Identifier | None,
+) -> tuple[bytes, bytes, bytes]:
+    """Check the ids that a get or browse asks for; b"" is any."""
+    return (
+        a.as_wanted("message_id", message_id),
+        a.as_wanted("correlation_id", correlation_id),
+        a.as_wanted("group_id", group_id),
+    )

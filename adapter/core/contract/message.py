@@ -1,0 +1,175 @@
+"""A message, as applications put it and as a queue stores it.
+
+The body is opaque bytes. Times are milliseconds since the epoch (UTC). This module does not know
+how a message is encoded, nor where it is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from adapter.core.contract.details import Details
+
+ID_LENGTH = 24
+NO_ID = bytes(ID_LENGTH)
+PRIORITY_AS_QUEUE = -1  # MQPRI_PRIORITY_AS_Q_DEF
+PERSISTENCE_AS_QUEUE = -1
+EXPIRY_UNLIMITED = -1
+PRIORITY_MAX = 9
+
+DETAILS_WEIGHT = 320
+"""Its texts and its token are short, and admission keeps them so."""
+
+PROPERTIES_MAX = 1_000
+"""More than a rule allows: what has still more is refused before it is taken apart."""
+
+Place = tuple[int, int, int]
+"""(-lane, seq, n): ascending order is the order of delivery; n > 0 for non-persistent messages. No
+message ever gets the place of another, not even after a restart."""
+
+TERM_BITS = 24
+"""How many of n's bits count in a term before the next terms' numbers are reached: see first_n."""
+
+
+def first_n(term: int) -> int:
+    """Say where the n of non-persistent messages begins in a term, which nothing is written for.
+
+    term: the ledger's offset when the term began. It grows by one with every entry, and an owner
+    writes one every few seconds at least: nobody puts 16 million messages to a lane between two, so
+    that no n of a term is met in a later one. A lane's n counts on through a term. It stays below
+    2**63 as long as a ledger has had fewer than 2**39 entries.
+    """
+    return ((term + 1) << TERM_BITS) + 1
+
+
+Property = None | bool | int | float | str | bytes
+PROPERTY_TYPES = (type(None), bool, int, float, str, bytes)
+
+
+class Message(Struct, array_like=True, gc=False):
+    """What an application puts. Resolved in place when it is admitted to a queue.
+
+    Ids are 24 bytes; an empty message_id asks for a new one. expiry_ms counts from the put and is
+    kept as given; expires_at_ms is 0 until the message is admitted, and 0 for ever if it has none.
+    delay_ms asks for a delay from the put on, deliver_at_ms for a time; on admission the first
+    becomes the second. destination: of a message that waits for it, its queue.
+    """
+
+    body: bytes = b""
+    message_id: bytes = b""
+    correlation_id: bytes = b""
+    group_id: bytes = b""
+    group_seq: int = 1
+    last_in_group: bool = False
+    priority: int = PRIORITY_AS_QUEUE
+    persistence: int = PERSISTENCE_AS_QUEUE
+    expiry_ms: int = EXPIRY_UNLIMITED
+    format: str = ""
+    message_type: int = 8  # MQMT_DATAGRAM
+    report: int = 0
+    feedback: int = 0
+    encoding: int = 546  # MQENC_NATIVE on x86-64
+    ccsid: int = 1208  # UTF-8
+    reply_to: str = ""
+    reply_to_queue_manager: str = ""
+    user: str = ""
+    application: str = ""
+    properties: Annotated[dict[str, Any], Meta(max_length=PROPERTIES_MAX)] | None = None
+    """Values: Property; checked, with the number of them, when it is admitted."""
+    put_time_ms: int = 0
+    expires_at_ms: int = 0
+    details: Details | None = None
+    """What only programs of MQ say."""
+    delay_ms: int = 0
+    deliver_at_ms: int = 0
+    destination: str = ""
+
+    @property
+    def offset(self) -> int:
+        """Where a segment begins in its logical message; 0 of a message that is none."""
+        return self.details.offset if self.details is not None else 0
+
+    @property
+    def available_ms(self) -> int:
+        """Since when it may be got: its put, or when its delay ended."""
+        return max(self.put_time_ms, self.deliver_at_ms)
+
+    @property
+    def group_position(self) -> bytes:
+        """Group, number in it and offset: what one message of a group has alone."""
+        return position_of(self.group_id, self.group_seq, self.offset)
+
+
+def position_of(group_id: bytes, number: int, offset: int) -> bytes:
+    """Name a place in a group, to find its message by."""
+    return group_id + number.to_bytes(4, "big") + offset.to_bytes(4, "big")
+
+
+class Stored(Struct, gc=False, kw_only=True, eq=False):
+    """A message in its place on a queue. Identity counts, not equality."""
+
+    message: Message
+    place: Place
+    unit: bytes
+    unit_index: int
+    unit_size: int
+    queue_unit_index: int
+    queue_unit_size: int
+    backout_count: int = 0
+    locked: bool = False
+    entry_n: int = -1  # the entry that must be durable before this message may be shown
+
+
+class Delivered(Struct, array_like=True, gc=False):
+    """A message as a reply carries it."""
+
+    message: Message
+    lane: int
+    seq: int
+    n: int
+    backout_count: int
+    unit: bytes
+    unit_index: int
+    unit_size: int
+    queue_unit_index: int
+    queue_unit_size: int
+
+
+def delivered(stored: Stored) -> Delivered:
+    """Show a stored message to a client."""
+    lane, seq, n = stored.place
+    return Delivered(
+        stored.message,
+        -lane,
+        seq,
+        n,
+        stored.backout_count,
+        stored.unit,
+        stored.unit_index,
+        stored.unit_size,
+        stored.queue_unit_index,
+        stored.queue_unit_size,
+    )
+
+
+def weight(message: Message) -> int:
+    """Bound from above the bytes this message takes in an entry of the ledger, or in a reply."""
+    letters = (
+        len(message.format)
+        + len(message.reply_to)
+        + len(message.reply_to_queue_manager)
+        + len(message.user)
+        + len(message.application)
+        + len(message.destination)
+    )
+    size = len(message.body) + 512 + 4 * letters
+    if message.properties:
+        for name, value in message.properties.items():
+            size += 4 * len(name) + 24
+            if isinstance(value, (str, bytes)):
+                size += 4 * len(value)
+    if message.details is not None:
+        size += DETAILS_WEIGHT
+    return size

@@ -1,0 +1,434 @@
+"""What happened: the closed set of records that the ledger holds and replay applies.
+
+Records are past tense. Every movement of a message is one, live and on replay; those of
+non-persistent messages have logged=False and are applied without being written. New fields are
+added through the schema of the entry (schemas/entry.avsc), with a default.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from adapter.core.contract.message import Message, Stored
+from adapter.core.model.claims import Count, Span
+
+Verb = Literal["commit", "put", "get"]
+Cause = Literal["expired", "purged"]
+
+
+class OutcomeOf(Struct, gc=False):
+    """The numbered command whose outcome a record is. seen: outcomes that may be dropped."""
+
+    session: bytes
+    number: int
+    seen: list[int]
+
+
+class Placed(Struct, gc=False):
+    """A message and the place it was put to; its index in the unit, and within this queue's share.
+
+    Persistent messages are counted without the others, and the others without them.
+    """
+
+    queue: str
+    lane: int
+    seq: int
+    n: int
+    index: int
+    queue_index: int
+    queue_size: int
+    message: Message
+
+
+class Taken(Struct, gc=False):
+    """The place of a message that was taken, or counted; and its priority, which may not be the
+    lane's.
+    """
+
+    queue: str
+    lane: int
+    seq: int
+    n: int = 0
+    priority: int = 0
+
+
+class UnitCommitted(Struct):
+    """A unit's puts and gets took effect together. A put or get outside a unit is one of its own.
+
+    size counts the puts. Those that are not persistent are a record of their own, if there are any.
+    """
+
+    unit: bytes
+    size: int
+    puts: list[Placed]
+    gets: list[Taken]
+    verb: Verb
+    outcome: OutcomeOf | None
+    logged: bool = True
+    taken: list[Stored] = []
+    """What apply removed, kept while a record that is not logged may still have to be undone."""
+
+
+class BackoutCounted(Struct):
+    """The messages at these places were returned by a backout; each count rose by one."""
+
+    gets: list[Taken]
+    outcome: OutcomeOf | None
+    logged: bool = True
+
+
+class DeliveryCounted(Struct):
+    """The messages at these places are handed out to a unit, and counted as backed out meanwhile.
+
+    So the counts hold even if the owner dies. A commit takes the messages with their counts; a
+    backout has nothing more to count.
+    """
+
+    gets: list[Taken]
+    logged: bool = True
+
+
+class MessagesDiscarded(Struct):
+    """The messages at these places are gone without having been got."""
+
+    places: list[Taken]
+    cause: Cause
+    logged: bool = True
+    taken: list[Stored] = []
+    """What apply removed; see UnitCommitted."""
+
+
+class QueuePurged(Struct):
+    """All persistent messages of a queue are gone, but for those at these places, held by units."""
+
+    name: str
+    places: list[Taken]
+    count: int
+    logged: bool = True
+
+
+class QueueDefined(Struct):
+    """A queue came to be. incarnation: how many queues of this name there were before."""
+
+    name: str
+    incarnation: int
+    attributes: dict[str, Any]
+    logged: bool = True
+    made: Any = None
+    """A core.model.queue.Queue that has a handle already; else apply makes one."""
+
+
+class QueueAltered(Struct):
+    """These attributes of a queue took these values."""
+
+    name: str
+    attributes: dict[str, Any]
+    logged: bool = True
+
+
+class QueueDeleted(Struct):
+    """A queue ceased to be, with what was on it."""
+
+    name: str
+    logged: bool = True
+    taken: list[Stored] = []
+    """What was on it and is not persistent, kept while the record may prove void."""
+
+
+class SessionOpened(Struct):
+    """A client session became known."""
+
+    session: bytes
+    time_ms: int
+    logged: bool = True
+
+
+class SessionExpired(Struct):
+    """A client session was forgotten: its outcomes can no longer be asked for."""
+
+    session: bytes
+    logged: bool = True
+
+
+class UnitFenced(Struct):
+    """Somebody was told that a unit was backed out: it must never be begun again."""
+
+    unit: bytes
+    logged: bool = True
+
+
+class OutcomeRecorded(Struct):
+    """A numbered command that moved no message had this outcome."""
+
+    outcome: OutcomeOf
+    count: int
+    logged: bool = True
+
+
+class EventRaised(Struct):
+    """Something an operator may want to know. name: the object it is about."""
+
+    kind: str
+    name: str
+    time_ms: int
+    details: dict[str, str]
+    logged: bool = True
+
+
+class QueueRestored(Struct):
+    """Of a snapshot: a queue as it was. priorities: its persistent messages by priority."""
+
+    name: str
+    incarnation: int
+    attributes: dict[str, Any]
+    fifo_lane: int
+    full_reported: bool
+    priorities: list[int]
+    logged: bool = True
+
+
+class LaneRestored(Struct):
+    """Of a snapshot: which persistent messages a lane holds; what they say is on its topic.
+
+    spans: from, to (inclusive), and so on. counts: seq, backout count, and so on. ends: end of
+    expiry (ms), first seq, last seq, and so on.
+    """
+
+    queue: str
+    lane: int
+    next_seq: int
+    spans: list[int]
+    counts: list[int]
+    ends: list[int]
+    logged: bool = True
+
+
+class MessageRestored(Struct):
+    """Of a snapshot: a message of a lane that is on no topic yet, with all that it says.
+
+    It follows its lane, which counts it like the others.
+    """
+
+    unit: bytes
+    unit_size: int
+    put: Placed
+    logged: bool = True
+
+
+class NamesRestored(Struct):
+    """Of a snapshot: how many queues of each name there have been."""
+
+    incarnations: dict[str, int]
+    logged: bool = True
+
+
+class SessionRestored(Struct):
+    """Of a snapshot: a session as far as the ledger knows it. Units are spans: from, to, ..."""
+
+    session: bytes
+    time_ms: int
+    issued: int
+    committed: list[int]
+    fenced: list[int]
+    forgotten: int
+    logged: bool = True
+
+
+class OutcomeRestored(Struct):
+    """Of a snapshot: an outcome that a client has not said that it has seen.
+
+    kind: "put", "get" or "done". gets: the messages got, and in counts their backout counts.
+    """
+
+    session: bytes
+    number: int
+    kind: str
+    count: int
+    message_id: bytes
+    put_time_ms: int
+    unit: bytes
+    unit_size: int
+    gets: list[Placed]
+    counts: list[int]
+    logged: bool = True
+
+
+class HeadsRestored(Struct):
+    """Of a snapshot: when the first messages of a queue's lanes were put.
+
+    heads: lane, seq, put time (ms), and so on; of every lane that has persistent messages.
+    """
+
+    queue: str
+    heads: list[int]
+    logged: bool = True
+
+
+class QueueNoted(Struct, gc=False):
+    """seqs: by lane the first message that is still needed, 0: as noted before; none at all: the
+    queue is gone, and nothing of it is needed.
+    """
+
+    name: str
+    incarnation: int
+    seqs: list[int]
+
+
+class ConsumedRestored(Struct):
+    """Of a snapshot: which messages were needed no more at a time, and are to go from the topics
+    later. What is not named is as it was in the note before.
+    """
+
+    time_ms: int
+    queues: list[QueueNoted]
+    logged: bool = True
+
+
+class ObjectDefined(Struct):
+    """An object that is no local queue came to be, or (of a snapshot) was there."""
+
+    kind: str
+    name: str
+    attributes: dict[str, Any]
+    logged: bool = True
+    made: Any = None
+    """Of a subscription that has a handle already: a core.model.topics.Subscription."""
+
+
+class ObjectAltered(Struct):
+    """These attributes of an object took these values; kind queue_manager: of itself."""
+
+    kind: str
+    name: str
+    attributes: dict[str, Any]
+    logged: bool = True
+
+
+class ObjectDeleted(Struct):
+    """An object that is no local queue ceased to be."""
+
+    kind: str
+    name: str
+    logged: bool = True
+
+
+class ConsumerSet(Struct):
+    """A consumer of a queue came to be, or these became its figures; see core.model.claims."""
+
+    queue: str
+    consumer: str
+    claim: bytes
+    timeout_ms: int
+    consumed: int
+    size_max: int
+    logged: bool = True
+
+
+class BatchClaimed(Struct):
+    """A consumer was given messages as its next batch, or (of a snapshot) has been given them."""
+
+    queue: str
+    consumer: str
+    spans: list[Span]
+    counts: list[Count]
+    deliveries: int = 0
+    logged: bool = True
+
+
+class BatchDelivered(Struct):
+    """A batch was handed out to one more handle."""
+
+    queue: str
+    consumer: str
+    batch: int
+    logged: bool = True
+
+
+class BatchesConsumed(Struct):
+    """The batches up to this one were consumed: count messages are gone."""
+
+    queue: str
+    consumer: str
+    through: int
+    count: int
+    size_max: int
+    logged: bool = True
+
+
+class BatchReturned(Struct):
+    """The messages of a batch went back to their places, their counts raised; it is empty now."""
+
+    queue: str
+    consumer: str
+    batch: int
+    count: int
+    raised: int
+    size_max: int
+    logged: bool = True
+
+
+class ConsumerDeleted(Struct):
+    """A consumer, which holds no messages, ceased to be."""
+
+    queue: str
+    consumer: str
+    logged: bool = True
+
+
+class DelayedExpired(Struct):
+    """Delayed messages of a queue expired before they were due; places: where they waited."""
+
+    queue: str
+    places: list[Taken]
+    logged: bool = True
+    taken: list[Stored] = []
+    """What apply removed; see UnitCommitted."""
+
+
+class DelaysRestored(Struct):
+    """Of a snapshot: when delayed messages of a queue are due; the queue where they wait has them.
+
+    entries: when (ms), lane and seq there, priority, and so on.
+    """
+
+    queue: str
+    entries: list[int]
+    logged: bool = True
+
+
+Record = (
+    UnitCommitted
+    | BackoutCounted
+    | DeliveryCounted
+    | MessagesDiscarded
+    | QueueDefined
+    | QueueAltered
+    | QueueDeleted
+    | SessionOpened
+    | SessionExpired
+    | UnitFenced
+    | QueuePurged
+    | QueueRestored
+    | LaneRestored
+    | MessageRestored
+    | NamesRestored
+    | SessionRestored
+    | OutcomeRestored
+    | OutcomeRecorded
+    | EventRaised
+    | HeadsRestored
+    | ConsumedRestored
+    | ObjectDefined
+    | ObjectAltered
+    | ObjectDeleted
+    | ConsumerSet
+    | BatchClaimed
+    | BatchDelivered
+    | BatchesConsumed
+    | BatchReturned
+    | ConsumerDeleted
+    | DelayedExpired
+    | DelaysRestored
+)

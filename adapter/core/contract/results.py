@@ -1,0 +1,323 @@
+"""What a command is answered with: the other half of the contract between wire and core.
+
+A result's tag is part of the protocol and is never reused; new fields go last, with a default.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from adapter.core.contract.commands import AS_PUBLISHED
+from adapter.core.contract.message import Delivered, Message
+
+UnitState = Literal["committed", "backed out", "in flight", "unknown"]
+
+
+class Done(Struct, array_like=True, tag=1, gc=False):
+    """It is done; durable if the command is a durable one. count: messages that
+    a commit put, or a purge or a deletion discarded. warning: see PutDone.
+    """
+
+    count: int = 0
+    warning: int = 0
+
+
+class Refused(Struct, array_like=True, tag=2, gc=False):
+    """It was refused and nothing was changed. reason: core.reasons.Reason."""
+
+    reason: int
+    name: str = ""
+    detail: str = ""
+
+
+class PutDone(Struct, array_like=True, tag=3, gc=False):
+    """The messages were accepted, under these ids, at this time.
+
+    warning: 0, or the reason (core.reasons.Reason) for which it is done with a warning; it is not
+    kept for a client that asks again after a restart of the queue manager. What follows is of the
+    last of the messages, as the queue manager settled it; priority is -1 if it is not known any
+    more. subscriptions: how many a publication was for; -1 for other puts, and if that is not known
+    any more.
+    """
+
+    message_ids: list[bytes]
+    put_time_ms: int
+    warning: int = 0
+    priority: int = -1
+    persistence: int = -1
+    group_id: bytes = b""
+    group_seq: int = 1
+    subscriptions: int = -1
+
+
+def put_done(message_ids: list[bytes], last: Message) -> PutDone:
+    """Say what became of messages that were put."""
+    return PutDone(
+        message_ids,
+        last.put_time_ms,
+        priority=last.priority,
+        persistence=last.persistence,
+        group_id=last.group_id,
+        group_seq=last.group_seq,
+    )
+
+
+class Messages(Struct, array_like=True, tag=4):
+    """The messages got or browsed; empty if there was none (in time). warning: see PutDone.
+
+    With the warning MESSAGE_TRUNCATED the message is shown, and stays on the queue.
+    """
+
+    messages: list[Delivered]
+    warning: int = 0
+
+
+class UnitOutcome(Struct, array_like=True, tag=5, gc=False):
+    """What became of a unit."""
+
+    state: UnitState
+
+
+class QueueDescription(Struct, array_like=True, gc=False):
+    """A queue's name and attributes, and the topic incarnation it writes to.
+
+    created_ms, altered_ms: when it was defined and last altered; 0 if that is not known.
+    """
+
+    name: str
+    incarnation: int
+    attributes: dict[str, Any]
+    created_ms: int = 0
+    altered_ms: int = 0
+
+
+class Descriptions(Struct, array_like=True, tag=6):
+    """The queues whose name fits, by name."""
+
+    queues: list[QueueDescription]
+
+
+class QueueStatus(Struct, array_like=True, gc=False):
+    """Soft figures of one queue. uncommitted counts puts and gets of open units; claimed counts the
+    messages that durable consumers have been given, and delayed those that wait for their time: the
+    depth counts neither.
+
+    The totals count messages since the process started: put and got for good, returned by backouts,
+    and gone without having been got (expired or purged). last_put_ms, last_got_ms: 0 if not since
+    the process started. high_depth, put_since_reset and got_since_reset count since reset_s_ago.
+    """
+
+    name: str
+    current_depth: int
+    open_input_count: int
+    open_output_count: int
+    uncommitted: int
+    uncommitted_puts: int
+    uncommitted_gets: int
+    waiting_gets: int
+    oldest_message_age_s: float
+    depth_by_priority: list[int]
+    put_total: int = 0
+    got_total: int = 0
+    returned_total: int = 0
+    discarded_total: int = 0
+    claimed: int = 0
+    last_put_ms: int = 0
+    last_got_ms: int = 0
+    high_depth: int = 0
+    put_since_reset: int = 0
+    got_since_reset: int = 0
+    reset_s_ago: float = 0.0
+    delayed: int = 0
+
+
+class Statuses(Struct, array_like=True, tag=7):
+    """The status of the queues whose name fits, by name."""
+
+    queues: list[QueueStatus]
+
+
+class Resumed(Struct, array_like=True, tag=8, gc=False):
+    """The session is attached again; unanswered numbered commands may be sent again."""
+
+
+class ConnectionStatus(Struct, array_like=True, gc=False):
+    """One connection. since_ms: when it was made; session: of 16 bytes, or empty.
+
+    messages: what its units hold; oldest_unit_age_s: 0.0 if it has no unit. channel: the name by
+    which it connects, "" if it names none.
+    """
+
+    number: int
+    application: str
+    user: str
+    address: str
+    since_ms: int
+    session: bytes
+    handles: int
+    waiting_gets: int
+    units: int
+    messages: int
+    oldest_unit_age_s: float
+    channel: str = ""
+
+
+class UnitStatus(Struct, array_like=True, gc=False):
+    """A unit in flight. since_ms: when it was begun; puts and gets: messages."""
+
+    unit: bytes
+    connection: int
+    since_ms: int
+    age_s: float
+    puts: int
+    gets: int
+
+
+class HandleStatus(Struct, array_like=True, gc=False):
+    """A queue that a connection has open. modes: core.commands.INPUT and the others, added up."""
+
+    connection: int
+    handle: int
+    queue: str
+    modes: int
+    waiting_gets: int
+
+
+class Connections(Struct, array_like=True, tag=9):
+    """Who is connected, by number; and what was asked for besides.
+
+    units: in flight, the oldest first; handles: by connection and number. *_left_out: how many
+    more there are.
+    """
+
+    connections: list[ConnectionStatus]
+    units: list[UnitStatus] = []
+    units_left_out: int = 0
+    handles: list[HandleStatus] = []
+    handles_left_out: int = 0
+
+
+class ObjectDescription(Struct, array_like=True, gc=False):
+    """An object that is no local queue. created_ms, altered_ms: see QueueDescription."""
+
+    kind: str
+    name: str
+    attributes: dict[str, Any]
+    created_ms: int = 0
+    altered_ms: int = 0
+
+
+class Objects(Struct, array_like=True, tag=10):
+    """The objects whose name fits, by name."""
+
+    objects: list[ObjectDescription]
+
+
+class Opened(Struct, array_like=True, tag=11, gc=False):
+    """Opened under another name than was given: queue is the local one that it led to.
+
+    is_made: it was made from a model, whose name was given. is_topic: it led to a topic, and queue
+    is its whole topic string.
+    """
+
+    queue: str
+    is_made: bool = False
+    is_topic: bool = False
+
+
+class Subscribed(Struct, array_like=True, tag=12, gc=False):
+    """The subscription as it is. topic: its whole topic string; queue: where publications go.
+
+    options: core.commands.DURABLE, MANAGED and ON_REQUEST, as far as they hold. ident: of 24 bytes.
+    correlation_id: of the copies; empty: each publication's own. retained: how many publications
+    have been put there that were retained before. warning: see PutDone. level, selection,
+    priority: see core.commands.Subscribe.
+    """
+
+    name: str
+    topic: str
+    queue: str
+    options: int
+    ident: bytes
+    correlation_id: bytes
+    user_data: str
+    retained: int = 0
+    warning: int = 0
+    level: int = 1
+    selection: str = ""
+    priority: int = AS_PUBLISHED
+
+
+class ConsumerState(Struct, array_like=True, tag=13, gc=False):
+    """Where a consumer stands. claim: to be given with what is asked about its batches.
+
+    consumed, last: the numbers of the last batch that is consumed, and that was given.
+    """
+
+    claim: bytes
+    consumed: int
+    last: int
+
+
+class BatchDescription(Struct, array_like=True, gc=False):
+    """A batch. spans: lane, first seq, last seq, and so on, in the order of delivery.
+
+    counts: lane, seq, backout count, and so on, of messages that came back before.
+    """
+
+    number: int
+    spans: list[int]
+    counts: list[int]
+
+
+class Batches(Struct, array_like=True, tag=14):
+    """What batches have in them, by number. incarnation: the queue's, for its topic's name."""
+
+    incarnation: int
+    batches: list[BatchDescription]
+
+
+class ConsumerStatus(Struct, array_like=True, gc=False):
+    """A consumer. connection: which has it open, or 0; away_s: for how long nobody has.
+
+    messages: in its batches; deliveries: of its first batch. size_max: see core.model.claims.
+    """
+
+    queue: str
+    name: str
+    claim: bytes
+    connection: int
+    timeout_ms: int
+    away_s: float
+    consumed: int
+    last: int
+    messages: int
+    deliveries: int
+    size_max: int
+
+
+class Consumers(Struct, array_like=True, tag=15):
+    """The consumers of the queues that fit, by queue and name."""
+
+    consumers: list[ConsumerStatus]
+
+
+Result = (
+    Done
+    | Refused
+    | PutDone
+    | Messages
+    | UnitOutcome
+    | Descriptions
+    | Statuses
+    | Resumed
+    | Connections
+    | Objects
+    | Opened
+    | Subscribed
+    | ConsumerState
+    | Batches
+    | Consumers
+)

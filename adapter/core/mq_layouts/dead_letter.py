@@ -1,0 +1,117 @@
+"""The dead-letter header: why a message is on a dead-letter queue, and where it was to go.
+
+MQDLH, the 172 bytes before the body. This module does not know who puts messages there.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.core.mq_layouts.blank_padded import padded, unpadded
+
+FORMAT = "MQDEAD"
+"""MQFMT_DEAD_LETTER_HEADER: the format of a message whose body begins with this header."""
+LENGTH = 172
+ENCODING, CCSID = 546, 1208
+"""Of a header, and so of the message that begins with one: little-endian numbers, UTF-8."""
+_ID, _VERSION = b"DLH ", 1
+_FIELDS = "4sii48s48sii8si28s8s8s"
+
+
+class DeadLetter(Struct, frozen=True, kw_only=True):
+    """What an MQDLH says. reason: an MQRC or MQFB number; encoding, ccsid and format: of what
+    follows the header. put_date is YYYYMMDD and put_time HHMMSSTH, both UTC: when it was put on the
+    dead-letter queue, by the application named here.
+    """
+
+    reason: int = 0
+    destination: str = ""
+    destination_queue_manager: str = ""
+    encoding: int = 546
+    ccsid: int = 1208
+    format: str = ""
+    application_type: int = 0
+    application: str = ""
+    put_date: str = ""
+    put_time: str = ""
+
+
+def to_dlh(header: DeadLetter) -> bytes:
+    """Lay a header out as an MQDLH, 172 bytes, numbers little-endian (MQENC 546)."""
+    return struct.pack(
+        "<" + _FIELDS,
+        _ID,
+        _VERSION,
+        header.reason,
+        padded(header.destination, 48),
+        padded(header.destination_queue_manager, 48),
+        header.encoding,
+        header.ccsid,
+        padded(header.format, 8),
+        header.application_type,
+        padded(header.application, 28),
+        padded(header.put_date, 8),
+        padded(header.put_time, 8),
+    )
+
+
+def stamps(time_ms: int) -> tuple[str, str]:
+    """Write a time as put_date and put_time.
+
+    >>> stamps(951_782_400_120)
+    ('20000229', '00000012')
+    """
+    seconds, left_ms = divmod(time_ms, 1000)
+    days, second = divmod(seconds, 86_400)
+    year, month, day = _date(days)
+    hundredths = left_ms // 10
+    time = f"{second // 3600:02}{second // 60 % 60:02}{second % 60:02}{hundredths:02}"
+    return f"{year:04}{month:02}{day:02}", time
+
+
+def _date(days: int) -> tuple[int, int, int]:
+    """Return year, month and day of a day since 1970: of years that begin in March, and of 400
+    years that repeat, as the calendar's rules for leap years do.
+    """
+    era, day = divmod(days + 719_468, 146_097)
+    year = (day - day // 1_460 + day // 36_524 - day // 146_096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    month = (5 * day + 2) // 153
+    day -= (153 * month + 2) // 5
+    is_next = month >= 10  # January and February
+    return era * 400 + year + is_next, month - 9 if is_next else month + 3, day + 1
+
+
+def from_dlh(body: bytes) -> DeadLetter:
+    """Read the header that a body begins with, in either order of bytes.
+
+    ValueError says why if there is none.
+    """
+    if len(body) < LENGTH or body[:4] != _ID:
+        raise ValueError(
+            f"an MQDLH is {LENGTH} bytes that begin with {_ID!r}, not {len(body)} bytes that "
+            f"begin with {body[:4]!r}"
+        )
+    order = "<" if body[4:8] == struct.pack("<i", _VERSION) else ">"
+    _, version, *values = struct.unpack_from(order + _FIELDS, body)
+    if version != _VERSION:
+        raise ValueError(f"version {_VERSION} of the MQDLH is known, not {version}")
+    names = DeadLetter.__struct_fields__
+    told: dict[str, Any] = {
+        name: value if isinstance(value, int) else unpadded(value)
+        for name, value in zip(names, values, strict=True)
+    }
+    return DeadLetter(**told)
+
+
+def split(format_: str, body: bytes) -> tuple[DeadLetter | None, bytes]:
+    """Take the header off a body, if a message of this format has one; else None and all of it."""
+    if format_.rstrip(" ") != FORMAT:
+        return None, body
+    try:
+        return from_dlh(body), body[LENGTH:]
+    except ValueError:
+        return None, body

@@ -1,0 +1,186 @@
+"""Which messages fit a get or a browse, in the order of delivery; never by looking at all of them.
+
+Ids are found by indexes, everything else by views. This module does not know what becomes of a
+message that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from adapter.core.contract.commands import (
+    ALL_MESSAGES,
+    ALL_SEGMENTS,
+    BOUNDED,
+    COMPLETE,
+    IF_PERSISTENT,
+    LOCK,
+    LOGICAL_ORDER,
+    MATCH_GROUP_SEQ,
+    MATCH_OFFSET,
+    THROUGH_QUIESCE,
+    UNDER_CURSOR,
+    UNLOCK,
+    Browse,
+    Get,
+)
+from adapter.core.contract.message import ID_LENGTH, Message, Place, Stored
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.model.connection import Handle
+from adapter.core.model.lane import PageNeeded
+from adapter.core.model.queue import ID_FIELDS, LANES, Queue
+from adapter.core.model.selector import TEXT_MAX, Fits, SelectorError, parse
+from adapter.core.model.views import START, Selected, View
+
+MATCH = MATCH_GROUP_SEQ | MATCH_OFFSET
+WHOLE = LOGICAL_ORDER | ALL_MESSAGES | ALL_SEGMENTS | COMPLETE
+BROWSE_OPTIONS = WHOLE | MATCH | UNDER_CURSOR | LOCK | UNLOCK | BOUNDED | THROUGH_QUIESCE
+GET_OPTIONS = WHOLE | MATCH | UNDER_CURSOR | BOUNDED | IF_PERSISTENT | THROUGH_QUIESCE
+
+SELECTION = "selection"
+SELECTIONS_MAX = 48
+"""Different ones that handles of one queue have: each message that comes is shown to each."""
+
+Ids = list[tuple[str, bytes]]
+
+
+def check(command: Get | Browse, queue: Queue, options: int) -> None:
+    """Refuse ids that no message can have, and options that are none or exclude each other."""
+    for field in ID_FIELDS:
+        if len(getattr(command, field)) not in (0, ID_LENGTH):
+            raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{field} is not 24 bytes")
+    if command.options:
+        _check_options(command, queue, options)
+
+
+def _check_options(command: Get | Browse, queue: Queue, options: int) -> None:
+    asked = command.options
+    if asked & ~options:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"options {asked}")
+    if command.limit != 1:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "with options it is one message")
+    if asked & UNDER_CURSOR and (asked & (MATCH | WHOLE) or ids(command)):
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "the cursor says which message it is")
+    if asked & UNLOCK and asked != UNLOCK:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "UNLOCK goes with no other option")
+
+
+def candidates(handle: Handle, command: Get | Browse, after: Place = START) -> Iterable[Stored]:
+    """Iterate over the available messages that fit, in the order of delivery.
+
+    after: with ids, what lies before it is found too.
+    """
+    queue, fits = handle.queue, handle.fits
+    if fits is None:
+        return _chosen(queue, command, after)
+    if not ids(command) and not command.options & MATCH:
+        return selected(handle).in_order(queue.name, after)
+    return (stored for stored in _chosen(queue, command, after) if fits(stored.message))
+
+
+def selected(handle: Handle) -> View:
+    """Return the messages that fit the selection of a handle."""
+    assert handle.fits is not None, "it has one"
+    made = partial(Selected, handle.fits)
+    return handle.queue.watch(f"{SELECTION} {handle.selection}", made).view
+
+
+def _chosen(queue: Queue, command: Get | Browse, after: Place) -> Iterable[Stored]:
+    """Choose by ids, and by number in the group and offset."""
+    wanted = ids(command)
+    if not wanted:
+        if command.options & MATCH:
+            return _matched(queue, command).in_order(queue.name, after)
+        return queue.in_order() if after is START else queue.in_order_after(after)
+    first, *rest = wanted
+    fitting: Iterable[Stored] = queue.with_id(*first)
+    if rest:
+        fitting = (stored for stored in fitting if has(stored, rest))
+    if command.options & MATCH:
+        fits = _predicate(command)
+        fitting = (stored for stored in fitting if fits(stored.message))
+    return fitting
+
+
+def ids(command: Get | Browse) -> Ids:
+    """Return the ids that are asked for, by their names."""
+    return [(field, value) for field in ID_FIELDS if (value := getattr(command, field))]
+
+
+def has(stored: Stored, wanted: Ids) -> bool:
+    """Whether a message has these ids."""
+    return all(getattr(stored.message, field) == value for field, value in wanted)
+
+
+def _matched(queue: Queue, command: Get | Browse) -> View:
+    """Return the messages with a number in their group, or an offset, of whatever group."""
+    asked = command.options & MATCH
+    seq = command.group_seq if asked & MATCH_GROUP_SEQ else 0
+    offset = command.offset if asked & MATCH_OFFSET else -1
+    return queue.watch(f"place {seq} {offset}", lambda: Selected(_predicate(command))).view
+
+
+def _predicate(command: Get | Browse) -> Callable[[Message], bool]:
+    asked, seq, offset = command.options, command.group_seq, command.offset
+
+    def fits(message: Message) -> bool:
+        if asked & MATCH_GROUP_SEQ and message.group_seq != seq:
+            return False
+        return not asked & MATCH_OFFSET or message.offset == offset
+
+    return fits
+
+
+def in_memory(source: Iterable[Stored], found: list[Stored]) -> Iterator[Stored]:
+    """Iterate up to what is not in memory; but ask for it when nothing has been found before."""
+    try:
+        yield from source
+    except PageNeeded:
+        if not found:
+            raise
+
+
+def at_place(queue: Queue, place: Place) -> Stored | None:
+    """Return the message at a place, held or not; None if it has gone. May raise PageNeeded."""
+    lane, seq, n = place
+    stored = queue.stored.get(place)
+    if stored is None and not n and 0 <= -lane < LANES and seq in queue.lanes[-lane].paged:
+        raise PageNeeded(queue.name, -lane, seq, 1)
+    return stored
+
+
+def parsed(name: str, selection: str) -> Fits:
+    """Parse a selection that is given for what is named, or refuse it."""
+    if len(selection) > TEXT_MAX:
+        text = f"{len(selection)} characters, of {TEXT_MAX} at most"
+        raise Refusal(Reason.SELECTION_TOO_LONG, name, text)
+    try:
+        return parse(selection)
+    except SelectorError as error:
+        raise Refusal(Reason.SELECTOR_SYNTAX_ERROR, name, str(error)) from error
+
+
+def select_by(handle: Handle, selection: str) -> None:
+    """Give a handle that is being opened its selection, or refuse it."""
+    queue = handle.queue
+    fits = parsed(queue.name, selection)
+    if selection not in queue.selections and len(queue.selections) >= SELECTIONS_MAX:
+        text = f"{SELECTIONS_MAX} selections are in use"
+        raise Refusal(Reason.LIMIT_REACHED, queue.name, text)
+    handle.fits, handle.selection = fits, selection
+    queue.selections[selection] += 1
+
+
+def deselect(handle: Handle) -> None:
+    """Forget the selection of a handle that is closed, and what was kept for it."""
+    selections = handle.queue.selections
+    selections[handle.selection] -= 1
+    if not selections[handle.selection]:
+        del selections[handle.selection]
+        handle.queue.unwatch(f"{SELECTION} {handle.selection}")
+
+
+def is_over(stored: Stored, now_ms: int) -> bool:
+    """Whether a message has expired."""
+    return 0 < stored.message.expires_at_ms <= now_ms

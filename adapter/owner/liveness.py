@@ -1,0 +1,140 @@
+"""Whether another owner of a ledger is alive, as far as a start can know.
+
+Taking over is safe at any time, so this only guards against accidents: a start by hand refuses
+while the last record is fresh. Not if its owner has stopped cleanly, which it says in its last
+entry, nor if it was a process of this machine that is gone: that its owner id tells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from adapter.core.contract.records import EventRaised
+from adapter.core.rules.lifetime import STOPPED
+from adapter.format import entries
+from adapter.format.schemas import VERSION, UnreadableError
+from adapter.ledger.port import Ledger, Sign
+from adapter.owner import clock
+from adapter.owner.replay import LedgerUnreadableError
+
+SILENCES = 3
+"""An owner that has written nothing for so many heartbeats is not taken for alive."""
+PROC = Path("/proc")
+RANDOM_BYTES = 8
+MARK_BYTES = 4
+GONE_STATES = ("Z", "X", "x")  # a zombie runs no more
+
+log = structlog.get_logger("mqk.owner")
+
+
+class OwnedElsewhereError(Exception):
+    """Another owner is alive; the text says which, and what to do."""
+
+
+def new_owner_id() -> bytes:
+    """Draw an owner id: 8 random bytes, then 4 that name this machine and 4 this process."""
+    return os.urandom(RANDOM_BYTES) + (_place() or bytes(MARK_BYTES)) + _process(os.getpid())
+
+
+def announcement(name: str) -> str:
+    """Say who owns the ledger, for people."""
+    return f"{name} (process {os.getpid()} on {socket.gethostname()})"
+
+
+def check_free(
+    name: str, ledger: Ledger, heartbeat_s: float, pause: Callable[[float], None] = clock.pause
+) -> None:
+    """Refuse to take over from an owner that is alive. Blocking.
+
+    Its age is the difference of two times of the ledger's own clock; if that has been set back, it
+    is watched for as long as it may be silent. Raises OwnedElsewhereError, LedgerUnavailable, and
+    LedgerMismatch or LedgerUnreadableError for a later release's ledger.
+    """
+    sign = ledger.last_sign()
+    if sign is not None:
+        _check_readable(name, sign)
+    if sign is None or has_stopped(sign.payload) or is_gone(sign.owner):
+        return
+    silent_s = (ledger.time_ms() - sign.time_ms) / 1000
+    bound_s = SILENCES * heartbeat_s
+    if silent_s < 0:
+        log.warning("the clock of the ledger's broker was set back", name=name, wait_s=bound_s)
+        silent_s = bound_s if _stays_silent(ledger, sign, heartbeat_s, pause) else 0.0
+    if silent_s >= bound_s:
+        return
+    who = ledger.announcement_of(sign.owner) or f"owner {sign.owner.hex()}"
+    raise OwnedElsewhereError(
+        f"queue manager {name} is owned by {who}, which wrote to its ledger {silent_s:.1f} s ago: "
+        f"stop that one first; if it is dead, try again when it has been silent for {bound_s:g} s, "
+        "or start with --take-over"
+    )
+
+
+def _stays_silent(
+    ledger: Ledger, sign: Sign, heartbeat_s: float, pause: Callable[[float], None]
+) -> bool:
+    """Whether an owner writes nothing for so long that it is not taken for alive."""
+    for _ in range(SILENCES):
+        pause(heartbeat_s)
+        if ledger.last_sign() != sign:
+            return False
+    return True
+
+
+def _check_readable(name: str, sign: Sign) -> None:
+    """Refuse, before anything is written, what could not be read afterwards."""
+    version = sign.payload[0] if sign.payload else VERSION
+    if version > VERSION:
+        raise LedgerUnreadableError(
+            f"the ledger of {name} was written by a later release: its entries have schema version "
+            f"{version}, and this release reads version {VERSION}. Nothing was written; start "
+            "that release, or a later one"
+        )
+
+
+def has_stopped(payload: bytes) -> bool:
+    """Whether an entry is the last one of an owner that was stopped."""
+    try:
+        found = entries.decode(payload) if payload else []
+    except UnreadableError:
+        return False
+    return any(isinstance(record, EventRaised) and record.kind == STOPPED for record in found)
+
+
+def is_gone(owner: bytes) -> bool:
+    """Whether an owner was a process of this machine that does not run any more."""
+    place = _place()
+    if not place or owner[RANDOM_BYTES : RANDOM_BYTES + MARK_BYTES] != place:
+        return False
+    process = owner[RANDOM_BYTES + MARK_BYTES :]
+    running = (int(folder.name) for folder in PROC.iterdir() if folder.name.isdigit())
+    return all(_process(pid) != process for pid in running)
+
+
+def _place() -> bytes:
+    """Mark this machine since it was started, and its processes as they are seen from here."""
+    try:
+        boot = (PROC / "sys/kernel/random/boot_id").read_text()
+        processes = str((PROC / "self/ns/pid").readlink())
+    except OSError:
+        return b""
+    return _mark(boot, processes)
+
+
+def _process(pid: int) -> bytes:
+    """Mark a process by its number and its start; a mark of nobody if it runs no more."""
+    try:
+        status = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return bytes(MARK_BYTES)
+    return bytes(MARK_BYTES) if status[0] in GONE_STATES else _mark(str(pid), status[19])
+
+
+def _mark(*parts: str) -> bytes:
+    return hashlib.sha256("\0".join(parts).encode()).digest()[:MARK_BYTES]

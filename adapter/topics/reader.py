@@ -1,0 +1,373 @@
+"""Pages from the queues' topics on Kafka.
+
+A lane is a partition whose messages are numbered densely (seq, in the descriptor), but not its
+offsets: transactions leave markers between, and a long message is several records. So an offset is
+guessed from the nearest message whose offset is known, and what is found there corrects the guess.
+It is too far only where numbers are missing, in what was restored from a backup: then the message
+lies between, and is found by halving.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from math import isqrt
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from adapter.core.contract.message import Message as Content
+from adapter.core.rules.pages import Paged
+from adapter.format import chunks, descriptor, names
+from adapter.ledger.failures import describe, error_of
+from adapter.ledger.kafka_settings import LOG, TIMINGS, LastError
+from adapter.owner.storage import MessageMissingError, Page, PagesUnavailableError, paged
+
+READ_TIMEOUT_S = 10.0
+POLL_S = 0.5
+PAGE_BYTES = 4 * 1024 * 1024
+STRIDE = 256
+"""Seqs between two messages whose offsets are remembered."""
+POINTS_MAX = 8_192
+"""For each lane; then every other one is forgotten."""
+READ_ON = 512
+SINGLE_READ_ON = 32
+"""A message that is at most so far ahead is read up to; further ones are jumped to. A jump costs a
+fetch, about as much as decoding so many messages."""
+GUESSES = 4
+"""What is not found by so many, in a lane strewn with gaps, is found by halving."""
+SINGLE_BYTES = 16 * 1024
+AHEAD = 1_000
+BEYOND = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
+"""What reading behind a partition's end, or before its beginning, is answered with."""
+GONE = (
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION,
+    *BEYOND,
+)
+"""What reading a topic that has been deleted, or lost its records, is answered with."""
+
+Place = tuple[str, int]
+Point = tuple[int, int]
+"""A message's seq and its offset."""
+
+
+class Points:
+    """Offsets of some messages of one lane, by seq."""
+
+    def __init__(self) -> None:
+        self._seqs: list[int] = []
+        self._offsets: list[int] = []
+
+    def add(self, seq: int, offset: int) -> None:
+        """Remember a message's offset, unless one near it is known."""
+        at = bisect_right(self._seqs, seq)
+        if at and seq - self._seqs[at - 1] < STRIDE:
+            return
+        self._seqs.insert(at, seq)
+        self._offsets.insert(at, offset)
+        if len(self._seqs) > POINTS_MAX:
+            del self._seqs[1::2], self._offsets[1::2]
+
+    def around(self, seq: int) -> tuple[Point | None, Point | None]:
+        """Return the nearest messages that are known: not behind this one, and behind it."""
+        at = bisect_right(self._seqs, seq)
+        before = (self._seqs[at - 1], self._offsets[at - 1]) if at else None
+        behind = (self._seqs[at], self._offsets[at]) if at < len(self._seqs) else None
+        return before, behind
+
+
+def search(
+    seq: int, low: Point, high: Point | None, look: Callable[[int], Point | None], read_on: int
+) -> None:
+    """Look at offsets until one is not behind a message, and at most read_on records before it.
+
+    low, high: what is known not to be behind it, and to be behind it. look: stand at an offset; the
+    message that comes there, if one does. It ends at low if the message is not there at all.
+    """
+    steps = 0
+    while True:
+        offset = guess(seq, low, high, steps)
+        found = look(offset)
+        steps += 1
+        if found is None or found[0] > seq:
+            if offset <= low[1]:
+                return
+            high = found[0] if found else 0, offset
+        elif seq - found[0] <= read_on or (high and high[1] - found[1] <= read_on):
+            return
+        else:
+            low = found
+
+
+def guess(seq: int, low: Point, high: Point | None, steps: int) -> int:
+    """Say at which offset to look next.
+
+    Markers and missing numbers are taken to lie evenly between two known messages, and the guess to
+    be wrong by what is usual then: reading on a little is cheaper than looking once more.
+    """
+    if high is None:
+        return low[1] + seq - low[0]
+    offsets, seqs = high[1] - low[1], high[0] - low[0]
+    if seqs <= 0 or steps >= GUESSES:
+        return low[1] + offsets // 2
+    passed = offsets * (seq - low[0]) // seqs - isqrt(abs(offsets - seqs))
+    return low[1] + min(max(passed, 0), max(offsets - 1, 0))
+
+
+class Cursor:
+    """A consumer that stands at one place. Points are shared with other cursors.
+
+    read_on: how far it rather reads on than jumps. ahead: how many messages it takes at a time.
+    """
+
+    def __init__(
+        self, settings: dict[str, Any], points: dict[Place, Points], read_on: int, ahead: int
+    ) -> None:
+        self._error = LastError()
+        self._settings = settings | {"error_cb": self._error}
+        self._consumer: Consumer | None = None
+        self._points = points
+        self._read_on = read_on
+        self._ahead = ahead
+        self._firsts: dict[Place, int] = {}
+        self._reader = descriptor.Reader()
+        self._place: Place = ("", 0)
+        self._next = 0
+        """The seq that the consumer gives next, if it stands at _place; 0: it does not."""
+        self._left: deque[Message] = deque()
+        self._joiner = chunks.Joiner()
+        self._is_late = False
+
+    def read(self, place: Place, seq: int, count: int) -> Page:
+        """Read some messages from seq on."""
+        try:
+            return self._read_as_trimmed(place, seq, count)
+        except KafkaException as error:
+            self._next = 0
+            self._firsts.pop(place, None)
+            kind = MessageMissingError if error_of(error).code() in GONE else PagesUnavailableError
+            raise self._unread(place, seq, describe(error), kind) from error
+
+    def records(self, place: Place, seq: int) -> Iterator[tuple[int, Message]]:
+        """See KafkaPageReader."""
+        try:
+            self._go_to(place, seq)
+            while (record := self._poll()) is not None:
+                at = self._described(_headers(record), b"")[1].seq
+                self._next = at + 1
+                if at >= seq:
+                    yield at, record
+            if self._is_late:
+                raise self._unread(place, self._next or seq, self._error.text or "no answer")
+        except KafkaException as error:
+            raise self._unread(place, seq, describe(error)) from error
+        finally:
+            self._next = 0
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+    def _read_as_trimmed(self, place: Place, seq: int, count: int) -> Page:
+        """Read, once more if the place to begin at has been deleted since it was known."""
+        try:
+            return self._read(place, seq, count)
+        except KafkaException as error:
+            if error_of(error).code() not in BEYOND or place not in self._firsts:
+                raise
+        self._next = 0
+        del self._firsts[place]
+        return self._read(place, seq, count)
+
+    def _read(self, place: Place, seq: int, count: int) -> Page:
+        self._go_to(place, seq)
+        page = Page(seq - 1, [])
+        size = 0
+        while len(page.messages) < count and size < PAGE_BYTES:
+            found = self._read_one()
+            if found is None:
+                break
+            self._next = found.seq + 1
+            if found.seq >= seq:
+                page.messages.append(found)
+                page.through = found.seq
+                size += len(found.message.body)
+        if not page.messages:
+            self._next = 0
+            self._firsts.pop(place, None)
+            if self._is_late:
+                raise self._unread(place, seq, self._error.text or "no answer")
+            why = "it is not there, or behind a transaction that has not ended"
+            raise self._unread(place, seq, why, MessageMissingError)
+        return page
+
+    def _go_to(self, place: Place, seq: int) -> None:
+        """Let the consumer stand at a message, or not far before it."""
+        if place == self._place and self._next and 0 <= seq - self._next <= self._read_on:
+            return
+        low, high = self._points.setdefault(place, Points()).around(seq)
+        first = self._first(place)
+        if low is None or low[1] < first:
+            low = seq, first
+        search(seq, low, high, lambda offset: self._look(place, offset), self._read_on)
+
+    def _look(self, place: Place, offset: int) -> Point | None:
+        """Stand at an offset; the seq and offset of the message that comes there, if one does."""
+        self._assign(place, offset)
+        try:
+            message = self._poll()
+        except KafkaException as error:
+            if error_of(error).code() not in BEYOND or offset <= self._bounds(place)[1]:
+                raise
+            return None
+        if message is None:
+            return None
+        headers = _headers(message)
+        seq = self._described(headers, b"")[1].seq
+        chunk, _ = chunks.place_of(headers.get(chunks.HEADER))
+        self._left.appendleft(message)
+        self._next = seq if chunk == 0 else seq + 1  # within a message comes the next one
+        return self._next, message.offset() or 0
+
+    def _first(self, place: Place) -> int:
+        """Return the partition's first offset, as it was when it was asked for."""
+        first = self._firsts.get(place)
+        if first is None:
+            first = self._firsts[place] = self._bounds(place)[0]
+        return first
+
+    def _bounds(self, place: Place) -> tuple[int, int]:
+        bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
+        if bounds is None:
+            raise self._unread(place, 0, self._error.text or "no answer")
+        return bounds
+
+    def _assign(self, place: Place, offset: int) -> None:
+        self._error.text = ""
+        self._left.clear()
+        self._joiner.clear()
+        self._place, self._next = place, 0
+        self._open().assign([TopicPartition(*place, offset)])
+
+    def _open(self) -> Consumer:
+        if self._consumer is None:
+            self._consumer = Consumer(self._settings)
+        return self._consumer
+
+    def _poll(self) -> Message | None:
+        """Return the next record; None at the end of what is committed, or if none came in time."""
+        deadline_s = time.monotonic() + READ_TIMEOUT_S
+        self._is_late = False
+        while not self._left:
+            if time.monotonic() > deadline_s:
+                self._is_late = True
+                return None
+            first = self._open().poll(POLL_S)
+            if first is not None:
+                self._left.append(first)
+                if self._ahead > 1:
+                    self._left.extend(self._open().consume(self._ahead - 1, 0))
+        message = self._left.popleft()
+        error = message.error()
+        if error is None:
+            return message
+        if error.code() == KafkaError._PARTITION_EOF:
+            return None
+        raise KafkaException(error)
+
+    def _read_one(self) -> Paged | None:
+        """Return the next message, joined if it is several records; else as _poll."""
+        while True:
+            record = self._poll()
+            if record is None:
+                return None
+            headers = _headers(record)
+            body = self._joiner.take(headers.get(chunks.HEADER), record.value() or b"")
+            if body is None:
+                continue
+            message, at = self._described(headers, body)
+            if chunks.HEADER not in headers:
+                self._points[self._place].add(at.seq, record.offset() or 0)
+            return paged(message, at)
+
+    def _described(
+        self, headers: dict[str, object], body: bytes
+    ) -> tuple[Content, descriptor.Position]:
+        """Read what a record's headers say: the message, and where it was put."""
+        header = headers[descriptor.HEADER]
+        assert isinstance(header, bytes), "a mover wrote it"
+        return self._reader.read(header, body)
+
+    def _unread(
+        self,
+        place: Place,
+        seq: int,
+        why: str,
+        kind: type[PagesUnavailableError] = PagesUnavailableError,
+    ) -> PagesUnavailableError:
+        topic, lane = place
+        return kind(f"message {seq} of {topic}[{lane}] was not read: {why}")
+
+
+def _headers(record: Message) -> dict[str, object]:
+    return dict(record.headers() or [])
+
+
+class KafkaPageReader:
+    """Reads pages of one queue manager's queues. For one thread.
+
+    Single messages, which selective gets ask for, are fetched by a consumer of their own that
+    fetches little at a time: a page's worth for each of them would take several times as long.
+    """
+
+    def __init__(
+        self, queue_manager: str, bootstrap_servers: str, options: Mapping[str, str]
+    ) -> None:
+        self._queue_manager = queue_manager
+        settings: dict[str, Any] = {
+            **TIMINGS,
+            "client.id": "mqk-pages",
+            "fetch.wait.max.ms": 20,
+            "queued.min.messages": 1,  # nothing is fetched ahead, and kept for nobody
+            "fetch.queue.backoff.ms": 1,
+            "fetch.error.backoff.ms": 20,
+            **options,
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": "mqk-pages",  # asked for by the client, never used
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed",
+            "logger": LOG,
+        }
+        points: dict[Place, Points] = {}
+        few = {"fetch.message.max.bytes": SINGLE_BYTES}
+        self._pages = Cursor(settings, points, READ_ON, AHEAD)
+        self._singles = Cursor(settings | few, points, SINGLE_READ_ON, 1)
+
+    def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
+        """See the port."""
+        place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
+        return (self._singles if count == 1 else self._pages).read(place, seq, count)
+
+    def records(
+        self, queue: str, incarnation: int, lane: int, seq: int
+    ) -> Iterator[tuple[int, Message]]:
+        """Read a lane's records as they are, from a message on to what is its end by then.
+
+        Each with the seq of its message. Raises PagesUnavailableError.
+        """
+        place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
+        return self._pages.records(place, seq)
+
+    def close(self) -> None:
+        """See the port."""
+        self._pages.close()
+        self._singles.close()

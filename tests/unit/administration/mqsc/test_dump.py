@@ -1,0 +1,155 @@
+"""Definitions as a script, and what a new queue manager makes of it."""
+
+import pytest
+
+import adapter
+from adapter.administration.kinds import DEFINED
+from adapter.administration.mqsc.answers import is_warning
+from adapter.administration.mqsc.dump import Problem, definitions
+from adapter.testing import TestQueueManager
+from tests.support.attribute_samples import given_rows, samples
+
+SOURCE = """\
+ALTER QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE) MAXDEPTH(77) DESCR('changed')
+DEFINE QLOCAL(A) DESCR('It''s (a), + -') TRIGGER NOSHARE MAXDEPTH(5000) PUT(DISABLED)
+DEFINE QLOCAL('lower') DEFPSIST(YES)
+DEFINE QALIAS(AL) TARGET(A)
+DEFINE NAMELIST(N) NAMES(A, B)
+DEFINE CHANNEL(D) CHLTYPE(CLNTCONN)
+DEFINE TOPIC(T) TOPICSTR('fruit/Äpfel') DEFPRTY(3)
+DEFINE SUB('my: sub') TOPICSTR('x/#') TOPICOBJ(T) DEST(A) SELECTOR('n = ''it''') PUBPRTY(ASQDEF)
+DEFINE SUB(MAN) TOPICSTR(A) DESTCLAS(MANAGED)
+ALTER QMGR DEADQ(A) MARKINT(NOLIMIT)
+"""
+DUMPED = """\
+* Definitions of queue manager QM1, as far as they are not the defaults.
+* To recreate them on another queue manager: mqk mqsc < THIS_FILE
+DEFINE CHANNEL('D') +
+   CHLTYPE(CLNTCONN) +
+   REPLACE
+DEFINE NAMELIST('N') +
+   NAMES('A', 'B') +
+   REPLACE
+DEFINE QLOCAL('A') +
+   DESCR('It''s (a), + -') +
+   PUT(DISABLED) +
+   MAXDEPTH(5000) +
+   NOSHARE +
+   TRIGGER +
+   REPLACE
+DEFINE QLOCAL('SYSTEM.DEFAULT.LOCAL.QUEUE') +
+   DESCR('changed') +
+   MAXDEPTH(77) +
+   REPLACE
+* queue SYSTEM.MANAGED.DURABLE.0000000001000002 is dynamic, and is not written
+DEFINE QLOCAL('lower') +
+   DEFPSIST(YES) +
+   MAXDEPTH(77) +
+   REPLACE
+DEFINE QALIAS('AL') +
+   TARGET('A') +
+   REPLACE
+DEFINE TOPIC('T') +
+   TOPICSTR('fruit/Äpfel') +
+   DEFPRTY(3) +
+   REPLACE
+DEFINE SUB('MAN') +
+   TOPICSTR('A') +
+   DESTCLAS(MANAGED) +
+   REPLACE
+DEFINE SUB('my: sub') +
+   TOPICSTR('fruit/Äpfel/x/#') +
+   DEST('A') +
+   SELECTOR('n = ''it''') +
+   PUBPRTY(ASQDEF) +
+   REPLACE
+ALTER QMGR +
+   DEADQ('A') +
+   MARKINT(NOLIMIT)
+"""
+
+
+def dumped(manager: TestQueueManager, everything: bool = False) -> str:
+    with manager.connect() as qm:
+        lines = list(definitions(qm, everything=everything))
+    assert not [line for line in lines if isinstance(line, Problem)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def restored(script: str, everything: bool = False) -> str:
+    """What a new queue manager that has run the script writes of itself."""
+    with adapter.testing.queue_manager("QM1") as other:
+        answer = other.mqsc(script)
+        assert answer.endswith("No command failed.\n"), answer
+        warnings = [line for line in answer.splitlines() if is_warning(line)]
+        assert len(warnings) == answer.count(": DEFINE QREMOTE")
+        return dumped(other, everything)
+
+
+def without_numbers(script: str) -> list[str]:
+    """Leave out what is not written again: the queues of managed subscriptions."""
+    return [line for line in script.splitlines() if "is dynamic" not in line]
+
+
+def test_a_new_queue_manager_has_no_definitions() -> None:
+    with adapter.testing.queue_manager("QM1") as manager:
+        assert len(dumped(manager).splitlines()) == 2
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_what_is_written_is_read_again_and_is_the_same(everything: bool) -> None:
+    with adapter.testing.queue_manager("QM1") as manager:
+        manager.mqsc(SOURCE)
+        script = dumped(manager, everything)
+    if not everything:
+        assert script == DUMPED
+    again = restored(script, everything)
+    assert without_numbers(again) == without_numbers(script)
+
+
+def test_every_value_of_every_attribute_is_read_again() -> None:
+    with adapter.testing.queue_manager("QM1") as manager, manager.connect() as qm:
+        for kind in DEFINED.values():
+            if kind.word not in ("SUB", "QMGR"):
+                define_samples(qm, kind.kind)
+        script = dumped(manager)
+    assert restored(script) == script
+
+
+def define_samples(qm: adapter.Connection, kind: str) -> None:
+    """Define an object for each value of each attribute."""
+    table = next(one for one in DEFINED.values() if one.kind == kind).given
+    for number, row in enumerate(given_rows(table)):
+        for at, value in enumerate(samples(row)):
+            name = f"{kind.upper()[:4]}.{number}.{at}"
+            attributes = {row.name: value}
+            if kind == "topic" and row.name == "topic_string" and not value:
+                continue
+            if kind == "topic":
+                attributes = {"topic_string": name} | attributes
+            if kind == "queue":
+                qm.define_queue(name, **attributes)
+            else:
+                qm.define_object(kind, name, **attributes)
+
+
+def test_what_mqsc_cannot_say_is_left_out_and_reported(qm: adapter.Connection) -> None:
+    qm.define_queue("BROKEN.LINE", description="two\nlines", max_depth=3)
+    lines = list(definitions(qm))
+    text = "DESCR of queue BROKEN.LINE has a line break"
+    assert Problem(text) in lines
+    assert f"* left out: {text}" in lines
+    assert "DEFINE QLOCAL('BROKEN.LINE') +" in lines
+    qm.delete_queue("BROKEN.LINE")
+
+
+def test_a_definition_is_no_longer_than_a_command_may_be(qm: adapter.Connection) -> None:
+    qm.define_queue("LONG.SUB")
+    quotes = "'" * 10_000
+    qm.define_object(
+        "subscription", "LONG", topic_string=quotes, user_data=quotes, destination="LONG.SUB"
+    )
+    problems = [line for line in definitions(qm) if isinstance(line, Problem)]
+    assert problems == [Problem("subscription LONG has more characters than a command may have")]
+    qm.delete_object("subscription", "LONG")
+    qm.delete_queue("LONG.SUB")

@@ -1,0 +1,208 @@
+"""The command queue served: requests put to it, replies got from the queue that they name."""
+
+import struct
+import threading
+from typing import Any
+
+import pytest
+
+import adapter
+from adapter.administration.pcf import command_server
+from adapter.administration.pcf.command_server import COMMAND_QUEUE, CommandServer, replies_to
+from adapter.administration.pcf.commands import Commands
+from adapter.administration.pcf.structures import (
+    COMMAND_XR,
+    LAST,
+    Header,
+    Integer,
+    Order,
+    Parameter,
+    Request,
+    String,
+    decode,
+    encode,
+)
+from adapter.administration.status import COMMAND_SERVER
+from adapter.channel.requests import Pending
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Opened
+from adapter.testing import TestQueueManager
+
+TIMEOUT_S = 20.0
+PING = 40
+
+
+def request(command: int, *parameters: Parameter, order: Order = "<") -> bytes:
+    return encode(Header(type=COMMAND_XR, version=3, command=command), parameters, order)
+
+
+def replies(
+    qm: adapter.Connection, body: bytes, to: str = "REPLIES", **fields: Any
+) -> list[adapter.Message]:
+    """Put a request and get its replies, up to the last."""
+    given: Any = {
+        "reply_to": to,
+        "format": "MQADMIN ",
+        "message_type": 1,
+        "persistent": False,
+    } | fields
+    put = qm.put(COMMAND_QUEUE, body, **given)
+    found: list[adapter.Message] = []
+    while not found or decode(found[-1].body).header.control != LAST:
+        reply = qm.get(to, timeout=TIMEOUT_S, correlation_id=put.message_id)
+        assert reply is not None, "no reply came"
+        found.append(reply)
+    return found
+
+
+def taken_apart(messages: list[adapter.Message]) -> list[Request]:
+    return [decode(one.body) for one in messages]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def reply_queue(qm: adapter.Connection) -> None:
+    qm.define_queue("REPLIES")
+
+
+def test_a_reply_says_what_it_answers(qm: adapter.Connection) -> None:
+    (reply,) = replies(qm, request(PING), priority=3)
+    assert (reply.format.strip(), reply.message_type) == ("MQADMIN", 2)
+    assert (reply.persistent, reply.priority) == (False, 3)
+    assert (reply.encoding, reply.ccsid) == (546, 1208)
+    header = decode(reply.body).header
+    assert (header.type, header.command, header.comp_code) == (2, PING, 0)
+
+
+def test_it_says_that_it_runs(qm: adapter.Connection) -> None:
+    (reply,) = taken_apart(replies(qm, request(161)))
+    assert Integer(1233, 2) in reply.parameters
+
+
+def test_a_reply_to_another_queue_manager_is_not_put(
+    qm: adapter.Connection, manager: TestQueueManager
+) -> None:
+    replies(qm, request(PING), reply_to_queue_manager="QM1")
+    before = manager.statistics()["commands_unanswerable"]
+    fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN"}
+    qm.put(COMMAND_QUEUE, request(PING), reply_to_queue_manager="QM2", **fields)
+    replies(qm, request(PING))
+    assert manager.statistics()["commands_unanswerable"] == before + 1
+
+
+def test_one_reply_an_object_and_the_last_is_marked(qm: adapter.Connection) -> None:
+    found = taken_apart(replies(qm, request(13, String(2016, "SYSTEM.*"))))
+    assert len(found) > 5
+    assert [one.header.sequence for one in found] == list(range(1, len(found) + 1))
+
+
+def test_a_reply_is_in_the_byte_order_of_its_request(qm: adapter.Connection) -> None:
+    (reply,) = replies(qm, request(PING, order=">"))
+    assert reply.encoding == 273
+    assert struct.unpack_from(">i", reply.body, 4) == (36,)
+
+
+def test_report_options_say_which_ids_a_reply_has(qm: adapter.Connection) -> None:
+    own = b"C" * 24
+    put = qm.put(
+        COMMAND_QUEUE,
+        request(PING),
+        reply_to="REPLIES",
+        format="MQADMIN",
+        correlation_id=own,
+        report=64 + 128,
+    )
+    reply = qm.get("REPLIES", timeout=TIMEOUT_S, correlation_id=own)
+    assert reply is not None
+    assert reply.message_id == put.message_id
+
+
+@pytest.mark.parametrize(
+    ("body", "fields", "reason"),
+    [
+        (b"", {}, 3016),
+        (b"no pcf at all, but long enough to have a header", {}, 3002),
+        (request(9999), {}, 3007),
+        (request(PING), {"format": "MQSTR"}, 3023),
+        (encode(Header(type=2, command=PING), []), {}, 3001),
+        (request(13, Integer(2016, 1)), {}, 3013),
+    ],
+)
+def test_what_is_no_command_is_answered_with_a_reason(
+    qm: adapter.Connection, body: bytes, fields: dict[str, Any], reason: int
+) -> None:
+    what, summary = taken_apart(replies(qm, body, **fields))
+    assert (what.header.reason, summary.header.reason) == (reason, 3008)
+
+
+def test_a_temporary_queue_gets_replies_that_are_not_persistent(qm: adapter.Connection) -> None:
+    channel, model = qm._channel, "SYSTEM.DEFAULT.MODEL.QUEUE"
+    handle = channel.new_handle(model, c.INPUT)
+    opening = Pending(c.Open(handle.number, model, c.INPUT, "TEMPORARY.*"), handle=handle)
+    channel.ask([opening])
+    assert isinstance(opening.answer, Opened)
+    assert replies(qm, request(PING), persistent=True)[0].persistent
+    (reply,) = replies(qm, request(PING), to=opening.answer.queue, persistent=True)
+    assert not reply.persistent
+
+
+def test_requests_without_an_answer_are_passed_over(
+    qm: adapter.Connection, manager: TestQueueManager
+) -> None:
+    before = manager.statistics()["commands_unanswerable"]
+    qm.put(COMMAND_QUEUE, request(PING), format="MQADMIN")
+    qm.put(COMMAND_QUEUE, request(PING), format="MQADMIN", reply_to="NO.SUCH.QUEUE")
+    replies(qm, request(PING))
+    assert manager.statistics()["commands_unanswerable"] == before + 2
+
+
+def test_a_restart_serves_again_and_requests_that_wait_are_answered() -> None:
+    with adapter.testing.queue_manager("QM1") as other, other.connect() as qm:
+        qm.define_queue("REPLIES")
+        assert not [one for one in qm.connections() if one.application == COMMAND_SERVER]
+        replies(qm, request(PING))
+        assert [one for one in qm.connections() if one.application == COMMAND_SERVER]
+        other.crash()
+        other.start()
+        replies(qm, request(PING))
+        qm.alter_queue(COMMAND_QUEUE, inhibit_get=True)
+        put = qm.put(
+            COMMAND_QUEUE, request(PING), reply_to="REPLIES", format="MQADMIN", persistent=True
+        )
+        other.restart()
+        qm.alter_queue(COMMAND_QUEUE, inhibit_get=False)
+        assert qm.get("REPLIES", timeout=TIMEOUT_S, correlation_id=put.message_id)
+
+
+def test_a_command_that_is_being_done_is_answered_before_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(commands: Commands, asked: adapter.Message) -> tuple[list[bytes], int]:
+        begun.set()
+        go_on.wait(TIMEOUT_S)
+        return replies_to(commands, asked)
+
+    monkeypatch.setattr(command_server, "replies_to", slowly)
+    with adapter.testing.queue_manager("QM1") as other, other.connect() as qm:
+        qm.define_queue("REPLIES")
+        fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN", "persistent": True}
+        put = qm.put(COMMAND_QUEUE, request(PING), **fields)
+        assert begun.wait(TIMEOUT_S)
+        served = other._running()._commands._served
+        assert isinstance(served, CommandServer)
+        stopping = threading.Thread(target=other.stop)
+        stopping.start()
+        assert served._stopping.wait(TIMEOUT_S)
+        go_on.set()
+        stopping.join(TIMEOUT_S)
+        other.start()
+        assert qm.get("REPLIES", timeout=TIMEOUT_S, correlation_id=put.message_id)
+
+
+def test_an_alias_of_the_command_queue_is_served_too() -> None:
+    with adapter.testing.queue_manager("QM1") as other, other.connect() as qm:
+        qm.define_queue("REPLIES")
+        qm.define_object("alias", "COMMANDS", target=COMMAND_QUEUE)
+        put = qm.put("COMMANDS", request(PING), reply_to="REPLIES", format="MQADMIN")
+        assert qm.get("REPLIES", timeout=TIMEOUT_S, correlation_id=put.message_id)

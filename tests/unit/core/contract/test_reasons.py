@@ -1,0 +1,406 @@
+"""Every reason is given by something, or it is said why by nothing yet."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from adapter import testing
+from adapter.core.contract import commands as c
+from adapter.core.contract.details import IN_GROUP, SEGMENT, Details
+from adapter.core.contract.message import Message
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import Messages, PutDone, Refused, Subscribed
+from adapter.core.model.manager import Limits, ParkedQueue
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL
+from adapter.errors import QueueManagerQuiescing
+from adapter.errors.refusals import REFUSALS
+from adapter.owner.clock import SystemClock
+from adapter.server.admission import Admission
+from adapter.server.connection import ClientConnection
+from adapter.server.credentials import Credentials
+from adapter.server.listener import Listener
+from adapter.wire import frames
+from adapter.wire.session import ServerSession
+from tests.support.core import Client, client_on
+
+SUB = "subscription"
+FIRST_UNIT = (1).to_bytes(16, "big") + (1).to_bytes(8, "big")  # of the first client of a Core
+CLAIM = b"c" * 24
+NOT_YET = {
+    Reason.NOT_OPEN_FOR_INQUIRE: "attributes are asked for by name, not through a handle",
+}
+WARNINGS: dict[Reason, c.Command] = {
+    Reason.PRIORITY_TOO_HIGH: c.Put(1, [Message(priority=10)]),
+    Reason.MESSAGE_TRUNCATED: c.Get(1, options=c.BOUNDED),
+    Reason.NO_SUBSCRIBERS: c.Put(2, [Message()], options=c.WARN_NO_SUBSCRIBERS),
+    Reason.RETAINED_NOT_DELIVERED: c.Subscribe(3, "retained", destination="SMALL"),
+}
+
+
+def put(**fields: object) -> c.Put:
+    return c.Put(1, [Message(**fields)])  # type: ignore[arg-type]
+
+
+def with_mode(mode: int) -> Callable[[Client], Client]:
+    """A client that has the queue open for one thing only."""
+
+    def reopen(client: Client) -> Client:
+        client.do(c.Close(1))
+        client.open(modes=mode)
+        return client
+
+    return reopen
+
+
+def inhibited(client: Client) -> Client:
+    client.do(c.AlterQueue("Q", {"inhibit_get": True, "inhibit_put": True}))
+    return client
+
+
+def filled(client: Client) -> Client:
+    client.put("a")
+    client.do(c.Close(1))
+    return client
+
+
+def parked(client: Client) -> Client:
+    client.core.qm.parked = {"Q": ParkedQueue(0, 2**60, "no such topic")}
+    return client
+
+
+def within(flags: int) -> Callable[[Client], Client]:
+    """A client that has put one message of a group in logical order."""
+
+    def begin(client: Client) -> Client:
+        client.do(in_order(flags=flags))
+        return client
+
+    return begin
+
+
+def in_order(flags: int = IN_GROUP, unit: bytes = b"", **fields: object) -> c.Put:
+    message = Message(b"a", details=Details(flags=flags), **fields)  # type: ignore[arg-type]
+    return c.Put(1, [message], unit, c.LOGICAL_ORDER)
+
+
+def detailed(**fields: object) -> c.Put:
+    return c.Put(1, [Message(details=Details(**fields))])  # type: ignore[arg-type]
+
+
+def full(client: Client) -> Client:
+    client.put("a")
+    client.put("b")
+    return client
+
+
+def as_it_is(client: Client) -> Client:
+    return client
+
+
+def damaged(client: Client) -> Client:
+    """A client whose queue's topic has been deleted."""
+    client.put("a")
+    core = client.core
+    core.crash_with_snapshot()
+    core.topics.clear()
+    back = core.connect()
+    back.open()
+    return back
+
+
+def consuming(client: Client) -> Client:
+    """A client that has a consumer open, whose claim is known."""
+    client.do(c.OpenConsumer(2, "Q", "C", 1_000))
+    client.core.queue().consumers["C"].claim = CLAIM
+    return client
+
+
+def with_objects(client: Client) -> Client:
+    """A client of a queue manager that has aliases, a remote queue and a model."""
+    for kind, name, attributes in (
+        ("alias", "NOWHERE", {"target": "NONE"}),
+        ("alias", "MODEL.ALIAS", {"target": "M"}),
+        ("remote", "R", {}),
+        ("model", "M", {}),
+    ):
+        client.do(c.DefineObject(kind, name, attributes))
+    return client
+
+
+def with_temporary(client: Client) -> Client:
+    with_objects(client).do(c.Close(1))
+    client.core.qm.limits = msgspec.structs.replace(client.core.qm.limits, queues=9)
+    client.do(c.Open(1, "M", c.OUTPUT, "T"))
+    return client
+
+
+def with_deleted(client: Client) -> Client:
+    """A client that has a queue open that is gone: the handle that made it was closed."""
+    client.core.qm.limits = msgspec.structs.replace(client.core.qm.limits, handles_per_connection=9)
+    with_temporary(client).do(c.Open(2, "T", c.OUTPUT))
+    client.do(c.Close(1))
+    return client
+
+
+def with_topics(client: Client) -> Client:
+    """A client that publishes by handle 2, and subscribes by handle 3 to a queue without room."""
+    limits = msgspec.structs.replace(client.core.qm.limits, handles_per_connection=9)
+    client.core.qm.limits = limits
+    for name, topic in (("NO", {"subscribe": "DISABLED"}), ("SOFT", {"durable": "NO"})):
+        client.do(c.DefineObject("topic", name, {"topic_string": name.lower(), **topic}))
+    client.do(c.OpenTopic(2, "a"))
+    client.do(c.AlterQueue("Q", {"inhibit_put": True}))
+    client.do(c.Subscribe(3, "a", "", "S", c.CREATE | c.DURABLE, "Q"))
+    return client
+
+
+def with_one_that_is_closed(client: Client) -> Client:
+    with_topics(client).do(c.CloseSubscription(3))
+    return client
+
+
+def to(name: str, dynamic_name: str = "") -> c.Open:
+    return c.Open(5, name, c.OUTPUT, dynamic_name)
+
+
+IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
+    Reason.QUEUE_NOT_FOUND: (as_it_is, c.PurgeQueue("NONE")),
+    Reason.QUEUE_EXISTS: (as_it_is, c.DefineQueue("Q")),
+    Reason.QUEUE_FULL: (full, put()),
+    Reason.QUEUE_NOT_EMPTY: (filled, c.DeleteQueue("Q")),
+    Reason.QUEUE_IN_USE: (as_it_is, c.DeleteQueue("Q")),
+    Reason.QUEUE_PARKED: (parked, put()),
+    Reason.OBJECT_DAMAGED: (damaged, c.Get(1)),
+    Reason.OBJECT_NOT_FOUND: (as_it_is, c.DeleteObject("process", "NONE")),
+    Reason.OBJECT_EXISTS: (with_objects, c.DefineObject("model", "M")),
+    Reason.OBJECT_TYPE_ERROR: (as_it_is, c.DefineObject("table", "X")),
+    Reason.UNKNOWN_ALIAS_BASE: (with_objects, to("NOWHERE")),
+    Reason.ALIAS_BASE_TYPE_ERROR: (with_objects, to("MODEL.ALIAS")),
+    Reason.UNKNOWN_REMOTE_QUEUE_MANAGER: (with_objects, to("R")),
+    Reason.DYNAMIC_NAME_ERROR: (with_objects, to("M", "A*B")),
+    Reason.PERSISTENT_NOT_ALLOWED: (with_temporary, put(persistence=1)),
+    Reason.QUEUE_DELETED: (with_deleted, c.Put(2, [Message()])),
+    Reason.GET_INHIBITED: (inhibited, c.Get(1)),
+    Reason.PUT_INHIBITED: (inhibited, put()),
+    Reason.MESSAGE_TOO_LONG: (as_it_is, put(body=bytes(101))),
+    Reason.UNIT_TOO_LARGE: (as_it_is, c.Put(1, [Message(), Message()], FIRST_UNIT)),
+    Reason.BACKED_OUT: (as_it_is, c.Commit(bytes(24))),
+    Reason.HANDLE_NOT_OPEN: (as_it_is, c.Close(7)),
+    Reason.HANDLE_IN_USE: (as_it_is, c.Open(1, "Q", c.INPUT)),
+    Reason.NOT_OPEN_FOR_INPUT: (with_mode(c.OUTPUT), c.Get(1)),
+    Reason.NOT_OPEN_FOR_OUTPUT: (with_mode(c.INPUT), put()),
+    Reason.NOT_OPEN_FOR_BROWSE: (with_mode(c.INPUT), c.Browse(1)),
+    Reason.NOT_OPEN_FOR_SET: (with_mode(c.INPUT), c.SetAttributes(1, {})),
+    Reason.PRIORITY_ERROR: (as_it_is, put(priority=-2)),
+    Reason.PERSISTENCE_ERROR: (as_it_is, put(persistence=2)),
+    Reason.EXPIRY_ERROR: (as_it_is, put(expiry_ms=0)),
+    Reason.IDENTIFIER_ERROR: (as_it_is, put(message_id=b"short")),
+    Reason.OPTIONS_ERROR: (as_it_is, c.Put(1, [])),
+    Reason.NAME_ERROR: (as_it_is, c.DefineQueue("no name")),
+    Reason.ATTRIBUTE_ERROR: (as_it_is, c.AlterQueue("Q", {"colour": 1})),
+    Reason.WAIT_INTERVAL_ERROR: (as_it_is, c.Get(1, wait_ms=-2)),
+    Reason.LIMIT_REACHED: (as_it_is, c.DefineQueue("SECOND")),
+    Reason.OUTCOME_UNKNOWN: (as_it_is, c.SessionResume(b"?" * 16, [], 0)),
+    Reason.OUT_OF_ORDER: (as_it_is, c.SessionOpen(b"another session!")),
+    Reason.PROPERTY_ERROR: (as_it_is, put(properties={"": 1})),
+    Reason.MESSAGE_TYPE_ERROR: (as_it_is, put(message_type=3)),
+    Reason.MESSAGE_FLAGS_ERROR: (as_it_is, detailed(flags=32)),
+    Reason.OFFSET_ERROR: (as_it_is, detailed(offset=-1)),
+    Reason.SEGMENT_EMPTY: (as_it_is, detailed(flags=SEGMENT)),
+    Reason.MISSING_REPLY_TO: (as_it_is, put(report=CONFIRM_ON_ARRIVAL)),
+    Reason.SELECTOR_SYNTAX_ERROR: (as_it_is, c.Open(2, "Q", c.INPUT, selection="a =")),
+    Reason.SELECTION_TOO_LONG: (as_it_is, c.Open(2, "Q", c.INPUT, selection="a" * 10_241)),
+    Reason.NO_MESSAGE_UNDER_CURSOR: (as_it_is, c.Get(1, options=c.UNDER_CURSOR)),
+    Reason.NO_MESSAGE_LOCKED: (as_it_is, c.Browse(1, options=c.UNLOCK)),
+    Reason.INCOMPLETE_GROUP: (within(IN_GROUP), in_order(0)),
+    Reason.INCOMPLETE_MESSAGE: (within(SEGMENT), in_order(0)),
+    Reason.INCONSISTENT_PERSISTENCE: (within(IN_GROUP), in_order(persistence=0)),
+    Reason.INCONSISTENT_UNIT: (within(IN_GROUP), in_order(unit=FIRST_UNIT)),
+    Reason.CONNECTION_NOT_FOUND: (as_it_is, c.EndConnection(77)),
+    Reason.TOPIC_STRING_ERROR: (with_topics, c.OpenTopic(9, "")),
+    Reason.TOPIC_NOT_ALTERABLE: (with_topics, c.AlterObject(SUB, "S", {"topic_string": "b"})),
+    Reason.DURABILITY_NOT_ALTERABLE: (
+        with_one_that_is_closed,
+        c.Subscribe(9, name="S", options=c.ALTER),
+    ),
+    Reason.LEVEL_NOT_ALTERABLE: (
+        with_one_that_is_closed,
+        c.Subscribe(9, name="S", options=c.ALTER | c.DURABLE, level=2),
+    ),
+    Reason.SELECTOR_NOT_ALTERABLE: (
+        with_one_that_is_closed,
+        c.Subscribe(9, name="S", options=c.ALTER | c.DURABLE, selection="a = 1"),
+    ),
+    Reason.DESTINATION_CLASS_NOT_ALTERABLE: (
+        with_one_that_is_closed,
+        c.Subscribe(9, name="S", options=c.ALTER | c.DURABLE | c.MANAGED),
+    ),
+    Reason.PUBLICATION_FAILED: (with_topics, c.Put(2, [Message(persistence=1)])),
+    Reason.SUBSCRIPTION_NOT_FOUND: (with_topics, c.Subscribe(9, name="T", options=c.RESUME)),
+    Reason.SUBSCRIPTION_IN_USE: (with_topics, c.Subscribe(9, name="S", options=c.RESUME)),
+    Reason.SUBSCRIPTION_EXISTS: (with_topics, c.Subscribe(9, "a", name="S")),
+    Reason.SUBSCRIPTION_NAME_ERROR: (with_topics, c.Subscribe(9, options=c.DURABLE | c.CREATE)),
+    Reason.SUBSCRIBE_INHIBITED: (with_topics, c.Subscribe(9, "no")),
+    Reason.DURABILITY_NOT_ALLOWED: (
+        with_topics,
+        c.Subscribe(9, "soft", name="T", options=c.DURABLE | c.CREATE),
+    ),
+    Reason.RETAINED_QUEUE_ERROR: (
+        with_topics,
+        c.Put(2, [Message(persistence=0)], options=c.RETAIN),
+    ),
+    Reason.NO_RETAINED_MESSAGE: (with_topics, c.SubscriptionRequest(3)),
+    Reason.CONSUMER_NOT_FOUND: (as_it_is, c.DeleteConsumer("Q", "C")),
+    Reason.CONSUMER_IN_USE: (consuming, c.OpenConsumer(3, "Q", "C", 1_000)),
+    Reason.CLAIM_LOST: (consuming, c.ReadBatches(2, b"", 0, 0)),
+    Reason.BATCH_NOT_FOUND: (consuming, c.ReadBatches(2, CLAIM, 0, 1)),
+}
+
+
+def from_frames(data: bytes) -> Reason:
+    """Why a connection is closed that begins with these bytes."""
+    goodbye = ServerSession("QM1").receive(data).goodbye
+    assert goodbye is not None
+    return Reason(goodbye.reason)
+
+
+def from_a_listener_without_owner() -> Reason:
+    async def admitted() -> Refused | None:
+        listener = Listener("QM1", SystemClock(), lambda _immediate: None)
+        return listener.admit(ClientConnection(listener, 1))
+
+    refused = asyncio.run(admitted())
+    assert refused is not None
+    return Reason(refused.reason)
+
+
+def from_a_server_that_stops() -> Reason:
+    with testing.queue_manager() as manager:
+        host, port = manager.address.split(":")
+        with socket.create_connection((host, int(port)), 10) as sock:
+            sock.sendall(frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
+            buffer, received = frames.FrameBuffer(), []
+            received += buffer.feed(sock.recv(65_536))
+            manager.stop()
+            while data := sock.recv(65_536):
+                received += buffer.feed(data)
+    goodbye = frames.decode_server_frame(received[-1])
+    assert isinstance(goodbye, frames.Goodbye)
+    return Reason(goodbye.reason.reason)
+
+
+def from_an_operator() -> Reason:
+    with testing.queue_manager() as manager:
+        host, port = manager.address.split(":")
+        with (
+            manager.connect() as qm,
+            socket.create_connection((host, int(port)), 10) as sock,
+        ):
+            sock.sendall(frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
+            buffer, received = frames.FrameBuffer(), []
+            received += buffer.feed(sock.recv(65_536))
+            welcome = frames.decode_server_frame(received[0])
+            assert isinstance(welcome, frames.Welcome)
+            qm.end_connection(welcome.connection)
+            while data := sock.recv(65_536):
+                received += buffer.feed(data)
+    goodbye = frames.decode_server_frame(received[-1])
+    assert isinstance(goodbye, frames.Goodbye)
+    return Reason(goodbye.reason.reason)
+
+
+def from_a_server_that_quiesces() -> Reason:
+    with testing.queue_manager() as manager, manager.connect() as qm:
+        qm.define_queue("Q")
+        stop = threading.Thread(target=lambda: manager.stop(quiesce_s=30))
+        with qm.unit():
+            qm.put("Q", "a")
+            stop.start()
+            while manager.statistics()["state"] == "running":
+                time.sleep(0.005)
+            with pytest.raises(QueueManagerQuiescing) as refused:
+                manager.connect()
+        stop.join()
+    cases = [reason for reason, case in REFUSALS.items() if case.error is refused.type]
+    return cases[0]
+
+
+def from_an_admission() -> Reason:
+    """Why a client is not let in whose password cannot be checked against any file."""
+
+    class Nobody(Credentials):
+        def __init__(self) -> None:
+            """There is no file."""
+
+    told: list[Refused | None] = []
+    Admission(Nobody()).ask(None, frames.Hello(version=1, user="ada"), told.append)
+    (refused,) = told
+    assert refused is not None
+    return Reason(refused.reason)
+
+
+ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
+    Reason.MALFORMED_REQUEST: lambda: from_frames(b"\0\0\0\1?"),
+    Reason.PROTOCOL_VERSION_ERROR: lambda: from_frames(frames.encode(frames.Hello(version=9))),
+    Reason.QUEUE_MANAGER_NAME_ERROR: lambda: from_frames(
+        frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION, queue_manager="OTHER"))
+    ),
+    Reason.QUEUE_MANAGER_NOT_AVAILABLE: from_a_listener_without_owner,
+    Reason.QUEUE_MANAGER_STOPPING: from_a_server_that_stops,
+    Reason.CONNECTION_ENDED: from_an_operator,
+    Reason.QUEUE_MANAGER_QUIESCING: from_a_server_that_quiesces,
+    Reason.NOT_AUTHORIZED: from_an_admission,
+}
+
+
+def test_every_reason_has_its_place() -> None:
+    places = [*IN_CORE, *ELSEWHERE, *NOT_YET, *WARNINGS]
+    assert sorted(places) == sorted(Reason), "each in one table"
+
+
+@pytest.mark.parametrize("reason", IN_CORE)
+def test_core_gives(reason: Reason) -> None:
+    prepare, command = IN_CORE[reason]
+    limits = Limits(queues=1, unit_messages=1)
+    client = prepare(client_on(max_message_length=100, max_depth=2, limits=limits))
+    client.begin()
+    assert client.refused(command) is reason
+
+
+@pytest.mark.parametrize("reason", WARNINGS)
+def test_core_warns(reason: Reason) -> None:
+    client = client_on()
+    client.put("a")
+    client.define("SMALL", max_depth=0)
+    client.define("SYSTEM.RETAINED.PUB.QUEUE")
+    client.do(c.OpenTopic(2, "retained"))
+    if reason is Reason.RETAINED_NOT_DELIVERED:
+        client.do(c.Put(2, [Message()], options=c.RETAIN))
+    answer = client.do(WARNINGS[reason])
+    assert isinstance(answer, (PutDone, Messages, Subscribed))
+    assert answer.warning == reason
+
+
+@pytest.mark.parametrize("reason", ELSEWHERE)
+def test_the_connection_gives(reason: Reason) -> None:
+    assert ELSEWHERE[reason]() is reason
+
+
+def test_numbers_never_change_their_meaning() -> None:
+    """They are part of the protocol."""
+    assert (Reason.QUEUE_NOT_FOUND, Reason.BACKED_OUT, Reason.OUT_OF_ORDER) == (1, 10, 28)
+    assert [int(reason) for reason in Reason] == list(range(1, len(Reason) + 1))
+
+
+def test_a_refusal_says_what_it_is_about() -> None:
+    refusal = Refusal(Reason.QUEUE_FULL, "Q", "max_depth is 5")
+    assert (refusal.reason, refusal.name, refusal.detail) == (
+        Reason.QUEUE_FULL,
+        "Q",
+        "max_depth is 5",
+    )

@@ -1,0 +1,326 @@
+"""When snapshots are written and of what, when the ledger is trimmed, and what a stop leaves."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Message
+from adapter.core.contract.results import Refused
+from adapter.core.model.manager import Limits, Reply
+from adapter.core.model.queue import Queue
+from adapter.ledger.memory import MemoryLedger, MemoryLog
+from adapter.ledger.snapshots import MemorySnapshots
+from adapter.owner import housekeeping
+from adapter.owner import owner as owner_module
+from adapter.owner.clock import ManualClock
+from adapter.owner.owner import Owner as RealOwner
+from adapter.owner.replay import Replayed, take_over
+from adapter.owner.storage import Copied, Page, PagesUnavailableError, Storage
+from tests.simulation.storage import Owner
+from tests.support.core import Client
+
+PART_BYTES = 1_000_000
+NOBODY = b"n" * 16
+WAIT_S = 20.0
+
+
+class NoPages:
+    """Topics that cannot be read."""
+
+    def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
+        raise PagesUnavailableError(f"{queue} {incarnation} {lane} {seq} {count}")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Place:
+    """What an owner keeps elsewhere; copied says how far the movers are."""
+
+    def __init__(self, entries: int = 5) -> None:
+        self.log = MemoryLog()
+        self.snapshots = MemorySnapshots()
+        self.copied = Copied()
+        self.storage = Storage(
+            snapshots=self.snapshots,
+            pages=NoPages(),
+            copied=lambda: self.copied,
+            snapshot_entries=entries,
+        )
+
+    def owner(self) -> tuple[Owner, Client]:
+        """An owner by hand, and a client with a queue, or two."""
+        owner = Owner(Limits(), self.log, self.storage, PART_BYTES)
+        client = owner.connect()
+        for handle, queue in enumerate(("A", "B"), 1):
+            if queue not in owner.qm.queues:
+                client.do(c.DefineQueue(queue))
+            client.do(c.Open(handle, queue, c.INPUT | c.OUTPUT))
+        return owner, client
+
+    @property
+    def end(self) -> int:
+        return self.log.end
+
+    def all_copied(self, *parked: str) -> None:
+        self.copied = Copied(self.end - 1, self.end - 1, frozenset(parked))
+
+    def replayed(self) -> Replayed:
+        """What a start would find."""
+        log = MemoryLog()
+        log._first, log._records = self.log._first, list(self.log._records)
+        return take_over("QM1", NOBODY, "test", MemoryLedger(log), None, self.storage)
+
+    def bodies(self, queue: str) -> list[bytes]:
+        """What is in memory after a start; the rest is on a topic."""
+        return in_memory(self.replayed().qm.queues[queue])
+
+
+def in_memory(queue: Queue) -> list[bytes]:
+    return [queue.stored[place].message.body for place in sorted(queue.stored)]
+
+
+def sweep(owner: Owner, times: int = 1) -> None:
+    for _ in range(times):
+        owner.keeping.sweep()
+        owner.keeping.go_on()
+
+
+def put(client: Client, count: int, handle: int = 1) -> list[bytes]:
+    bodies = [b"%d" % number for number in range(count)]
+    for body in bodies:
+        client.put(body.decode(), handle=handle, persistence=1)
+    return bodies
+
+
+def test_generated_names_of_queues_that_are_gone_are_forgotten_with_a_snapshot() -> None:
+    place = Place()
+    owner, client = place.owner()
+    client.do(c.DefineObject("model", "M", {"definition_type": "PERMDYN"}))
+    for _ in range(5):
+        client.do(c.Open(3, "M", c.INPUT, "GONE.*"))
+        client.do(c.Close(3, c.DELETE))
+    assert len(owner.qm.incarnations) == 2 + 5
+    sweep(owner, 2 + housekeeping.PATIENCE)
+    assert owner.keeping.snapshots == 1
+    assert list(owner.qm.incarnations) == ["A", "B"]
+
+
+def test_a_snapshot_waits_a_little_for_the_movers_and_then_for_nobody() -> None:
+    place = Place()
+    owner, client = place.owner()
+    bodies = put(client, 8)
+    sweep(owner, 1 + housekeeping.PATIENCE)
+    assert owner.keeping.snapshots == 0
+    sweep(owner)
+    assert owner.keeping.snapshots == 1
+    assert place.replayed().entries == 0
+    assert place.bodies("A") == bodies
+
+
+def test_what_has_been_copied_meanwhile_is_not_in_it() -> None:
+    place = Place()
+    owner, client = place.owner()
+    put(client, 8)
+    sweep(owner)
+    place.all_copied()
+    sweep(owner)
+    assert owner.keeping.snapshots == 1
+    assert place.bodies("A") == []
+    assert place.replayed().qm.queues["A"].depth == 8
+
+
+def test_messages_of_a_parked_queue_are_in_it_and_the_ledger_is_kept() -> None:
+    place = Place()
+    owner, client = place.owner()
+    put(client, 4, handle=2)
+    bodies = put(client, 4)
+    place.all_copied("A")
+    sweep(owner, 2)
+    assert owner.keeping.snapshots == 1, "nobody waits for what is parked"
+    assert (place.bodies("A"), place.bodies("B")) == (bodies, [])
+    sweep(owner, 3)
+    assert place.log.first == 0
+    place.all_copied()
+    sweep(owner)
+    newest = place.snapshots.newest()
+    assert newest is not None
+    assert place.log.first == newest.after.offset > 0
+    assert place.bodies("A") == bodies, "the snapshot stays as it is"
+
+
+def test_what_only_a_snapshot_holds_stays_in_memory_until_it_is_copied() -> None:
+    place = Place()
+    owner, client = place.owner()
+    bodies = put(client, 8)
+    sweep(owner, 2 + housekeeping.PATIENCE)
+    owner.crash()
+    queue = owner.qm.queues["A"]
+    owner.qm.limits = Limits(window_messages=1)
+    place.copied = Copied(place.end - 2, place.end - 2)
+    sweep(owner)
+    assert in_memory(queue) == bodies
+    place.all_copied("A")
+    sweep(owner)
+    assert in_memory(queue) == bodies
+    place.all_copied()
+    sweep(owner)
+    assert len(in_memory(queue)) == 1
+
+
+def test_what_is_parked_is_so_while_the_movers_begin_again() -> None:
+    place = Place()
+    owner, client = place.owner()
+    owner.qm.limits = Limits(window_messages=1)
+    bodies = put(client, 8)
+    place.all_copied("A")
+    sweep(owner)
+    place.copied = Copied()
+    sweep(owner)
+    assert in_memory(owner.qm.queues["A"]) == bodies
+    assert owner.keeping.snapshots == 1
+    assert place.bodies("A") == bodies
+
+
+def test_too_much_that_waits_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(housekeeping, "CARRIED_BYTES_MAX", 3_000)
+    monkeypatch.setattr(housekeeping, "PATIENCE", 1)
+    place = Place()
+    owner, client = place.owner()
+    put(client, 8)
+    sweep(owner, 9)
+    assert owner.keeping.snapshots == 0
+    place.all_copied()
+    sweep(owner)
+    assert owner.keeping.snapshots == 1
+
+
+def test_what_a_snapshot_took_must_be_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(housekeeping, "PATIENCE", 0)
+    place = Place()
+    owner, client = place.owner()
+    client.put("x" * 100_000, persistence=1)
+    put(client, 8)
+    sweep(owner, 3)
+    assert owner.keeping.snapshots == 1
+    put(client, 50)
+    sweep(owner, 3)
+    assert owner.keeping.snapshots == 1, "the large message would be written again and again"
+    client.put("y" * 100_000, persistence=1)
+    sweep(owner, 3)
+    assert owner.keeping.snapshots == 2
+
+
+def test_nothing_is_written_that_may_not_have_happened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(housekeeping, "PATIENCE", 0)
+    place = Place()
+    owner, client = place.owner()
+    put(client, 8)
+    owner.held = True
+    client.send(c.Put(1, [Message(b"in flight", persistence=1)]), client.issued + 1)
+    owner.turn()
+    sweep(owner, 3)
+    assert owner.keeping.snapshots == 0
+    owner.settle()
+    sweep(owner)
+    assert owner.keeping.snapshots == 1
+    assert place.bodies("A")[-1] == b"in flight"
+
+
+def test_what_a_start_has_read_counts_towards_the_next_snapshot() -> None:
+    place = Place(entries=20)
+    owner, client = place.owner()
+    for _ in range(3):
+        assert owner.keeping.snapshots == 0
+        put(client, 6)
+        owner.crash()
+        client = owner.connect()
+        client.do(c.Open(1, "A", c.OUTPUT))
+    place.all_copied()
+    sweep(owner, 2)
+    assert owner.keeping.snapshots == 1
+
+
+def test_a_start_trims_what_its_snapshot_stands_for() -> None:
+    place = Place()
+    owner, client = place.owner()
+    put(client, 8)
+    place.all_copied()
+    sweep(owner, 2)
+    assert (owner.keeping.snapshots, place.log.first) == (1, 0)
+    owner.crash()
+    place.all_copied()
+    sweep(owner)
+    assert place.log.first > 0
+
+
+# At the end.
+
+
+class Front:
+    """Connections that nobody hears of."""
+
+    def send(self, connection: int, replies: list[Reply]) -> None:
+        """Hear nothing."""
+
+    def close(self, connection: int, reason: Refused | None) -> None:
+        """Hear nothing."""
+
+    def close_all(self, reason: Refused) -> None:
+        """Hear nothing."""
+
+
+def left_by(place: Place, size: int, then: Callable[[], None] = lambda: None) -> float:
+    """Run an owner that takes a message of so many bytes and stops; how long the stop took."""
+
+    async def run() -> float:
+        ledger = MemoryLedger(place.log)
+        owner = RealOwner("QM1", ledger, ManualClock(), Front(), storage=place.storage)
+        await owner.start()
+        owner.loop.connect(1)
+        commands: tuple[tuple[c.Command, int], ...] = (
+            (c.SessionOpen(b"s" * 16), 0),
+            (c.DefineQueue("A"), 1),
+            (c.Open(1, "A", c.OUTPUT), 0),
+            (c.Put(1, [Message(bytes(size), persistence=1)]), 2),
+        )
+        for request, (command, number) in enumerate(commands, 1):
+            owner.request(c.Request(1, request, number, 0, command))
+        asyncio.get_running_loop().call_later(0.1, then)
+        began_s = time.monotonic()
+        await asyncio.wait_for(owner.stop(), WAIT_S)
+        return time.monotonic() - began_s
+
+    return asyncio.run(run())
+
+
+def test_a_stop_leaves_next_to_nothing_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even for movers that have not begun yet does it wait."""
+    monkeypatch.setattr(housekeeping, "LAST_COPIES_S", WAIT_S)
+    place = Place(entries=1_000)
+    assert left_by(place, 1_000) < WAIT_S / 8
+    replayed = place.replayed()
+    assert (replayed.entries, replayed.bytes) == (0, 0)
+    assert place.bodies("A") == [bytes(1_000)]
+
+
+def test_a_stop_waits_for_the_movers_if_much_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(housekeeping, "LAST_CARRIED_BYTES", 10_000)
+    place = Place(entries=1_000)
+    assert left_by(place, 20_000, place.all_copied) < owner_module.DRAIN_S
+    assert place.bodies("A") == []
+    assert place.replayed().entries == 0
+
+
+@pytest.mark.parametrize("is_parked", [False, True])
+def test_a_stop_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch, is_parked: bool) -> None:
+    monkeypatch.setattr(housekeeping, "LAST_CARRIED_BYTES", 10_000)
+    monkeypatch.setattr(housekeeping, "LAST_COPIES_S", WAIT_S / 4 if is_parked else 0.3)
+    place = Place(entries=1_000)
+    then = (lambda: place.all_copied("A")) if is_parked else (lambda: None)
+    assert left_by(place, 20_000, then) < WAIT_S / 8
+    assert place.snapshots.newest() is None
+    assert place.bodies("A") == [bytes(20_000)]

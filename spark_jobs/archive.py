@@ -8,8 +8,8 @@ import click
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from adapter.cli import options
 from adapter.client.consumer import BATCH_MAX
+from adapter.command import options
 from spark_jobs import running, sinks, sources
 
 

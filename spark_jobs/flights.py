@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 
-from adapter.cli.options import DEFAULT_ADDRESS
+from adapter.command.options import DEFAULT_ADDRESS
 from spark_jobs import running, sinks, sources
 
 FIELDS = {"dep_delay": 5, "arr_delay": 8, "carrier": 9, "origin": 12, "hour": 16, "made_up": 19}

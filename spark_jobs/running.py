@@ -7,10 +7,12 @@ wrong ends as one sentence. This module must not know what a job does.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
+import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
@@ -22,8 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from adapter.cli import options, signals
-from adapter.cli.main import run as run_command
+from adapter.command import failures, options, signals
 from spark_jobs import session
 from spark_jobs.errors import SparkJobError, explain
 from spark_jobs.sinks import Sink
@@ -31,6 +32,7 @@ from spark_jobs.sinks import Sink
 Command = TypeVar("Command", bound=Callable[..., Any])
 FAILURES = (PySparkException, Py4JError)
 LOOK_S = 0.5
+SAFE_PATH = "PYTHONSAFEPATH"
 MESSAGES_A_BATCH = 10_000
 
 
@@ -128,12 +130,30 @@ def job_of(path: str, given: Mapping[str, Any]) -> Job:
 def perform(name: str, job: Job, work: Callable[[SparkSession], dict[str, Any]]) -> dict[str, Any]:
     """Have a session, do the work, print its report; failures are SparkJobError."""
     try:
-        spark = session.spark_session(f"mqk {name}", master=job.master, say=tell)
+        with _safe_path():
+            spark = session.spark_session(f"mqk {name}", master=job.master, say=tell)
         report = work(spark)
     except FAILURES as problem:
         _give_up(problem)
     print(json.dumps(report) if job.as_json else as_lines(report), flush=True)
     return report
+
+
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """Keep a JVM that is started here from starting Python with the working directory on its path.
+
+    Modules that lie there would be imported in place of ours. The JVM keeps the environment of its
+    start, so that this process need not keep the variable.
+    """
+    if SAFE_PATH in os.environ:
+        yield
+        return
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[SAFE_PATH]
 
 
 def follow(query: StreamingQuery) -> dict[str, Any]:
@@ -213,8 +233,12 @@ def _shown(value: object) -> str:
 
 
 def script(name: str) -> NoReturn:
-    """Run a job that was given to spark-submit: the same as `mqk spark NAME`."""
-    sys.exit(run_command(["spark", name, *sys.argv[1:]]))
+    """Run a job that was given to spark-submit: the same as `mqk spark NAME`.
+
+    The module is imported by its name: as `__main__`, Spark's Python processes could not import it.
+    """
+    job = getattr(importlib.import_module(f"spark_jobs.{name}"), name)
+    sys.exit(failures.run(job, f"mqk spark {name}", sys.argv[1:]))
 
 
 def folder(path: str) -> str:

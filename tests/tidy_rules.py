@@ -47,12 +47,13 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "channel": "client.schemas wire core.contract core.mq_layouts core.attributes errors",
         "client": "channel registry.port registry.rest registry.values wire core.contract "
         "core.model.backout core.mq_layouts core.attributes errors",
-        "administration": "adapter client errors watched core.attributes core.contract "
-        "core.model.topics mqi.constants",
-        "services": "adapter channel client launch watched errors core.mq_layouts mqi.constants",
-        "mqi": "adapter administration channel client launch watched errors core.attributes "
-        "core.contract core.mq_layouts core.model.topics services",
-        "toplevel": "mqi spark_jobs",
+        "mq_constants": "",
+        "administration": "adapter client errors mq_constants watched core.attributes "
+        "core.contract core.model.topics",
+        "services": "adapter channel client launch mq_constants watched errors core.mq_layouts",
+        "mqi": "adapter administration channel client launch mq_constants watched errors "
+        "core.attributes core.contract core.mq_layouts core.model.topics services",
+        "toplevel": "mq_constants mqi spark_jobs",
         "server": "owner wire core format ledger movers registry topics errors config launch logs "
         "watched addresses memory texts web administration.pcf.command_server",
         "testing": "adapter administration.mqsc channel client config core errors format ledger "
@@ -60,9 +61,10 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "localkafka": "launch errors",
         "demo": "adapter channel client core.contract errors format launch localkafka mqi "
         "server services topics wire",
+        "command": "config core.contract.reasons errors localkafka logs texts",
         "cli": "*",
         "adapter": "channel client errors kafka mqi testing",  # the last three on demand
-        "spark_jobs": "adapter channel cli.main cli.options cli.signals client "
+        "spark_jobs": "adapter channel client command "
         "core.contract errors format localkafka owner.storage registry topics",
     }.items()
 }

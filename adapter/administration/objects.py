@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from adapter import Connection
+from adapter import mq_constants as mq
 from adapter.administration.kinds import (
     CONNECTION,
     CONNECTION_HANDLES,
@@ -36,7 +37,6 @@ from adapter.core.attributes.queue import MQ_DEFAULTS
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import ConnectionStatus, HandleStatus, QueueStatus
 from adapter.errors import InvalidName, ObjectExists, ObjectNotFound, QueueExists
-from adapter.mqi import constants as mq
 
 GENERIC = re.compile(r"[A-Za-z0-9._/%]*\*?")
 

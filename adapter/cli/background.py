@@ -18,7 +18,8 @@ import click
 import msgspec
 
 from adapter import launch
-from adapter.cli import failures, output
+from adapter.cli import output
+from adapter.command import failures
 from adapter.server.main import Ready, ServerSettings
 
 START_TIMEOUT_S = 120.0

@@ -21,8 +21,9 @@ from adapter.backup import restoring, taking
 from adapter.backup.contents import Contents
 from adapter.backup.file import Entry, Header
 from adapter.backup.kafka import Source, Target
-from adapter.cli import default_kafka, failures, options, output
+from adapter.cli import output
 from adapter.cli.verify import Finding, Verifier
+from adapter.command import default_kafka, failures, options
 from adapter.format import names
 from adapter.format.schemas import VERSION as ENTRY_VERSION
 from adapter.ledger.envelope import VERSION as ENVELOPE_VERSION

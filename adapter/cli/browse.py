@@ -6,8 +6,9 @@ import itertools
 
 import click
 
-from adapter.cli import messages, options, output
+from adapter.cli import messages, output
 from adapter.cli.connected import connected
+from adapter.command import options
 
 
 @click.command()

@@ -5,7 +5,8 @@ It only asks; nothing is created or changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -33,10 +34,10 @@ class NotReachedError(Exception):
 
 
 class Topic(Struct):
-    """One of our topics. copies: of the partition that has the fewest."""
+    """A topic of mqk's. replicas: of the partition that has the fewest."""
 
     name: str
-    copies: int
+    replicas: int
     settings: dict[str, str]
 
 
@@ -48,47 +49,37 @@ class Cluster(Struct):
     topics: list[Topic]
 
 
-def topics(servers: str, client: Mapping[str, Any]) -> list[str]:
-    """The names of all topics, sorted; NotReachedError if Kafka does not answer."""
-    try:
-        admin = AdminClient({**client, "bootstrap.servers": servers}, logger=LOG)
-        return sorted(admin.list_topics(timeout=ASK_TIMEOUT_S).topics)
-    except KafkaException as problem:
-        raise _not_reached(servers, problem) from problem
-
-
-def _not_reached(servers: str, problem: KafkaException) -> NotReachedError:
-    return NotReachedError(f"Kafka at {servers} did not answer: {describe(error_of(problem))}")
+def topics(servers: str, client: Mapping[str, Any], beginning: str = "") -> list[str]:
+    """List the topics whose names begin like this; NotReachedError if Kafka does not answer."""
+    with _asking(servers, client) as admin:
+        found = admin.list_topics(timeout=ASK_TIMEOUT_S).topics
+    return [name for name in sorted(found) if name.startswith(beginning)]
 
 
 def examine(servers: str, client: Mapping[str, Any]) -> Cluster:
     """Ask a Kafka; NotReachedError if it does not answer."""
-    try:
-        admin = AdminClient({**client, "bootstrap.servers": servers}, logger=LOG)
+    with _asking(servers, client) as admin:
         found = admin.list_topics(timeout=ASK_TIMEOUT_S)
         ours = [name for name in sorted(found.topics) if name.startswith(f"{names.PREFIX}.")]
         broker = ConfigResource(ResourceType.BROKER, str(min(found.brokers)))
         settings = _describe(admin, [broker])[broker.name]
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in ours[:TOPICS_MAX]]
         of_topics = _describe(admin, resources) if resources else {}
-    except KafkaException as problem:
-        raise _not_reached(servers, problem) from problem
     examined = [
-        Topic(name, _copies(found.topics[name].partitions.values()), of_topics[name])
+        Topic(name, _replicas(found.topics[name].partitions.values()), of_topics[name])
         for name in of_topics
     ]
     return Cluster(len(found.brokers), settings, examined)
 
 
-def topics_of(servers: str, client: Mapping[str, Any], beginning: str) -> list[str]:
-    """List the topics whose names begin like this; NotReachedError if Kafka does not answer."""
+@contextmanager
+def _asking(servers: str, client: Mapping[str, Any]) -> Iterator[AdminClient]:
+    """Have a client for questions; NotReachedError in place of what Kafka raises."""
     try:
-        admin = AdminClient({**client, "bootstrap.servers": servers}, logger=LOG)
-        found = admin.list_topics(timeout=ASK_TIMEOUT_S).topics
+        yield AdminClient({**client, "bootstrap.servers": servers}, logger=LOG)
     except KafkaException as problem:
-        what = describe(error_of(problem))
-        raise NotReachedError(f"Kafka at {servers} did not answer: {what}") from problem
-    return [name for name in sorted(found) if name.startswith(beginning)]
+        reason = describe(error_of(problem))
+        raise NotReachedError(f"Kafka at {servers} did not answer: {reason}") from problem
 
 
 def _describe(admin: AdminClient, resources: list[Any]) -> dict[str, dict[str, str]]:
@@ -99,7 +90,7 @@ def _describe(admin: AdminClient, resources: list[Any]) -> dict[str, dict[str, s
     }
 
 
-def _copies(partitions: Iterable[Any]) -> int:
+def _replicas(partitions: Iterable[Any]) -> int:
     return min((len(partition.replicas) for partition in partitions), default=0)
 
 
@@ -125,7 +116,7 @@ def dangers(cluster: Cluster) -> list[str]:
 def _topic_dangers(topic: Topic, brokers: int) -> list[str]:
     found = []
     in_sync = _number(topic.settings, "min.insync.replicas")
-    if brokers > 1 and topic.copies < 2:
+    if brokers > 1 and topic.replicas < 2:
         found.append(f"{topic.name} has one replica on {brokers} brokers; reassign it to three")
     elif brokers > 1 and in_sync < 2:
         found.append(

@@ -13,7 +13,8 @@ from typing import Any
 
 import click
 
-from adapter.cli import failures, options, output, settings
+from adapter.cli import output, settings
+from adapter.command import failures, options
 from adapter.config import (
     FILE,
     FILE_VARIABLE,

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import click
 import msgspec
 
-from adapter.cli import options, output
+from adapter.cli import output
 from adapter.cli.connected import connected
+from adapter.command import options
 from adapter.core.contract.results import ConnectionStatus, UnitStatus
 
 APPLICATION = "mqk connection"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 import msgspec
 
-from adapter.cli import options, output
+from adapter.cli import output
 from adapter.cli.connected import connected
 from adapter.cli.messages import counted
+from adapter.command import options
 from adapter.core.contract.results import ConsumerStatus
 
 APPLICATION = "mqk consumer"

@@ -12,7 +12,8 @@ import click
 import msgspec
 from rich.table import Table
 
-from adapter.cli import failures, output
+from adapter.cli import output
+from adapter.command import failures
 from adapter.demo import flights as table
 from adapter.demo.outcome import Outcome
 from adapter.demo.run import run

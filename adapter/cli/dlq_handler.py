@@ -9,8 +9,9 @@ from typing import TextIO
 
 import click
 
-from adapter.cli import failures, options, output, signals
+from adapter.cli import output
 from adapter.cli.connected import connected
+from adapter.command import failures, options, signals
 from adapter.services.dead_letter_handler import DeadLetterHandler, lines_of
 from adapter.services.dead_letter_rules import RulesError, Table, parse
 

@@ -20,7 +20,8 @@ from msgspec import Struct
 
 import adapter
 from adapter import launch
-from adapter.cli import cluster, failures, options, output
+from adapter.cli import cluster, output
+from adapter.command import failures, options
 from adapter.errors import Error
 from adapter.localkafka import LocalKafkaError, detached, jars, ports
 

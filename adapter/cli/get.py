@@ -12,8 +12,9 @@ from typing import Any
 import click
 
 import adapter
-from adapter.cli import messages, options, output
+from adapter.cli import messages, output
 from adapter.cli.connected import connected
+from adapter.command import options
 from adapter.errors import Error
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from adapter.cli import failures, options, output
+from adapter.cli import output
+from adapter.command import failures, options
 from adapter.localkafka import detached
 from adapter.localkafka.detached import Status
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from adapter.cli import backups, explain, failures, options, output
+from adapter.cli import backups, explain, output
 from adapter.cli.explain import Shown
+from adapter.command import failures, options
 from adapter.format import names
 from adapter.ledger.envelope import NewerVersion
 from adapter.ledger.kafka_reader import Whole

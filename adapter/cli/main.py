@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
 
 import click
 
-from adapter.cli import failures
 from adapter.cli.lazy import Entry, LazyGroup
-from adapter.errors import Error
+from adapter.command import failures
 
 COMMANDS = {
     "demo": Entry(
@@ -70,7 +67,7 @@ def show_version(context: click.Context, _option: click.Parameter, wanted: bool)
     cls=LazyGroup,
     table=COMMANDS,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=dict(failures.CONTEXT),
 )
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=show_version,
@@ -91,34 +88,7 @@ def mqk(context: click.Context) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit status; raises nothing."""
-    try:
-        status = mqk.main(list(arguments), prog_name="mqk", standalone_mode=False)
-        sys.stdout.flush()
-        return status if isinstance(status, int) else 0
-    except click.Abort:
-        return failures.INTERRUPTED
-    except click.ClickException as problem:
-        problem.show()
-        return problem.exit_code
-    except Error as problem:
-        return failures.expected(problem)
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else failures.FAILED
-    except BrokenPipeError:
-        _forget_output()
-        return failures.FAILED
-    except KeyboardInterrupt:
-        return failures.INTERRUPTED
-    except Exception as problem:  # noqa: BLE001 -- the last resort
-        if isinstance(problem, OSError) and problem.filename:
-            return failures.system(problem)
-        return failures.unexpected(problem)
-
-
-def _forget_output() -> None:
-    """Whoever read our output has gone: let nothing complain about that at the end."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return failures.run(mqk, "mqk", arguments)
 
 
 def main() -> None:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from adapter.cli import cluster, failures
+from adapter.cli import cluster
+from adapter.command import failures
 from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings

@@ -11,8 +11,9 @@ from typing import Any
 import click
 
 import adapter
-from adapter.cli import failures, messages, options, output
+from adapter.cli import messages, output
 from adapter.cli.connected import connected
+from adapter.command import failures, options
 from adapter.errors import Error
 
 UNIT_SIZE_MAX = 1_000

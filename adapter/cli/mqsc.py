@@ -9,8 +9,8 @@ import click
 
 from adapter.administration.mqsc.dump import Problem, definitions
 from adapter.administration.mqsc.execute import Script
-from adapter.cli import failures, options
 from adapter.cli.connected import connected
+from adapter.command import failures, options
 
 
 @click.command()

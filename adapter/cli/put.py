@@ -12,8 +12,9 @@ import click
 
 import adapter
 from adapter import texts
-from adapter.cli import failures, messages, options, output
+from adapter.cli import messages, output
 from adapter.cli.connected import connected
+from adapter.command import failures, options
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.errors import Error
 

@@ -16,8 +16,9 @@ import msgspec
 
 import adapter
 from adapter import logs
-from adapter.cli import background, default_kafka, failures, managers, options, output, settings
+from adapter.cli import background, managers, output, settings
 from adapter.cli.background import ReadyLine
+from adapter.command import default_kafka, failures, options
 from adapter.config import ConfigError, missing
 from adapter.errors import ConnectionBroken, QueueManagerQuiescing, QueueManagerStopping
 from adapter.server import main as server

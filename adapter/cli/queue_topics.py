@@ -10,8 +10,9 @@ import click
 import msgspec
 from msgspec import Struct
 
-from adapter.cli import cluster, failures, options, output
+from adapter.cli import cluster, output
 from adapter.cli.connected import connected
+from adapter.command import failures, options
 from adapter.format import names
 from adapter.topics.admin import TopicError, Topics, TopicSettings
 
@@ -57,7 +58,7 @@ def topics(
             raise failures.Failed(f"queue manager {qm.name} runs in memory: it has no topics")
         try:
             # Before the queues: a topic that is there now is of a queue that was defined before.
-            there = cluster.topics_of(servers, client, names.queue_topic(qm.name, ""))
+            there = cluster.topics(servers, client, names.queue_topic(qm.name, ""))
         except cluster.NotReachedError as problem:
             raise failures.Failed(str(problem)) from problem
         living = {one.name: one.incarnation for one in qm.queues(system=True)}

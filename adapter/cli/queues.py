@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
-from adapter.cli import messages, options, output, queue_topics
+from adapter.cli import messages, output, queue_topics
 from adapter.cli.connected import connected
+from adapter.command import options
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import Row
 from adapter.core.contract.reasons import Reason

@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from adapter import texts
-from adapter.cli import failures, options, output, signals
+from adapter.cli import output
+from adapter.command import failures, options, signals
 from adapter.registry import avro_schema, http, own, topic
 from adapter.registry.log import SCHEMAS
 from adapter.registry.port import Registered, SchemaRegistry

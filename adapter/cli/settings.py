@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from adapter import config
-from adapter.cli import default_kafka, options
+from adapter.command import default_kafka, options
 from adapter.config import OPTIONS, SETTINGS, Config, Setting, Value
 
 Command = Callable[..., Any]

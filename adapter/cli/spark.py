@@ -6,12 +6,10 @@ must not know what the jobs do.
 
 from __future__ import annotations
 
-import os
-
 import click
 
-from adapter.cli.failures import Failed
 from adapter.cli.lazy import Entry, LazyGroup
+from adapter.command.failures import Failed
 
 JOBS = {
     "archive": Entry("spark_jobs.archive:archive", "Write a queue's messages to Parquet files."),
@@ -66,5 +64,3 @@ def spark() -> None:
     Each is also a script for spark-submit: `spark-submit --jars "$(mqk spark jars)"
     spark_jobs/archive.py ORDERS /data/orders ...`.
     """
-    # Spark starts Python in the working directory: modules that lie there are not imported.
-    os.environ.setdefault("PYTHONSAFEPATH", "1")

@@ -17,7 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 import adapter
-from adapter.cli import options, output
+from adapter.cli import output
+from adapter.command import options
 from adapter.core.contract.results import QueueStatus
 
 CONNECT_TIMEOUT_S = 5.0

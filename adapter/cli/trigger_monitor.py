@@ -11,8 +11,8 @@ import os
 import click
 
 from adapter.channel.tcp import parse_addresses
-from adapter.cli import failures, options, signals
 from adapter.cli.connected import connected
+from adapter.command import failures, options, signals
 from adapter.services.programs import PROGRAMS_MAX, STOP_GRACE_S
 from adapter.services.trigger_monitor import APPLICATION, INITIATION_QUEUE, TriggerMonitor
 

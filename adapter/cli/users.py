@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from adapter.cli import failures, options, output
+from adapter.cli import output
+from adapter.command import failures, options
 from adapter.server import credentials
 
 in_file = click.option(

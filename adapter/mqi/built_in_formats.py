@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from adapter import mq_constants as mq
 from adapter.administration.pcf import structures as pcf
 from adapter.core.mq_layouts.blank_padded import unpadded
-from adapter.mqi import constants as mq
 from adapter.mqi.character_sets import UTF_16, Conversion, ConversionError, Representation
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from adapter.mqi import constants as mq
+from adapter import mq_constants as mq
 
 Order = Literal["<", ">"]
 CCSID_UTF_8 = 1208

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from adapter import mq_constants as mq
 from adapter.administration.kinds import CHANNEL_NAME_LENGTH
 from adapter.channel.channel import Channel, Patience
 from adapter.channel.handshake import Greeting
@@ -23,7 +24,6 @@ from adapter.channel.tcp import Address, parse_addresses
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import Error, InvalidValue, QueueManagerNotAvailable
 from adapter.mqi import ccdt, pointers, structs
-from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted
 from adapter.mqi.reasons import Failure, failure_of
 from adapter.mqi.session import Session

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
+from adapter import mq_constants as mq
 from adapter.channel.channel import Channel
-from adapter.mqi import constants as mq
 
 END = 0
 

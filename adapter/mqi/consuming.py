@@ -14,10 +14,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from adapter import mq_constants as mq
 from adapter.channel.requests import FROM_START, Pending
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Messages
-from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted
 from adapter.mqi import structs
 from adapter.mqi.connection_events import ConnectionEvents

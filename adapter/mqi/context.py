@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from adapter import mq_constants as mq
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import Message
 from adapter.core.mq_layouts.blank_padded import unpadded
-from adapter.mqi import constants as mq
 from adapter.mqi.reasons import Failure
 from adapter.mqi.session import Object, Session
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from adapter import mq_constants as mq
 from adapter.core.contract.details import TOKEN_LENGTH, Details
 from adapter.core.contract.message import NO_ID, Delivered, Message
 from adapter.core.contract.results import PutDone
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
-from adapter.mqi import constants as mq
 from adapter.mqi import structs
 from adapter.mqi.reasons import Failure
 

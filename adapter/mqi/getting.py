@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from adapter import mq_constants as mq
 from adapter.channel.requests import FROM_START, Pending
 from adapter.channel.unit import Unit
 from adapter.channel.verbs import get_request
@@ -20,7 +21,6 @@ from adapter.core.contract.message import Delivered, Property
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages
 from adapter.core.mq_layouts.blank_padded import padded
-from adapter.mqi import constants as mq
 from adapter.mqi import md_extension, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.conversion import converted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adapter import mq_constants as mq
 from adapter.administration.status import dates
 from adapter.administration.values import NoSuchValueError, from_plain, plain
 from adapter.channel.requests import Pending
@@ -20,7 +21,6 @@ from adapter.core.contract.results import (
     Statuses,
 )
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
-from adapter.mqi import constants as mq
 from adapter.mqi.reasons import Failure
 from adapter.mqi.session import TOPIC, Object, Session
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from adapter import mq_constants as mq
 from adapter.mqi import connecting, inquiring, opening, pointers, putting, structs, subscribing
-from adapter.mqi import constants as mq
 from adapter.mqi.consuming import Callback, Consumer, Dispatcher
 from adapter.mqi.getting import get
 from adapter.mqi.message_handles import MessageHandles, Value, converted, size_of

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from adapter import mq_constants as mq
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import NO_ID, Message
-from adapter.mqi import constants as mq
 from adapter.mqi.descriptor import CCSID_UTF_8, flags_of
 from adapter.mqi.reasons import Failure
 from adapter.mqi.structs import MQMDE

@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from adapter import mq_constants as mq
 from adapter.core.contract.message import Property
-from adapter.mqi import constants as mq
 from adapter.mqi.reasons import Failure
 
 HANDLES_MAX = 10_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adapter import mq_constants as mq
 from adapter.channel import verbs
 from adapter.channel.requests import Handle, Pending, open_request
 from adapter.core.contract import commands as c
@@ -11,7 +12,6 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Objects, Opened
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
 from adapter.errors import Error
-from adapter.mqi import constants as mq
 from adapter.mqi import options as permitted
 from adapter.mqi import pointers, structs
 from adapter.mqi.reasons import Failure

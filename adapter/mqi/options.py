@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.mqi import constants as mq
+from adapter import mq_constants as mq
 from adapter.mqi.reasons import Failure
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from adapter.mqi import constants as mq
+from adapter import mq_constants as mq
 from adapter.mqi.reasons import Failure
 
 TEXT_LENGTH_MAX = 10_240

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from adapter import mq_constants as mq
 from adapter.channel.requests import Pending, open_request
 from adapter.channel.unit import Unit
 from adapter.channel.verbs import close_request, put_request
@@ -13,7 +14,6 @@ from adapter.core.contract.message import ID_LENGTH, Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Opened, PutDone
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
-from adapter.mqi import constants as mq
 from adapter.mqi import context, md_extension, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.descriptor import message_of, tell_put

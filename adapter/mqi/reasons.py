@@ -9,10 +9,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
+from adapter import mq_constants as mq
 from adapter.core.contract.reasons import Reason
 from adapter.errors import Error
 from adapter.errors.refusals import REFUSALS
-from adapter.mqi import constants as mq
 
 Codes = tuple[int, int]
 OK: Codes = (mq.MQCC_OK, mq.MQRC_NONE)

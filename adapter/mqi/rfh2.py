@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 
 from msgspec import Struct
 
+from adapter import mq_constants as mq
 from adapter.core.contract.message import Message, Property
-from adapter.mqi import constants as mq
 from adapter.mqi.character_sets import CCSID_UTF_8, Representation, codec_of
 
 FIXED = struct.Struct("<4siiii8sii")

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from adapter import mq_constants as mq
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending, StartOver
 from adapter.channel.unit import Unit, perform
@@ -22,7 +23,6 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import PutDone
 from adapter.core.mq_layouts.blank_padded import padded
 from adapter.errors import BackedOut, ConnectionBroken, Error
-from adapter.mqi import constants as mq
 from adapter.mqi.reasons import REASON_CODES, Failure, failure_of
 
 ResultT = TypeVar("ResultT")

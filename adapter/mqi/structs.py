@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from adapter.mqi import constants as mq
+from adapter import mq_constants as mq
 from adapter.mqi.reasons import Failure
 
 Fields = dict[str, Any]

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from adapter import mq_constants as mq
 from adapter.channel.requests import AGAIN, FORGOTTEN, Handle, Pending, open_request
 from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract import commands as c
@@ -18,7 +19,6 @@ from adapter.core.contract.message import NO_ID
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Subscribed
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
-from adapter.mqi import constants as mq
 from adapter.mqi import opening, pointers, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.getting import INPUT

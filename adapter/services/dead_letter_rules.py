@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from adapter import errors
-from adapter.mqi import constants
+from adapter import mq_constants as constants
 
 RETRY_INTERVAL_S = 60
 NUMBER_MAX = 999_999_999

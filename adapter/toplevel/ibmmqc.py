@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from adapter.mqi import constants as mq
+from adapter import mq_constants as mq
 from adapter.mqi import structs
 from adapter.mqi.arguments import buffer, integers, listed, name_of
 from adapter.mqi.functions import Functions

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from adapter import launch
-from adapter.cli import background, failures
+from adapter.cli import background
+from adapter.command import failures
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import ServerSettings
 

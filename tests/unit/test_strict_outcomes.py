@@ -29,7 +29,7 @@ def run(tmp_path: Path, source: str, *arguments: str, ci: str = "") -> tuple[int
         text=True,
         timeout=60,
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "CI": ci} | CLEAN,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}", "CI": ci} | CLEAN,
         check=False,
     )
     return done.returncode, done.stdout + done.stderr

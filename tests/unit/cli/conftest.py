@@ -13,7 +13,6 @@ from msgspec import Struct
 import adapter
 import adapter.testing
 from adapter.cli.main import run
-from adapter.localkafka import detached
 
 
 class Said(Struct):
@@ -49,14 +48,6 @@ def mqk(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         return Said(status, out, err)
 
     return call
-
-
-@pytest.fixture
-def local_kafka(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The address of a local Kafka that runs, as far as its data folder says."""
-    status = detached.Status(True, "127.0.0.1:19092", "4", "folder", 1, {1: 1})
-    monkeypatch.setattr(detached, "status", lambda: status)
-    return status.bootstrap_servers
 
 
 @pytest.fixture

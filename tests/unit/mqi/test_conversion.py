@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from ibmmq import CMQC, CMQCFC, DLH, PCFExecute
 
-from adapter.mqi import constants as mq
+from adapter import mq_constants as mq
 from adapter.mqi.character_sets import CODECS
 from adapter.mqi.conversion import converted
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapter.mqi import constants as mq
+from adapter import mq_constants as mq
 from adapter.mqi.message_handles import HANDLES_MAX, MessageHandles, converted
 from adapter.mqi.reasons import Failure
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.mqi import constants as mq
+from adapter import mq_constants as mq
 from adapter.mqi import options
 from adapter.mqi.options import Option, Options
 from adapter.mqi.reasons import Failure

@@ -2,10 +2,10 @@
 
 from ibmmq import CMQSTRC
 
+from adapter import mq_constants as mq
 from adapter.core.contract.reasons import Reason
 from adapter.errors import ConnectionBroken, Error
 from adapter.errors.refusals import REFUSALS, refusal
-from adapter.mqi import constants as mq
 from adapter.mqi.reasons import DIFFERENT, REASON_CODES, failure_of
 from tests.support.each import each
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from adapter import config, texts
-from adapter.cli import default_kafka, failures
+from adapter.command import default_kafka, failures
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -1,22 +1,28 @@
-"""How a failure is reported to the user: one sentence, and an exit status.
+"""How a command is run, and how a failure is reported: one sentence, and an exit status.
 
 This module knows which exceptions are expected; it must not know what the commands do.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 import traceback
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
-from adapter.cli import remedies
+from adapter.command import remedies
 from adapter.errors import Error
 
 FAILED = 1
 WRONG_USE = 2
 INTERRUPTED = 130
 """128 + SIGINT, as shells report it."""
+CONTEXT: Mapping[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+"""Settings of click that hold for every command."""
 
 
 class Failed(click.ClickException):
@@ -67,3 +73,35 @@ def unexpected(problem: BaseException) -> int:
         "MQK_DEBUG=1 set and with the output of `mqk doctor`"
     )
     return FAILED
+
+
+def run(command: click.Command, name: str, arguments: Sequence[str]) -> int:
+    """Run a command under a name with its arguments; return the exit status, and raise nothing."""
+    try:
+        status = command.main(list(arguments), prog_name=name, standalone_mode=False, **CONTEXT)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except Error as problem:
+        return expected(problem)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else FAILED
+    except BrokenPipeError:
+        _discard_output()
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as problem:  # noqa: BLE001 -- the last resort
+        if isinstance(problem, OSError) and problem.filename:
+            return system(problem)
+        return unexpected(problem)
+
+
+def _discard_output() -> None:
+    """Discard what is still to be written: the reader of the output has closed its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

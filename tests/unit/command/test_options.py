@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from adapter.cli import options
+from adapter.command import options
 
 CONTEXT = click.Context(click.Command("x"))
 OPTION = click.Option(["--x"])

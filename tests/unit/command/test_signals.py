@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from adapter.cli.signals import ending
+from adapter.command.signals import ending
 
 WAIT_S = 10.0
 

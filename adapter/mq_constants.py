@@ -1,8 +1,11 @@
-"""The numbers of the MQI that this room uses, under their names in the manuals."""
+"""The numbers of the MQI, under their names in the manuals.
+
+They are for every room that speaks to programs of MQ; this module must not know what they mean.
+"""
 
 from __future__ import annotations
 
-# Completion codes, and handles that are none.
+# Completion codes, and invalid handles.
 MQCC_OK = 0
 MQCC_WARNING = 1
 MQCC_FAILED = 2

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from adapter.cli import failures
+from adapter.command import failures
 from adapter.localkafka import detached
 
 ADDRESS = "localhost:9092"

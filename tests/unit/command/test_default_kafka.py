@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from adapter.cli import default_kafka
+from adapter.command import default_kafka
 
 
 def test_the_local_kafka_needs_no_words(

@@ -2,7 +2,7 @@
 
 from ibmmq import CMQC
 
-from adapter.mqi import constants
+from adapter import mq_constants as constants
 from tests.support.each import each
 
 NAMES = [name for name in vars(constants) if name.startswith("MQ")]

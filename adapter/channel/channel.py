@@ -19,8 +19,8 @@ from typing import Any, NoReturn, TypeVar
 from msgspec import Struct
 
 from adapter.channel import requests as rq
-from adapter.channel.handshake import Greeting, NotWelcome, back_off_s, exchange, refusal_among
-from adapter.channel.outstanding import Enlisted, Outstanding
+from adapter.channel.handshake import Handshake, Rejected, back_off_s, exchange, refusal_among
+from adapter.channel.outstanding import Outstanding, UnitOnWire
 from adapter.channel.requests import Handle, Operations, Pending
 from adapter.channel.tcp import Link, LinkLost
 from adapter.client.schemas import Schemas
@@ -57,7 +57,7 @@ NOT_NOW = (Reason.QUEUE_MANAGER_STOPPING, Reason.QUEUE_MANAGER_NOT_AVAILABLE)
 ResultT = TypeVar("ResultT")
 
 
-class Patience(Struct, frozen=True, kw_only=True):
+class Timeouts(Struct, frozen=True, kw_only=True):
     """How long a connection waits for what. silence_s: for any byte while something is asked."""
 
     connect_timeout_s: float = 5.0
@@ -69,11 +69,11 @@ class Channel:
     """Requests and answers of one client. Every method may be called from any thread."""
 
     def __init__(
-        self, greeting: Greeting, patience: Patience, schemas: Schemas | None = None
+        self, handshake: Handshake, timeouts: Timeouts, schemas: Schemas | None = None
     ) -> None:
         self.schemas = schemas or Schemas(None)
-        self._greeting = greeting
-        self._patience = patience
+        self._handshake = handshake
+        self._timeouts = timeouts
         self._lock = threading.Lock()  # numbers are given out and frames sent under it
         self._reading = threading.Lock()  # held by the thread that leads
         self._closing = threading.Event()
@@ -86,7 +86,7 @@ class Channel:
         self._attempts = 0  # to connect again, since something was last answered
         self._silent_looks = 0
         self._untold_bytes = 0  # received since the queue manager was told what has arrived
-        self._look_up_s = patience.silence_s / SILENT_LOOKS_MAX
+        self._look_up_s = timeouts.silence_s / SILENT_LOOKS_MAX
         self._counts = dict.fromkeys(
             (
                 "frames_sent",
@@ -110,12 +110,12 @@ class Channel:
     @property
     def queue_manager(self) -> str:
         """The name of the queue manager."""
-        return self._greeting.queue_manager
+        return self._handshake.queue_manager
 
     @property
     def kafka(self) -> str:
         """Where its Kafka is reached; "" without one."""
-        return self._greeting.kafka
+        return self._handshake.kafka
 
     @property
     def is_closed(self) -> bool:
@@ -131,11 +131,11 @@ class Channel:
         """Sleep, but not beyond close(); return whether that came."""
         return self._closing.wait(seconds)
 
-    def enlist(self) -> Enlisted:
+    def enlist(self) -> UnitOnWire:
         """Draw a unit id; the unit is begun with its first verb."""
         return self._outstanding.enlist()
 
-    def forget_unit(self, unit: Enlisted) -> None:
+    def forget_unit(self, unit: UnitOnWire) -> None:
         """The unit has ended."""
         self._outstanding.units.pop(unit.ident, None)
 
@@ -159,12 +159,12 @@ class Channel:
         handle.is_open = False
         self._outstanding.handles.pop(handle.number, None)
 
-    def ask(self, requests: list[Pending], unit: Enlisted | None = None) -> None:
+    def ask(self, requests: list[Pending], unit: UnitOnWire | None = None) -> None:
         """Send requests in one frame and wait until each has an answer."""
         self.submit(requests, unit)
         self.await_all(requests)
 
-    def submit(self, requests: list[Pending], unit: Enlisted | None = None) -> None:
+    def submit(self, requests: list[Pending], unit: UnitOnWire | None = None) -> None:
         """Number requests and send them in one frame, in order; do not wait.
 
         With the first durable request goes the opening of the session, with the first of a unit
@@ -189,7 +189,7 @@ class Channel:
             raise
 
     def result(
-        self, request: Pending, kind: type[ResultT], unit: Enlisted | None = None
+        self, request: Pending, kind: type[ResultT], unit: UnitOnWire | None = None
     ) -> ResultT:
         """Return the answer if it is of this kind; raise the error that it is otherwise."""
         answer = request.answer
@@ -234,7 +234,7 @@ class Channel:
                     if farewell:
                         self._send(farewell, None)
                 last = list(self._outstanding.pending.values())
-        self._greeting.interrupt()
+        self._handshake.interrupt()
         self._await_last(last)
         link = self._link
         if link is not None:
@@ -285,7 +285,9 @@ class Channel:
 
     # -- sending (under the lock)
 
-    def _send(self, requests: list[Pending], unit: Enlisted | None, leading: bool = False) -> None:
+    def _send(
+        self, requests: list[Pending], unit: UnitOnWire | None, leading: bool = False
+    ) -> None:
         link = self._link
         batch = self._outstanding.prepare(requests, unit)
         self._encode(batch.operations, sending=link is not None)
@@ -451,14 +453,14 @@ class Channel:
         """Ask for a sign of life when nothing has come for long; take none for a lost link."""
         self._silent_looks += 1
         if self._silent_looks >= SILENT_LOOKS_MAX:
-            raise LinkLost(f"{link.address}: nothing came for {self._patience.silence_s:.0f} s")
+            raise LinkLost(f"{link.address}: nothing came for {self._timeouts.silence_s:.0f} s")
         if self._silent_looks == SILENT_LOOKS_MAX // 2 and self._lock.acquire(blocking=False):
             try:
                 self._send([Pending(AskServer(), rq.FORGOTTEN)], None, leading=True)
             finally:
                 self._lock.release()
 
-    def _problem(self, request: Pending, unit: Enlisted | None) -> Error:
+    def _problem(self, request: Pending, unit: UnitOnWire | None) -> Error:
         """Make an error of an answer that is none of those expected."""
         answer = request.answer
         if isinstance(answer, Error):
@@ -485,8 +487,8 @@ class Channel:
 
     def _first_link(self) -> Link:
         try:
-            link = self._greeting.open_any(self._patience.connect_timeout_s)
-        except NotWelcome as lost:
+            link = self._handshake.open_any(self._timeouts.connect_timeout_s)
+        except Rejected as lost:
             raise lost.error from None
         link.look_up_every(self._look_up_s)
         return link
@@ -516,7 +518,7 @@ class Channel:
         """Connect again and send again; settle everything when the time for that is over."""
         self._close_dead()
         self._lost_s = self._lost_s or time.monotonic()
-        timeout_s = self._patience.reconnect_timeout_s
+        timeout_s = self._timeouts.reconnect_timeout_s
         while not self._closing.is_set():
             left_s = self._lost_s + timeout_s - time.monotonic()
             if self._attempts and left_s <= 0:
@@ -527,7 +529,7 @@ class Channel:
             self._closing.wait(min(back_off_s(self._attempts), max(left_s, 0.0)))
             self._attempts += 1
             try:
-                self._take_up(max(min(left_s, self._patience.silence_s), 0.1))
+                self._take_up(max(min(left_s, self._timeouts.silence_s), 0.1))
                 return
             except LinkLost as lost:
                 self._why_lost = str(lost)
@@ -536,7 +538,7 @@ class Channel:
 
     def _take_up(self, left_s: float) -> None:
         """Make a new TCP connection and put it into the state of the lost one."""
-        link = self._greeting.open_any(min(left_s, self._patience.connect_timeout_s))
+        link = self._handshake.open_any(min(left_s, self._timeouts.connect_timeout_s))
         try:
             self._resume(link, left_s)
             self._reopen(link, left_s)
@@ -595,5 +597,5 @@ def _refuse_frame(frame: Welcome | Goodbye) -> NoReturn:
     """Raise LinkLost, with what the queue manager said."""
     if isinstance(frame, Goodbye):
         reason = frame.reason
-        raise NotWelcome(refusal(reason.reason, reason.name, reason.detail))
+        raise Rejected(refusal(reason.reason, reason.name, reason.detail))
     raise LinkLost("a second welcome was not expected")

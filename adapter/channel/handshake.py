@@ -36,7 +36,7 @@ BACK_OFF_FIRST_S = 0.02
 BACK_OFF_MAX_S = 1.0
 
 
-class NotWelcome(LinkLost):
+class Rejected(LinkLost):
     """The queue manager answered, but not with a welcome."""
 
     def __init__(self, error: Error) -> None:
@@ -44,7 +44,7 @@ class NotWelcome(LinkLost):
         self.error = error
 
 
-class Greeting:
+class Handshake:
     """Opens TCP connections to one queue manager. Its name is fixed by the first welcome."""
 
     def __init__(
@@ -78,7 +78,7 @@ class Greeting:
             self._addresses.insert(0, address)  # next time it comes first
             return link
         for problem in problems:
-            if isinstance(problem, NotWelcome):
+            if isinstance(problem, Rejected):
                 raise problem
         error = QueueManagerNotAvailable(
             f"no queue manager answers ({'; '.join(map(str, problems))}): "
@@ -86,7 +86,7 @@ class Greeting:
             self.queue_manager,
         )
         error.is_host_available = not all(isinstance(one, HostNotReached) for one in problems)
-        raise NotWelcome(error)
+        raise Rejected(error)
 
     def interrupt(self) -> None:
         """End a connection that is being made, from another thread."""
@@ -139,7 +139,7 @@ def _check_version(welcome: Welcome) -> None:
             f"it speaks version {welcome.version}, this client "
             f"{versions_text(OLDEST_VERSION, PROTOCOL_VERSION)}"
         )
-        raise NotWelcome(refusal(Reason.PROTOCOL_VERSION_ERROR, welcome.queue_manager, text))
+        raise Rejected(refusal(Reason.PROTOCOL_VERSION_ERROR, welcome.queue_manager, text))
 
 
 def receive_until(link: Link, deadline_s: float) -> list[ServerFrame]:
@@ -157,7 +157,7 @@ def receive_until(link: Link, deadline_s: float) -> list[ServerFrame]:
     for frame in frames:
         if isinstance(frame, Goodbye):
             reason = frame.reason
-            raise NotWelcome(refusal(reason.reason, reason.name, reason.detail))
+            raise Rejected(refusal(reason.reason, reason.name, reason.detail))
     return frames
 
 

@@ -23,7 +23,7 @@ OWN_UNIT = 1 << 63
 """Marks the number of the unit that a command outside any unit is by itself."""
 
 
-class Session:
+class SessionNumbers:
     """One session. opening: its SessionOpen, once that has been submitted."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from adapter.channel import requests as rq
-from adapter.channel.numbering import UNANSWERED_MAX, Session
+from adapter.channel.numbering import UNANSWERED_MAX, SessionNumbers
 from adapter.channel.requests import Handle, Operations, Pending, StartOver
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Done, Refused
@@ -43,16 +43,16 @@ QUESTIONS = (
 """Commands that change nothing that outlives the connection."""
 
 
-class Enlisted(Struct, eq=False):
+class UnitOnWire(Struct, eq=False):
     """A unit as the connection sees it: begun with its first verb, gone with its TCP connection."""
 
     ident: bytes
-    session: Session
+    session: SessionNumbers
     epoch: int = -1
     beginning: Pending | None = None
 
 
-class Batch(Struct):
+class RequestBatch(Struct):
     """Requests that have their numbers and wait to be encoded."""
 
     requests: list[Pending]
@@ -60,27 +60,27 @@ class Batch(Struct):
     number: int
     opening: Pending | None
     beginning: Pending | None
-    unit: Enlisted | None
+    unit: UnitOnWire | None
 
 
 class Outstanding:
     """Unanswered requests, open handles, open units and the session of one connection."""
 
     def __init__(self) -> None:
-        self.session = Session()
+        self.session = SessionNumbers()
         self.epoch = 0
         """Counts lost TCP connections: what is gone with one remembers which it was."""
         self.pending: dict[int, Pending] = {}
         self.handles: dict[int, Handle] = {}
-        self.units: dict[bytes, Enlisted] = {}
+        self.units: dict[bytes, UnitOnWire] = {}
         self.let_go: deque[Handle] = deque()
         """Handles of objects that programs have let go of; any thread may append, at any time."""
         self.requests = 0
         self._handle_numbers = 0
 
-    def enlist(self) -> Enlisted:
+    def enlist(self) -> UnitOnWire:
         """Draw a unit id; the unit is begun with its first verb."""
-        return Enlisted(self.session.new_unit_id(), self.session)
+        return UnitOnWire(self.session.new_unit_id(), self.session)
 
     def new_handle(self, queue: str, modes: int) -> Handle:
         """Draw a handle number."""
@@ -96,7 +96,7 @@ class Outstanding:
                 requests.append(Pending(c.Close(handle.number), rq.FORGOTTEN, handle=handle))
         return requests
 
-    def prepare(self, requests: list[Pending], unit: Enlisted | None) -> Batch:
+    def prepare(self, requests: list[Pending], unit: UnitOnWire | None) -> RequestBatch:
         """Number requests, with what must go before them. Nothing is kept until register().
 
         Raises BackedOut if the unit is gone, LimitReached if too much is unanswered.
@@ -120,9 +120,9 @@ class Outstanding:
                 f"{UNANSWERED_MAX} commands are unanswered on this connection: "
                 "use several connections"
             )
-        return Batch(requests, operations, number, opening, beginning, unit)
+        return RequestBatch(requests, operations, number, opening, beginning, unit)
 
-    def register(self, batch: Batch, sent: bool) -> None:
+    def register(self, batch: RequestBatch, sent: bool) -> None:
         """Keep a batch until it is answered. sent: it goes out now."""
         self.session.issued = batch.number
         self.requests += len(batch.requests)
@@ -135,7 +135,7 @@ class Outstanding:
             batch.unit.epoch, batch.unit.beginning = self.epoch, batch.beginning
             self.units[batch.unit.ident] = batch.unit
 
-    def _beginning(self, unit: Enlisted | None) -> Pending | None:
+    def _beginning(self, unit: UnitOnWire | None) -> Pending | None:
         if unit is None or unit.epoch == self.epoch:
             return None
         if unit.epoch >= 0 or unit.session is not self.session:
@@ -151,12 +151,14 @@ class Outstanding:
         if session.opening is not None:
             if not isinstance(session.opening.answer, Refused) or session.unanswered_count:
                 return None
-            self.session = session = Session()  # the old one was refused; maybe there is room now
+            self.session = session = (
+                SessionNumbers()
+            )  # the old one was refused; maybe there is room now
         if any(r.durable or type(r.command) is c.Begin for r in requests):
             return session.open_request()
         return None
 
-    def answered(self, request: Pending, answer: rq.Answer) -> None:
+    def answered(self, request: Pending, answer: rq.RequestResult) -> None:
         """A request has its answer, unless another thread has just settled it."""
         if self.pending.pop(request.request, None) is None:
             return
@@ -216,11 +218,11 @@ class Outstanding:
                 request.settle(_gone(request, why))
             elif request.number:
                 self._settle(request, why, ConnectionBroken)
-        self.session = Session()
+        self.session = SessionNumbers()
 
     def _without_answer(
         self, request: Pending, why: str, error: type[ConnectionBroken]
-    ) -> rq.Answer:
+    ) -> rq.RequestResult:
         """Say what is known of a request whose answer is not to be had."""
         command = request.command
         refused = None if request.unsure else request.not_now

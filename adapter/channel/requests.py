@@ -57,7 +57,7 @@ class StartOver(Struct):
 
 Operations = list[tuple[int, int, Any]]
 """Request number, session number and command of each request in a frame."""
-Answer = Result | Figures | Error | StartOver
+RequestResult = Result | Figures | Error | StartOver
 
 
 class Pending(Struct, eq=False):
@@ -76,7 +76,7 @@ class Pending(Struct, eq=False):
     handle: Handle | None = None
     request: int = 0
     number: int = 0
-    answer: Answer | None = None
+    answer: RequestResult | None = None
     wake: SimpleQueue[None] | None = None
     sent: bool = False
     resent: int = 0
@@ -84,7 +84,7 @@ class Pending(Struct, eq=False):
     not_now: Refused | None = None
     unsure: bool = False
 
-    def settle(self, answer: Answer) -> None:
+    def settle(self, answer: RequestResult) -> None:
         """Give the answer to whoever waits."""
         self.answer = answer
         if self.wake is not None:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from adapter.channel.channel import Channel, note_queue
-from adapter.channel.outstanding import Enlisted
+from adapter.channel.outstanding import UnitOnWire
 from adapter.channel.requests import Pending
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Done, Refused
@@ -29,7 +29,7 @@ from adapter.errors import (
 )
 
 ResultT = TypeVar("ResultT")
-Waiting = Callable[[], AbstractContextManager[None]]
+WhileWaiting = Callable[[], AbstractContextManager[None]]
 
 
 class NoUnit(Enum):
@@ -42,7 +42,7 @@ NO_UNIT: Final = NoUnit.NO_UNIT
 """Given as unit=, it keeps an operation out of the unit it would join."""
 
 
-class State(Enum):
+class UnitState(Enum):
     """Where a unit stands. The value says it in an error's text."""
 
     NEW = "has not begun: call begin(), or use it in a with statement"
@@ -62,7 +62,7 @@ class AnyUnit:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._enlisted = channel.enlist()
-        self._state = State.NEW
+        self._state = UnitState.NEW
         self._begun_by_hand = False
 
     @property
@@ -73,12 +73,12 @@ class AnyUnit:
     @property
     def is_open(self) -> bool:
         """Whether it has begun and not ended."""
-        return self._state is State.ACTIVE
+        return self._state is UnitState.ACTIVE
 
     def begin(self) -> None:
         """Begin it, outside a with statement. Inside one this is accepted once and does nothing."""
-        if self._state is State.NEW:
-            self._state = State.ACTIVE
+        if self._state is UnitState.NEW:
+            self._state = UnitState.ACTIVE
         self.check_open()
         if self._begun_by_hand:
             raise UnitInProgress(f"unit {self.id.hex()} has begun already", self.id.hex())
@@ -91,22 +91,22 @@ class AnyUnit:
         """
         self.check_open()
         if self._enlisted.beginning is None:  # no verb: there is nothing to commit
-            self._end(State.COMMITTED)
+            self._end(UnitState.COMMITTED)
             return
         request = Pending(c.Commit(self.id), durable=True)
-        self._end(State.IN_DOUBT)  # so it is, until there is an answer
+        self._end(UnitState.IN_DOUBT)  # so it is, until there is an answer
         try:
             self._channel.ask([request], self._enlisted)
             self._channel.result(request, Done, self._enlisted)
         except BackedOut:
-            self._state = State.LOST
+            self._state = UnitState.LOST
             raise
         except InDoubt:
             raise
         except Error:
-            self._state = State.ACTIVE  # it was refused: nothing has changed
+            self._state = UnitState.ACTIVE  # it was refused: nothing has changed
             raise
-        self._state = State.COMMITTED
+        self._state = UnitState.COMMITTED
 
     def backout(self) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.
@@ -114,9 +114,9 @@ class AnyUnit:
         Raises UnitEnded; ConnectionBroken if the queue manager is not to be reached: the unit is
         undone all the same, with its connection.
         """
-        if self._state is not State.LOST:
+        if self._state is not UnitState.LOST:
             self.check_open()
-        self._end(State.BACKED_OUT)
+        self._end(UnitState.BACKED_OUT)
         if self._enlisted.beginning is None:
             return
         request = Pending(c.Backout(self.id), durable=True)
@@ -128,9 +128,9 @@ class AnyUnit:
 
     def check_open(self) -> None:
         """Raise BackedOut or UnitEnded if nothing can be done in this unit."""
-        if self._state is State.ACTIVE:
+        if self._state is UnitState.ACTIVE:
             return
-        error = BackedOut if self._state is State.LOST else UnitEnded
+        error = BackedOut if self._state is UnitState.LOST else UnitEnded
         raise error(f"unit {self.id.hex()} {self._state.value}", self.id.hex())
 
     def submit(self, requests: list[Pending]) -> None:
@@ -143,16 +143,16 @@ class AnyUnit:
         request: Pending,
         kind: type[ResultT],
         after: Pending | None = None,
-        waiting: Waiting = nullcontext,
+        waiting: WhileWaiting = nullcontext,
     ) -> ResultT:
         """Ask requests in this unit; return the answer of one. See perform()."""
         try:
             return _perform(self._channel, self._enlisted, requests, request, kind, after, waiting)
         except BackedOut:
-            self._end(State.LOST)
+            self._end(UnitState.LOST)
             raise
 
-    def _end(self, state: State) -> None:
+    def _end(self, state: UnitState) -> None:
         self._state = state
         self._channel.forget_unit(self._enlisted)
 
@@ -168,8 +168,8 @@ class AnyUnit:
                 "begin() and unit= for a second one",
                 other.id.hex(),
             )
-        if self._state is State.NEW:
-            self._state = State.ACTIVE
+        if self._state is UnitState.NEW:
+            self._state = UnitState.ACTIVE
         self.check_open()
         _ambient.set((*_ambient.get(), self))
         return self
@@ -177,7 +177,7 @@ class AnyUnit:
     def _leave(self, error: BaseException | None) -> None:
         """Leave the with statement: commit, or back out because of an exception."""
         _ambient.set(tuple(unit for unit in _ambient.get() if unit is not self))
-        if self._state not in (State.ACTIVE, State.LOST):
+        if self._state not in (UnitState.ACTIVE, UnitState.LOST):
             return
         if error is not None:
             self._leave_failed()
@@ -185,7 +185,7 @@ class AnyUnit:
         try:
             self.commit()
         except Error:
-            if self._state is State.ACTIVE:
+            if self._state is UnitState.ACTIVE:
                 self._leave_failed()
             raise
 
@@ -194,7 +194,7 @@ class AnyUnit:
         try:
             self.backout()
         except Error:
-            self._state = State.LOST  # the connection is gone, and the unit with it
+            self._state = UnitState.LOST  # the connection is gone, and the unit with it
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id.hex()} {self._state.name}>"
@@ -248,7 +248,7 @@ def perform(
     request: Pending,
     kind: type[ResultT],
     after: Pending | None = None,
-    waiting: Waiting = nullcontext,
+    waiting: WhileWaiting = nullcontext,
 ) -> ResultT:
     """Ask requests, in a unit or outside any; return the answer of one of them.
 
@@ -262,12 +262,12 @@ def perform(
 
 def _perform(
     channel: Channel,
-    unit: Enlisted | None,
+    unit: UnitOnWire | None,
     requests: list[Pending],
     request: Pending,
     kind: type[ResultT],
     after: Pending | None,
-    waiting: Waiting,
+    waiting: WhileWaiting,
 ) -> ResultT:
     channel.submit(requests, unit)
     with waiting():

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
-from adapter.channel.channel import Channel, Patience
-from adapter.channel.handshake import Greeting
+from adapter.channel.channel import Channel, Timeouts
+from adapter.channel.handshake import Handshake
 from adapter.channel.requests import Pending, open_request
 from adapter.channel.tcp import parse_addresses
 from adapter.channel.unit import AnyUnit, NoUnit, Unit, joined, perform
@@ -22,7 +22,7 @@ from adapter.client.admin import Administration
 from adapter.client.consumer import Consumer
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.queue import OpenFor, Queue
-from adapter.client.replies import REPLY, Replies, check_wanted
+from adapter.client.replies import REPLY, ReplyQueue, check_wanted
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription, publish_requests, subscription_of
 from adapter.core.attributes.table import NAME_LENGTH_MAX
@@ -70,22 +70,22 @@ def connect(
         if application is None
         else a.as_text("application", application, APPLICATION_LENGTH_MAX)
     )
-    greeting = Greeting(
+    handshake = Handshake(
         parse_addresses(address),
         a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
         named_application,
         _own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
         a.as_text("password", given, PASSWORD_LENGTH_MAX),
     )
-    patience = Patience(
+    timeouts = Timeouts(
         connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_timeout_s), 0.05),
         reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_timeout_s),
     )
     named = os.environ.get("MQK_REGISTRY") if registry is None else registry
     if isinstance(named, Schemas):
-        return Connection(Channel(greeting, patience, named), named_application)
+        return Connection(Channel(handshake, timeouts, named), named_application)
     schemas = Schemas(named)
-    return Connection(Channel(greeting, patience, schemas), named_application, schemas)
+    return Connection(Channel(handshake, timeouts, schemas), named_application, schemas)
 
 
 def _own_name() -> str:
@@ -116,7 +116,7 @@ class Connection(Administration):
         self._own_schemas = own_schemas
         self._channel = channel
         self._application = application
-        self._replies = Replies(channel)
+        self._replies = ReplyQueue(channel)
 
     @property
     def name(self) -> str:

@@ -21,7 +21,7 @@ from adapter.core.contract.results import Batches, ConsumerState
 from adapter.errors import NotOpen
 
 AnswerT = TypeVar("AnswerT")
-Asked = c.ClaimBatch | c.ReadBatches | c.ConsumeBatches
+BatchCommand = c.ClaimBatch | c.ReadBatches | c.ConsumeBatches
 BATCH_MAX = 10_000
 
 
@@ -123,7 +123,7 @@ class Consumer:
         ask_to_open(self._channel, request, self._handle)
         return self._channel.result(request, ConsumerState)
 
-    def _ask(self, command: Asked, kind: type[AnswerT]) -> AnswerT:
+    def _ask(self, command: BatchCommand, kind: type[AnswerT]) -> AnswerT:
         command.handle = self._open_handle().number
         request = Pending(command, rq.AGAIN, handle=self._handle)
         self._channel.ask([request])

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
-from adapter.channel.outstanding import Enlisted
+from adapter.channel.outstanding import UnitOnWire
 from adapter.channel.requests import Handle, Pending
 from adapter.channel.unit import AnyUnit
 from adapter.channel.verbs import put_request
@@ -31,11 +31,11 @@ RETRIES_MAX = 10
 """Lost connections in a row without any unit getting through."""
 
 
-class Flight(Struct):
+class InFlight(Struct):
     """A unit on its way."""
 
     messages: list[Message]
-    unit: Enlisted
+    unit: UnitOnWire
     commit: Pending
 
 
@@ -71,7 +71,7 @@ class Pipeline:
         self.count = 0
         self._channel = channel
         self._handle = handle
-        self._flying: deque[Flight] = deque()
+        self._in_flight: deque[InFlight] = deque()
         self._again: deque[list[Message]] = deque()
         self._retries = 0
 
@@ -81,13 +81,13 @@ class Pipeline:
         try:
             while (unit := self._next(units)) is not None:
                 self._start(unit)
-                while len(self._flying) >= IN_FLIGHT_MAX:
-                    self._land()
+                while len(self._in_flight) >= IN_FLIGHT_MAX:
+                    self._await_oldest()
         except Exception as error:
             self._settle(error)
             raise
         except BaseException:
-            self._channel.abandon([flight.commit for flight in self._flying])
+            self._channel.abandon([sent.commit for sent in self._in_flight])
             raise
         return self.count
 
@@ -97,9 +97,9 @@ class Pipeline:
             if self._again:
                 return self._again.popleft()
             unit = next(units, None)
-            if unit is not None or not self._flying:
+            if unit is not None or not self._in_flight:
                 return unit
-            self._land()
+            self._await_oldest()
 
     def _start(self, messages: list[Message]) -> None:
         channel = self._channel
@@ -118,33 +118,33 @@ class Pipeline:
             self._back_out(unit)
             raise
         else:
-            self._flying.append(Flight(messages, unit, commit))
+            self._in_flight.append(InFlight(messages, unit, commit))
 
-    def _land(self) -> None:
+    def _await_oldest(self) -> None:
         """Wait until the oldest unit is durable."""
-        flight = self._flying.popleft()
-        lost = self._fate(flight)
+        sent = self._in_flight.popleft()
+        lost = self._outcome(sent)
         if lost is not None:
-            self._put_again([flight.messages, *self._lost_in_flight()], lost)
+            self._put_again([sent.messages, *self._lost_in_flight()], lost)
 
     def _lost_in_flight(self) -> list[list[Message]]:
         """Wait for everything on its way; return, in order, what is not on the queue."""
         lost = []
-        while self._flying:
-            flight = self._flying.popleft()
-            if self._fate(flight) is not None:
-                lost.append(flight.messages)
+        while self._in_flight:
+            sent = self._in_flight.popleft()
+            if self._outcome(sent) is not None:
+                lost.append(sent.messages)
         return lost
 
-    def _fate(self, flight: Flight) -> BackedOut | None:
+    def _outcome(self, sent: InFlight) -> BackedOut | None:
         """Wait for the outcome of a unit; None if it is on the queue."""
         try:
-            self._channel.await_all([flight.commit])
-            self._channel.result(flight.commit, Done, flight.unit)
+            self._channel.await_all([sent.commit])
+            self._channel.result(sent.commit, Done, sent.unit)
         except BackedOut as lost:
             return lost
-        self._channel.forget_unit(flight.unit)
-        self.count += len(flight.messages)
+        self._channel.forget_unit(sent.unit)
+        self.count += len(sent.messages)
         self._retries = 0
         return None
 
@@ -155,7 +155,7 @@ class Pipeline:
             raise lost
         self._again.extendleft(reversed(units))
 
-    def _back_out(self, unit: Enlisted) -> None:
+    def _back_out(self, unit: UnitOnWire) -> None:
         """End a unit whose puts were refused."""
         if unit.beginning is None:
             return
@@ -166,9 +166,9 @@ class Pipeline:
 
     def _settle(self, error: Exception) -> None:
         """Wait for what is on its way, so that the error can say how many messages were put."""
-        while self._flying:
+        while self._in_flight:
             with suppress(Error):
-                self._fate(self._flying.popleft())
+                self._outcome(self._in_flight.popleft())
         if isinstance(error, Error):
             error.messages_put = self.count
         error.add_note(f"{self.count} messages were put before")

@@ -31,7 +31,7 @@ from adapter.client.attributes import QueueSettings
 from adapter.client.browse import BrowsedMessage, browsed, shared
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
-from adapter.client.replies import Replies
+from adapter.client.replies import ReplyQueue
 from adapter.client.work import Work, units
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, Details
@@ -59,7 +59,7 @@ class Queue:
         name: str,
         open_for: OpenFor | None,
         application: str,
-        replies: Replies,
+        replies: ReplyQueue,
         selection: str = "",
     ) -> None:
         self.name = a.as_name(name)

@@ -35,7 +35,7 @@ SLICE_MS = 30_000
 """So often a wait looks whether the queue is still there."""
 
 
-class Replies:
+class ReplyQueue:
     """Where the replies to a connection's requests come. For any thread."""
 
     def __init__(self, channel: Channel) -> None:

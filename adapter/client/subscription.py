@@ -19,7 +19,7 @@ from adapter.channel.verbs import ask_to_open, close_handles, close_request, put
 from adapter.client import admin
 from adapter.client.message import Message as SdkMessage
 from adapter.client.queue import Queue
-from adapter.client.replies import Replies
+from adapter.client.replies import ReplyQueue
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
@@ -76,7 +76,7 @@ class Subscription(Queue):
     """
 
     def __init__(
-        self, channel: Channel, wanted: c.Subscribe, application: str, replies: Replies
+        self, channel: Channel, wanted: c.Subscribe, application: str, replies: ReplyQueue
     ) -> None:
         super().__init__(channel, "subscription", None, application, replies)
         self.topic = wanted.topic_string

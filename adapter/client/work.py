@@ -14,7 +14,7 @@ from typing import Protocol
 
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, open_request
-from adapter.channel.unit import AnyUnit, State
+from adapter.channel.unit import AnyUnit, UnitState
 from adapter.channel.verbs import close_request, get_request, put_request
 from adapter.client import admin
 from adapter.client.message import Message, incoming, outgoing
@@ -34,7 +34,7 @@ from adapter.errors import (
 log = logging.getLogger("adapter.client")
 
 
-class Worked(Protocol):
+class WorkQueue(Protocol):
     """The queue that is worked on, as this loop sees it."""
 
     name: str
@@ -64,7 +64,7 @@ class Work(AnyUnit):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        was_open = self._state in (State.ACTIVE, State.LOST)
+        was_open = self._state in (UnitState.ACTIVE, UnitState.LOST)
         try:
             self._leave(error)
         except BackedOut as lost:
@@ -82,7 +82,7 @@ class Work(AnyUnit):
 
 
 def units(
-    queue: Worked,
+    queue: WorkQueue,
     channel: Channel,
     handle: Callable[[], Handle],
     size: int,
@@ -114,12 +114,14 @@ def _left_ms(wait_ms: int, until_s: float) -> int:
     return wait_ms if wait_ms <= 0 else max(int((until_s - time.monotonic()) * 1000), 0)
 
 
-def _was_closed(queue: Worked) -> bool:
+def _was_closed(queue: WorkQueue) -> bool:
     """Whether another thread has closed the queue or its connection meanwhile."""
     return queue.is_closed
 
 
-def _get(queue: Worked, channel: Channel, handle: Handle, size: int, wait_ms: int) -> Work | None:
+def _get(
+    queue: WorkQueue, channel: Channel, handle: Handle, size: int, wait_ms: int
+) -> Work | None:
     work = Work(channel, queue.name)
     work.begin()
     request = get_request(handle, c.Get(0, wait_ms=wait_ms, limit=size, alone=True), work)

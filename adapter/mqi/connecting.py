@@ -18,8 +18,8 @@ from typing import Any
 
 from adapter import mq_constants as mq
 from adapter.administration.kinds import CHANNEL_NAME_LENGTH
-from adapter.channel.channel import Channel, Patience
-from adapter.channel.handshake import Greeting
+from adapter.channel.channel import Channel, Timeouts
+from adapter.channel.handshake import Handshake
 from adapter.channel.tcp import Address, parse_addresses
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import Error, InvalidValue, QueueManagerNotAvailable
@@ -61,11 +61,11 @@ def connect(
     password = credentials[1] or environment.get("MQK_PASSWORD", "")
     addresses = _addresses(name, cno, cd, environment)
     named = _channel(cno, cd, environment)
-    greeting = Greeting(addresses, _queue_manager(name), application, who, password, named)
+    handshake = Handshake(addresses, _queue_manager(name), application, who, password, named)
     reconnects = not asked & mq.MQCNO_RECONNECT_DISABLED
-    patience = Patience() if reconnects else Patience(reconnect_timeout_s=0.0)
+    timeouts = Timeouts() if reconnects else Timeouts(reconnect_timeout_s=0.0)
     try:
-        channel = Channel(greeting, patience)
+        channel = Channel(handshake, timeouts)
     except Error as error:
         log.warning("MQCONN: %s", error.text)
         if isinstance(error, QueueManagerNotAvailable) and not error.is_host_available:

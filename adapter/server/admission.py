@@ -58,7 +58,7 @@ def demand(qm: QueueManager | None, *, has_users: bool, remote: bool) -> Demand:
     return DEMANDS[found.check_client] if isinstance(found, AuthInfoAttributes) else "a right one"
 
 
-class Asked(Struct, frozen=True, eq=False):
+class AdmissionRequest(Struct, frozen=True, eq=False):
     """A client that waits for a decision."""
 
     hello: Hello
@@ -74,7 +74,7 @@ class Admission:
         self._own = own
         self._lookups = ThreadPoolExecutor(1, "known passwords")
         self._checks = ThreadPoolExecutor(1, "passwords")
-        self._guesses: Guesses[Asked] = Guesses()
+        self._guesses: Guesses[AdmissionRequest] = Guesses()
         self._checking = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -104,7 +104,7 @@ class Admission:
         elif credentials is None or not hello.password:
             decide(_refused(hello, "a user and a password must be given"))
         else:
-            asked = Asked(hello, decide)
+            asked = AdmissionRequest(hello, decide)
             self._look_up(credentials, Attempt(network_of(address), hello.user, asked, wanted))
 
     def close(self) -> None:
@@ -118,7 +118,7 @@ class Admission:
         given, own = hello.password.encode(errors="surrogatepass"), self._own.encode()
         return bool(own) and secrets.compare_digest(given, own)
 
-    def _look_up(self, credentials: Credentials, attempt: Attempt[Asked]) -> None:
+    def _look_up(self, credentials: Credentials, attempt: Attempt[AdmissionRequest]) -> None:
         """Ask whether the password has been checked before; have it checked if not."""
 
         def found(known: bool | None) -> None:
@@ -149,7 +149,7 @@ class Admission:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_at(due_s, self._check_next)
 
-    def _check(self, credentials: Credentials, attempt: Attempt[Asked]) -> None:
+    def _check(self, credentials: Credentials, attempt: Attempt[AdmissionRequest]) -> None:
         self._checking = True
 
         def checked(is_right: bool | None) -> None:
@@ -167,7 +167,7 @@ class Admission:
         self,
         executor: ThreadPoolExecutor,
         question: Callable[[str, str], bool | None],
-        attempt: Attempt[Asked],
+        attempt: Attempt[AdmissionRequest],
         answered: Callable[[bool | None], None],
     ) -> None:
         """Ask the file of users in a thread. A file that cannot be read admits nobody."""
@@ -190,7 +190,7 @@ class Admission:
             lambda what: decide(Refused(Reason.NOT_AUTHORIZED, hello.user, what)),
         )
 
-    def _decide(self, attempt: Attempt[Asked], is_right: bool) -> None:
+    def _decide(self, attempt: Attempt[AdmissionRequest], is_right: bool) -> None:
         asked = attempt.what
         asked.decide(None if is_right else _refused(asked.hello, "user or password is wrong"))
 

@@ -19,9 +19,9 @@ from adapter.core.contract.results import Refused, Result
 from adapter.core.model.connection import Party
 from adapter.core.model.manager import QueueManager, Reply
 
-Described = tuple[str, str]
+ObjectAndDetails = tuple[str, str]
 """What a command is called, and the object that it is about."""
-Describe = Callable[[Any, QueueManager, int], Described]
+Describe = Callable[[Any, QueueManager, int], ObjectAndDetails]
 
 log = structlog.get_logger("mqk.audit")
 
@@ -31,14 +31,14 @@ def _of_queue(verb: str) -> Describe:
 
 
 def _of_object(verb: str) -> Describe:
-    def describe(command: Any, _qm: QueueManager, _connection: int) -> Described:
+    def describe(command: Any, _qm: QueueManager, _connection: int) -> ObjectAndDetails:
         kind = "queue manager" if command.kind == QUEUE_MANAGER else command.kind
         return f"{verb} {kind}", command.name
 
     return describe
 
 
-def _of_handle(command: c.SetAttributes, qm: QueueManager, connection: int) -> Described:
+def _of_handle(command: c.SetAttributes, qm: QueueManager, connection: int) -> ObjectAndDetails:
     known = qm.connections.get(connection)
     handle = known.handles.get(command.handle) if known else None
     return "set attributes of queue", handle.queue.name if handle else ""
@@ -62,7 +62,7 @@ AUDITED: Mapping[type[Struct], Describe] = {
 DETAILS = ("attributes", "replace", "purge")
 
 
-class Audit:
+class AuditTrail:
     """Notes administrative commands until they are answered."""
 
     def __init__(self) -> None:

@@ -18,9 +18,9 @@ import structlog
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.core.model.connection import Party
-from adapter.server.frame_budget import Crowd
+from adapter.server.frame_budget import FrameBudget
 from adapter.wire import frames
-from adapter.wire.session import Incoming, ServerSession, State
+from adapter.wire.session import Incoming, ProtocolState, ServerSession
 
 UNANSWERED_MAX = 10_000
 """Requests of one connection that may be on their way before the next ones wait."""
@@ -41,11 +41,11 @@ The SDK itself gives a silent queue manager up after this time."""
 log = structlog.get_logger("mqk.listener")
 
 
-class House(Protocol):
-    """What a connection belongs to. crowd: the unfinished frames of all connections."""
+class ConnectionHost(Protocol):
+    """What a connection belongs to. budget: the unfinished frames of all connections."""
 
     queue_manager: str
-    crowd: Crowd
+    budget: FrameBudget
 
     def admit(self, client: ClientConnection) -> Refused | None:
         """Say whether one more connection is welcome."""
@@ -79,13 +79,13 @@ class House(Protocol):
 class ClientConnection(asyncio.Protocol):
     """One client."""
 
-    def __init__(self, house: House, number: int) -> None:
+    def __init__(self, host: ConnectionHost, number: int) -> None:
         self.number = number
         self.host = self.address = ""
         self.party: Party | None = None
-        self._house = house
+        self._host = host
         self._loop = asyncio.get_running_loop()
-        self._session = ServerSession(house.queue_manager)
+        self._session = ServerSession(host.queue_manager)
         self._transport: asyncio.Transport | None = None
         self._waiting: deque[Incoming] = deque()
         self._outbox: deque[frames.Answer | frames.AnyAnswer] = deque()
@@ -113,7 +113,7 @@ class ClientConnection(asyncio.Protocol):
         if sock is not None:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        refused = self._house.admit(self)
+        refused = self._host.admit(self)
         if refused is not None:
             self.goodbye(refused)
 
@@ -121,16 +121,16 @@ class ClientConnection(asyncio.Protocol):
         """The client has gone: its units are backed out."""
         self._close_session()
         self._transport = None
-        self._house.gone(self)
+        self._host.gone(self)
 
     def data_received(self, data: bytes) -> None:
         """Read what has arrived and have it executed."""
         received = self._session.receive(data)
         self._count_unfinished(bool(received.operations))
         if received.hello is not None:
-            self._house.welcome(self, received.hello)
+            self._host.welcome(self, received.hello)
         if received.seen:
-            self._house.seen(self, received.seen)
+            self._host.seen(self, received.seen)
         self._farewell = self._farewell or received.goodbye
         self._waiting.extend(received.operations)
         if not self._scheduled:
@@ -170,7 +170,7 @@ class ClientConnection(asyncio.Protocol):
         """End the connection if the client has left something half done for too long."""
         if self._transport is None:
             return
-        if self._session.state is State.NEW and now_s - self._made_s > HELLO_S:
+        if self._session.state is ProtocolState.NEW and now_s - self._made_s > HELLO_S:
             self.goodbye(_late("no hello came", HELLO_S))
         elif self._held_back:
             self._frame_s = self._came_s = now_s  # it is not the client that makes it wait
@@ -208,7 +208,7 @@ class ClientConnection(asyncio.Protocol):
         until_s = time.monotonic() + SLICE_S
         while self._may_execute():
             self._unanswered += 1
-            self._house.operation(self, self._waiting.popleft())
+            self._host.operation(self, self._waiting.popleft())
             if time.monotonic() > until_s:
                 break
         if self._farewell is not None and not self._waiting:
@@ -227,9 +227,9 @@ class ClientConnection(asyncio.Protocol):
 
     def _has_room(self) -> bool:
         """One request of each client may always be on its way; more, while not too much waits."""
-        if not self._unanswered or self._house.has_room():
+        if not self._unanswered or self._host.has_room():
             return True
-        self._house.wait_for_room(self)
+        self._host.wait_for_room(self)
         return False
 
     def go_on(self) -> None:
@@ -271,7 +271,7 @@ class ClientConnection(asyncio.Protocol):
         if is_new:
             self._frame_s = self._came_s
         self._unfinished_bytes = now_bytes
-        self._house.crowd.has_come(self, now_bytes, new=is_new)
+        self._host.budget.has_come(self, now_bytes, new=is_new)
 
     def _takes(self, now_s: float) -> bool:
         """Whether the client has read anything lately, if there is anything to read."""

@@ -23,7 +23,7 @@ class Sender(Protocol):
         ...
 
 
-class Crowd:
+class FrameBudget:
     """The unfinished frames of all connections."""
 
     def __init__(self, bytes_max: int = UNFINISHED_BYTES_MAX) -> None:

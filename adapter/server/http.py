@@ -23,7 +23,7 @@ from adapter.owner.lifecycle import State
 from adapter.registry import http as registry_api
 from adapter.registry.topic import TopicRegistry
 from adapter.server import metrics
-from adapter.server.metrics import Snapshot
+from adapter.server.metrics import MetricsSnapshot
 from adapter.web import HttpListener
 
 HOST = "127.0.0.1"
@@ -37,7 +37,7 @@ DEAD = frozenset({State.DEPOSED, State.FAILED, State.STOPPED})
 log = structlog.get_logger("mqk.http")
 
 
-class House(Protocol):
+class ServerView(Protocol):
     """What is asked: the server."""
 
     name: str
@@ -80,31 +80,31 @@ class Health(Struct):
     reason: str = ""
 
 
-def live(house: House) -> Health:
+def live(server: ServerView) -> Health:
     """Say whether the process is of any use: a supervisor starts it again if not."""
-    state = house.state
-    reason = why_not(house) if state in DEAD else ""
-    return Health(house.name, state.value, not reason, reason)
+    state = server.state
+    reason = why_not(server) if state in DEAD else ""
+    return Health(server.name, state.value, not reason, reason)
 
 
-def ready(house: House) -> Health:
+def ready(server: ServerView) -> Health:
     """Say whether requests are served, and what they do is copied to the topics."""
-    state = house.state
+    state = server.state
     well = state is State.RUNNING
-    reason = house.trouble or house.movers_hold if well else why_not(house)
-    return Health(house.name, state.value, not reason, reason)
+    reason = server.trouble or server.movers_hold if well else why_not(server)
+    return Health(server.name, state.value, not reason, reason)
 
 
-def why_not(house: House) -> str:
+def why_not(server: ServerView) -> str:
     """Say why requests are not served."""
-    return house.failure or house.trouble or lifecycle.why_not(house.state)
+    return server.failure or server.trouble or lifecycle.why_not(server.state)
 
 
 class Monitor:
     """The endpoint."""
 
-    def __init__(self, house: House, registry: TopicRegistry | None = None) -> None:
-        self._house = house
+    def __init__(self, server: ServerView, registry: TopicRegistry | None = None) -> None:
+        self._server = server
         self._registry = registry
         self._release = metadata.version("mqk")
         self._listener: HttpListener | None = None
@@ -132,17 +132,17 @@ class Monitor:
             await listener.stop()
 
     async def _metrics(self, _request: web.Request) -> web.Response:
-        house = self._house
-        snapshot = Snapshot(house.figures(), house.queue_statuses(), self._release)
+        server = self._server
+        snapshot = MetricsSnapshot(server.figures(), server.queue_statuses(), self._release)
         loop = asyncio.get_running_loop()
         text = await loop.run_in_executor(None, metrics.text, snapshot)
         return web.Response(body=text, headers={"Content-Type": metrics.CONTENT_TYPE})
 
     def _answer(
-        self, question: Callable[[House], Health]
+        self, question: Callable[[ServerView], Health]
     ) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def answer(_request: web.Request) -> web.Response:
-            health = question(self._house)
+            health = question(self._server)
             status = 200 if health.ok else 503
             return web.Response(body=json.encode(health) + b"\n", status=status, content_type=JSON)
 

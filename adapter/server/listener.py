@@ -22,10 +22,10 @@ from adapter.core.model.manager import Reply
 from adapter.owner.clock import Clock
 from adapter.owner.owner import Owner
 from adapter.server.admission import Admission
-from adapter.server.audit import Audit, by
+from adapter.server.audit import AuditTrail, by
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connection import ClientConnection
-from adapter.server.frame_budget import Crowd
+from adapter.server.frame_budget import FrameBudget
 from adapter.wire import frames
 from adapter.wire.session import Incoming
 
@@ -106,9 +106,9 @@ class Listener:
         self._look: asyncio.TimerHandle | None = None
         self._server: asyncio.Server | None = None
         self._extra_figures: Callable[[], dict[str, object]] = dict
-        self.crowd = Crowd()
+        self.budget = FrameBudget()
         self._without_room: set[ClientConnection] = set()
-        self._audit = Audit()
+        self._audit = AuditTrail()
         self._why_not = why_not
         self.drop_next = False
 

@@ -27,7 +27,7 @@ from adapter.owner.lifecycle import State
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Described(Struct, frozen=True):
+class MetricRow(Struct, frozen=True):
     """A metric: a counter's name ends with _total, as Prometheus has it."""
 
     name: str
@@ -35,15 +35,15 @@ class Described(Struct, frozen=True):
     meaning: str
 
 
-def _counter(name: str, meaning: str) -> Described:
-    return Described(name, "counter", meaning)
+def _counter(name: str, meaning: str) -> MetricRow:
+    return MetricRow(name, "counter", meaning)
 
 
-def _gauge(name: str, meaning: str) -> Described:
-    return Described(name, "gauge", meaning)
+def _gauge(name: str, meaning: str) -> MetricRow:
+    return MetricRow(name, "gauge", meaning)
 
 
-FIGURES: Mapping[str, Described] = {
+FIGURES: Mapping[str, MetricRow] = {
     "connections": _gauge("mqk_connections", "Client connections."),
     "sessions": _gauge("mqk_sessions", "Client sessions whose outcomes are kept."),
     "queues": _gauge("mqk_queues", "Queues."),
@@ -98,7 +98,7 @@ FIGURES: Mapping[str, Described] = {
     "mover_restarts": _counter("mqk_mover_restarts_total", "How often the movers had to be begun."),
 }
 
-MOVERS: Mapping[str, Described] = {
+MOVERS: Mapping[str, MetricRow] = {
     "position": _gauge("mqk_mover_position", "Ledger offset up to which all is copied."),
     "written": _gauge("mqk_mover_recorded_position", "Ledger offset where it would begin again."),
     "lag_records": _gauge("mqk_mover_lag_records", "Ledger records that are not copied yet."),
@@ -120,7 +120,7 @@ MOVERS: Mapping[str, Described] = {
     "failures": _counter("mqk_mover_failures_total", "Failures after which it began again."),
 }
 
-QUEUES: Mapping[str, Described] = {
+QUEUES: Mapping[str, MetricRow] = {
     "current_depth": _gauge(
         "mqk_queue_depth", "Messages on the queue: available ones and uncommitted puts."
     ),
@@ -149,7 +149,7 @@ QUEUES: Mapping[str, Described] = {
 }
 
 
-class Snapshot(Struct):
+class MetricsSnapshot(Struct):
     """What is told at one moment. figures: of `mqk qmgr status`."""
 
     figures: dict[str, object]
@@ -160,7 +160,7 @@ class Snapshot(Struct):
 class Once(Collector):
     """Gives a snapshot's metrics."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: MetricsSnapshot) -> None:
         self._snapshot = snapshot
 
     def collect(self) -> Iterable[Metric]:
@@ -168,7 +168,7 @@ class Once(Collector):
         return families(self._snapshot)
 
 
-def text(snapshot: Snapshot) -> bytes:
+def text(snapshot: MetricsSnapshot) -> bytes:
     """Write a snapshot, and what the system says of this process, as Prometheus reads it."""
     registry = CollectorRegistry()
     registry.register(Once(snapshot))
@@ -176,7 +176,7 @@ def text(snapshot: Snapshot) -> bytes:
     return generate_latest(registry)
 
 
-def families(snapshot: Snapshot) -> Iterator[Metric]:
+def families(snapshot: MetricsSnapshot) -> Iterator[Metric]:
     """Give every metric of a snapshot."""
     figures = snapshot.figures
     about = {"queue_manager": str(figures.get("queue_manager", "")), "version": snapshot.release}
@@ -195,7 +195,7 @@ def families(snapshot: Snapshot) -> Iterator[Metric]:
 def _by_label(
     label: str,
     rows: Mapping[str, Mapping[str, float]],
-    table: Mapping[str, Described],
+    table: Mapping[str, MetricRow],
     prefix: str,
 ) -> Iterator[Metric]:
     """One metric for each figure, with a sample for each row."""
@@ -205,15 +205,13 @@ def _by_label(
         yield _family(table.get(key) or _unknown(prefix, key), [label], samples)
 
 
-def _unknown(prefix: str, key: str) -> Described:
+def _unknown(prefix: str, key: str) -> MetricRow:
     return _gauge(f"{prefix}_{key}", "Not described.")
 
 
-def _family(
-    described: Described, labels: list[str], samples: list[tuple[list[str], float]]
-) -> Metric:
-    kind = CounterMetricFamily if described.kind == "counter" else GaugeMetricFamily
-    family = kind(described.name.removesuffix("_total"), described.meaning, labels=labels)
+def _family(row: MetricRow, labels: list[str], samples: list[tuple[list[str], float]]) -> Metric:
+    kind = CounterMetricFamily if row.kind == "counter" else GaugeMetricFamily
+    family = kind(row.name.removesuffix("_total"), row.meaning, labels=labels)
     for values, number in samples:
         family.add_metric(values, number)
     return family

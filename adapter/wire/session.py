@@ -16,7 +16,7 @@ from adapter.core.contract.results import Refused
 from adapter.wire import frames
 
 
-class State(Enum):
+class ProtocolState(Enum):
     """Where a connection stands."""
 
     NEW = "new"
@@ -55,12 +55,12 @@ class ServerSession:
     def __init__(self, queue_manager: str) -> None:
         self._queue_manager = queue_manager
         self._buffer = frames.FrameBuffer()
-        self.state = State.NEW
+        self.state = ProtocolState.NEW
 
     def receive(self, data: bytes) -> Received:
         """Take what arrived from the client."""
         received = Received()
-        if self.state is State.CLOSED:
+        if self.state is ProtocolState.CLOSED:
             return received
         try:
             for payload in self._buffer.cut(data):
@@ -78,13 +78,13 @@ class ServerSession:
 
     def close(self) -> None:
         """Take no more."""
-        self.state = State.CLOSED
+        self.state = ProtocolState.CLOSED
         self._buffer.clear()
 
     def _frame(self, frame: frames.ClientFrame, received: Received) -> None:
-        if self.state is State.NEW and isinstance(frame, frames.Hello):
+        if self.state is ProtocolState.NEW and isinstance(frame, frames.Hello):
             self._hello(frame, received)
-        elif self.state is State.OPEN and isinstance(frame, frames.Requests):
+        elif self.state is ProtocolState.OPEN and isinstance(frame, frames.Requests):
             self._requests(frame, received)
         else:
             name = type(frame).__name__
@@ -103,9 +103,9 @@ class ServerSession:
         elif hello.queue_manager not in ("", self._queue_manager):
             text = f"this is {self._queue_manager}"
             received.goodbye = Refused(Reason.QUEUE_MANAGER_NAME_ERROR, hello.queue_manager, text)
-            self.state = State.CLOSED
+            self.state = ProtocolState.CLOSED
         else:
-            self.state = State.OPEN
+            self.state = ProtocolState.OPEN
             received.hello = hello
 
     def _requests(self, frame: frames.Requests, received: Received) -> None:
@@ -117,4 +117,4 @@ class ServerSession:
 
     def _refuse(self, received: Received, reason: Reason, text: str) -> None:
         received.goodbye = Refused(reason, "", text)
-        self.state = State.CLOSED
+        self.state = ProtocolState.CLOSED

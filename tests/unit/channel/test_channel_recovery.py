@@ -8,8 +8,8 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.channel.channel import Channel, Patience
-from adapter.channel.handshake import Greeting
+from adapter.channel.channel import Channel, Timeouts
+from adapter.channel.handshake import Handshake
 from adapter.channel.numbering import UNANSWERED_MAX
 from adapter.channel.requests import Pending
 from adapter.channel.tcp import parse_addresses
@@ -440,8 +440,8 @@ def test_silence_is_broken_by_a_question_and_ended_by_another_connection(
 
 
 def impatient(server: Loopback) -> Channel:
-    greeting = Greeting(parse_addresses(server.address), "", "")
-    return Channel(greeting, Patience(silence_s=0.4, connect_timeout_s=0.3))
+    handshake = Handshake(parse_addresses(server.address), "", "")
+    return Channel(handshake, Timeouts(silence_s=0.4, connect_timeout_s=0.3))
 
 
 def count_asked(server: Loopback) -> list[Command]:

@@ -14,7 +14,7 @@ from adapter.core.contract.results import Done
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.errors import Error
 from adapter.server import audit
-from adapter.server.audit import AUDITED, Audit
+from adapter.server.audit import AUDITED, AuditTrail
 from adapter.testing import TestQueueManager
 from tests.support.raw_client import RawClient
 
@@ -104,7 +104,7 @@ def test_whoever_does_not_say_hello_is_no_client(
 
 
 def test_what_was_not_answered_has_an_unknown_outcome(log: LogCapture) -> None:
-    kept, core = Audit(), QueueManager("QM1", b"owner")
+    kept, core = AuditTrail(), QueueManager("QM1", b"owner")
     kept.asked(core, 5, 1, c.DeleteQueue("Q", purge=True), None)
     kept.asked(core, 5, 2, c.Commit(b"unit"), None)
     kept.asked(core, 6, 1, c.SetAttributes(9, {"inhibit_put": True}), None)

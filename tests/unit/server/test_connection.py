@@ -12,7 +12,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.server import connection
 from adapter.server.connection import ClientConnection
-from adapter.server.frame_budget import LONG_BYTES, Crowd
+from adapter.server.frame_budget import LONG_BYTES, FrameBudget
 from adapter.wire import frames
 from adapter.wire.session import Incoming
 
@@ -66,13 +66,13 @@ class FakeTransport:
         return [frames.decode_server_frame(one) for one in frames.FrameBuffer().feed(taken)]
 
 
-class FakeHouse:
+class FakeHost:
     """Notes what a connection hands over."""
 
     queue_manager = "QM1"
 
     def __init__(self) -> None:
-        self.crowd = Crowd(bytes_max=3 * LONG_BYTES)
+        self.budget = FrameBudget(bytes_max=3 * LONG_BYTES)
         self.refused: Refused | None = None
         self.room = True
         self.without_room = 0
@@ -119,13 +119,13 @@ class Stage:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self.house = FakeHouse()
+        self.host = FakeHost()
         self.transport = FakeTransport()
         self.client = self.loop.run_until_complete(self._made())
         self.client.connection_made(cast("asyncio.BaseTransport", self.transport))
 
     async def _made(self) -> ClientConnection:
-        return ClientConnection(self.house, 7)
+        return ClientConnection(self.host, 7)
 
     def turn(self) -> None:
         """Let the event loop go once round."""
@@ -158,15 +158,15 @@ def stage() -> Iterator[Stage]:
 
 
 def test_one_that_is_not_welcome_is_told(stage: Stage) -> None:
-    stage.house.refused = Refused(Reason.LIMIT_REACHED, "QM1", "full")
+    stage.host.refused = Refused(Reason.LIMIT_REACHED, "QM1", "full")
     stage.client.connection_made(cast("asyncio.BaseTransport", stage.transport))
-    assert stage.goodbye() == stage.house.refused
+    assert stage.goodbye() == stage.host.refused
 
 
 def test_requests_are_executed_in_order_and_answered(stage: Stage) -> None:
     stage.greet()
     stage.ask(1, 3, seen=[4, 5])
-    assert (stage.house.executed, stage.house.seen_numbers) == ([1, 2, 3], [4, 5])
+    assert (stage.host.executed, stage.host.seen_numbers) == ([1, 2, 3], [4, 5])
     stage.client.answer(frames.Answer(2, Done()), frames.Answer(1, Done(3)))
     (replies,) = stage.transport.frames()
     assert [(a.request, a.result) for a in replies.answers] == [(2, Done()), (1, Done(3))]
@@ -178,12 +178,12 @@ def test_a_slice_of_requests_then_others_have_their_turn(
     monkeypatch.setattr(connection, "SLICE_S", -1.0)  # over as soon as it has begun
     stage.greet()
     stage.ask(1, 3)
-    assert stage.house.executed == [1]
+    assert stage.host.executed == [1]
     assert not stage.transport.reading
-    stage.loop.call_soon(stage.house.executed.append, 99)  # somebody else's
+    stage.loop.call_soon(stage.host.executed.append, 99)  # somebody else's
     stage.turn()
     stage.turn()
-    assert stage.house.executed == [1, 2, 99, 3]
+    assert stage.host.executed == [1, 2, 99, 3]
     assert stage.transport.reading
 
 
@@ -194,12 +194,12 @@ def test_no_more_is_executed_while_replies_are_unread(stage: Stage) -> None:
     stage.client.answer(frames.Answer(1, Done()))
     stage.ask(2, 2)
     stage.turn()
-    assert stage.house.executed == [1]
+    assert stage.host.executed == [1]
     assert stage.transport.frames() == [], "no reply is encoded that nobody takes"
     assert not stage.transport.reading
     stage.client.resume_writing()
     stage.turn()
-    assert stage.house.executed == [1, 2, 3]
+    assert stage.host.executed == [1, 2, 3]
     assert len(stage.transport.frames()) == 1
     assert stage.transport.reading
 
@@ -211,25 +211,25 @@ def test_no_more_is_executed_while_too_much_is_unanswered(
     stage.greet()
     stage.ask(1, 3)
     stage.turn()
-    assert stage.house.executed == [1, 2]
+    assert stage.host.executed == [1, 2]
     stage.client.answer(frames.Answer(1, Done()))
     stage.turn()
-    assert stage.house.executed == [1, 2, 3]
+    assert stage.host.executed == [1, 2, 3]
 
 
 def test_one_request_is_executed_and_no_more_while_there_is_no_room(stage: Stage) -> None:
     stage.greet()
-    stage.house.room = False
+    stage.host.room = False
     stage.ask(1, 3)
-    assert (stage.house.executed, stage.transport.reading) == ([1], False)
-    assert stage.house.without_room
+    assert (stage.host.executed, stage.transport.reading) == ([1], False)
+    assert stage.host.without_room
     stage.client.answer(frames.Answer(1, Done()))
     stage.turn()
-    assert stage.house.executed == [1, 2], "its answer has come: one more"
-    stage.house.room = True
+    assert stage.host.executed == [1, 2], "its answer has come: one more"
+    stage.host.room = True
     stage.client.go_on()
     stage.turn()
-    assert (stage.house.executed, stage.transport.reading) == ([1, 2, 3], True)
+    assert (stage.host.executed, stage.transport.reading) == ([1, 2, 3], True)
 
 
 def test_what_came_whole_before_nonsense_is_executed(
@@ -242,7 +242,7 @@ def test_what_came_whole_before_nonsense_is_executed(
     assert not stage.transport.closing
     stage.client.data_received(b"more")
     stage.turn()
-    assert stage.house.executed == [1, 2]
+    assert stage.host.executed == [1, 2]
     assert stage.goodbye().reason == Reason.MALFORMED_REQUEST
 
 
@@ -287,39 +287,39 @@ def test_one_whose_frames_are_all_finished_in_time(stage: Stage) -> None:
     stage.client.data_received(frame[5:])
     stage.client.look(begun_s + 10 * connection.FRAME_S)
     assert not stage.transport.closing
-    assert stage.house.crowd.bytes == 0
+    assert stage.host.budget.bytes == 0
 
 
 def test_unfinished_bytes_are_counted(stage: Stage) -> None:
     stage.greet()
     stage.client.data_received(HELLO[:7])
-    assert stage.house.crowd.bytes == 7
+    assert stage.host.budget.bytes == 7
     stage.client.data_received(HELLO[7:8])
-    assert stage.house.crowd.bytes == 8
+    assert stage.host.budget.bytes == 8
     stage.client.connection_lost(None)
-    assert stage.house.crowd.bytes == 0
+    assert stage.host.budget.bytes == 0
 
 
 def test_a_long_frame_waits_while_others_come_and_its_time_does_not_pass(stage: Stage) -> None:
     stage.greet()
     other = Waits()
-    stage.house.crowd.has_come(other, 2 * LONG_BYTES, new=True)
+    stage.host.budget.has_come(other, 2 * LONG_BYTES, new=True)
     long = frames.encode(frames.Requests([frames.Operation(1, 0, Raw(bytes(4 * LONG_BYTES)))]))
     stage.client.data_received(long[: 2 * LONG_BYTES])
     assert not stage.transport.reading
     assert not other.held
     stage.client.look(stage.client._frame_s + connection.FRAME_S + 1)
     assert not stage.transport.closing
-    stage.house.crowd.has_come(other, 0, new=False)
+    stage.host.budget.has_come(other, 0, new=False)
     assert stage.transport.reading
 
 
 def test_whole_frames_are_taken_however_crowded_it_is(stage: Stage) -> None:
     stage.greet()
     for _ in range(2):
-        stage.house.crowd.has_come(Waits(), 3 * LONG_BYTES, new=True)
+        stage.host.budget.has_come(Waits(), 3 * LONG_BYTES, new=True)
     stage.ask(1, 1)
-    assert stage.house.executed == [1]
+    assert stage.host.executed == [1]
     assert stage.transport.reading
 
 
@@ -361,5 +361,5 @@ def test_answers_for_one_that_has_gone(stage: Stage) -> None:
     stage.client.connection_lost(None)
     stage.client.answer(frames.Answer(1, Messages([])))
     stage.client.look(1e9)
-    assert stage.house.is_gone
+    assert stage.host.is_gone
     assert stage.transport.frames() == []

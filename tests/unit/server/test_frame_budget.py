@@ -4,13 +4,13 @@ from random import Random
 
 import pytest
 
-from adapter.server.frame_budget import LONG_BYTES, Crowd
+from adapter.server.frame_budget import LONG_BYTES, FrameBudget
 
 
 class Sender:
     """One connection."""
 
-    def __init__(self, crowd: Crowd) -> None:
+    def __init__(self, crowd: FrameBudget) -> None:
         self.held = False
         self.changes = 0
         self.came = 0
@@ -31,7 +31,7 @@ class Sender:
 
 
 def test_nobody_waits_while_there_is_room() -> None:
-    crowd = Crowd(bytes_max=10 * LONG_BYTES)
+    crowd = FrameBudget(bytes_max=10 * LONG_BYTES)
     senders = [Sender(crowd) for _ in range(5)]
     for sender in senders:
         sender.send(2 * LONG_BYTES)
@@ -40,7 +40,7 @@ def test_nobody_waits_while_there_is_room() -> None:
 
 
 def test_the_first_goes_on_and_then_the_next() -> None:
-    crowd = Crowd(bytes_max=3 * LONG_BYTES)
+    crowd = FrameBudget(bytes_max=3 * LONG_BYTES)
     first, second, third, short = (Sender(crowd) for _ in range(4))
     first.send(2 * LONG_BYTES)
     second.send(2 * LONG_BYTES)
@@ -56,7 +56,7 @@ def test_the_first_goes_on_and_then_the_next() -> None:
 
 
 def test_one_that_begins_another_frame_goes_to_the_end() -> None:
-    crowd = Crowd(bytes_max=3 * LONG_BYTES)
+    crowd = FrameBudget(bytes_max=3 * LONG_BYTES)
     first, second = Sender(crowd), Sender(crowd)
     first.send(2 * LONG_BYTES)
     second.send(2 * LONG_BYTES)
@@ -68,7 +68,7 @@ def test_one_that_begins_another_frame_goes_to_the_end() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_all_come_to_their_end_within_the_bound(seed: int) -> None:
     random = Random(seed)
-    crowd = Crowd(bytes_max=5 * LONG_BYTES)
+    crowd = FrameBudget(bytes_max=5 * LONG_BYTES)
     left = {Sender(crowd): random.randint(1, 8) * LONG_BYTES for _ in range(12)}
     most = 0
     while left:

@@ -21,7 +21,7 @@ from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import ServerSettings
 
 
-class House:
+class FakeServer:
     """A server that is as it is told to be."""
 
     name = "QM1"
@@ -54,11 +54,11 @@ class Page(msgspec.Struct):
 Ask = Callable[[str], Awaitable[Page]]
 
 
-def asked(house: House, *paths: str, registry: TopicRegistry | None = None) -> list[Page]:
+def asked(server: FakeServer, *paths: str, registry: TopicRegistry | None = None) -> list[Page]:
     """Start an endpoint, and ask for these pages."""
 
     async def ask() -> list[Page]:
-        monitor = Monitor(house, registry)
+        monitor = Monitor(server, registry)
         url = await monitor.start(0)
         try:
             async with ClientSession(url) as session:
@@ -75,7 +75,7 @@ async def get(session: ClientSession, path: str) -> Page:
 
 
 def test_one_that_runs_is_live_and_ready() -> None:
-    for page in asked(House(), "/live", "/ready"):
+    for page in asked(FakeServer(), "/live", "/ready"):
         assert (page.status, page.kind) == (200, "application/json")
         assert page.said == {"queue_manager": "QM1", "state": "running", "ok": True, "reason": ""}
 
@@ -84,9 +84,9 @@ def test_one_that_runs_is_live_and_ready() -> None:
     "state", sorted(set(State) - {State.RUNNING}, key=str), ids=lambda state: state.value
 )
 def test_every_other_state_has_its_answer(state: State) -> None:
-    house = House()
-    house.state = state
-    live, ready = asked(house, "/live", "/ready")
+    server = FakeServer()
+    server.state = state
+    live, ready = asked(server, "/live", "/ready")
     assert live.status == (503 if state in DEAD else 200)
     assert ready.status == 503
     why = WHY_NOT.get(state, f"the queue manager is {state.value}")
@@ -96,33 +96,33 @@ def test_every_other_state_has_its_answer(state: State) -> None:
 
 
 def test_the_owners_own_words_say_more() -> None:
-    house = House()
-    house.state, house.failure = State.DEPOSED, "another owner took over at offset 9"
-    for page in asked(house, "/live", "/ready"):
+    server = FakeServer()
+    server.state, server.failure = State.DEPOSED, "another owner took over at offset 9"
+    for page in asked(server, "/live", "/ready"):
         assert page.status == 503
-        assert page.said["reason"] == house.failure
+        assert page.said["reason"] == server.failure
 
 
 @pytest.mark.parametrize("state", [State.RUNNING, State.TAKING_OVER, State.DOUBTFUL])
 def test_a_kafka_that_is_away_makes_it_not_ready(state: State) -> None:
-    house = House()
-    house.state, house.trouble = state, "Kafka has confirmed nothing for 12 s"
-    house.movers_hold = "that too"
-    live, ready = asked(house, "/live", "/ready")
+    server = FakeServer()
+    server.state, server.trouble = state, "Kafka has confirmed nothing for 12 s"
+    server.movers_hold = "that too"
+    live, ready = asked(server, "/live", "/ready")
     assert live.status == 200
-    assert (ready.status, ready.said["reason"]) == (503, house.trouble)
+    assert (ready.status, ready.said["reason"]) == (503, server.trouble)
 
 
 def test_movers_that_hold_make_it_not_ready() -> None:
-    house = House()
-    house.movers_hold = "mq.QM1.q.ORDERS: topic authorization failed"
-    live, ready = asked(house, "/live", "/ready")
+    server = FakeServer()
+    server.movers_hold = "mq.QM1.q.ORDERS: topic authorization failed"
+    live, ready = asked(server, "/live", "/ready")
     assert live.status == 200
-    assert (ready.status, ready.said["reason"]) == (503, house.movers_hold)
+    assert (ready.status, ready.said["reason"]) == (503, server.movers_hold)
 
 
 def test_metrics() -> None:
-    (page,) = asked(House(), "/metrics")
+    (page,) = asked(FakeServer(), "/metrics")
     assert page.status == 200
     assert page.kind == "text/plain; version=0.0.4; charset=utf-8"
     assert 'mqk_queue_depth{queue="ORDERS"} 7.0\n' in page.text
@@ -130,14 +130,14 @@ def test_metrics() -> None:
 
 
 def test_another_page_names_those_that_there_are() -> None:
-    for page in asked(House(), "/", "/nowhere"):
+    for page in asked(FakeServer(), "/", "/nowhere"):
         assert page.status == 404
         assert "there are /metrics, /live, /ready" in page.text
 
 
 def test_it_is_on_loopback_and_a_taken_port_is_an_error() -> None:
     async def twice() -> str:
-        first, second = Monitor(House()), Monitor(House())
+        first, second = Monitor(FakeServer()), Monitor(FakeServer())
         url = await first.start(0)
         port = int(url.rpartition(":")[2])
         with pytest.raises(OSError, match="in use"):
@@ -156,18 +156,18 @@ def test_the_registrys_api_lies_below_its_own_path() -> None:
     registry = topic.in_memory()
     registry.register("s", '"int"')
     paths = "/registry/subjects", "/registry/nothing", "/registry/", "/live", "/subjects"
-    subjects, nothing, greeted, live, outside = asked(House(), *paths, registry=registry)
+    subjects, nothing, greeted, live, outside = asked(FakeServer(), *paths, registry=registry)
     assert (subjects.status, subjects.said) == (200, ["s"])
     assert (nothing.status, nothing.said["error_code"]) == (404, 404)
     assert (greeted.status, live.status, outside.status) == (200, 200, 404)
-    assert asked(House(), paths[0])[0].status == 404
+    assert asked(FakeServer(), paths[0])[0].status == 404
 
 
 def test_the_registry_is_not_served_where_other_machines_may_ask() -> None:
     registry = topic.in_memory()
 
     async def ask() -> list[Page]:
-        monitor = Monitor(House(), registry)
+        monitor = Monitor(FakeServer(), registry)
         url = await monitor.start(0, "0.0.0.0")
         port = url.rpartition(":")[2]
         try:

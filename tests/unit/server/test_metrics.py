@@ -14,7 +14,7 @@ from adapter.movers.settings import MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.owner.lifecycle import State
 from adapter.server import metrics
-from adapter.server.metrics import FIGURES, MOVERS, QUEUES, Snapshot
+from adapter.server.metrics import FIGURES, MOVERS, QUEUES, MetricsSnapshot
 from adapter.topics.admin import TopicSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
@@ -33,7 +33,7 @@ FIGURES_SAID = {
 }
 
 
-def samples(snapshot: Snapshot) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+def samples(snapshot: MetricsSnapshot) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     """What a Prometheus would store."""
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
@@ -43,7 +43,7 @@ def samples(snapshot: Snapshot) -> dict[tuple[str, tuple[tuple[str, str], ...]],
 
 
 def test_figures_are_told_as_prometheus_reads_them() -> None:
-    told = samples(Snapshot(dict(FIGURES_SAID), [STATUS], "1.2.3"))
+    told = samples(MetricsSnapshot(dict(FIGURES_SAID), [STATUS], "1.2.3"))
     assert told["mqk_info", (("queue_manager", "QM1"), ("version", "1.2.3"))] == 1
     assert told["mqk_connections", ()] == 2
     assert told["mqk_commits_total", ()] == 7
@@ -85,12 +85,12 @@ def test_every_metric_is_documented() -> None:
 
 def test_names_that_need_escaping_are_escaped() -> None:
     status = QueueStatus('A"\\\n', 1, 0, 0, 0, 0, 0, 0, 0.0, [])
-    told = samples(Snapshot({}, [status], ""))
+    told = samples(MetricsSnapshot({}, [status], ""))
     assert told["mqk_queue_depth", (("queue", 'A"\\\n'),)] == 1
 
 
 def test_a_figure_that_is_in_no_table_is_told_all_the_same() -> None:
-    snapshot = Snapshot({"new_thing": 4, "movers": {"stream": {"newer": 5}}}, [], "")
+    snapshot = MetricsSnapshot({"new_thing": 4, "movers": {"stream": {"newer": 5}}}, [], "")
     told = samples(snapshot)
     assert told["mqk_new_thing", ()] == 4
     assert told["mqk_mover_newer", (("mover", "stream"),)] == 5
@@ -151,6 +151,6 @@ def test_many_queues_are_told_in_a_moment() -> None:
 
     async def within() -> bytes:
         async with asyncio.timeout(5):
-            return await asyncio.to_thread(metrics.text, Snapshot({}, queues, ""))
+            return await asyncio.to_thread(metrics.text, MetricsSnapshot({}, queues, ""))
 
     assert asyncio.run(within()).count(b"mqk_queue_depth{") == 2000

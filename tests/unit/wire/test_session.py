@@ -12,7 +12,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.wire import frames
-from adapter.wire.session import Received, ServerSession, State
+from adapter.wire.session import ProtocolState, Received, ServerSession
 
 HELLO = frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION))
 INQUIRE = frames.Operation(1, 0, frames.raw(c.Inquire("*")))
@@ -22,7 +22,7 @@ REQUESTS = frames.encode(frames.Requests([INQUIRE], [5]))
 def opened() -> ServerSession:
     session = ServerSession("QM1")
     session.receive(HELLO)
-    assert session.state is State.OPEN
+    assert session.state is ProtocolState.OPEN
     return session
 
 
@@ -50,7 +50,7 @@ def test_another_queue_manager_was_meant() -> None:
     session = ServerSession("QM1")
     received = session.receive(frames.encode(frames.Hello(version=1, queue_manager="QM2")))
     assert received.goodbye == Refused(Reason.QUEUE_MANAGER_NAME_ERROR, "QM2", "this is QM1")
-    assert session.state is State.CLOSED
+    assert session.state is ProtocolState.CLOSED
     assert received.hello is None
 
 
@@ -100,7 +100,7 @@ def test_requests_before_hello() -> None:
 def test_hello_twice() -> None:
     session = opened()
     assert reason(session.receive(HELLO)) is Reason.MALFORMED_REQUEST
-    assert session.state is State.CLOSED
+    assert session.state is ProtocolState.CLOSED
 
 
 def test_a_closed_connection_takes_nothing() -> None:
@@ -162,6 +162,6 @@ def test_any_bytes_are_answered_with_a_goodbye_or_taken(chunks: list[bytes], hel
         received = session.receive(chunk)
         assert not closed or received == Received()
         closed = closed or received.goodbye is not None
-        assert (session.state is State.CLOSED) == closed
+        assert (session.state is ProtocolState.CLOSED) == closed
         with contextlib.suppress(frames.ProtocolError):
             frames.encode(frames.Goodbye(received.goodbye or Refused(1)))

@@ -44,7 +44,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "errors",
         "wire": "core.contract core.model.session core.attributes errors",
         "registry": "addresses web errors ledger topics format.schemas launch watched",
-        "channel": "client.schemas wire core.contract core.mq_layouts core.attributes errors",
+        "channel": "wire core.contract core.mq_layouts core.attributes errors",
         "client": "channel registry.port registry.rest registry.values wire core.contract "
         "core.model.backout core.mq_layouts core.attributes errors",
         "mq_constants": "",

@@ -23,7 +23,6 @@ from adapter.channel.handshake import Handshake, Rejected, back_off_s, exchange,
 from adapter.channel.outstanding import Outstanding, UnitOnWire
 from adapter.channel.requests import Handle, Operations, Pending
 from adapter.channel.tcp import Link, LinkLost
-from adapter.client.schemas import Schemas
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import ConsumerState, Done, Opened, Refused, Subscribed
 from adapter.errors import ConnectionClosed, Error, LimitReached, UnexpectedAnswer
@@ -68,10 +67,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 class Channel:
     """Requests and answers of one client. Every method may be called from any thread."""
 
-    def __init__(
-        self, handshake: Handshake, timeouts: Timeouts, schemas: Schemas | None = None
-    ) -> None:
-        self.schemas = schemas or Schemas(None)
+    def __init__(self, handshake: Handshake, timeouts: Timeouts) -> None:
         self._handshake = handshake
         self._timeouts = timeouts
         self._lock = threading.Lock()  # numbers are given out and frames sent under it

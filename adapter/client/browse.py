@@ -10,6 +10,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending, StartOver
 from adapter.channel.unit import AnyUnit, NoUnit
 from adapter.channel.verbs import close_handles, open_handle
+from adapter.client.context import Context
 from adapter.client.message import Message, got, readable
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
@@ -37,7 +38,7 @@ class BrowsedMessage(Message, kw_only=True):
 
 
 def browsed(
-    channel: Channel,
+    context: Context,
     name: str,
     wanted: tuple[bytes, bytes, bytes],
     remover: Remove,
@@ -45,6 +46,7 @@ def browsed(
     selection: str,
 ) -> Iterator[BrowsedMessage]:
     """Iterate over a queue's messages, under a handle of its own."""
+    channel = context.channel
     handle = open_handle(channel, name, c.BROWSE, selection=selection)
     last: tuple[int, int, int] | None = None
     try:
@@ -61,13 +63,13 @@ def browsed(
                     place = (delivered.lane, delivered.seq, delivered.n)
                     this = partial(remover, place, delivered.message.message_id)
                     shown = BrowsedMessage(remover=this, **got(delivered))
-                    yield readable(shown, channel.schemas)
+                    yield readable(shown, context.schemas)
     finally:
         close_handles(channel, [handle])
 
 
 def shared(
-    channel: Channel,
+    context: Context,
     name: str,
     wanted: tuple[bytes, bytes, bytes],
     remover: Remove,
@@ -75,6 +77,7 @@ def shared(
     selection: str,
 ) -> Iterator[BrowsedMessage]:
     """Iterate over the messages that no other program that cooperates was shown."""
+    channel = context.channel
     handle = open_handle(channel, name, c.BROWSE | c.CO_OP, selection=selection)
     try:
         while not is_closed():
@@ -89,7 +92,7 @@ def shared(
             this = partial(remover, place, found[0].message.message_id)
             unmark = partial(_unmark, channel, handle, place)
             shown = BrowsedMessage(remover=this, unmarker=unmark, **got(found[0]))
-            yield readable(shown, channel.schemas)
+            yield readable(shown, context.schemas)
     finally:
         close_handles(channel, [handle])
 

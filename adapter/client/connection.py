@@ -7,8 +7,7 @@ import os
 import sys
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
@@ -19,7 +18,9 @@ from adapter.channel.tcp import parse_addresses
 from adapter.channel.unit import AnyUnit, NoUnit, Unit, joined, perform
 from adapter.channel.verbs import close_request, get_apart, put_request, wanted_ids
 from adapter.client.admin import Administration
+from adapter.client.closing import Closing
 from adapter.client.consumer import Consumer
+from adapter.client.context import Context
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.queue import OpenFor, Queue
 from adapter.client.replies import REPLY, ReplyQueue, check_wanted
@@ -83,9 +84,9 @@ def connect(
     )
     named = os.environ.get("MQK_REGISTRY") if registry is None else registry
     if isinstance(named, Schemas):
-        return Connection(Channel(handshake, timeouts, named), named_application)
+        return Connection(Context(Channel(handshake, timeouts), named_application, named))
     schemas = Schemas(named)
-    return Connection(Channel(handshake, timeouts, schemas), named_application, schemas)
+    return Connection(Context(Channel(handshake, timeouts), named_application, schemas), schemas)
 
 
 def _own_name() -> str:
@@ -107,16 +108,15 @@ def _own_user() -> str:
         return ""
 
 
-class Connection(Administration):
+class Connection(Administration, Closing):
     """A connection to a queue manager, shared by threads. Leaving it as a context closes it."""
 
-    def __init__(
-        self, channel: Channel, application: str, own_schemas: Schemas | None = None
-    ) -> None:
+    def __init__(self, context: Context, own_schemas: Schemas | None = None) -> None:
+        """own_schemas: those that were made for this connection, and are closed with it."""
         self._own_schemas = own_schemas
-        self._channel = channel
-        self._application = application
-        self._replies = ReplyQueue(channel)
+        self._context = context
+        self._channel = context.channel
+        self._replies = ReplyQueue(context)
 
     @property
     def name(self) -> str:
@@ -141,7 +141,7 @@ class Connection(Administration):
         properties and fields, as "colour = 'red' AND Root.MQMD.Priority > 3".
         Raises QueueNotFound, QueueInUse, InvalidSelector.
         """
-        return Queue(self._channel, name, open_for, self._application, self._replies, selection)
+        return Queue(self._context, name, open_for, self._replies, selection)
 
     def consumer(
         self,
@@ -170,7 +170,7 @@ class Connection(Administration):
         **fields: Unpack[PutFields],
     ) -> PutResult:
         """Open a queue, put one message and close it (MQPUT1), in one request."""
-        message = outgoing(body, fields, self._application)
+        message = outgoing(body, fields, self._context.application)
         inside = joined(self._channel, unit)
         handle = self._channel.new_handle(a.as_name(name), c.OUTPUT)
         put = put_request(handle, [message], inside)
@@ -202,7 +202,7 @@ class Connection(Administration):
         is not above this. The result says how many subscriptions it was for.
         Raises InvalidTopic, PutInhibited, PublicationFailed, RetainedQueueError, ...
         """
-        message = outgoing(body, fields, self._application)
+        message = outgoing(body, fields, self._context.application)
         inside = joined(self._channel, unit)
         opening, put, closing = publish_requests(
             self._channel,
@@ -238,7 +238,7 @@ class Connection(Administration):
         Raises InvalidTopic, InvalidSelector, SubscriptionInUse, SubscribeInhibited, ...
         """
         wanted = subscription_of(topic, name, durable, destination, retained, level, selection)
-        return Subscription(self._channel, wanted, self._application, self._replies)
+        return Subscription(self._context, wanted, self._replies)
 
     def reply(
         self,
@@ -279,7 +279,7 @@ class Connection(Administration):
         got = get_apart(self._channel, handle, command, inside, a.as_cancel(cancel))
         if not got and self._channel.is_closed:
             raise ConnectionClosed("the connection was closed while the get waited", name)
-        return incoming(got[0], self._channel.schemas) if got else None
+        return incoming(got[0], self._context.schemas) if got else None
 
     def unit(self) -> Unit:
         """Return a unit of work, to be used in a with statement, or begun by hand."""
@@ -309,17 +309,6 @@ class Connection(Administration):
     def statistics(self) -> dict[str, Any]:
         """Return the figures of this connection."""
         return self._channel.statistics()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "connected" if self._channel.is_connected else "lost"

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from adapter.channel import arguments as a
 from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.verbs import ask_to_open, close_handles
+from adapter.client.closing import Closing
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Batches, ConsumerState
 from adapter.errors import NotOpen
@@ -25,7 +25,7 @@ BatchCommand = c.ClaimBatch | c.ReadBatches | c.ConsumeBatches
 BATCH_MAX = 10_000
 
 
-class Consumer:
+class Consumer(Closing):
     """An open consumer. Every method may be called from any thread; leaving it closes it.
 
     Batches are numbered from 1 on, without gaps, and are consumed in that order. claim: an id that
@@ -137,17 +137,6 @@ class Consumer:
             if not self._handle.is_open:
                 self._open()
             return self._handle
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Consumer {self.name!r} of {self.queue!r}>"

@@ -10,12 +10,10 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, Unpack, get_args
+from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
-from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle
 from adapter.channel.unit import AnyUnit, NoUnit, joined, perform
 from adapter.channel.verbs import (
@@ -29,6 +27,8 @@ from adapter.channel.verbs import (
 from adapter.client import admin
 from adapter.client.attributes import QueueSettings
 from adapter.client.browse import BrowsedMessage, browsed, shared
+from adapter.client.closing import Closing
+from adapter.client.context import Context
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
 from adapter.client.replies import ReplyQueue
@@ -50,23 +50,22 @@ VALUE = "-value"
 _SELECTIVE = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
 
 
-class Queue:
+class Queue(Closing):
     """One queue of a connection. Every method may be called from any thread."""
 
     def __init__(
         self,
-        channel: Channel,
+        context: Context,
         name: str,
         open_for: OpenFor | None,
-        application: str,
         replies: ReplyQueue,
         selection: str = "",
     ) -> None:
         self.name = a.as_name(name)
         self._selection = a.as_text("selection", selection)
-        self._channel = channel
+        self._context = context
+        self._channel = channel = context.channel
         self._replies = replies
-        self._application = application
         self._lock = threading.Lock()
         self._handles: dict[int, Handle] = {}
         weakref.finalize(self, channel.let_go, self._handles).atexit = False
@@ -99,7 +98,7 @@ class Queue:
         connection ends the group too: put the rest by group_id and group_seq.
         Raises QueueFull, PutInhibited, MessageTooLong, BackedOut, ...
         """
-        message = outgoing(body, fields, self._application)
+        message = outgoing(body, fields, self._context.application)
         inside = joined(self._channel, unit)
         request = put_request(self._handle(c.OUTPUT), [message], inside)
         if logical_order:
@@ -130,7 +129,7 @@ class Queue:
         nothing was put.
         """
         named = self.name + VALUE if subject is None else a.as_text("subject", subject)
-        body = self._channel.schemas.encode(
+        body = self._context.schemas.encode(
             value, schema=schema, subject=named, register=a.as_flag("register", register)
         )
         return self.put(body, unit=unit, **fields)
@@ -147,7 +146,7 @@ class Queue:
         size = a.as_whole("unit_size", unit_size, 1, 10_000)
         inside = joined(self._channel, None)
         handle = self._handle(c.OUTPUT)
-        ready = (outgoing(body, {}, self._application) for body in messages)
+        ready = (outgoing(body, {}, self._context.application) for body in messages)
         if inside is not None:
             return put_inside(handle, ready, size, inside)
         return Pipeline(self._channel, handle).run(ready, size)
@@ -205,7 +204,7 @@ class Queue:
         Raises NoReply when none came in time, QueueFull, PutInhibited, ...
         """
         token = a.as_cancel(cancel)
-        message, wait_ms = outgoing(body, fields, self._application), a.as_wait_ms(timeout)
+        message, wait_ms = outgoing(body, fields, self._context.application), a.as_wait_ms(timeout)
         if wait_ms >= 0 and message.expiry_ms < 0 and "expiry_s" not in fields:
             message.expiry_ms = max(wait_ms, 1)
         return self._replies.ask(self._handle(c.OUTPUT), message, wait_ms, token)
@@ -231,7 +230,7 @@ class Queue:
             got = get_apart(self._channel, handle, command, inside, cancel)
         if not got and self._channel.is_closed:
             raise ConnectionClosed("the connection was closed while the get waited", self.name)
-        return incoming(got[0], self._channel.schemas) if got else None
+        return incoming(got[0], self._context.schemas) if got else None
 
     def _handle_to_cancel(self, command: c.Get) -> Handle:
         """Return a new handle for a get whose wait is ended by closing it."""
@@ -265,7 +264,7 @@ class Queue:
         self._check_open()
         return units(
             self,
-            self._channel,
+            self._context,
             lambda: self._handle(self._input),
             a.as_whole("size", size, 1, 10_000),
             a.as_wait_ms(timeout),
@@ -289,7 +288,7 @@ class Queue:
         self._check_open()
         iterate = shared if a.as_flag("cooperate", cooperate) else browsed
         return iterate(
-            self._channel,
+            self._context,
             self.name,
             wanted_ids(message_id, correlation_id, group_id),
             self.take,
@@ -359,17 +358,6 @@ class Queue:
                 handle = open_handle(self._channel, self.name, modes, handle, chosen)
                 self._handles[modes] = handle
             return handle
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Queue {self.name}>"

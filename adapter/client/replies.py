@@ -10,10 +10,10 @@ import threading
 import time
 
 from adapter.channel.cancelling import CancelToken
-from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle
 from adapter.channel.unit import joined, perform
 from adapter.channel.verbs import get_apart, get_request, open_handle, put_request
+from adapter.client.context import Context
 from adapter.client.message import Message as SdkMessage
 from adapter.client.message import incoming
 from adapter.core.contract import commands as c
@@ -38,8 +38,9 @@ SLICE_MS = 30_000
 class ReplyQueue:
     """Where the replies to a connection's requests come. For any thread."""
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
+    def __init__(self, context: Context) -> None:
+        self._channel = context.channel
+        self._schemas = context.schemas
         self._lock = threading.Lock()
         self._handle: Handle | None = None
 
@@ -83,7 +84,7 @@ class ReplyQueue:
             command = c.Get(0, b"", left_ms, 1, b"", request_id)
             found = self._get(mine, queue, command, cancel)
             if found:
-                return incoming(found[0], self._channel.schemas)
+                return incoming(found[0], self._schemas)
             if mine.leads_to != queue:
                 raise _lost(queue)
             is_over = left_ms < SLICE_MS or self._channel.is_closed

@@ -7,9 +7,9 @@ bytes pays nothing for them. It knows no queue.
 from __future__ import annotations
 
 import threading
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from adapter.client.closing import Closing
 from adapter.errors import InvalidOption, InvalidType
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from adapter.registry.values import SchemaName, Values
 
 
-class Schemas:
+class Schemas(Closing):
     """Writes and reads Avro values in the standard frame, with the schemas of one registry.
 
     registry: its URL (for Apicurio ending with /apis/ccompat/v7), or an object with the methods of
@@ -32,17 +32,6 @@ class Schemas:
         self._made: SchemaRegistry | None = None
         self._values: Values | None = None
         self._lock = threading.Lock()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def registry(self) -> SchemaRegistry:

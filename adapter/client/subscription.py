@@ -17,6 +17,7 @@ from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.unit import AnyUnit
 from adapter.channel.verbs import ask_to_open, close_handles, close_request, put_request
 from adapter.client import admin
+from adapter.client.context import Context
 from adapter.client.message import Message as SdkMessage
 from adapter.client.queue import Queue
 from adapter.client.replies import ReplyQueue
@@ -75,10 +76,9 @@ class Subscription(Queue):
     subscription's own, or "". Each publication says its topic as property MQTopicString.
     """
 
-    def __init__(
-        self, channel: Channel, wanted: c.Subscribe, application: str, replies: ReplyQueue
-    ) -> None:
-        super().__init__(channel, "subscription", None, application, replies)
+    def __init__(self, context: Context, wanted: c.Subscribe, replies: ReplyQueue) -> None:
+        super().__init__(context, "subscription", None, replies)
+        channel = context.channel
         self.topic = wanted.topic_string
         self.subscription = wanted.name
         self.is_durable = bool(wanted.options & c.DURABLE)

@@ -17,6 +17,7 @@ from adapter.channel.requests import Handle, open_request
 from adapter.channel.unit import AnyUnit, UnitState
 from adapter.channel.verbs import close_request, get_request, put_request
 from adapter.client import admin
+from adapter.client.context import Context
 from adapter.client.message import Message, incoming, outgoing
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Messages, PutDone
@@ -83,7 +84,7 @@ class Work(AnyUnit):
 
 def units(
     queue: WorkQueue,
-    channel: Channel,
+    context: Context,
     handle: Callable[[], Handle],
     size: int,
     wait_ms: int,
@@ -93,7 +94,7 @@ def units(
     until_s = time.monotonic() + wait_ms / 1000
     while not queue.is_closed:
         try:
-            work = _get(queue, channel, handle(), size, _left_ms(wait_ms, until_s))
+            work = _get(queue, context, handle(), size, _left_ms(wait_ms, until_s))
         except BackedOut:
             continue  # the connection was lost while the get waited: nothing was got
         except (ConnectionBroken, NotOpen):
@@ -102,7 +103,7 @@ def units(
             raise
         if work is None:
             return
-        if not _set_aside(channel, queue.name, work):
+        if not _set_aside(context.channel, queue.name, work):
             yield from _shown(work)
             if work.failed and queue.pause(retry_delay_s):
                 return
@@ -120,9 +121,9 @@ def _was_closed(queue: WorkQueue) -> bool:
 
 
 def _get(
-    queue: WorkQueue, channel: Channel, handle: Handle, size: int, wait_ms: int
+    queue: WorkQueue, context: Context, handle: Handle, size: int, wait_ms: int
 ) -> Work | None:
-    work = Work(channel, queue.name)
+    work = Work(context.channel, queue.name)
     work.begin()
     request = get_request(handle, c.Get(0, wait_ms=wait_ms, limit=size, alone=True), work)
     try:
@@ -134,7 +135,7 @@ def _get(
     if not found:
         work.backout()
         return None
-    work.messages = [incoming(delivered, channel.schemas) for delivered in found]
+    work.messages = [incoming(delivered, context.schemas) for delivered in found]
     return work
 
 

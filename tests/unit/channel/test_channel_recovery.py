@@ -13,6 +13,7 @@ from adapter.channel.handshake import Handshake
 from adapter.channel.numbering import UNANSWERED_MAX
 from adapter.channel.requests import Pending
 from adapter.channel.tcp import parse_addresses
+from adapter.client.context import Context
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
@@ -425,7 +426,7 @@ def test_silence_is_broken_by_a_question_and_ended_by_another_connection(
     server: Loopback, qm: adapter.Connection
 ) -> None:
     channel = impatient(server)
-    with adapter.Connection(channel, "") as second:
+    with adapter.Connection(Context(channel, "", adapter.Schemas(None))) as second:
         queue = second.queue("Q", open_for="input")
         asked = count_asked(server)
         assert queue.get(timeout=1.0) is None  # signs of life keep it

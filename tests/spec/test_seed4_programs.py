@@ -184,7 +184,7 @@ def test_s4_62_a_trigger_message_that_a_restart_has_lost_is_made_again(
     at.define("LOST")
     at.hold()
     at.put("BUSY")
-    await_that(lambda: at.app.queue(at.initiation).depth() == 0)
+    at.await_held("BUSY")
     at.put("LOST")
     assert at.app.queue(at.initiation).depth() == 1
     with at.serving("BUSY") as served:

@@ -21,6 +21,7 @@ import adapter
 
 TIMEOUT_S = 60.0
 NOTE = """#!/bin/sh
+printf '%.48s\\n' "${1#????????}" >>"$0.begun"
 while [ -e "$0.hold" ]; do sleep 0.02; done
 printf '%.48s\\n' "${1#????????}" >>"$0.started"
 """
@@ -36,6 +37,7 @@ class MonitoredSite:
         self._note.write_text(NOTE)
         self._note.chmod(0o755)
         self._hold = folder / "note.hold"
+        self._begun = folder / "note.begun"
         self._started = folder / "note.started"
         self._seen = 0
         self._monitors: list[subprocess.Popen[str]] = []
@@ -85,10 +87,17 @@ class MonitoredSite:
         """Wait until some program has been started that was not asked for yet."""
         await_that(lambda: bool(self._lines()))
 
+    def await_held(self, name: str) -> None:
+        """Wait until the program of a queue runs, which hold() keeps from going on.
+
+        Its trigger message has been got for good then. The initiation queue has it no longer as
+        soon as the monitor's unit has got it: were the queue manager to end before that unit is
+        committed, the trigger message would be lost.
+        """
+        await_that(lambda: self.named(name) in _lines(self._begun))
+
     def _lines(self) -> list[str]:
-        if not self._started.exists():
-            return []
-        return [line.rstrip() for line in self._started.read_text().splitlines()[self._seen :]]
+        return _lines(self._started)[self._seen :]
 
     def hold(self) -> None:
         """From now on a program goes on for as long as it is not released."""
@@ -125,6 +134,10 @@ class MonitoredSite:
             queue = server.queue(self.named(name), open_for="input")
             yield queue
             queue.close()
+
+
+def _lines(noted: Path) -> list[str]:
+    return [line.rstrip() for line in noted.read_text().splitlines()] if noted.exists() else []
 
 
 def await_that(check: Callable[[], bool]) -> None:

@@ -29,6 +29,8 @@ BATCH_RECORDS_MAX = 10_000
 # How long one wait for records may be while there is more to do than to wait.
 POLL_S = 0.5
 RETRY_S = 0.05
+# For a question to a broker that only makes an error's text clearer.
+ANSWER_S = 3.0
 
 
 DAMAGED = frozenset(
@@ -42,6 +44,23 @@ DAMAGED = frozenset(
     }
 )
 """What reading bytes that somebody has changed is answered with."""
+PERSISTS_S = 5.0
+"""A broker whose bytes are damaged fails every read of them; other failures pass sooner."""
+
+
+class Persisting:
+    """Tells a failure that passes from one that meets every read of an offset. For one thread."""
+
+    def __init__(self) -> None:
+        self._offset = NO_OFFSET
+        self._since_s = self._last_s = 0.0
+
+    def fails(self, offset: int, now_s: float) -> bool:
+        """Note a failed read; whether reads of this offset have failed for PERSISTS_S by now."""
+        if offset != self._offset or now_s - self._last_s > PERSISTS_S:
+            self._offset, self._since_s = offset, now_s
+        self._last_s = now_s
+        return now_s - self._since_s >= PERSISTS_S
 
 
 class Source:
@@ -50,6 +69,8 @@ class Source:
     def __init__(self, settings: LedgerSettings) -> None:
         self._settings = settings
         self._last_error = LastError()
+        self._persisting = Persisting()
+        self._next = 0
         try:
             self._consumer = Consumer(consumer_settings(settings, self._last_error))
         except KafkaException as error:
@@ -123,6 +144,7 @@ class Source:
 
     def start(self, offset: int) -> None:
         """Read from an offset."""
+        self._next = offset
         self._consumer.assign([TopicPartition(self._settings.topic, PARTITION, offset)])
 
     def rest(self) -> None:
@@ -139,7 +161,10 @@ class Source:
         failed = [message for message in batch if message.error() is not None]
         for message in failed:
             self._look_at(message)
-        return [message for message in batch if message.error() is None] if failed else batch
+        records = [message for message in batch if message.error() is None] if failed else batch
+        if records:
+            self._next = offset_of(records[-1]) + 1
+        return records
 
     def take_some(self) -> list[Message]:
         """Like take, for records that are known to be there; raises when none comes in time."""
@@ -147,7 +172,7 @@ class Source:
         while time.monotonic() < deadline_s:
             if batch := self.take(POLL_S):
                 return batch
-        raise self._too_slow("reading")
+        raise self._nothing_came()
 
     def _look_at(self, message: Message) -> None:
         """Raise for what waiting does not mend; the consumer itself tries the rest again."""
@@ -161,17 +186,52 @@ class Source:
                 "the topic from a copy, or remove the reader's saved position to read the new "
                 "ledger from its start"
             )
-        if error.code() in DAMAGED:
-            at = offset_of(message)
-            how_near = "at" if error.code() < 0 else "near"  # a broker names where it was asked
-            where = f" {how_near} offset {at}" if at != NO_OFFSET else ""
-            raise LedgerMismatch(
-                f"{self._settings.topic} is damaged{where}: its bytes are not those that were "
-                f"written, as by a broker's disk ({describe(error)}). If another replica is whole, "
-                f"let it lead (kafka-leader-election); else {RESTORE}"
-            )
+        if self._is_damage(error, offset_of(message)):
+            raise self._damaged(error, offset_of(message))
         if classify(error) is Failure.FATAL:
             raise self._unavailable("reading", error)
+        self._last_error(error)
+
+    def _is_damage(self, error: KafkaError, offset: int) -> bool:
+        """Whether reads fail because of the bytes at an offset.
+
+        A broker has no code for some of it. It takes a batch whose magic byte is damaged for one
+        of an old format, and by the bytes that come next answers INVALID_RECORD or UNKNOWN.
+        """
+        if error.code() == KafkaError.UNKNOWN:
+            return self._persisting.fails(offset, time.monotonic())
+        return error.code() in DAMAGED
+
+    def _damaged(self, error: KafkaError, offset: int) -> LedgerMismatch:
+        is_clients = error.code() < KafkaError.UNKNOWN
+        how_near = "at" if is_clients else "near"  # a broker names where it was asked
+        where = f" {how_near} offset {offset}" if offset != NO_OFFSET else ""
+        return LedgerMismatch(
+            f"{self._settings.topic} is damaged{where}: its bytes are not those that were "
+            f"written, as by a broker's disk ({describe(error)}). If another replica is whole, "
+            f"let it lead (kafka-leader-election); else {RESTORE}"
+        )
+
+    def _nothing_came(self) -> LedgerUnavailable:
+        """Say why no record came in time. Of bytes whose length is damaged nobody says a word."""
+        end = 0 if self._last_error.text else self._asked_end()
+        if end <= self._next:
+            return self._too_slow("reading")
+        why = (
+            f"nothing came from offset {self._next} on within {self._settings.read_timeout_s:g} s, "
+            f"and the topic ends at offset {end}: the brokers have too much to do, or the bytes of "
+            "that record are damaged"
+        )
+        return unavailable(self._settings, "reading", why, Failure.RETRY)
+
+    def _asked_end(self) -> int:
+        """The offset after the last record, if a broker answers; else 0."""
+        place = TopicPartition(self._settings.topic, PARTITION)
+        try:
+            found = watermarks(self._consumer, place, ANSWER_S, time.monotonic())
+        except KafkaException:
+            return 0
+        return 0 if found is None else found[1]
 
     def _unavailable(self, doing: str, error: KafkaError | KafkaException) -> LedgerUnavailable:
         return unavailable(self._settings, doing, describe(error), classify(error))

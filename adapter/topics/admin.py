@@ -324,11 +324,18 @@ class Topics:
         return found
 
     def _result(self, future: Future[Any]) -> Any:
-        """Wait for an answer; KafkaException says why there is none, _TIMED_OUT for one."""
+        """Wait for an answer; KafkaException says why there is none, _TIMED_OUT for one.
+
+        The future keeps its own exception. If that one were raised, its traceback would hold the
+        frames that hold the future, and the client would live until a garbage collection.
+        """
         try:
-            return future.result(self._settings.timeout_s + SPARE_S)
+            failure = future.exception(self._settings.timeout_s + SPARE_S)
         except TimeoutError as error:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from error
+        if isinstance(failure, KafkaException):
+            raise KafkaException(*failure.args)
+        return future.result()
 
     def _timeouts(self) -> dict[str, float]:
         return {

@@ -5,10 +5,12 @@ what to do. Nothing is written to a ledger that is refused.
 """
 
 import re
+import struct
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 from confluent_kafka.admin import AdminClient
 
@@ -17,12 +19,13 @@ from adapter import testing
 from adapter.cli.main import run
 from adapter.errors import StartError
 from adapter.format import names
-from adapter.ledger.kafka_reader import Whole
+from adapter.ledger.kafka_reader import Whole, read_values
 from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.ledger.port import LedgerUnavailable
 from adapter.localkafka import LocalKafka
 from adapter.topics.admin import Topics, TopicSettings, ledger_spec
 from tests.support.backlog import until
-from tests.support.log_file import MAGIC_AT, RECORDS_AT, LogFile
+from tests.support.log_file import LENGTH_AT, MAGIC_AT, RECORDS_AT, LogFile
 from tests.support.server_process import ServerProcess
 from tests.support.topic_settings import set_up
 
@@ -104,26 +107,71 @@ def go_on_with_what_is_left(
     assert run(["ledger", "restore", name, str(file), "--delete-topics", *kafka]) == 0
 
 
-@pytest.mark.parametrize("at", [RECORDS_AT, MAGIC_AT], ids=["record", "magic"])
-def test_a_batch_with_flipped_bytes_is_named(
-    own_kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path, at: int
+# The broker takes a batch whose magic byte is damaged for one of an old format. The next byte then
+# names its compression: there is a code for what the broker cannot unpack, and none for a
+# compression that does not exist.
+GZIP, UNKNOWN_COMPRESSION = 1, 7
+
+
+@pytest.mark.parametrize(
+    ("at", "new", "how_near"),
+    [
+        (RECORDS_AT, b"\xff", "at"),
+        (MAGIC_AT, bytes([253, GZIP]), "near"),
+        (MAGIC_AT, bytes([253, UNKNOWN_COMPRESSION]), "near"),
+    ],
+    ids=["record", "magic", "magic, no code"],
+)
+def test_a_batch_with_damaged_bytes_is_named(
+    own_kafka: LocalKafka,
+    unique_name: Callable[..., str],
+    tmp_path: Path,
+    at: int,
+    new: bytes,
+    how_near: str,
 ) -> None:
     name = unique_name()
     ledger = ledger_of(own_kafka, name)
     with ServerProcess(name, own_kafka.bootstrap_servers, tmp_path) as server:
         server.start()
+        look_for_every_offset_from_the_first(own_kafka, ledger.topic)
         fill(server.address)
         server.kill()
         own_kafka.stop()
-        offset = LogFile(own_kafka, ledger.topic).flip(LOST, at)
+        offset = LogFile(own_kafka, ledger.topic).overwrite(LOST, at, new)
         own_kafka.start()
         server.launch()
         assert server.await_end(END_S) == 1
         found = re.search(rf"{ledger.topic} is damaged (at|near) offset (\d+)", server.sentence())
         assert found, server.sentence()
-        if at == RECORDS_AT:  # else the broker may not even be able to say where
-            assert found.groups() == ("at", str(offset))
+        assert found[1] == how_near
+        assert int(found[2]) >= offset if how_near == "near" else int(found[2]) == offset
         assert "mqk ledger restore" in server.sentence()
+
+
+def look_for_every_offset_from_the_first(kafka: LocalKafka, topic: str) -> None:
+    """Have the broker meet what is damaged, whichever offset behind it is asked for."""
+    set_up(kafka, topic, "index.interval.bytes", str(2**31 - 1))
+
+
+def test_records_that_never_come_are_missed(
+    own_kafka: LocalKafka, unique_name: Callable[..., str]
+) -> None:
+    """At a batch with a damaged length a broker answers as at the end of the log, for ever."""
+    name = unique_name()
+    ledger = msgspec.structs.replace(ledger_of(own_kafka, name), read_timeout_s=2.0)
+    with testing.queue_manager(name, bootstrap_servers=own_kafka.bootstrap_servers) as one:
+        fill(one.address)
+        one.crash()
+    end = Whole(ledger).end
+    own_kafka.stop()
+    offset = LogFile(own_kafka, ledger.topic).overwrite(LOST, LENGTH_AT, struct.pack(">i", 2**20))
+    own_kafka.start()
+    nothing = (
+        rf"nothing came from offset {offset} on within 2 s, and the topic ends at offset {end}"
+    )
+    with pytest.raises(LedgerUnavailable, match=nothing):
+        read_values(ledger, range(offset, end))
 
 
 @pytest.mark.parametrize("is_empty", [False, True], ids=["gone", "made again"])

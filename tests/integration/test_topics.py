@@ -1,6 +1,8 @@
 """Topics are created as they must be, once, and refused when they are not."""
 
-from collections.abc import Callable
+import gc
+import weakref
+from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
@@ -152,3 +154,28 @@ def test_an_unreachable_kafka_is_worth_another_try() -> None:
 
 def test_copies_are_chosen_by_the_cluster(kafka: LocalKafka) -> None:
     assert settings_for(kafka.bootstrap_servers) == SETTINGS
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")
+def test_the_client_is_gone_at_once_after_refused_requests(
+    kafka: LocalKafka, unique_name: Callable[..., str]
+) -> None:
+    """A client that lives on goes on trying to reach brokers that may be gone."""
+    topics = Topics(kafka.bootstrap_servers, SETTINGS)
+    spec = ledger_spec(f"{unique_name()}.ledger")
+    assert topics.ensure([spec]) == [spec.name]
+    assert topics.ensure([spec]) == [], "Kafka refused to create it again"
+    topics.delete(["mq.NOT-THERE.ledger"])
+    with pytest.raises(TopicError, match="asking for the settings of"):
+        topics._describe(["mq.NOT-THERE.ledger"])
+    known = weakref.ref(topics)
+    del topics
+    assert known() is None

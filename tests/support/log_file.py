@@ -10,6 +10,7 @@ from adapter.localkafka import LocalKafka
 
 HEAD = struct.Struct(">qi")
 """Of a batch: its first offset, and how many bytes follow."""
+LENGTH_AT = 8
 MAGIC_AT = 16
 RECORDS_AT = 61
 """Where the records of a batch begin; what lies before is not in its checksum to the end."""
@@ -31,13 +32,17 @@ class LogFile:
         return offset
 
     def flip(self, batches: int, at: int = RECORDS_AT) -> int:
-        """Flip bytes of the batch so far from the end; its offset."""
+        """Flip the bits of a byte of the batch so far from the end; its offset."""
+        _, start, _ = list(self._batches())[-batches]
+        old = self._path.read_bytes()[start + at]
+        return self.overwrite(batches, at, bytes([255 - old]))
+
+    def overwrite(self, batches: int, at: int, new: bytes) -> int:
+        """Write other bytes into the batch so far from the end; its offset."""
         offset, start, _ = list(self._batches())[-batches]
         with self._path.open("r+b") as file:
             file.seek(start + at)
-            old = file.read(1)
-            file.seek(start + at)
-            file.write(bytes(255 - byte for byte in old))
+            file.write(new)
         return offset
 
     @property

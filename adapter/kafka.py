@@ -16,9 +16,12 @@ import confluent_kafka
 
 from adapter.client.message import Message, incoming
 from adapter.core.contract.message import Delivered
+from adapter.core.contract.message import Message as Content
 from adapter.errors import InvalidType, InvalidValue
-from adapter.format import chunks, descriptor, names
+from adapter.format import names
+from adapter.format.descriptor import Position
 from adapter.format.schemas import UnreadableError
+from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of
 
 __all__ = ["Decoder", "decode", "topic_name"]
 
@@ -38,17 +41,19 @@ def decode(record: confluent_kafka.Message) -> Message:
     Raises InvalidValue for a record that no queue manager wrote, and for one that is only a part of
     a message: see Decoder.
     """
-    headers = _headers(record)
+    _check(record)
     try:
-        index, count = chunks.place_of(headers.get(chunks.HEADER))
+        index, count = chunk_of(record)
     except UnreadableError as error:
-        raise InvalidValue(f"{_where(record)} cannot be read: {error}") from error
+        raise _unreadable(record, error) from error
     if count > 1:
         raise InvalidValue(
             f"{_where(record)} is chunk {index + 1} of {count} of a message: use a Decoder, which "
             "joins them"
         )
-    return _message(record, headers, record.value() or b"")
+    message = Decoder().decode(record)
+    assert message is not None, "one record is the whole message"
+    return message
 
 
 class Decoder:
@@ -59,50 +64,48 @@ class Decoder:
     """
 
     def __init__(self) -> None:
-        self._joiners: dict[tuple[str | None, int | None], chunks.Joiner] = {}
+        self._decoders: dict[tuple[str | None, int | None], RecordDecoder] = {}
 
     def decode(self, record: confluent_kafka.Message) -> Message | None:
         """As the function decode; None for a record with which no message is complete.
 
         A message within which reading began is left out.
         """
-        headers = _headers(record)
-        place = record.topic(), record.partition()
-        joiner = self._joiners.setdefault(place, chunks.Joiner())
+        _check(record)
+        partition = record.topic(), record.partition()
+        decoder = self._decoders.setdefault(partition, RecordDecoder())
         try:
-            body = joiner.take(headers.get(chunks.HEADER), record.value() or b"")
+            found = decoder.take(record)
         except UnreadableError as error:
-            raise InvalidValue(f"{_where(record)} cannot be read: {error}") from error
-        return None if body is None else _message(record, headers, body)
+            raise _unreadable(record, error) from error
+        return None if found is None else _message(record.partition() or 0, *found)
 
 
 def _where(record: confluent_kafka.Message) -> str:
     return f"{record.topic()}[{record.partition()}] at offset {record.offset()}"
 
 
-def _headers(record: confluent_kafka.Message) -> dict[str, object]:
+def _check(record: object) -> None:
     if not isinstance(record, confluent_kafka.Message):
         raise InvalidType(f"decode() takes a record of confluent_kafka, not {record!r}")
     if record.error() is not None:
         raise InvalidValue(f"{_where(record)} is no record: {record.error()}")
-    return dict(record.headers() or ())
 
 
-def _message(record: confluent_kafka.Message, headers: dict[str, object], body: bytes) -> Message:
-    header = headers.get(descriptor.HEADER)
-    if not isinstance(header, bytes):
-        raise InvalidValue(
-            f"{_where(record)} is not a message of a queue: it has no header {descriptor.HEADER}; "
-            "read the topics that topic_name() names"
+def _unreadable(record: confluent_kafka.Message, problem: UnreadableError) -> InvalidValue:
+    if isinstance(problem, NotAMessageError):
+        return InvalidValue(
+            f"{_where(record)} is not a message of a queue: {problem}; read the topics that "
+            "topic_name() names"
         )
-    try:
-        message, at = descriptor.decode(header, body)
-    except UnreadableError as error:
-        raise InvalidValue(f"{_where(record)} cannot be read: {error}") from error
+    return InvalidValue(f"{_where(record)} cannot be read: {problem}")
+
+
+def _message(lane: int, message: Content, at: Position) -> Message:
     return incoming(
         Delivered(
             message=message,
-            lane=record.partition() or 0,
+            lane=lane,
             seq=at.seq,
             n=0,
             backout_count=0,

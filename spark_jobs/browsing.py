@@ -19,8 +19,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 import adapter
-from adapter.format import chunks, descriptor
 from adapter.format.schemas import UnreadableError
+from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of
 from spark_jobs import ranges
 from spark_jobs.errors import SparkJobError
 from spark_jobs.options import BROKERS, Options
@@ -275,24 +275,22 @@ def read(wanted: Range) -> Iterator[Any]:
 
 def messages(wanted: Range) -> Iterator[Found]:
     """Decode the records of a range, and join those that are one message."""
-    reader, joiner = descriptor.Reader(), chunks.Joiner()
+    decoder = RecordDecoder()
     for record in records(wanted):
-        where = f"{record.topic()}[{record.partition()}] at offset {record.offset()}"
-        headers: dict[str, Any] = dict(record.headers() or ())
-        header = headers.get(descriptor.HEADER)
-        if not isinstance(header, bytes):
-            raise SparkJobError(
-                f"mqk: the record {where} is no message of a queue: it has no header "
-                f"{descriptor.HEADER}"
-            )
         try:
-            body = joiner.take(headers.get(chunks.HEADER), record.value() or b"")
-            if body is None:
-                continue
-            message, place = reader.read(header, body)
+            found = decoder.take(record)
+        except NotAMessageError as foreign:
+            raise SparkJobError(
+                f"mqk: the record {_where(record)} is no message of a queue: {foreign}"
+            ) from None
         except UnreadableError as problem:
-            raise SparkJobError(f"mqk: the record {where} is damaged: {problem}") from None
-        yield message, place, record.offset() or 0
+            raise SparkJobError(f"mqk: the record {_where(record)} is damaged: {problem}") from None
+        if found is not None:
+            yield *found, record.offset() or 0
+
+
+def _where(record: Message) -> str:
+    return f"{record.topic()}[{record.partition()}] at offset {record.offset()}"
 
 
 def records(wanted: Range) -> Iterator[Message]:
@@ -314,8 +312,7 @@ def records(wanted: Range) -> Iterator[Message]:
 
 def _place(record: Message) -> int:
     """How many records of the same message lie before this one."""
-    headers: dict[str, Any] = dict(record.headers() or ())
     try:
-        return chunks.place_of(headers.get(chunks.HEADER))[0]
+        return chunk_of(record)[0]
     except UnreadableError:
         return 0  # whoever decodes it says so

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from confluent_kafka import Message as Record
-
-from adapter.format import chunks, descriptor
-from adapter.owner.storage import PagesUnavailableError
+from adapter.topics.decoder import RecordDecoder
+from adapter.topics.port import PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
 from spark_jobs.errors import SparkJobError
 from spark_jobs.rows import Found
@@ -56,12 +54,11 @@ class SpanReader:
 
     def _read(self, queue: str, incarnation: int, lane: int, spans: list[Span]) -> Iterator[Found]:
         """Read ascending spans that are near one another, in one go."""
-        reader, joiner = descriptor.Reader(), chunks.Joiner()
+        decoder = RecordDecoder()
         waiting = iter(spans)
         first, last = next(waiting)
         for seq, record in self._pages.records(queue, incarnation, lane, first):
-            headers = _headers(record)
-            body = joiner.take(headers.get(chunks.HEADER), record.value() or b"")
+            found = decoder.take(record)
             if seq > first and not self._fail_on_data_loss:
                 while seq > last:
                     following = next(waiting, None)
@@ -69,13 +66,11 @@ class SpanReader:
                         return
                     first, last = following
                 first = max(first, seq)
-            if body is None or seq < first:
+            if found is None or seq < first:
                 continue
             if seq > first:
                 break
-            header = headers[descriptor.HEADER]
-            assert isinstance(header, bytes), "a mover wrote it"
-            yield *reader.read(header, body), record.offset() or 0
+            yield *found, record.offset() or 0
             first += 1
             if first > last:
                 following = next(waiting, None)
@@ -102,7 +97,3 @@ def _neighbours(spans: Sequence[Span]) -> Iterator[list[Span]]:
         near.append(span)
     if near:
         yield near
-
-
-def _headers(record: Record) -> dict[str, object]:
-    return dict(record.headers() or [])

@@ -35,13 +35,11 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "watched": "",
         "ledger": "watched",
         "topics": "core.contract core.rules.pages errors format ledger.failures "
-        "ledger.kafka_settings ledger.port owner.storage",
-        "kafka": "errors format core.contract.message client.message",
-        "owner": "core format ledger.port ledger.snapshots ledger.failures ledger.kafka_settings "
-        "errors config watched",
+        "ledger.kafka_settings ledger.port",
+        "kafka": "errors format topics.decoder core.contract.message client.message",
+        "owner": "core format ledger.port ledger.snapshots topics.port watched",
         "movers": "core format ledger topics errors config launch logs memory watched",
-        "backup": "core.contract core.model.ranges format ledger movers owner.storage topics "
-        "errors",
+        "backup": "core.contract core.model.ranges format ledger movers topics errors",
         "wire": "core.contract core.model.session core.attributes errors",
         "registry": "addresses web errors ledger topics format.schemas launch watched",
         "channel": "wire core.contract core.mq_layouts core.attributes errors",
@@ -65,7 +63,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "cli": "*",
         "adapter": "channel client errors kafka mqi testing",  # the last three on demand
         "spark_jobs": "adapter channel client command "
-        "core.contract errors format localkafka owner.storage registry topics",
+        "core.contract errors format localkafka registry topics",
     }.items()
 }
 # adapter/demo/check.py is the demo's independent judge: nothing of ours may vouch for itself.
@@ -75,7 +73,6 @@ MAY_USE_KAFKA = frozenset(
 )
 MAY_USE_KAFKA_MODULES = frozenset(
     {
-        *("adapter.topics.reader", "adapter.topics.trim", "adapter.owner.inbound"),
         "adapter.backup.kafka",
         "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
     }
@@ -99,8 +96,15 @@ NO_WORLD_ROOMS = frozenset({"format"})
 WATCHED_ROOMS = frozenset({"ledger", "owner", "movers", "server", "registry"})
 STARTERS = frozenset({"Thread", "create_task", "ensure_future", "add_done_callback", "Timer"})
 
-# The only reader of a clock in the rooms that decide by time.
-CLOCKS = frozenset({"adapter.owner.clock", "adapter.topics.reader", "adapter.topics.trim"})
+# The only readers of a clock in rooms whose work must not depend on the time of day.
+CLOCK_ROOMS = frozenset({"owner", "topics"})
+CLOCK_LIBRARIES = frozenset({"time", "datetime"})
+CLOCKS = frozenset(
+    {
+        "adapter.owner.clock",
+        *("adapter.topics.admin", "adapter.topics.reader", "adapter.topics.trim"),
+    }
+)
 
 # Modules that are started by name, or that users import.
 ENTRY_POINTS = frozenset(
@@ -239,7 +243,7 @@ def libraries(source: Source) -> list[str]:
             continue
         pure = room in PURE_ROOMS and library not in PURE_LIBRARIES
         world = room in NO_WORLD_ROOMS and library in NO_WORLD
-        clock = room == "owner" and library in {"time", "datetime"} and source.module not in CLOCKS
+        clock = room in CLOCK_ROOMS and library in CLOCK_LIBRARIES and source.module not in CLOCKS
         alone = source.module in STANDS_ALONE and library not in {
             "confluent_kafka",
             "fastavro",

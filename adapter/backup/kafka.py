@@ -34,7 +34,6 @@ from adapter.movers.events import Events
 from adapter.movers.progress import ever_written, topics_like
 from adapter.movers.settings import MOVERS, MoverSettings
 from adapter.movers.stream import Stream
-from adapter.owner.storage import PagesUnavailableError
 from adapter.topics.admin import (
     LANES_MAX,
     Topics,
@@ -44,6 +43,7 @@ from adapter.topics.admin import (
     queue_spec,
     snapshots_spec,
 )
+from adapter.topics.port import PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
 
 POLL_S = 0.1

@@ -20,7 +20,8 @@ from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
 from adapter.owner.retention import Retention
 from adapter.owner.snapshots import Cut, Progress, publish
-from adapter.owner.storage import FOREVER, NOTHING, Copied, Lane, Storage, Trimmed
+from adapter.owner.storage import FOREVER, NOTHING, Copied, Storage
+from adapter.topics.port import LaneKey, Trimmed
 
 AUDIT_SWEEPS = 150
 """So many sweeps (30 s) lie between two looks at the topics that everything rests on."""
@@ -171,7 +172,7 @@ class Keeping:
         before, self._superfluous = self._superfluous, 0
         self._work(partial(self._ledger.trim, before), lambda: None)
 
-    def _trim_lanes(self, lanes: dict[Lane, int]) -> None:
+    def _trim_lanes(self, lanes: dict[LaneKey, int]) -> None:
         """Delete consumed messages, beside whatever else is done."""
         assert self._storage.trimmer is not None, "nothing is ever due without one"
         work = partial(self._storage.trimmer.trim, lanes)
@@ -179,7 +180,7 @@ class Keeping:
         done = partial(self._trimmed, lanes)
         watched.when_done("deleting consumed messages", self._trimming, done, self._broke)
 
-    def _trimmed(self, lanes: dict[Lane, int], trimming: asyncio.Future[Trimmed]) -> None:
+    def _trimmed(self, lanes: dict[LaneKey, int], trimming: asyncio.Future[Trimmed]) -> None:
         self._trimming = None
         if not trimming.cancelled():
             self.retention.done(lanes, trimming.result())

@@ -28,7 +28,7 @@ from adapter.format import entries
 from adapter.ledger.port import Ledger, LedgerClosed
 from adapter.owner.clock import Clock
 from adapter.owner.promises import Promises
-from adapter.owner.storage import Page
+from adapter.topics.port import Page
 
 ENTRIES_IN_FLIGHT_MAX = 4
 """One less than an idempotent producer keeps in flight (5): more entries only make them smaller."""

@@ -15,7 +15,7 @@ import structlog
 
 from adapter import watched
 from adapter.core.model.lane import PageNeeded
-from adapter.owner.storage import MessageMissingError, Page, PageReader, PagesUnavailableError
+from adapter.topics.port import MessageMissingError, Page, PageReader, PagesUnavailableError
 
 RETRY_S = 0.2
 RETRY_S_MAX = 5.0

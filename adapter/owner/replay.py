@@ -33,7 +33,8 @@ from adapter.ledger.port import (
     Taken,
 )
 from adapter.ledger.snapshots import Snapshot, covers
-from adapter.owner.storage import PageReader, PagesUnavailableError, Storage
+from adapter.owner.storage import Storage
+from adapter.topics.port import PageReader, PagesUnavailableError
 
 UNFIT = (UnreadableError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
 """What reading or applying an entry raises that was written by another release, or by a bug."""

@@ -25,7 +25,7 @@ from adapter.core.contract.records import (
     Record,
 )
 from adapter.core.model.queue import LANES
-from adapter.owner.storage import ALL, Lane, Trimmed
+from adapter.topics.port import ALL, LaneKey, Trimmed
 
 NOTES = 12
 """Notes that wait for their time: what is consumed goes at most a twelfth of the time too late."""
@@ -47,7 +47,7 @@ class Marks(Struct):
     are over.
     """
 
-    first: dict[Lane, int] = {}
+    first: dict[LaneKey, int] = {}
     ended: dict[str, int] = {}
 
 
@@ -63,7 +63,7 @@ class Retention:
         self._new: tuple[Marks, list[ConsumedRestored]] | None = None
         self._over: list[str] = []
         """The names of queues that were gone by the snapshot, and noted to be."""
-        self._due: dict[Lane, int] = {}
+        self._due: dict[LaneKey, int] = {}
         self._parked: frozenset[str] = frozenset()
         self._pause = 0
         self._next_pause = PAUSE_SWEEPS
@@ -100,7 +100,7 @@ class Retention:
             self._new = None
         return over
 
-    def due(self, now_ms: int, parked: frozenset[str]) -> dict[Lane, int]:
+    def due(self, now_ms: int, parked: frozenset[str]) -> dict[LaneKey, int]:
         """Return lanes to trim now, and before which message; done() is to be called with them.
 
         parked: queues whose topics still get copies of what lies before. Called at each sweep.
@@ -118,7 +118,7 @@ class Retention:
         lanes = (one for one in self._due if one[0] not in parked)
         return {lane: self._due[lane] for lane, _ in zip(lanes, range(BATCH_LANES), strict=False)}
 
-    def done(self, batch: dict[Lane, int], trimmed: Trimmed) -> None:
+    def done(self, batch: dict[LaneKey, int], trimmed: Trimmed) -> None:
         """Take in what became of a batch."""
         self.offsets += trimmed.offsets
         self.topics += trimmed.topics

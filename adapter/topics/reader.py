@@ -18,12 +18,12 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from adapter.core.contract.message import Message as Content
 from adapter.core.rules.pages import Paged
-from adapter.format import chunks, descriptor, names
+from adapter.format import names
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, TIMINGS, LastError
-from adapter.owner.storage import MessageMissingError, Page, PagesUnavailableError, paged
+from adapter.topics.decoder import RecordDecoder, chunk_of
+from adapter.topics.port import MessageMissingError, Page, PagesUnavailableError, paged
 
 READ_TIMEOUT_S = 10.0
 POLL_S = 0.5
@@ -50,7 +50,8 @@ GONE = (
 )
 """What reading a topic that has been deleted, or lost its records, is answered with."""
 
-Place = tuple[str, int]
+Partition = tuple[str, int]
+"""Topic and number."""
 Point = tuple[int, int]
 """A message's seq and its offset."""
 
@@ -125,7 +126,7 @@ class Cursor:
     """
 
     def __init__(
-        self, settings: dict[str, Any], points: dict[Place, Points], read_on: int, ahead: int
+        self, settings: dict[str, Any], points: dict[Partition, Points], read_on: int, ahead: int
     ) -> None:
         self._error = LastError()
         self._settings = settings | {"error_cb": self._error}
@@ -133,16 +134,15 @@ class Cursor:
         self._points = points
         self._read_on = read_on
         self._ahead = ahead
-        self._firsts: dict[Place, int] = {}
-        self._reader = descriptor.Reader()
-        self._place: Place = ("", 0)
+        self._firsts: dict[Partition, int] = {}
+        self._decoder = RecordDecoder()
+        self._place: Partition = ("", 0)
         self._next = 0
         """The seq that the consumer gives next, if it stands at _place; 0: it does not."""
         self._left: deque[Message] = deque()
-        self._joiner = chunks.Joiner()
         self._is_late = False
 
-    def read(self, place: Place, seq: int, count: int) -> Page:
+    def read(self, place: Partition, seq: int, count: int) -> Page:
         """Read some messages from seq on."""
         try:
             return self._read_as_trimmed(place, seq, count)
@@ -152,12 +152,12 @@ class Cursor:
             kind = MessageMissingError if error_of(error).code() in GONE else PagesUnavailableError
             raise self._unread(place, seq, describe(error), kind) from error
 
-    def records(self, place: Place, seq: int) -> Iterator[tuple[int, Message]]:
+    def records(self, place: Partition, seq: int) -> Iterator[tuple[int, Message]]:
         """See KafkaPageReader."""
         try:
             self._go_to(place, seq)
             while (record := self._poll()) is not None:
-                at = self._described(_headers(record), b"")[1].seq
+                at = self._decoder.position(record).seq
                 self._next = at + 1
                 if at >= seq:
                     yield at, record
@@ -174,7 +174,7 @@ class Cursor:
             self._consumer.close()
             self._consumer = None
 
-    def _read_as_trimmed(self, place: Place, seq: int, count: int) -> Page:
+    def _read_as_trimmed(self, place: Partition, seq: int, count: int) -> Page:
         """Read, once more if the place to begin at has been deleted since it was known."""
         try:
             return self._read(place, seq, count)
@@ -185,7 +185,7 @@ class Cursor:
         del self._firsts[place]
         return self._read(place, seq, count)
 
-    def _read(self, place: Place, seq: int, count: int) -> Page:
+    def _read(self, place: Partition, seq: int, count: int) -> Page:
         self._go_to(place, seq)
         page = Page(seq - 1, [])
         size = 0
@@ -207,7 +207,7 @@ class Cursor:
             raise self._unread(place, seq, why, MessageMissingError)
         return page
 
-    def _go_to(self, place: Place, seq: int) -> None:
+    def _go_to(self, place: Partition, seq: int) -> None:
         """Let the consumer stand at a message, or not far before it."""
         if place == self._place and self._next and 0 <= seq - self._next <= self._read_on:
             return
@@ -217,7 +217,7 @@ class Cursor:
             low = seq, first
         search(seq, low, high, lambda offset: self._look(place, offset), self._read_on)
 
-    def _look(self, place: Place, offset: int) -> Point | None:
+    def _look(self, place: Partition, offset: int) -> Point | None:
         """Stand at an offset; the seq and offset of the message that comes there, if one does."""
         self._assign(place, offset)
         try:
@@ -228,30 +228,29 @@ class Cursor:
             return None
         if message is None:
             return None
-        headers = _headers(message)
-        seq = self._described(headers, b"")[1].seq
-        chunk, _ = chunks.place_of(headers.get(chunks.HEADER))
+        seq = self._decoder.position(message).seq
+        chunk, _ = chunk_of(message)
         self._left.appendleft(message)
         self._next = seq if chunk == 0 else seq + 1  # within a message comes the next one
         return self._next, message.offset() or 0
 
-    def _first(self, place: Place) -> int:
+    def _first(self, place: Partition) -> int:
         """Return the partition's first offset, as it was when it was asked for."""
         first = self._firsts.get(place)
         if first is None:
             first = self._firsts[place] = self._bounds(place)[0]
         return first
 
-    def _bounds(self, place: Place) -> tuple[int, int]:
+    def _bounds(self, place: Partition) -> tuple[int, int]:
         bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
         if bounds is None:
             raise self._unread(place, 0, self._error.text or "no answer")
         return bounds
 
-    def _assign(self, place: Place, offset: int) -> None:
+    def _assign(self, place: Partition, offset: int) -> None:
         self._error.text = ""
         self._left.clear()
-        self._joiner.clear()
+        self._decoder.clear()
         self._place, self._next = place, 0
         self._open().assign([TopicPartition(*place, offset)])
 
@@ -287,36 +286,23 @@ class Cursor:
             record = self._poll()
             if record is None:
                 return None
-            headers = _headers(record)
-            body = self._joiner.take(headers.get(chunks.HEADER), record.value() or b"")
-            if body is None:
+            found = self._decoder.take(record)
+            if found is None:
                 continue
-            message, at = self._described(headers, body)
-            if chunks.HEADER not in headers:
+            message, at = found
+            if len(record.value() or b"") == len(message.body):  # it is one record
                 self._points[self._place].add(at.seq, record.offset() or 0)
             return paged(message, at)
 
-    def _described(
-        self, headers: dict[str, object], body: bytes
-    ) -> tuple[Content, descriptor.Position]:
-        """Read what a record's headers say: the message, and where it was put."""
-        header = headers[descriptor.HEADER]
-        assert isinstance(header, bytes), "a mover wrote it"
-        return self._reader.read(header, body)
-
     def _unread(
         self,
-        place: Place,
+        place: Partition,
         seq: int,
         why: str,
         kind: type[PagesUnavailableError] = PagesUnavailableError,
     ) -> PagesUnavailableError:
         topic, lane = place
         return kind(f"message {seq} of {topic}[{lane}] was not read: {why}")
-
-
-def _headers(record: Message) -> dict[str, object]:
-    return dict(record.headers() or [])
 
 
 class KafkaPageReader:
@@ -347,7 +333,7 @@ class KafkaPageReader:
             "isolation.level": "read_committed",
             "logger": LOG,
         }
-        points: dict[Place, Points] = {}
+        points: dict[Partition, Points] = {}
         few = {"fetch.message.max.bytes": SINGLE_BYTES}
         self._pages = Cursor(settings, points, READ_ON, AHEAD)
         self._singles = Cursor(settings | few, points, SINGLE_READ_ON, 1)

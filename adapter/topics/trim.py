@@ -14,10 +14,11 @@ from typing import Any, Self
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from adapter.format import descriptor, names
+from adapter.format import names
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, TIMINGS
-from adapter.owner.storage import ALL, Lane, Trimmed
+from adapter.topics.decoder import RecordDecoder
+from adapter.topics.port import ALL, LaneKey, Trimmed
 
 ANSWER_S = 2.0
 """For one answer of Kafka's, of which a lane needs up to some thirty."""
@@ -44,7 +45,7 @@ class KafkaTrimmer:
             "logger": LOG,
         }
 
-    def trim(self, lanes: Mapping[Lane, int]) -> Trimmed:
+    def trim(self, lanes: Mapping[LaneKey, int]) -> Trimmed:
         """See the port."""
         trimmed = Trimmed(0, {})
         if not lanes:
@@ -64,8 +65,12 @@ class KafkaTrimmer:
         return trimmed
 
     def _delete_topics(
-        self, admin: AdminClient, lanes: Mapping[Lane, int], there: frozenset[str], trimmed: Trimmed
-    ) -> dict[Lane, int]:
+        self,
+        admin: AdminClient,
+        lanes: Mapping[LaneKey, int],
+        there: frozenset[str],
+        trimmed: Trimmed,
+    ) -> dict[LaneKey, int]:
         """Delete the topics of deleted queues; returns the lanes whose messages are to go."""
         ended = {self._place(lane).topic for lane, seq in lanes.items() if seq == ALL} & there
         refused: dict[str, str] = {}
@@ -84,7 +89,7 @@ class KafkaTrimmer:
                 refused[topic] = "no answer"
             else:
                 trimmed.topics += 1
-        left: dict[Lane, int] = {}
+        left: dict[LaneKey, int] = {}
         for lane, seq in lanes.items():
             topic = self._place(lane).topic
             if topic in refused:
@@ -94,13 +99,13 @@ class KafkaTrimmer:
         return left
 
     def _find(
-        self, lanes: Mapping[Lane, int], there: frozenset[str], trimmed: Trimmed
-    ) -> dict[Lane, tuple[int, int]]:
+        self, lanes: Mapping[LaneKey, int], there: frozenset[str], trimmed: Trimmed
+    ) -> dict[LaneKey, tuple[int, int]]:
         """Find each lane's first offset, and the one before which records are to go.
 
         there: the topics that there are.
         """
-        found: dict[Lane, tuple[int, int]] = {}
+        found: dict[LaneKey, tuple[int, int]] = {}
         until_s = time.monotonic() + STEP_S
         with Finder(self._connection) as finder:
             for lane, seq in lanes.items():
@@ -124,7 +129,7 @@ class KafkaTrimmer:
         return found
 
     def _delete(
-        self, admin: AdminClient, found: dict[Lane, tuple[int, int]], trimmed: Trimmed
+        self, admin: AdminClient, found: dict[LaneKey, tuple[int, int]], trimmed: Trimmed
     ) -> None:
         lanes = {
             (place.topic, place.partition): lane for lane in found for place in [self._place(lane)]
@@ -144,7 +149,7 @@ class KafkaTrimmer:
                 first, end = found[lane]
                 trimmed.offsets += end - first
 
-    def _place(self, lane: Lane, offset: int = 0) -> TopicPartition:
+    def _place(self, lane: LaneKey, offset: int = 0) -> TopicPartition:
         queue, incarnation, number = lane
         topic = names.queue_topic(self._queue_manager, queue, incarnation)
         return TopicPartition(topic, number, offset)
@@ -154,7 +159,7 @@ class Finder:
     """Finds offsets by seqs; a context manager. Raises KafkaException."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
-        self._reader = descriptor.Reader()
+        self._decoder = RecordDecoder()
         self._consumer = Consumer(
             {
                 "fetch.wait.max.ms": 1,  # what comes next waits for a fetch that finds nothing
@@ -188,7 +193,7 @@ class Finder:
         while low < high:
             middle = (low + high) // 2
             found = self._at_or_behind(place, middle, end)
-            if found is None or self._seq(found) >= seq:
+            if found is None or self._decoder.position(found).seq >= seq:
                 high = middle
             else:
                 low = (found.offset() or 0) + 1
@@ -210,8 +215,3 @@ class Finder:
             if (message.offset() or 0) >= end:
                 return None
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
-
-    def _seq(self, message: Message) -> int:
-        header = dict(message.headers() or [])[descriptor.HEADER]
-        assert isinstance(header, bytes), "a mover wrote it"
-        return self._reader.read(header, b"")[1].seq

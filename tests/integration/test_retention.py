@@ -14,9 +14,9 @@ from adapter.core.contract import records as r
 from adapter.core.contract.message import Message as Put
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka
-from adapter.owner.storage import ALL, PagesUnavailableError
 from adapter.testing import TestQueueManager
 from adapter.topics.admin import Topics, TopicSettings, queue_spec
+from adapter.topics.port import ALL, PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
 from adapter.topics.trim import KafkaTrimmer
 from tests.support.backlog import bodies, drain, until

@@ -32,7 +32,7 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Limits, QueueManager
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedgerReader
-from adapter.owner.storage import Page
+from adapter.topics.port import Page
 from tests.simulation.consumer_auditor import ConsumerAuditor, Letter
 from tests.simulation.programs import ident_of
 from tests.simulation.work import CLIENTS, OBSERVER, Operation, Work, messages_of

@@ -22,8 +22,9 @@ from adapter.core.model.waiter import Waiter
 from adapter.core.rules import waiting
 from adapter.core.rules.matching import candidates
 from adapter.movers.mover import Mover
-from adapter.owner.storage import Copied, PagesUnavailableError
+from adapter.owner.storage import Copied
 from adapter.server.server import copied
+from adapter.topics.port import PagesUnavailableError
 from tests.simulation.auditor import Auditor
 from tests.simulation.operations import Op
 from tests.simulation.programs import PASSING, Program

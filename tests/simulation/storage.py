@@ -30,15 +30,9 @@ from adapter.owner import housekeeping
 from adapter.owner.housekeeping import Keeping
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
-from adapter.owner.storage import (
-    Lane,
-    Page,
-    PagesUnavailableError,
-    Storage,
-    Trimmed,
-    paged,
-)
+from adapter.owner.storage import Storage
 from adapter.server.server import STREAM, NoMovers
+from adapter.topics.port import LaneKey, Page, PagesUnavailableError, Trimmed, paged
 from tests.simulation import transactions as t
 from tests.simulation.copies import joined
 from tests.support.by_hand import ByHand
@@ -181,7 +175,7 @@ class Trimmer:
         self._watch = watch
         self._descriptors = descriptor.Reader()
 
-    def trim(self, lanes: Mapping[Lane, int]) -> Trimmed:
+    def trim(self, lanes: Mapping[LaneKey, int]) -> Trimmed:
         """See the port."""
         trimmed = Trimmed(0, {})
         for lane, seq in lanes.items():
@@ -263,7 +257,7 @@ class Housekeeping(Keeping):
     ) -> None:
         super().__init__(storage, ledger, loop, replayed, pytest.fail)
         self._left: tuple[Callable[[], None], Callable[[], None]] | None = None
-        self._lanes: dict[Lane, int] = {}
+        self._lanes: dict[LaneKey, int] = {}
 
     def go_on(self) -> None:
         """Do what is to be done, and hear that it has ended."""
@@ -299,7 +293,7 @@ class Housekeeping(Keeping):
             assert self._storage.trimmer is not None
             self.retention.done(lanes, self._storage.trimmer.trim(lanes))
 
-    def _trim_lanes(self, lanes: dict[Lane, int]) -> None:
+    def _trim_lanes(self, lanes: dict[LaneKey, int]) -> None:
         self._trimming = cast("Any", Ended())
         self._lanes = lanes
 

@@ -21,7 +21,8 @@ from adapter.ledger.port import LedgerMismatch, Position
 from adapter.ledger.scan import Scan
 from adapter.ledger.snapshots import Snapshot
 from adapter.owner import replay
-from adapter.owner.storage import Copied, Page, PagesUnavailableError, Storage
+from adapter.owner.storage import Copied, Storage
+from adapter.topics.port import Page, PagesUnavailableError
 from tests.support.backup_place import MARK, MemoryPlace, header, take
 from tests.support.core import Client, client_on
 

@@ -18,7 +18,8 @@ from adapter.owner import owner as owner_module
 from adapter.owner.clock import ManualClock
 from adapter.owner.owner import Owner as RealOwner
 from adapter.owner.replay import Replayed, take_over
-from adapter.owner.storage import Copied, Page, PagesUnavailableError, Storage
+from adapter.owner.storage import Copied, Storage
+from adapter.topics.port import Page, PagesUnavailableError
 from tests.simulation.storage import Owner
 from tests.support.core import Client
 

@@ -10,7 +10,7 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.rules.pages import Paged
 from adapter.owner import paging
 from adapter.owner.paging import Paging
-from adapter.owner.storage import MessageMissingError, Page, PagesUnavailableError
+from adapter.topics.port import MessageMissingError, Page, PagesUnavailableError
 
 WAIT_S = 10.0
 NEEDED = PageNeeded("Q", 4, 7, 0)

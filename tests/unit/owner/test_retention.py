@@ -13,7 +13,8 @@ from adapter.owner.retention import (
     Retention,
     marks_of,
 )
-from adapter.owner.storage import ALL, FOREVER, Lane, Trimmed
+from adapter.owner.storage import FOREVER
+from adapter.topics.port import ALL, LaneKey, Trimmed
 from tests.support.core import client_on
 
 HOUR_MS = 3_600_000
@@ -65,7 +66,7 @@ def test_what_was_noted_is_due_when_it_is_old_enough() -> None:
     retention = Retention(DAY_MS, [])
     noted(retention, snapshot(("Q", 0, 5)), HOUR_MS)
     assert retention.due(HOUR_MS + DAY_MS - 1, NONE) == {}
-    due: dict[Lane, int] = {("Q", 0, 0): 5}
+    due: dict[LaneKey, int] = {("Q", 0, 0): 5}
     assert retention.due(HOUR_MS + DAY_MS, NONE) == due
     retention.done(due, Trimmed(4))
     assert retention.due(HOUR_MS + DAY_MS, NONE) == {}

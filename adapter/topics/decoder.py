@@ -1,0 +1,64 @@
+"""Records of a queue's topic, decoded: headers and value become a message and its position.
+
+A message is one record, or several in a row that carry the same descriptor (format.chunks). This is
+the one place that joins them and reads the descriptor. It knows records of Kafka's client; it must
+not know why they are read.
+"""
+
+from __future__ import annotations
+
+from confluent_kafka import Message as Record
+
+from adapter.core.contract.message import Message
+from adapter.format import chunks, descriptor
+from adapter.format.descriptor import Position
+from adapter.format.schemas import UnreadableError
+
+
+class NotAMessageError(UnreadableError):
+    """A record without a descriptor: no queue manager wrote it."""
+
+
+class RecordDecoder:
+    """Decodes the records of one partition, given in order. For one thread. Raises UnreadableError.
+
+    take() joins records; position() looks at one record and changes nothing.
+    """
+
+    def __init__(self) -> None:
+        self._descriptors = descriptor.Reader()
+        self._joiner = chunks.Joiner()
+
+    def clear(self) -> None:
+        """Forget a message of which only some records were taken: reading goes on elsewhere."""
+        self._joiner.clear()
+
+    def take(self, record: Record) -> tuple[Message, Position] | None:
+        """Return the message that is complete with this record, or None.
+
+        A message is left out if its first record was not taken.
+        """
+        headers = _headers(record)
+        described = _descriptor(headers)
+        body = self._joiner.take(headers.get(chunks.HEADER), record.value() or b"")
+        return None if body is None else self._descriptors.read(described, body)
+
+    def position(self, record: Record) -> Position:
+        """Return the position of the message that a record belongs to."""
+        return self._descriptors.read(_descriptor(_headers(record)), b"")[1]
+
+
+def chunk_of(record: Record) -> tuple[int, int]:
+    """Return which record of its message this is, from 0, and of how many."""
+    return chunks.place_of(_headers(record).get(chunks.HEADER))
+
+
+def _headers(record: Record) -> dict[str, object]:
+    return dict(record.headers() or [])
+
+
+def _descriptor(headers: dict[str, object]) -> bytes:
+    header = headers.get(descriptor.HEADER)
+    if not isinstance(header, bytes):
+        raise NotAMessageError(f"it has no header {descriptor.HEADER}")
+    return header

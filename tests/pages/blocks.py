@@ -62,14 +62,19 @@ class Block(Struct, frozen=True):
 
 
 def pages() -> list[Path]:
-    """Every page that people wrote, README first, then in the order in which README names them."""
-    readme = TOP / "README.md"
-    named = re.findall(r"\]\(([\w/.-]+\.md|examples/|docs/operations/)\)?", readme.read_text())
-    order = [readme, *(TOP / one for one in named)]
+    """Every page that people wrote, README first, then in the order of the index docs/README.md."""
+    index = TOP / "docs" / "README.md"
+    order = [TOP / "README.md", index, *links(index)]
     every = [*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("examples/**/*.md")]
     every += TOP.glob("benchmarks/*.md")
     every = [one for one in every if not one.is_relative_to(GENERATED)]
     return sorted(set(every), key=lambda one: (_rank(one, order), one))
+
+
+def links(page: Path) -> list[Path]:
+    """The pages that a page links to, in its order."""
+    named = re.findall(r"\]\(([\w/.-]+\.md)[)#]", page.read_text())
+    return [(page.parent / one).resolve() for one in named]
 
 
 def _rank(page: Path, order: list[Path]) -> int:

@@ -15,19 +15,16 @@ from adapter.core.contract.commands import (
     Browse,
     Request,
 )
-from adapter.core.contract.message import NO_ID, Stored, weight
+from adapter.core.contract.message import NO_ID, Stored
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages
 from adapter.core.model.connection import Handle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.views import START
-from adapter.core.rules import cursor, groups, marks, matching
+from adapter.core.rules import cursor, groups, marks, matching, selection
 from adapter.core.rules.decision import Decision, handle_of
 from adapter.core.rules.get import (
-    BYTES_PER_GET_MAX,
-    MESSAGES_PER_GET_MAX,
-    WAIT_MAX_MS,
     check_allowed,
     park,
     show,
@@ -45,10 +42,7 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     handle = handle_of(qm, request, command.handle, BROWSE, Reason.NOT_OPEN_FOR_BROWSE)
     queue = handle.queue
     check_allowed(handle)
-    if not 1 <= command.limit <= MESSAGES_PER_GET_MAX:
-        raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
-    if not -1 <= command.wait_ms <= WAIT_MAX_MS:
-        raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
+    selection.check_bounds(command, queue)
     matching.check(command, queue, BROWSE_OPTIONS)
     if command.options & marks.OPTIONS or command.place is not None:
         marks.check(handle, command)
@@ -120,33 +114,25 @@ def _select_beside_lock(
 
 
 def _select(handle: Handle, command: Browse, now_ms: int) -> list[Stored]:
-    if command.options & UNDER_CURSOR:
+    options = command.options
+    if options & UNDER_CURSOR:
         return [cursor.under(handle, now_ms)]
-    in_order = bool(command.options & LOGICAL_ORDER)
+    in_order = bool(options & LOGICAL_ORDER)
     after = START if command.restart else handle.browse_head if in_order else handle.cursor
     at = handle.browse_group if in_order and not command.restart else None
-    if command.options & matching.WHOLE:
-        source = groups.candidates(handle, command, at, after)
-    else:
-        source = matching.candidates(handle, command, after)
-    found: list[Stored] = []
-    size = 0
-    for stored in matching.in_memory(source, found):
-        if (stored.place <= after and at is None) or matching.is_over(stored, now_ms):
-            continue
-        if command.options & UNMARKED and marks.is_hidden(handle, stored):
-            continue
-        if command.options & COMPLETE and not groups.parts(handle.queue, stored):
-            continue
-        size += weight(stored.message)
-        if found and size > BYTES_PER_GET_MAX:
-            break
-        found.append(stored)
-        if len(found) == command.limit:
-            break
-    if found and command.options & COMPLETE:
+
+    def is_passed_over(stored: Stored) -> bool:
+        if stored.place <= after and at is None:
+            return True
+        if options & UNMARKED and marks.is_hidden(handle, stored):
+            return True
+        return bool(options & COMPLETE) and selection.is_incomplete(handle.queue, stored)
+
+    fitting = selection.source(handle, command, at, after)
+    found = selection.first_of(fitting, command.limit, now_ms, [], is_passed_over)
+    if found and options & COMPLETE:
         found = groups.parts(handle.queue, found[0])
-    _move_cursor(handle, command, found[:1] if command.options else found, at is not None)
+    _move_cursor(handle, command, found[:1] if options else found, at is not None)
     return found
 
 

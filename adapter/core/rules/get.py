@@ -1,11 +1,12 @@
-"""Get: which message a get is given, and what happens when there is none yet.
+"""Get: what becomes of the messages that a get finds, and what happens when there is none yet.
 
-Order: priority descending, then commit order, as the places say. A get outside a unit is a unit of
-its own. Gets that wait are served in the order of their arrival. This module does not know how a
-wait ends.
+A get outside a unit is a unit of its own. Which messages are found: core.rules.selection. Gets
+that wait are served in the order of their arrival. This module does not know how a wait ends.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 from adapter.core.contract.commands import (
     BOUNDED,
@@ -27,7 +28,6 @@ from adapter.core.contract.message import (
     Place,
     Stored,
     delivered,
-    weight,
 )
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import Record
@@ -39,7 +39,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.model.unit import Unit
 from adapter.core.model.waiter import Waiter
-from adapter.core.rules import cursor, groups, matching, pages, report, waiting
+from adapter.core.rules import cursor, groups, matching, pages, report, selection, waiting
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -57,11 +57,6 @@ from adapter.core.rules.unit import (
     unit_of,
     unit_with_room,
 )
-
-MESSAGES_PER_GET_MAX = 10_000
-WAIT_MAX_MS = 2**31 - 1  # MQGMO.WaitInterval is a 32-bit number
-BYTES_PER_GET_MAX = 8 * 1024 * 1024
-"""A batch ends before it passes this, descriptors and properties included: a reply is one frame."""
 
 
 def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
@@ -84,10 +79,7 @@ def _check(qm: QueueManager, request: Request, command: Get, handle: Handle) -> 
     queue = handle.queue
     check_allowed(handle)
     matching.check(command, queue, matching.GET_OPTIONS)
-    if not -1 <= command.wait_ms <= WAIT_MAX_MS:
-        raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
-    if not 1 <= command.limit <= MESSAGES_PER_GET_MAX:
-        raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
+    selection.check_bounds(command, queue)
     if command.unit:
         unit_with_room(qm, request, command.unit, 1, 0)
     elif command.limit != 1:
@@ -113,65 +105,150 @@ def _check_options(command: Get, handle: Handle) -> None:
 def give(
     qm: QueueManager, request: Request, command: Get, handle: Handle, records: list[Record]
 ) -> Decision | None:
-    """Give a get what there is now, or None. records: takes what has expired on the way."""
-    queue = handle.queue
+    """Give a get what there is now, or None: select, settle the options, take.
+
+    records: takes what has expired on the way.
+    """
     unit = unit_of(qm, request, command.unit) if command.unit else None
-    expired: list[Stored] = []
-    room = 1 if unit is None else _room(unit, command.alone, qm.limits.unit_messages)
-    found = _select(handle, command, min(command.limit, room), unit, request.now_ms, expired)
-    records += discarded(queue, expired)
+    found = _select(qm, request, command, handle, unit, records)
     if not found:
         return None
-    last = found[-1].message
     if command.options:
-        if command.options & COMPLETE:
-            found = groups.parts(queue, found[0])
-            last = segments.joined(found).message
-            if len(found) > qm.limits.unit_messages - (len(unit) if unit else 0):
-                return None
         stays = _settle_options(qm, request, command, handle, found)
         if stays is not None:
             return Decision(records, stays, qm.entry_n)
         if command.options & IF_PERSISTENT and not any(one.message.persistence for one in found):
             unit = None
-    warning = 0
-    if handle.get_group is not None or last.group_id != NO_ID:
-        in_order = command.options & LOGICAL_ORDER
-        warning = 0 if in_order else groups.unfinished(handle.get_group)
-        held = command.unit if unit is not None else b""
-        groups.moved(qm, request, handle, "get_group", last, held)
-    pages.look_ahead(qm, queue, -found[-1].place[0])
+    warning = _follow_group(qm, request, command, handle, unit, found)
+    pages.look_ahead(qm, handle.queue, -found[-1].place[0])
     if unit is None:
-        records += _taken_alone(qm, request, queue, found, last)
-        shown = Messages(show(command, found)) if command.unit else None
-        return Decision(records, shown, qm.entry_n, warning=warning)
+        decision = _take_alone(qm, request, command, handle.queue, found)
+    else:
+        decision = _take_in_unit(qm, request, command, handle.queue, unit, found)
+    decision.records = records + decision.records
+    decision.warning = warning
+    return decision
+
+
+def _select(
+    qm: QueueManager,
+    request: Request,
+    command: Get,
+    handle: Handle,
+    unit: Unit | None,
+    records: list[Record],
+) -> list[Stored]:
+    """Choose what to give; records: takes the messages met whose time is over."""
+    queue, options = handle.queue, command.options
+    most = qm.limits.unit_messages
+    limit = command.limit if unit is None else min(command.limit, _room(unit, command.alone, most))
+    if not limit:
+        return []
+    if options & UNDER_CURSOR:
+        found = [cursor.under(handle, request.now_ms)]
+    elif command.place is not None:
+        found = _at_place(queue, command, command.place, request.now_ms, records)
+    else:
+        found = _first(handle, command, limit, unit, request.now_ms, records)
+    if found and options & COMPLETE:
+        found = groups.parts(queue, found[0])
+        if len(found) > most - (len(unit) if unit else 0):
+            return []
+    return found
+
+
+def _first(
+    handle: Handle,
+    command: Get,
+    limit: int,
+    unit: Unit | None,
+    now_ms: int,
+    records: list[Record],
+) -> list[Stored]:
+    """Choose the first messages that fit."""
+    queue = handle.queue
+    expired: list[Stored] = []
+    incomplete = partial(selection.is_incomplete, queue) if command.options & COMPLETE else None
+    found = selection.first_of(
+        selection.source(handle, command, handle.get_group),
+        limit,
+        now_ms,
+        expired,
+        incomplete,
+        alone=command.alone,
+        beside=unit is not None and bool(unit.gets),
+    )
+    if expired:
+        records += discarded(queue, expired)
+    return found
+
+
+def _follow_group(
+    qm: QueueManager,
+    request: Request,
+    command: Get,
+    handle: Handle,
+    unit: Unit | None,
+    found: list[Stored],
+) -> int:
+    """Note where in a group the handle is after this get; returns the reason of a warning, or 0."""
+    last = _last(command, found)
+    if handle.get_group is None and last.group_id == NO_ID:
+        return 0
+    warning = 0 if command.options & LOGICAL_ORDER else groups.unfinished(handle.get_group)
+    held = command.unit if unit is not None else b""
+    groups.moved(qm, request, handle, "get_group", last, held)
+    return warning
+
+
+def _last(command: Get, found: list[Stored]) -> Message:
+    """Return the last message that is given: segments that were asked for whole are one."""
+    return segments.joined(found).message if command.options & COMPLETE else found[-1].message
+
+
+def _take_in_unit(
+    qm: QueueManager,
+    request: Request,
+    command: Get,
+    queue: Queue,
+    unit: Unit,
+    found: list[Stored],
+) -> Decision:
+    """Lock messages until their unit ends; they are counted as delivered."""
     for stored in found:
         unit.lock(queue, stored)
         qm.held_bytes += len(stored.message.body)
-    counted = delivery_records(unit, queue, found)
+    records = delivery_records(unit, queue, found)
+    last = _last(command, found)
     if last.report or len(found) > 1:
         asking = [last] if command.options else [one.message for one in found]
         sent = report.due(qm, asking, CONFIRM_ON_DELIVERY, request.now_ms, unit)
-        counted += sent.records
-    after = qm.entry_n if counted else max(stored.entry_n for stored in found)
-    result = Messages(show(command, found))
-    return Decision(records + counted, result, after, warning=warning)
+        records += sent.records
+    after = qm.entry_n if records else max(stored.entry_n for stored in found)
+    return Decision(records, Messages(show(command, found)), after)
 
 
-def _taken_alone(
-    qm: QueueManager, request: Request, queue: Queue, found: list[Stored], last: Message
-) -> list[Record]:
-    """Say that messages are taken for good. last: what of them a report is about."""
+def _take_alone(
+    qm: QueueManager, request: Request, command: Get, queue: Queue, found: list[Stored]
+) -> Decision:
+    """Take messages for good: this get is a unit of its own.
+
+    A get in a unit that takes a non-persistent message outside of it is answered at once: no
+    record carries its outcome.
+    """
     ident = qm.new_message_id()  # of no command that is asked for again
     if request.number:
         ident = own_unit(request, session_of(qm, request).ident)
     puts: Puts = []
     records: list[Record] = []
+    last = _last(command, found)
     if last.report & CONFIRM_ON_DELIVERY:
         sent = report.due(qm, [last], CONFIRM_ON_DELIVERY, request.now_ms, None)
         puts, records = sent.puts, sent.records
     pairs = [(queue, stored) for stored in found]
-    return records + commit_records(ident, puts, pairs, "get", outcome_of(qm, request))
+    records += commit_records(ident, puts, pairs, "get", outcome_of(qm, request))
+    shown = Messages(show(command, found)) if command.unit else None
+    return Decision(records, shown, qm.entry_n)
 
 
 def show(command: Get | Browse, found: list[Stored]) -> list[Delivered]:
@@ -198,46 +275,6 @@ def _settle_options(
     return None
 
 
-def _select(
-    handle: Handle,
-    command: Get,
-    limit: int,
-    unit: Unit | None,
-    now_ms: int,
-    expired: list[Stored],
-) -> list[Stored]:
-    """Choose what to give; messages met whose time is over go to expired instead."""
-    queue = handle.queue
-    if not limit:
-        return []
-    if command.options and command.options & UNDER_CURSOR:
-        return [cursor.under(handle, now_ms)]
-    if command.place is not None:
-        return _at_place(queue, command, command.place, now_ms, expired)
-    found: list[Stored] = []
-    size = 0
-    if command.options and command.options & matching.WHOLE:
-        source = groups.candidates(handle, command, handle.get_group)
-    else:
-        source = matching.candidates(handle, command)
-    for stored in matching.in_memory(source, found):
-        message = stored.message
-        if 0 < message.expires_at_ms <= now_ms:
-            expired.append(stored)
-            continue
-        if command.options & COMPLETE and not groups.parts(queue, stored):
-            continue
-        size += weight(message)
-        if found and (size > BYTES_PER_GET_MAX or (command.alone and stored.backout_count)):
-            break
-        if command.alone and stored.backout_count and unit is not None and unit.gets:
-            break
-        found.append(stored)
-        if len(found) == limit or (command.alone and stored.backout_count):
-            break
-    return found
-
-
 def _room(unit: Unit, alone: bool, messages_max: int) -> int:
     """Say how many more messages a unit may be given; none beside one that came back before."""
     if alone and unit.holds_returned:
@@ -246,7 +283,7 @@ def _room(unit: Unit, alone: bool, messages_max: int) -> int:
 
 
 def _at_place(
-    queue: Queue, command: Get, place: Place, now_ms: int, expired: list[Stored]
+    queue: Queue, command: Get, place: Place, now_ms: int, records: list[Record]
 ) -> list[Stored]:
     """Find the message at a place; with ids, only if it has them, for places begin anew when a
     queue is deleted and defined again.
@@ -255,7 +292,7 @@ def _at_place(
     if stored is None or stored.locked or not matching.has(stored, matching.ids(command)):
         return []
     if matching.is_over(stored, now_ms):
-        expired.append(stored)
+        records += discarded(queue, [stored])
         return []
     return [stored]
 

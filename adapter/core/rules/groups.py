@@ -96,16 +96,24 @@ def candidates(
     handle: Handle, command: Get | Browse, at: Progress | None, after: Place = START
 ) -> Iterable[Stored]:
     """Iterate over the messages that fit, where groups or segmented messages count as a whole."""
-    queue, options = handle.queue, command.options
-    going_on = bool(options & LOGICAL_ORDER) and at is not None
-    following: Iterable[Stored] = ()
-    if going_on and at is not None:
-        following = queue.with_id("group_position", at.position)
-        if not options & (COMPLETE | ALL_SEGMENTS) or (at.in_message and not options & COMPLETE):
-            return following
+    if command.options & LOGICAL_ORDER and at is not None:
+        return _following(handle.queue, command.options, at)
+    return _beginning(handle, command, after)
+
+
+def _following(queue: Queue, options: int, at: Progress) -> Iterable[Stored]:
+    """Iterate over what goes on with the group or segmented message that a handle is in."""
+    following = queue.with_id("group_position", at.position)
+    if not options & (COMPLETE | ALL_SEGMENTS) or (at.in_message and not options & COMPLETE):
+        return following
     found = queue.watch(NAME, partial(Groups, queue.stored))
-    if going_on:
-        return (stored for stored in following if found.is_whole_message(stored.message))
+    return (stored for stored in following if found.is_whole_message(stored.message))
+
+
+def _beginning(handle: Handle, command: Get | Browse, after: Place) -> Iterable[Stored]:
+    """Iterate over what a handle that is in no group may begin with."""
+    queue, options = handle.queue, command.options
+    found = queue.watch(NAME, partial(Groups, queue.stored))
     fitting_ones: Iterable[Stored]
     if matching.ids(command) or options & matching.MATCH or handle.fits is not None:
         fitting_ones = matching.candidates(handle, command, after)

@@ -6,7 +6,7 @@ message that fits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from adapter.core.contract.commands import (
@@ -130,15 +130,6 @@ def _predicate(command: Get | Browse) -> Callable[[Message], bool]:
         return not asked & MATCH_OFFSET or message.offset == offset
 
     return fits
-
-
-def in_memory(source: Iterable[Stored], found: list[Stored]) -> Iterator[Stored]:
-    """Iterate up to what is not in memory; but ask for it when nothing has been found before."""
-    try:
-        yield from source
-    except PageNeeded:
-        if not found:
-            raise
 
 
 def at_place(queue: Queue, place: Place) -> Stored | None:

@@ -5,7 +5,7 @@ import pytest
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages
-from adapter.core.rules.get import BYTES_PER_GET_MAX
+from adapter.core.rules.selection import BYTES_MAX
 from adapter.wire import frames
 from tests.support.core import Client, client_on
 
@@ -82,12 +82,12 @@ def test_an_expired_message_is_not_shown() -> None:
 def test_a_batch_of_messages_with_properties_still_is_one_frame() -> None:
     client = client_on()
     for _ in range(40):
-        client.put("", properties={"p": "x" * (BYTES_PER_GET_MAX // 16)})
+        client.put("", properties={"p": "x" * (BYTES_MAX // 16)})
     sizes = [-1]
     while sizes[-1]:
         answer = client.do(c.Browse(1, limit=10_000))
         assert isinstance(answer, Messages)
-        assert len(frames.encode(frames.Replies([frames.Answer(1, answer)]))) <= BYTES_PER_GET_MAX
+        assert len(frames.encode(frames.Replies([frames.Answer(1, answer)]))) <= BYTES_MAX
         sizes.append(len(answer.messages))
     assert sum(sizes) == 40 - 1
 

@@ -12,7 +12,7 @@ from adapter.core.contract.results import Messages, Refused
 from adapter.core.model.manager import Limits
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.rules import unit as unit_rules
-from adapter.core.rules.get import BYTES_PER_GET_MAX
+from adapter.core.rules.selection import BYTES_MAX
 from adapter.format import entries
 from adapter.wire import frames
 from tests.support.core import Client, client_on
@@ -176,7 +176,7 @@ def test_a_wait_takes_no_more_than_the_unit_has_room_for() -> None:
 
 def test_a_batch_of_messages_with_properties_still_is_one_frame() -> None:
     client = client_on()
-    large = {"p": "x" * (BYTES_PER_GET_MAX // 16)}
+    large = {"p": "x" * (BYTES_MAX // 16)}
     for _ in range(40):
         client.put("", properties=large)
     unit = client.begin()
@@ -184,12 +184,12 @@ def test_a_batch_of_messages_with_properties_still_is_one_frame() -> None:
     assert isinstance(answer, Messages)
     assert 1 <= len(answer.messages) < 40
     frame = frames.encode(frames.Replies([frames.Answer(1, answer)]))
-    assert len(frame) <= BYTES_PER_GET_MAX + frames.LENGTH_BYTES
+    assert len(frame) <= BYTES_MAX + frames.LENGTH_BYTES
 
 
 def test_the_largest_message_comes_although_it_passes_the_bound_of_a_batch() -> None:
     client = client_on(limits=Limits(unit_bytes=10 * 1024 * 1024), max_message_length=10**8)
-    client.put("x" * (BYTES_PER_GET_MAX + 1))
+    client.put("x" * (BYTES_MAX + 1))
     client.put("b")
     unit = client.begin()
     assert len(client.get(unit, limit=10)) == 1

@@ -17,8 +17,6 @@ from adapter.core.attributes.unsupported import UNSUPPORTED
 
 CHANNEL_NAME_LENGTH = 20
 DATE_LENGTH, TIME_LENGTH = 12, 8  # MQ_DATE_LENGTH, MQ_TIME_LENGTH
-LAST_PUT = "of the last put, UTC; blank: none since the queue manager was started"
-LAST_GET = "of the last get, UTC; blank: none since the queue manager was started"
 TYPE_KEYWORDS = ("TYPE", "CHLTYPE", "AUTHTYPE")
 """What MQSC calls the type of an object, depending on its kind."""
 
@@ -66,154 +64,6 @@ class QueueFigures(QueueType, kw_only=True):
     open_output_count: Annotated[
         int, Attribute("OPPROCS", 18, "handles that have it open for output", fixed=True)
     ] = 0
-
-
-class QueueStatusRows(Struct, kw_only=True):
-    """Reported of a local queue by QSTATUS."""
-
-    status_type: Annotated[
-        Literal["QUEUE"], Attribute("TYPE", 1103, "of the queue", numbers=(1105,), fixed=True)
-    ] = "QUEUE"
-    current_depth: Annotated[int, Attribute("CURDEPTH", 3, "messages on it", fixed=True)]
-    open_input_count: Annotated[
-        int, Attribute("IPPROCS", 17, "handles that have it open for input", fixed=True)
-    ]
-    open_output_count: Annotated[
-        int, Attribute("OPPROCS", 18, "handles that have it open for output", fixed=True)
-    ]
-    uncommitted: Annotated[
-        int, Attribute("UNCOM", 1027, "puts and gets of units in flight", fixed=True)
-    ]
-    message_age_s: Annotated[
-        int, Attribute("MSGAGE", 1227, "seconds since its oldest message was put", fixed=True)
-    ]
-    last_put_date: Annotated[
-        str, Attribute("LPUTDATE", 3128, LAST_PUT, length=DATE_LENGTH, fixed=True)
-    ]
-    last_put_time: Annotated[
-        str, Attribute("LPUTTIME", 3129, LAST_PUT, length=TIME_LENGTH, fixed=True)
-    ]
-    last_get_date: Annotated[
-        str, Attribute("LGETDATE", 3130, LAST_GET, length=DATE_LENGTH, fixed=True)
-    ]
-    last_get_time: Annotated[
-        str, Attribute("LGETTIME", 3131, LAST_GET, length=TIME_LENGTH, fixed=True)
-    ]
-    monitoring: Annotated[
-        Literal["OFF"], Attribute("MONQ", 123, "online monitoring", numbers=(0,), fixed=True)
-    ] = "OFF"
-    media_log: Annotated[
-        str, Attribute("MEDIALOG", 3073, "blank: there is no such log", length=24, fixed=True)
-    ] = ""
-
-
-class WhoRows(Struct, kw_only=True):
-    """Reported of whoever is connected."""
-
-    application: Annotated[
-        str, Attribute("APPLTAG", 3058, "the program", length=28, fixed=True)
-    ] = ""
-    application_type: Annotated[
-        Literal["USER", "SYSTEM"],
-        Attribute("APPLTYPE", 1, "a client, or the queue manager", numbers=(25, 7), fixed=True),
-    ] = "USER"
-    user: Annotated[str, Attribute("USERID", 3025, "who it runs as", length=64, fixed=True)] = ""
-    channel: Annotated[
-        str, Attribute("CHANNEL", 3501, "how it came", length=CHANNEL_NAME_LENGTH, fixed=True)
-    ] = "SYSTEM.DEF.SVRCONN"
-    address: Annotated[
-        str, Attribute("CONNAME", 3506, "where it came from", length=264, fixed=True)
-    ] = ""
-
-
-class QueueHandleRows(WhoRows, kw_only=True):
-    """Reported by QSTATUS of a handle that has a local queue open."""
-
-    status_type: Annotated[
-        Literal["HANDLE"], Attribute("TYPE", 1103, "of a handle", numbers=(1104,), fixed=True)
-    ] = "HANDLE"
-    input: Annotated[
-        Literal["NO", "SHARED", "EXCL"], Attribute("INPUT", 1098, "open for input", fixed=True)
-    ]
-    output: Annotated[bool, Attribute("OUTPUT", 1099, "open for output", fixed=True)]
-    browse: Annotated[bool, Attribute("BROWSE", 1102, "open for browse", fixed=True)]
-    inquire: Annotated[bool, Attribute("INQUIRE", 1101, "open for inquire", fixed=True)]
-    set: Annotated[bool, Attribute("SET", 1100, "open for set", fixed=True)]
-    state: Annotated[
-        Literal["INACTIVE", "ACTIVE"], Attribute("HSTATE", 1028, "a get waits on it", fixed=True)
-    ]
-
-
-class QueueTotals(Struct, kw_only=True):
-    """Reported of a local queue by RESET QSTATS."""
-
-    high_depth: Annotated[int, Attribute("HIQDEPTH", 36, "highest depth since the last reset")]
-    enqueued: Annotated[int, Attribute("MSGSIN", 37, "messages put since the last reset")]
-    dequeued: Annotated[int, Attribute("MSGSOUT", 38, "messages got since the last reset")]
-    reset_s_ago: Annotated[int, Attribute("RESETINT", 35, "seconds since the last reset")]
-
-
-class ConnectionRows(WhoRows, kw_only=True):
-    """Reported of a connection."""
-
-    info_type: Annotated[
-        Literal["CONN"],
-        Attribute("TYPE", 1110, "of the connection", numbers=(1111,), fixed=True),
-    ] = "CONN"
-    extended_id: Annotated[
-        str, Attribute("EXTCONN", 0, "first part of its id: which queue manager", fixed=True)
-    ]
-    unit_state: Annotated[
-        Literal["NONE", "ACTIVE"],
-        Attribute("UOWSTATE", 1128, "whether it has units in flight", fixed=True),
-    ] = "NONE"
-    unit_type: Annotated[Literal["QMGR"], Attribute("URTYPE", 1132, "whose units", fixed=True)] = (
-        "QMGR"
-    )
-
-
-class ConnectionHandleRows(Struct, kw_only=True):
-    """Reported by CONN of a queue that a connection has open."""
-
-    info_type: Annotated[
-        Literal["HANDLE"], Attribute("TYPE", 1110, "of a handle", numbers=(1112,), fixed=True)
-    ] = "HANDLE"
-    extended_id: Annotated[
-        str, Attribute("EXTCONN", 0, "first part of its id: which queue manager", fixed=True)
-    ]
-    object_name: Annotated[
-        str, Attribute("OBJNAME", 3046, "what is open", length=NAME_LENGTH_MAX, fixed=True)
-    ]
-    object_type: Annotated[
-        Literal["QUEUE"], Attribute("OBJTYPE", 1016, "a queue", numbers=(1,), fixed=True)
-    ] = "QUEUE"
-    open_options: Annotated[int, Attribute("OPENOPTS", 1022, "MQOO_*, added up", fixed=True)]
-
-
-class QueueManagerStatusRows(Struct, kw_only=True):
-    """Reported of the queue manager by QMSTATUS."""
-
-    status: Annotated[
-        Literal["RUNNING"],
-        Attribute("STATUS", 1149, "it answers, so it runs", numbers=(2,), fixed=True),
-    ] = "RUNNING"
-    connections: Annotated[
-        int, Attribute("CONNS", 1230, "how many are connected, the asker too", fixed=True)
-    ]
-    command_server: Annotated[
-        Literal["STOPPED", "RUNNING"],
-        Attribute("CMDSERV", 1233, "begins with the first command", numbers=(0, 2), fixed=True),
-    ]
-    channel_initiator: Annotated[
-        Literal["RUNNING"],
-        Attribute("CHINIT", 1232, "clients can connect", numbers=(2,), fixed=True),
-    ] = "RUNNING"
-    start_date: Annotated[
-        str, Attribute("STARTDA", 3175, "since when it runs, UTC", length=DATE_LENGTH, fixed=True)
-    ]
-    start_time: Annotated[
-        str, Attribute("STARTTI", 3176, "since when it runs, UTC", length=TIME_LENGTH, fixed=True)
-    ]
 
 
 class QueueManagerRows(Struct, kw_only=True):
@@ -312,20 +162,6 @@ DEFINED = {
 }
 """The kinds that can be defined and altered, by their word."""
 QUEUE_WORDS = tuple(word for word, one in DEFINED.items() if one.has_queue_name)
-
-
-def _told(kind: str, word: str, noun: str, number: int, rows: type[Struct]) -> Kind:
-    length = 16 if word == "CONN" else NAME_LENGTH_MAX
-    keyword = {"CONN": "CONN", "QMSTATUS": "QMNAME"}.get(word, "QUEUE")
-    return Kind(kind, word, noun, keyword, number, reported=rows_of(rows), name_length=length)
-
-
-QUEUE_STATUS = _told("queue_status", "QSTATUS", "queue status", 2016, QueueStatusRows)
-QUEUE_HANDLES = _told("queue_handles", "QSTATUS", "handle", 2016, QueueHandleRows)
-CONNECTION = _told("connection", "CONN", "connection", 7006, ConnectionRows)
-CONNECTION_HANDLES = _told("connection_handles", "CONN", "handle", 7006, ConnectionHandleRows)
-QMGR_STATUS = _told("qmgr_status", "QMSTATUS", "queue manager status", 2015, QueueManagerStatusRows)
-TOTALS = _told("queue_totals", "QSTATS", "queue", 2016, QueueTotals)
 
 
 class Found(Struct, frozen=True):

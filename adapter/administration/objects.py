@@ -5,40 +5,16 @@ It knows which call of the SDK is meant for which kind; what is allowed, the que
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 from adapter import Connection
-from adapter import mq_constants as mq
-from adapter.administration.kinds import (
-    CONNECTION,
-    CONNECTION_HANDLES,
-    DEFINED,
-    QMGR_STATUS,
-    QUEUE_HANDLES,
-    QUEUE_STATUS,
-    TOTALS,
-    Found,
-    Kind,
-)
-from adapter.administration.status import (
-    COMMAND_SERVER,
-    DEFAULT_CHANNEL,
-    FINDERS,
-    date_of,
-    dates,
-    started,
-    time_of,
-)
-from adapter.administration.values import Filter, fits
+from adapter.administration.kinds import DEFINED, Found, Kind
+from adapter.administration.status import FINDERS, dates
+from adapter.administration.values import Filter, checked, fits
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
 from adapter.core.attributes.queue import MQ_DEFAULTS
-from adapter.core.contract import commands as c
-from adapter.core.contract.results import ConnectionStatus, HandleStatus, QueueStatus
-from adapter.errors import InvalidName, ObjectExists, ObjectNotFound, QueueExists
-
-GENERIC = re.compile(r"[A-Za-z0-9._/%]*\*?")
+from adapter.errors import ObjectExists, ObjectNotFound, QueueExists
 
 
 def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
@@ -47,16 +23,6 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
         return FINDERS[kind.kind](qm, pattern)
     if kind.kind == "queue":
         return _queues(qm, pattern)
-    if kind.kind == QUEUE_STATUS.kind:
-        return [_status(one) for one in qm.queue_status(_checked(pattern), system=True)]
-    if kind.kind == QUEUE_HANDLES.kind:
-        return [one for one in _queue_handles(qm) if fits(one.name, _checked(pattern))]
-    if kind.kind == QMGR_STATUS.kind:
-        return [_queue_manager_status(qm)]
-    if kind.kind == CONNECTION.kind:
-        return [one for one in connections(qm) if fits(one.name, pattern)]
-    if kind.kind == CONNECTION_HANDLES.kind:
-        return [one for one in connection_handles(qm) if fits(one.name, pattern)]
     if kind.kind == SUBSCRIPTION:  # their names have any characters
         every = qm.objects(kind.kind, "*", system=True)
         here: dict[str, Any] = {"DESTQMGR": qm.name}
@@ -67,7 +33,7 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
     if kind.kind == QUEUE_MANAGER:
         fixed = {"identifier": qm.name}
         pattern = qm.name
-    found = qm.objects(kind.kind, _checked(pattern), system=True)
+    found = qm.objects(kind.kind, checked(pattern), system=True)
     return [Found(kind, one.name, fixed | dates(one) | one.attributes) for one in found]
 
 
@@ -77,23 +43,6 @@ def name_by_id(qm: Connection, pattern: str, ident: str) -> str | None:
         if str(one.values["ident"]).upper() == ident.upper():
             return one.name
     return None
-
-
-def reset_totals(qm: Connection, pattern: str) -> list[Found]:
-    """Return what was counted of queues since it was last reset, and reset it (RESET QSTATS)."""
-    return [
-        Found(
-            TOTALS,
-            one.name,
-            {
-                "high_depth": one.high_depth,
-                "enqueued": one.put_since_reset,
-                "dequeued": one.got_since_reset,
-                "reset_s_ago": int(one.reset_s_ago),
-            },
-        )
-        for one in qm.queue_status(_checked(pattern), system=True, reset=True)
-    ]
 
 
 def find_queues(qm: Connection, words: Iterable[str], pattern: str) -> list[Found]:
@@ -114,19 +63,8 @@ def passing(found: Iterable[Found], filters: Iterable[Filter]) -> list[Found]:
     ]
 
 
-def _checked(pattern: str) -> str:
-    """The queue manager's patterns know more signs than MQ's generic names."""
-    if not GENERIC.fullmatch(pattern) or not pattern:
-        raise InvalidName(
-            f"{pattern!r} is no name: it has letters, digits and . _ / %, and a star at its end "
-            "stands for anything",
-            pattern,
-        )
-    return pattern
-
-
 def _queues(qm: Connection, pattern: str) -> list[Found]:
-    figures = {one.name: one for one in qm.queue_status(_checked(pattern), system=True)}
+    figures = {one.name: one for one in qm.queue_status(checked(pattern), system=True)}
     kind = DEFINED["QLOCAL"]
     found = []
     for one in qm.queues(pattern, system=True):
@@ -136,130 +74,6 @@ def _queues(qm: Connection, pattern: str) -> list[Found]:
             values[name] = getattr(status, name) if status is not None else 0
         found.append(Found(kind, one.name, values))
     return found
-
-
-def _status(status: QueueStatus) -> Found:
-    values = {
-        "status_type": "QUEUE",
-        "current_depth": status.current_depth,
-        "open_input_count": status.open_input_count,
-        "open_output_count": status.open_output_count,
-        "uncommitted": status.uncommitted,
-        "message_age_s": int(status.oldest_message_age_s),
-        "last_put_date": date_of(status.last_put_ms),
-        "last_put_time": time_of(status.last_put_ms),
-        "last_get_date": date_of(status.last_got_ms),
-        "last_get_time": time_of(status.last_got_ms),
-    }
-    return Found(QUEUE_STATUS, status.name, values)
-
-
-def _queue_manager_status(qm: Connection) -> Found:
-    everybody = qm.connections()
-    served = any(one.application == COMMAND_SERVER for one in everybody)
-    values = {
-        "status": "RUNNING",
-        "connections": len(everybody),
-        "command_server": "RUNNING" if served else "STOPPED",
-    }
-    return Found(QMGR_STATUS, qm.name, values | started(qm))
-
-
-def _queue_handles(qm: Connection) -> list[Found]:
-    """Return what is open, by queue."""
-    who = {one.number: _who(one) for one in qm.connections()}
-    open_handles = sorted(qm.open_handles(), key=lambda one: one.queue)
-    return [
-        Found(QUEUE_HANDLES, one.queue, who[one.connection] | _open_for(one))
-        for one in open_handles
-        if one.connection in who
-    ]
-
-
-def _open_for(handle: HandleStatus) -> dict[str, Any]:
-    modes = handle.modes
-    shared = "SHARED" if modes & c.INPUT else "NO"
-    return {
-        "status_type": "HANDLE",
-        "input": "EXCL" if modes & c.EXCLUSIVE else shared,
-        "output": bool(modes & c.OUTPUT),
-        "browse": bool(modes & c.BROWSE),
-        "inquire": bool(modes & c.INQUIRE),
-        "set": bool(modes & c.SET),
-        "state": "ACTIVE" if handle.waiting_gets else "INACTIVE",
-    }
-
-
-OPEN_OPTIONS = {
-    c.OUTPUT: mq.MQOO_OUTPUT,
-    c.BROWSE: mq.MQOO_BROWSE,
-    c.INQUIRE: mq.MQOO_INQUIRE,
-    c.SET: mq.MQOO_SET,
-}
-
-
-def open_options(modes: int) -> int:
-    """Return MQOO_* for modes of core."""
-    options = sum(option for mode, option in OPEN_OPTIONS.items() if modes & mode)
-    if modes & c.EXCLUSIVE:
-        return options + mq.MQOO_INPUT_EXCLUSIVE
-    return options + (mq.MQOO_INPUT_SHARED if modes & c.INPUT else 0)
-
-
-def connections(qm: Connection) -> list[Found]:
-    """Return who is connected; the name is the id that MQSC shows."""
-    fixed = {
-        "info_type": "CONN",
-        "extended_id": extended_id(qm.name).hex().upper(),
-        "unit_type": "QMGR",
-    }
-    return [
-        Found(CONNECTION, connection_id(one.number), fixed | _who(one) | _units(one))
-        for one in qm.connections()
-    ]
-
-
-def _units(status: ConnectionStatus) -> dict[str, Any]:
-    return {"unit_state": "ACTIVE" if status.units else "NONE"}
-
-
-def connection_handles(qm: Connection) -> list[Found]:
-    """Return what connections have open."""
-    prefix = extended_id(qm.name).hex().upper()
-    return [
-        Found(
-            CONNECTION_HANDLES,
-            connection_id(one.connection),
-            {
-                "info_type": "HANDLE",
-                "extended_id": prefix,
-                "object_name": one.queue,
-                "object_type": "QUEUE",
-                "open_options": open_options(one.modes),
-            },
-        )
-        for one in qm.open_handles()
-    ]
-
-
-def _who(status: ConnectionStatus) -> dict[str, Any]:
-    return {
-        "application": status.application,
-        "application_type": "SYSTEM" if status.application == COMMAND_SERVER else "USER",
-        "user": status.user,
-        "channel": status.channel or DEFAULT_CHANNEL,
-        "address": status.address,
-    }
-
-
-def extended_id(queue_manager: str) -> bytes:
-    """Return the 16 bytes that ids of all connections of a queue manager begin with."""
-    return f"MQK {queue_manager:12.12}".encode("ascii", "replace")
-
-
-def connection_id(number: int) -> str:
-    """Return the rest of a connection's id: 8 bytes, in hexadecimal."""
-    return number.to_bytes(8, "big").hex().upper()
 
 
 def define(

@@ -1,7 +1,6 @@
-"""What is reported of channels, listeners, topics and subscriptions while the queue manager runs.
+"""What is reported while the queue manager runs: found over the SDK, a function for each kind.
 
-Each kind has its rows, like the tables of attributes, and a function that finds what there is over
-the SDK. This module does not know how MQSC and PCF write it.
+This module does not know how MQSC and PCF write it.
 """
 
 from __future__ import annotations
@@ -9,22 +8,42 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
-
-from msgspec import Struct
+from typing import Any
 
 from adapter import Connection
-from adapter.administration.kinds import CHANNEL_NAME_LENGTH, DATE_LENGTH, TIME_LENGTH, Found, Kind
-from adapter.administration.values import fits
+from adapter import mq_constants as mq
+from adapter.administration.kinds import Found, Kind
+from adapter.administration.status_kinds import (
+    CHANNEL_STATUS,
+    COMMAND_SERVER_STATUS,
+    CONNECTION,
+    CONNECTION_HANDLES,
+    DEFAULT_CHANNEL,
+    LISTENER,
+    LISTENER_STATUS,
+    PUBSUB_STATUS,
+    QMGR_STATUS,
+    QUEUE_HANDLES,
+    QUEUE_STATUS,
+    QUEUE_TOTALS,
+    SUBSCRIPTION_STATUS,
+    TOPIC_STATUS,
+)
+from adapter.administration.values import checked, fits
 from adapter.client.admin import Description
-from adapter.core.attributes.objects import SUBSCRIPTION, TOPIC_STRING_LENGTH_MAX
-from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, rows_of
-from adapter.core.contract.results import ObjectDescription, QueueDescription
+from adapter.core.attributes.objects import SUBSCRIPTION
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import (
+    ConnectionStatus,
+    HandleStatus,
+    ObjectDescription,
+    QueueDescription,
+    QueueStatus,
+)
 from adapter.core.model.topics import has_wildcards, means
 
 COMMAND_SERVER = "mqk command server"
 """What the queue manager's own connection is named."""
-DEFAULT_CHANNEL = "SYSTEM.DEF.SVRCONN"
 LISTENER_NAME = "SYSTEM.DEFAULT.LISTENER.TCP"
 
 
@@ -49,176 +68,158 @@ def dates(description: Description | QueueDescription | ObjectDescription) -> di
     }
 
 
-class ChannelStatusRows(Struct, kw_only=True):
-    """Reported of each client that is connected: the current instance of its channel."""
-
-    channel_type: Annotated[
-        Literal["SVRCONN"],
-        Attribute("CHLTYPE", 1511, "a channel for clients", numbers=(7,), fixed=True),
-    ] = "SVRCONN"
-    address: Annotated[
-        str, Attribute("CONNAME", 3506, "where it connects from", length=264, fixed=True)
-    ]
-    instance: Annotated[
-        Literal["CURRENT"],
-        Attribute("INSTANCE", 1523, "it is connected", numbers=(1011,), fixed=True),
-    ] = "CURRENT"
-    status: Annotated[
-        Literal["RUNNING"], Attribute("STATUS", 1527, "it is usable", numbers=(3,), fixed=True)
-    ] = "RUNNING"
-    substate: Annotated[
-        Literal["RECEIVE", "MQGET"],
-        Attribute("SUBSTATE", 1609, "what it does", numbers=(300, 1600), fixed=True),
-    ]
-    stop_requested: Annotated[
-        bool, Attribute("STOPREQ", 1543, "whether it is to stop", fixed=True)
-    ] = False
-    user: Annotated[str, Attribute("MCAUSER", 3527, "who it runs as", length=64, fixed=True)]
-    application: Annotated[str, Attribute("RAPPLTAG", 3548, "the program", length=28, fixed=True)]
-    remote_queue_manager: Annotated[
-        str,
-        Attribute("RQMNAME", 2017, "blank: it is a client", length=NAME_LENGTH_MAX, fixed=True),
-    ] = ""
-    start_date: Annotated[
-        str, Attribute("CHSTADA", 3529, "since when, UTC", length=DATE_LENGTH, fixed=True)
-    ]
-    start_time: Annotated[
-        str, Attribute("CHSTATI", 3528, "since when, UTC", length=TIME_LENGTH, fixed=True)
-    ]
-    conversations: Annotated[
-        int, Attribute("CURSHCNV", 1617, "conversations on it", fixed=True)
-    ] = 1
-    monitoring: Annotated[
-        Literal["OFF"], Attribute("MONCHL", 122, "online monitoring", numbers=(0,), fixed=True)
-    ] = "OFF"
+def queues(qm: Connection, pattern: str) -> list[Found]:
+    """Return the status of local queues."""
+    return [_status(one) for one in qm.queue_status(checked(pattern), system=True)]
 
 
-class ListenerRows(Struct, kw_only=True):
-    """Reported of the one listener."""
-
-    transport: Annotated[
-        Literal["TCP"], Attribute("TRPTYPE", 1501, "how clients connect", numbers=(2,), fixed=True)
-    ] = "TCP"
-    port: Annotated[int, Attribute("PORT", 1522, "where it listens", fixed=True)]
-    address: Annotated[str, Attribute("IPADDR", 3552, "where it listens", length=48, fixed=True)]
-    control: Annotated[
-        Literal["QMGR"],
-        Attribute("CONTROL", 1601, "what starts it", numbers=(0,), fixed=True),
-    ] = "QMGR"
-    backlog: Annotated[int, Attribute("BACKLOG", 1602, "connections that wait", fixed=True)] = 0
-    description: Annotated[str, Attribute("DESCR", 3555, "free text", length=64, fixed=True)] = (
-        "the address in the configuration of the queue manager"
-    )
+def _status(status: QueueStatus) -> Found:
+    values = {
+        "status_type": "QUEUE",
+        "current_depth": status.current_depth,
+        "open_input_count": status.open_input_count,
+        "open_output_count": status.open_output_count,
+        "uncommitted": status.uncommitted,
+        "message_age_s": int(status.oldest_message_age_s),
+        "last_put_date": date_of(status.last_put_ms),
+        "last_put_time": time_of(status.last_put_ms),
+        "last_get_date": date_of(status.last_got_ms),
+        "last_get_time": time_of(status.last_got_ms),
+    }
+    return Found(QUEUE_STATUS, status.name, values)
 
 
-class ListenerStatusRows(ListenerRows, kw_only=True):
-    """Reported of the one listener while it runs."""
+def queue_manager(qm: Connection, _pattern: str) -> list[Found]:
+    """Return the status of the queue manager."""
+    connected = qm.connections()
+    values = {
+        "status": "RUNNING",
+        "connections": len(connected),
+        "command_server": _command_server_status(connected),
+    }
+    return [Found(QMGR_STATUS, qm.name, values | started(qm))]
 
-    status: Annotated[
-        Literal["RUNNING"],
-        Attribute("STATUS", 1599, "it answers, so it runs", numbers=(2,), fixed=True),
-    ] = "RUNNING"
-    start_date: Annotated[
-        str, Attribute("STARTDA", 3556, "since when, UTC", length=DATE_LENGTH, fixed=True)
-    ]
-    start_time: Annotated[
-        str, Attribute("STARTTI", 3557, "since when, UTC", length=TIME_LENGTH, fixed=True)
+
+def _command_server_status(connected: list[ConnectionStatus]) -> str:
+    served = any(one.application == COMMAND_SERVER for one in connected)
+    return "RUNNING" if served else "STOPPED"
+
+
+def queue_handles(qm: Connection, pattern: str) -> list[Found]:
+    """Return the open handles, by queue."""
+    clients = {one.number: _client(one) for one in qm.connections()}
+    open_handles = sorted(qm.open_handles(), key=lambda one: one.queue)
+    pattern = checked(pattern)
+    return [
+        Found(QUEUE_HANDLES, one.queue, clients[one.connection] | _open_for(one))
+        for one in open_handles
+        if one.connection in clients and fits(one.queue, pattern)
     ]
 
 
-class TopicStatusRows(Struct, kw_only=True):
-    """Reported of a topic that a topic object or a subscription names, as its parents settle it."""
+def _open_for(handle: HandleStatus) -> dict[str, Any]:
+    modes = handle.modes
+    shared = "SHARED" if modes & c.INPUT else "NO"
+    return {
+        "status_type": "HANDLE",
+        "input": "EXCL" if modes & c.EXCLUSIVE else shared,
+        "output": bool(modes & c.OUTPUT),
+        "browse": bool(modes & c.BROWSE),
+        "inquire": bool(modes & c.INQUIRE),
+        "set": bool(modes & c.SET),
+        "state": "ACTIVE" if handle.waiting_gets else "INACTIVE",
+    }
 
-    topic_object: Annotated[
-        str,
-        Attribute("ADMIN", 2105, "the topic object of it", length=NAME_LENGTH_MAX, fixed=True),
+
+OPEN_OPTIONS = {
+    c.OUTPUT: mq.MQOO_OUTPUT,
+    c.BROWSE: mq.MQOO_BROWSE,
+    c.INQUIRE: mq.MQOO_INQUIRE,
+    c.SET: mq.MQOO_SET,
+}
+
+
+def open_options(modes: int) -> int:
+    """Return MQOO_* for modes of core."""
+    options = sum(option for mode, option in OPEN_OPTIONS.items() if modes & mode)
+    if modes & c.EXCLUSIVE:
+        return options + mq.MQOO_INPUT_EXCLUSIVE
+    return options + (mq.MQOO_INPUT_SHARED if modes & c.INPUT else 0)
+
+
+def connections(qm: Connection, pattern: str) -> list[Found]:
+    """Return the connections; the name is the id that MQSC shows."""
+    fixed = {
+        "info_type": "CONN",
+        "extended_id": extended_id(qm.name).hex().upper(),
+        "unit_type": "QMGR",
+    }
+    found = [
+        Found(CONNECTION, connection_id(one.number), fixed | _client(one) | _units(one))
+        for one in qm.connections()
     ]
-    def_priority: Annotated[
-        int, Attribute("DEFPRTY", 6, "priority of a publication that names none", fixed=True)
+    return [one for one in found if fits(one.name, pattern)]
+
+
+def _units(status: ConnectionStatus) -> dict[str, Any]:
+    return {"unit_state": "ACTIVE" if status.units else "NONE"}
+
+
+def connection_handles(qm: Connection, pattern: str) -> list[Found]:
+    """Return what connections have open."""
+    prefix = extended_id(qm.name).hex().upper()
+    found = [
+        Found(
+            CONNECTION_HANDLES,
+            connection_id(one.connection),
+            {
+                "info_type": "HANDLE",
+                "extended_id": prefix,
+                "object_name": one.queue,
+                "object_type": "QUEUE",
+                "open_options": open_options(one.modes),
+            },
+        )
+        for one in qm.open_handles()
     ]
-    def_persistence: Annotated[
-        Literal["NO", "YES"],
-        Attribute("DEFPSIST", 185, "persistence of a publication that names none", fixed=True),
+    return [one for one in found if fits(one.name, pattern)]
+
+
+def _client(status: ConnectionStatus) -> dict[str, Any]:
+    return {
+        "application": status.application,
+        "application_type": "SYSTEM" if status.application == COMMAND_SERVER else "USER",
+        "user": status.user,
+        "channel": status.channel or DEFAULT_CHANNEL,
+        "address": status.address,
+    }
+
+
+def extended_id(queue_manager: str) -> bytes:
+    """Return the 16 bytes that ids of all connections of a queue manager begin with."""
+    return f"MQK {queue_manager:12.12}".encode("ascii", "replace")
+
+
+def connection_id(number: int) -> str:
+    """Return the rest of a connection's id: 8 bytes, in hexadecimal."""
+    return number.to_bytes(8, "big").hex().upper()
+
+
+def reset_totals(qm: Connection, pattern: str) -> list[Found]:
+    """Return what was counted of queues since it was last reset, and reset it (RESET QSTATS)."""
+    return [
+        Found(
+            QUEUE_TOTALS,
+            one.name,
+            {
+                "high_depth": one.high_depth,
+                "enqueued": one.put_since_reset,
+                "dequeued": one.got_since_reset,
+                "reset_s_ago": int(one.reset_s_ago),
+            },
+        )
+        for one in qm.queue_status(checked(pattern), system=True, reset=True)
     ]
-    publish: Annotated[
-        Literal["DISABLED", "ENABLED"],
-        Attribute("PUB", 181, "whether publications are taken", numbers=(1, 2), fixed=True),
-    ]
-    subscribe: Annotated[
-        Literal["DISABLED", "ENABLED"],
-        Attribute("SUB", 182, "whether it may be subscribed to", numbers=(1, 2), fixed=True),
-    ]
-    durable: Annotated[
-        Literal["YES", "NO"],
-        Attribute("DURSUB", 175, "whether durably", numbers=(1, 2), fixed=True),
-    ]
-    subscriptions: Annotated[
-        int, Attribute("SUBCOUNT", 204, "durable subscriptions to just this", fixed=True)
-    ]
-
-
-class SubscriptionStatusRows(Struct, kw_only=True):
-    """Reported of a durable subscription."""
-
-    ident: Annotated[str, Attribute("SUBID", 7016, "its id, in hex", fixed=True)]
-    topic_string: Annotated[
-        str,
-        Attribute("TOPICSTR", 2094, "the topics", length=TOPIC_STRING_LENGTH_MAX, fixed=True),
-    ]
-    durable: Annotated[
-        Literal["YES"],
-        Attribute("DURABLE", 1274, "it stays without its program", numbers=(1,), fixed=True),
-    ] = "YES"
-
-
-class PublishSubscribeRows(Struct, kw_only=True):
-    """Reported of publish and subscribe."""
-
-    type: Annotated[
-        Literal["ALL", "LOCAL", "PARENT", "CHILD"],
-        Attribute("TYPE", 1314, "of this queue manager", numbers=(0, 1, 2, 3), fixed=True),
-    ] = "LOCAL"
-    status: Annotated[
-        Literal["ACTIVE"], Attribute("STATUS", 1311, "it runs", numbers=(3,), fixed=True)
-    ] = "ACTIVE"
-    subscriptions: Annotated[int, Attribute("SUBCOUNT", 204, "durable subscriptions", fixed=True)]
-    topics: Annotated[
-        int,
-        Attribute("TPCOUNT", 253, "topics that objects and subscriptions name", fixed=True),
-    ]
-
-
-class CommandServerRows(Struct, kw_only=True):
-    """Reported of the command server."""
-
-    status: Annotated[
-        Literal["STOPPED", "RUNNING"],
-        Attribute("STATUS", 1233, "begins with the first command", numbers=(0, 2), fixed=True),
-    ]
-
-
-def _kind(word: str, noun: str, keyword: str, number: int, rows: type[Struct], length: int) -> Kind:
-    kind = f"{word.lower()} of mqi"
-    return Kind(kind, word, noun, keyword, number, reported=rows_of(rows), name_length=length)
-
-
-CHANNEL_STATUS = _kind(
-    "CHSTATUS", "channel status", "CHANNEL", 3501, ChannelStatusRows, CHANNEL_NAME_LENGTH
-)
-LISTENER = _kind("LISTENER", "listener", "LISTENER", 3554, ListenerRows, NAME_LENGTH_MAX)
-LISTENER_STATUS = _kind(
-    "LSSTATUS", "listener status", "LISTENER", 3554, ListenerStatusRows, NAME_LENGTH_MAX
-)
-TOPIC_STATUS = _kind("TPSTATUS", "topic status", "TPSTATUS", 2094, TopicStatusRows, 0)
-SUBSCRIPTION_STATUS = _kind(
-    "SBSTATUS", "subscription status", "SUB", 3152, SubscriptionStatusRows, 0
-)
-PUBSUB_STATUS = _kind(
-    "PUBSUB", "publish and subscribe status", "QMNAME", 2015, PublishSubscribeRows, NAME_LENGTH_MAX
-)
-COMMAND_SERVER_STATUS = _kind(
-    "CMDSERV", "command server status", "QMNAME", 2015, CommandServerRows, NAME_LENGTH_MAX
-)
 
 
 def channels(qm: Connection, pattern: str) -> list[Found]:
@@ -329,12 +330,18 @@ def publish_subscribe(qm: Connection, pattern: str) -> list[Found]:
 
 def command_server(qm: Connection, pattern: str) -> list[Found]:
     """Return whether the command server runs."""
-    served = any(one.application == COMMAND_SERVER for one in qm.connections())
-    values: dict[str, object] = {"status": "RUNNING" if served else "STOPPED"}
-    return [Found(COMMAND_SERVER_STATUS, qm.name, values)] if fits(qm.name, pattern) else []
+    if not fits(qm.name, pattern):
+        return []
+    values: dict[str, object] = {"status": _command_server_status(qm.connections())}
+    return [Found(COMMAND_SERVER_STATUS, qm.name, values)]
 
 
 FINDERS: dict[str, Callable[[Connection, str], list[Found]]] = {
+    QUEUE_STATUS.kind: queues,
+    QUEUE_HANDLES.kind: queue_handles,
+    QMGR_STATUS.kind: queue_manager,
+    CONNECTION.kind: connections,
+    CONNECTION_HANDLES.kind: connection_handles,
     CHANNEL_STATUS.kind: channels,
     LISTENER.kind: listeners,
     LISTENER_STATUS.kind: listener_statuses,
@@ -344,12 +351,3 @@ FINDERS: dict[str, Callable[[Connection, str], list[Found]]] = {
     COMMAND_SERVER_STATUS.kind: command_server,
 }
 """How each kind is found: on a connection, by a pattern."""
-STATUS_KINDS = (
-    CHANNEL_STATUS,
-    LISTENER,
-    LISTENER_STATUS,
-    TOPIC_STATUS,
-    SUBSCRIPTION_STATUS,
-    PUBSUB_STATUS,
-    COMMAND_SERVER_STATUS,
-)

@@ -7,6 +7,7 @@ here too: a filter of MQSC (WHERE) and one of PCF are the same thing in other wo
 from __future__ import annotations
 
 import operator as compare
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from adapter.core.attributes.objects import APPLICATION_TYPES, COPY_PRIORITIES
 from adapter.core.attributes.table import Row
+from adapter.errors import InvalidName
 
 Plain = int | str | list[str]
 """What the MQI and PCF know: a number, a text, or texts."""
@@ -37,6 +39,10 @@ NAMES = "NAMES"
 
 DIGITS_MAX = 18
 """Whatever is longer is no number of MQ's; what is shorter, the queue manager judges."""
+
+
+GENERIC = re.compile(r"[A-Za-z0-9._/%]*\*?")
+"""A name, or a pattern as MQ has them: a star at its end."""
 
 
 class NoSuchValueError(ValueError):
@@ -168,3 +174,14 @@ def filter_on(row: Row, operator: int, want: int | str) -> Filter:
     if isinstance(want, str) is not is_text:
         raise NoSuchValueError(f"{row.attribute.keyword} is not compared with {want!r}")
     return Filter(row, operator, want.rstrip() if isinstance(want, str) else want)
+
+
+def checked(pattern: str) -> str:
+    """Return a pattern if MQ has such; InvalidName otherwise: those of core have more signs."""
+    if not GENERIC.fullmatch(pattern) or not pattern:
+        raise InvalidName(
+            f"{pattern!r} is no name: it has letters, digits and . _ / %, and a star at its end "
+            "stands for anything",
+            pattern,
+        )
+    return pattern

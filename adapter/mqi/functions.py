@@ -48,7 +48,7 @@ class Functions:
 
     def create_handle(self, hconn: int, cmho: bytes) -> tuple[int, int, int]:
         """MQCRTMH: (hmsg, code, reason)."""
-        return self._mqi.create_handle(hconn, buffer(cmho))
+        return self._mqi.properties.create_handle(hconn, buffer(cmho))
 
     def set_property(
         self,
@@ -62,6 +62,6 @@ class Functions:
         length: int,
     ) -> Codes:
         """MQSETMP: (code, reason)."""
-        return self._mqi.set_property(
+        return self._mqi.properties.set_property(
             hconn, hmsg, buffer(smpo), buffer(name), buffer(pd), kind, value, length
         )

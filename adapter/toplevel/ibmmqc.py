@@ -162,7 +162,7 @@ def MQCTL(hconn: int, operation: int, ctlo: bytes) -> tuple[int, int]:
 
 def MQDLTMH(hconn: int, hmsg: int, dmho: bytes) -> tuple[int, int]:
     """Delete a message handle: (code, reason)."""
-    return _mqi.delete_handle(hconn, hmsg, buffer(dmho))
+    return _mqi.properties.delete_handle(hconn, hmsg, buffer(dmho))
 
 
 def MQINQMP(
@@ -170,7 +170,7 @@ def MQINQMP(
 ) -> tuple[Any, int, str | None, int, int]:
     """Inquire about a property: (value, length, its name if a wildcard asked, code, reason)."""
     structs.MQPD.check(buffer(pd))
-    value, length, found, code, reason = _mqi.inquire_property(
+    value, length, found, code, reason = _mqi.properties.inquire_property(
         hconn, hmsg, buffer(impo), buffer(name), kind, room
     )
     return value, length, found if b"%" in name else None, code, reason
@@ -178,4 +178,4 @@ def MQINQMP(
 
 def MQDLTMP(hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> tuple[int, int]:
     """Delete a property: (code, reason)."""
-    return _mqi.delete_property(hconn, hmsg, buffer(dmpo), buffer(name))
+    return _mqi.properties.delete_property(hconn, hmsg, buffer(dmpo), buffer(name))

@@ -96,7 +96,7 @@ def MQINQMP(
     hconn: int, hmsg: int, impo_options: int, name: bytes, pd_options: int, kind: int, room: int
 ) -> tuple[Any, int, int, int]:
     """Inquire about a property: (value, length, code, reason)."""
-    value, length, _, code, reason = _mqi.inquire_property(
+    value, length, _, code, reason = _mqi.properties.inquire_property(
         hconn, hmsg, impo_options, buffer(name), kind, room
     )
     return value, length, code, reason

@@ -11,21 +11,17 @@ from difflib import get_close_matches
 
 from adapter import Connection
 from adapter.administration import objects
-from adapter.administration.kinds import (
-    CONNECTION,
-    CONNECTION_HANDLES,
-    DEFINED,
-    QMGR_STATUS,
-    QUEUE_HANDLES,
-    QUEUE_STATUS,
-    QUEUE_WORDS,
-    Found,
-    Kind,
-)
+from adapter.administration.kinds import DEFINED, QUEUE_WORDS, Found, Kind
 from adapter.administration.mqsc import answers, meaning
 from adapter.administration.mqsc.statement import GUESSES_MAX, Statement, parse
 from adapter.administration.mqsc.text import Line, NotMqscError, lines_of, quoted
-from adapter.administration.status import STATUS_KINDS
+from adapter.administration.status import reset_totals
+from adapter.administration.status_kinds import (
+    CONNECTION,
+    CONNECTION_HANDLES,
+    QUEUE_HANDLES,
+    STATUS_KINDS,
+)
 from adapter.administration.without_effect import (
     ACCEPTED,
     IGNORE_STATE,
@@ -38,7 +34,7 @@ from adapter.administration.without_effect import (
 from adapter.core.attributes.objects import QUEUE_MANAGER
 from adapter.errors import ConnectionBroken, Error, ObjectNotFound, QueueNotFound
 
-SHOWN = DEFINED | {one.word: one for one in (QUEUE_STATUS, QMGR_STATUS, CONNECTION, *STATUS_KINDS)}
+SHOWN = DEFINED | {one.word: one for one in STATUS_KINDS}
 HANDLES = {("QSTATUS", "HANDLE"): QUEUE_HANDLES, ("CONN", "HANDLE"): CONNECTION_HANDLES}
 """What DISPLAY QSTATUS and CONN show of TYPE(HANDLE)."""
 QUEUE = "QUEUE"
@@ -291,7 +287,7 @@ def _reset_totals(qm: Connection, statement: Statement) -> Iterator[str]:
     """RESET QSTATS: what was counted since the last reset, which begins anew."""
     if statement.parameters:
         raise NotMqscError("RESET QSTATS takes no parameter", statement.parameters[0].keyword)
-    found = objects.reset_totals(qm, statement.name)
+    found = reset_totals(qm, statement.name)
     if not found:
         raise RefusedError(answers.not_found(SHOWN["QLOCAL"], statement.name, False))
     for one in found:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapter.administration.kinds import CONNECTION, Found, Kind
+from adapter.administration.kinds import Found, Kind
 from adapter.administration.pcf.structures import (
     Bytes,
     Condition,
@@ -19,6 +19,7 @@ from adapter.administration.pcf.structures import (
     String,
     Strings,
 )
+from adapter.administration.status_kinds import CONNECTION
 from adapter.administration.values import Filter, NoSuchValueError, filter_on, from_plain, plain
 from adapter.administration.values import text as shown_text
 from adapter.administration.without_effect import UnsupportedError, is_noted, problem

@@ -14,17 +14,7 @@ from msgspec import Struct
 
 from adapter import Connection
 from adapter.administration import objects
-from adapter.administration.kinds import (
-    CONNECTION,
-    CONNECTION_HANDLES,
-    DEFINED,
-    QMGR_STATUS,
-    QUEUE_HANDLES,
-    QUEUE_STATUS,
-    QUEUE_WORDS,
-    Found,
-    Kind,
-)
+from adapter.administration.kinds import DEFINED, QUEUE_WORDS, Found, Kind
 from adapter.administration.mqsc.execute import Script
 from adapter.administration.pcf.arguments import TOO_FEW, Arguments, reply_of
 from adapter.administration.pcf.structures import (
@@ -36,11 +26,17 @@ from adapter.administration.pcf.structures import (
     String,
     Strings,
 )
-from adapter.administration.status import (
+from adapter.administration.status import reset_totals
+from adapter.administration.status_kinds import (
     CHANNEL_STATUS,
+    CONNECTION,
+    CONNECTION_HANDLES,
     LISTENER,
     LISTENER_STATUS,
     PUBSUB_STATUS,
+    QMGR_STATUS,
+    QUEUE_HANDLES,
+    QUEUE_STATUS,
     SUBSCRIPTION_STATUS,
     TOPIC_STATUS,
 )
@@ -56,7 +52,7 @@ LOCAL_TYPE = 1  # MQQT_LOCAL
 REPLACE, PURGE, FORCE, REMOVE_AUTHORITIES, CHANNEL_TABLE = 1006, 1007, 1005, 1398, 1526
 CONNECTION_ID, GENERIC_CONNECTION_ID, INFO_TYPE, INFO_CONNECTION = 7006, 7007, 1110, 1111
 STATUS_TYPE, STATUS_OF_QUEUE = 1103, 1105
-STATUS_KINDS = {STATUS_OF_QUEUE: QUEUE_STATUS, 1104: QUEUE_HANDLES}
+OF_QUEUE = {STATUS_OF_QUEUE: QUEUE_STATUS, 1104: QUEUE_HANDLES}
 CONNECTION_KINDS = {
     INFO_CONNECTION: (CONNECTION,),
     1112: (CONNECTION_HANDLES,),
@@ -400,7 +396,7 @@ class Commands:
         if queue_type not in (LOCAL_TYPE, EVERY_TYPE):
             raise PcfError(QUEUE_TYPE_ERROR, "only local queues have a status", QUEUE_TYPE)
         number = given.whole(STATUS_TYPE, STATUS_OF_QUEUE)
-        kind = STATUS_KINDS.get(number)
+        kind = OF_QUEUE.get(number)
         if kind is None:
             raise PcfError(VALUE_ERROR, f"{number} is no type of status", STATUS_TYPE)
         wanted = given.selectors(STATUS_SELECTOR)
@@ -415,7 +411,7 @@ class Commands:
         """RESET_Q_STATS: what was counted since the last reset, which begins anew."""
         pattern = given.text(QUEUE_NAME)
         given.finish()
-        found = objects.reset_totals(self._qm, pattern)
+        found = reset_totals(self._qm, pattern)
         if not found:
             raise PcfError(NOT_FOUND, f"there is no queue {pattern}", QUEUE_NAME)
         return [reply_of(one, None) for one in found]

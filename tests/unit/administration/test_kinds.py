@@ -2,20 +2,16 @@
 
 import pytest
 
-from adapter.administration.kinds import (
-    CONNECTION,
+from adapter.administration.kinds import DEFINED, Kind
+from adapter.administration.status_kinds import (
     CONNECTION_HANDLES,
-    DEFINED,
-    QMGR_STATUS,
     QUEUE_HANDLES,
-    QUEUE_STATUS,
-    TOTALS,
-    Kind,
+    QUEUE_TOTALS,
+    STATUS_KINDS,
 )
 from adapter.core.attributes.objects import KINDS
 
-TOLD = [QUEUE_STATUS, QUEUE_HANDLES, QMGR_STATUS, CONNECTION, CONNECTION_HANDLES, TOTALS]
-EVERY = [*DEFINED.values(), *TOLD]
+EVERY = [*DEFINED.values(), *STATUS_KINDS, QUEUE_HANDLES, CONNECTION_HANDLES, QUEUE_TOTALS]
 
 
 def test_every_kind_of_core_has_a_word() -> None:

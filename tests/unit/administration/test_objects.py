@@ -4,7 +4,7 @@ import pytest
 
 import adapter
 import adapter.testing
-from adapter.administration import objects
+from adapter.administration import objects, status
 from adapter.administration.kinds import DEFINED
 from adapter.core.contract import commands as c
 from adapter.errors import InvalidName, ObjectNotFound
@@ -21,14 +21,14 @@ from adapter.errors import InvalidName, ObjectNotFound
     ],
 )
 def test_open_options_are_those_of_the_manual(modes: int, options: int) -> None:
-    assert objects.open_options(modes) == options
+    assert status.open_options(modes) == options
 
 
 def test_a_connection_has_24_bytes() -> None:
-    prefix = objects.extended_id("QM1")
+    prefix = status.extended_id("QM1")
     assert prefix == b"MQK QM1         "
-    assert len(objects.extended_id("A" * 48)) == 16
-    assert objects.connection_id(255) == "00000000000000FF"
+    assert len(status.extended_id("A" * 48)) == 16
+    assert status.connection_id(255) == "00000000000000FF"
 
 
 def test_patterns_have_one_star_at_their_end() -> None:

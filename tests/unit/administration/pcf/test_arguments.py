@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.administration.kinds import CONNECTION, DEFINED, Found
+from adapter.administration.kinds import DEFINED, Found
 from adapter.administration.pcf.arguments import Arguments, reply_of
 from adapter.administration.pcf.structures import (
     Bytes,
@@ -15,6 +15,7 @@ from adapter.administration.pcf.structures import (
     String,
     Strings,
 )
+from adapter.administration.status_kinds import CONNECTION
 
 QLOCAL = DEFINED["QLOCAL"]
 

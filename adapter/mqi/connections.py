@@ -1,0 +1,136 @@
+"""The connections of a program: made, entered for one call each, and given up.
+
+The garbage collector may close a connection in the midst of another call: then the close is put off
+(see reentry.py). This module knows no other verb.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from adapter import mq_constants as mq
+from adapter.mqi import connecting, structs, subscribing
+from adapter.mqi.consuming import Dispatcher
+from adapter.mqi.message_handles import MessageHandles
+from adapter.mqi.reasons import OK, Failure
+from adapter.mqi.reentry import Reentry
+from adapter.mqi.session import Session
+
+
+class Connections:
+    """All connections of a program, by handle (Hconn)."""
+
+    def __init__(self, messages: MessageHandles) -> None:
+        self._messages = messages
+        self._sessions: dict[int, Session] = {}
+        self._dispatchers: dict[int, Dispatcher] = {}
+        self._numbers = itertools.count(1)
+        self._reentry = Reentry()
+
+    def connect(
+        self,
+        name: str,
+        cno: bytes | None = None,
+        cd: bytes | None = None,
+        csp: bytes | None = None,
+        sco: bytes | None = None,
+        *,
+        options: int = 0,
+        credentials: tuple[str, str] = ("", ""),
+        layouts: tuple[structs.Layout, structs.Layout] = (structs.MQCD, structs.MQSCO),
+    ) -> tuple[int, int, int]:
+        """MQCONN, MQCONNX: the connection handle, and the codes."""
+        given = None if cno is None else structs.MQCNO.read(cno)
+        channel = None if cd is None else layouts[0].read(cd)
+        if sco is not None:
+            layouts[1].check(sco)
+        try:
+            if given is None and options:
+                given = connecting.plain_cno(options)
+            if given is not None:
+                connecting.check_options(given)
+            who = credentials if credentials[0] else connecting.credentials_of(csp)
+            number = next(self._numbers)
+            session = connecting.connect(
+                number, name, os.environ, cno=given, cd=channel, credentials=who
+            )
+        except Failure as failure:
+            return mq.MQHC_UNUSABLE_HCONN, failure.code, failure.reason
+        self._sessions[number] = session
+        self._dispatchers[number] = Dispatcher(session, self._messages, self._reentry)
+        return (number, *OK)
+
+    def check(self, hconn: int) -> None:
+        """Failure(2018) if there is no such connection."""
+        if hconn not in self._sessions:
+            raise Failure(mq.MQRC_HCONN_ERROR)
+
+    def dispatcher(self, hconn: int) -> Dispatcher:
+        """Return what calls the consumers of a connection. Failure(2018) if there is none."""
+        self.check(hconn)
+        return self._dispatchers[hconn]
+
+    @contextmanager
+    def call(self, hconn: int) -> Iterator[Session]:
+        """Enter a connection for one call. Failure(2018) if there is none, or a lost connection."""
+        self._do_what_was_put_off()
+        session = self._sessions.get(hconn)
+        if session is None:
+            raise Failure(mq.MQRC_HCONN_ERROR)
+        session.enter(self._dispatchers[hconn].admits())
+        try:
+            with self._reentry.inside():
+                session.check()
+                yield session
+        finally:
+            session.leave()
+
+    def disconnect(self, hconn: int) -> None:
+        """Commit and close what is open, or put that off. Raises Failure."""
+        self.check(hconn)
+        if self._reentry.must_not_wait():
+            self._reentry.put_off(hconn, None)
+        else:
+            self._disconnect(hconn, by_force=False)
+
+    def close(self, hconn: int, hobj: int, options: int) -> None:
+        """Close an object or a subscription, or put that off. Raises Failure."""
+        if hconn in self._sessions and self._reentry.must_not_wait():
+            self._reentry.put_off(hconn, hobj)
+            return
+        with self.call(hconn) as session:
+            subscribing.close(session, hobj, options)
+            self._dispatchers[hconn].forget(hobj)
+
+    def _disconnect(self, hconn: int, by_force: bool) -> None:
+        """Disconnect. by_force: from whatever thread. Raises Failure."""
+        session = self._sessions[hconn]
+        self._dispatchers[hconn].close()
+        session.enter(by_force)
+        try:
+            with self._reentry.inside():
+                session.close()
+        finally:
+            session.leave()
+            self._sessions.pop(hconn, None)
+            self._dispatchers.pop(hconn, None)
+            self._messages.forget(hconn)
+
+    def _do_what_was_put_off(self) -> None:
+        for hconn, hobj in self._reentry.take():
+            session = self._sessions.get(hconn)
+            if session is None:
+                continue
+            if hobj is None:
+                with suppress(Failure):
+                    self._disconnect(hconn, by_force=True)
+            elif hobj in session.objects:
+                session.enter(True)
+                try:
+                    with self._reentry.inside(), suppress(Failure):
+                        subscribing.close(session, hobj, mq.MQCO_NONE)
+                finally:
+                    session.leave()

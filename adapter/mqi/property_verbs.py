@@ -1,0 +1,115 @@
+"""The verbs on message handles and their properties: structures in, values and codes out.
+
+A message handle lives in the program; this module knows of connections only whether they are there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapter import mq_constants as mq
+from adapter.mqi import structs
+from adapter.mqi.connections import Connections
+from adapter.mqi.message_handles import MessageHandles, Value, converted, size_of
+from adapter.mqi.reasons import OK, Failure, answered
+
+
+class PropertyVerbs:
+    """MQCRTMH, MQDLTMH, MQSETMP, MQINQMP and MQDLTMP."""
+
+    def __init__(self, connections: Connections, messages: MessageHandles) -> None:
+        self._connections = connections
+        self._messages = messages
+
+    def _check_connection(self, hconn: int) -> None:
+        if hconn != mq.MQHC_UNASSOCIATED_HCONN:
+            self._connections.check(hconn)
+
+    def create_handle(self, hconn: int, cmho: bytes) -> tuple[int, int, int]:
+        """MQCRTMH: the message handle, the codes."""
+        fields = structs.MQCMHO.read(cmho)
+        try:
+            self._check_connection(hconn)
+            structs.MQCMHO.confirm(fields)
+            return (self._messages.create(hconn), *OK)
+        except Failure as failure:
+            return mq.MQHM_UNUSABLE_HMSG, failure.code, failure.reason
+
+    @answered
+    def delete_handle(self, hconn: int, hmsg: int, dmho: bytes) -> None:
+        """MQDLTMH."""
+        fields = structs.MQDMHO.read(dmho)
+        self._check_connection(hconn)
+        structs.MQDMHO.confirm(fields)
+        self._messages.delete(hconn, hmsg)
+
+    @answered
+    def set_property(
+        self,
+        hconn: int,
+        hmsg: int,
+        smpo: bytes,
+        name: bytes,
+        pd: bytes,
+        kind: int,
+        value: Any,
+        length: int,
+    ) -> None:
+        """MQSETMP. value: as the package has it; length: of a text or bytes, -1 for all of it."""
+        fields, described = structs.MQSMPO.read(smpo), structs.MQPD.read(pd)
+        self._check_connection(hconn)
+        structs.MQPD.confirm(described)
+        if structs.MQSMPO.confirm(fields)["Options"]:
+            raise Failure(mq.MQRC_OPTIONS_ERROR)
+        if kind == mq.MQTYPE_STRING and not isinstance(value, str):
+            raise TypeError(f"the value of a text property is a str, not {value!r}")
+        if length >= 0 and isinstance(value, (str, bytes)):
+            value = value[:length]
+        self._messages.set(hmsg, name.decode("utf-8", "replace"), kind, value)
+
+    def inquire_property(
+        self, hconn: int, hmsg: int, impo: int | bytes, name: bytes, kind: int, room: int
+    ) -> tuple[Any, int, str, int, int]:
+        """MQINQMP. impo: an MQIMPO or its options alone. Value, length, name, the codes."""
+        if not isinstance(impo, int):
+            structs.MQIMPO.check(impo)
+        try:
+            self._check_connection(hconn)
+            asked = impo if isinstance(impo, int) else _options_of(impo)
+            found, held = self._messages.find(hmsg, name.decode("utf-8", "replace"), asked)
+            if kind not in (mq.MQTYPE_AS_SET, held.type):
+                if not asked & mq.MQIMPO_CONVERT_TYPE:
+                    raise Failure(mq.MQRC_PROPERTY_TYPE_ERROR)
+                held = Value(converted(held.value, kind), kind)
+            return _within(held, found, room, asked)
+        except Failure as failure:
+            return None, 0, "", failure.code, failure.reason
+
+    @answered
+    def delete_property(self, hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> None:
+        """MQDLTMP."""
+        fields = structs.MQDMPO.read(dmpo)
+        self._check_connection(hconn)
+        asked = structs.MQDMPO.confirm(fields)["Options"]
+        under_cursor = bool(asked & mq.MQDMPO_DEL_PROP_UNDER_CURSOR)
+        self._messages.unset(hmsg, name.decode("utf-8", "replace"), under_cursor)
+
+
+def _options_of(impo: bytes) -> int:
+    """Return the options of an MQIMPO. Failure(2464) if it is invalid."""
+    return int(structs.MQIMPO.confirm(structs.MQIMPO.read(impo))["Options"])
+
+
+def _within(held: Value, name: str, room: int, impo: int) -> tuple[Any, int, str, int, int]:
+    """Cut a value to the program's buffer. Failure(2469) if it does not fit."""
+    size = size_of(held.type, held.value)
+    if impo & mq.MQIMPO_QUERY_LENGTH:
+        return held.value, size, name, *OK
+    if size <= room:
+        return held.value, size, name, *OK
+    value = held.value
+    if isinstance(value, str):
+        value = value.encode()[:room].decode("utf-8", "ignore")
+    elif isinstance(value, bytes):
+        value = value[:room]
+    return value, size, name, mq.MQCC_FAILED, mq.MQRC_PROPERTY_VALUE_TOO_BIG

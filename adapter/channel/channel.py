@@ -20,9 +20,9 @@ from msgspec import Struct
 
 from adapter.channel import requests as rq
 from adapter.channel.handshake import Handshake, Rejected, back_off_s, exchange, refusal_among
+from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.outstanding import Outstanding, UnitOnWire
 from adapter.channel.requests import Handle, Operations, Pending
-from adapter.channel.tcp import Link, LinkLost
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import ConsumerState, Done, Opened, Refused, Subscribed
 from adapter.errors import ConnectionClosed, Error, LimitReached, UnexpectedAnswer
@@ -449,7 +449,7 @@ class Channel:
         """Ask for a sign of life when nothing has come for long; take none for a lost link."""
         self._silent_looks += 1
         if self._silent_looks >= SILENT_LOOKS_MAX:
-            raise LinkLost(f"{link.address}: nothing came for {self._timeouts.silence_s:.0f} s")
+            raise LinkLost(f"{link.peer}: nothing came for {self._timeouts.silence_s:.0f} s")
         if self._silent_looks == SILENT_LOOKS_MAX // 2 and self._lock.acquire(blocking=False):
             try:
                 self._send([Pending(AskServer(), rq.FORGOTTEN)], None, leading=True)

@@ -1,4 +1,4 @@
-"""The start of a TCP connection: find a queue manager that answers, and ask a few things of it.
+"""The start of a connection: find a queue manager that answers, and ask a few things of it.
 
 What happens here happens in one thread, before the connection carries requests of others.
 """
@@ -6,13 +6,11 @@ What happens here happens in one thread, before the connection carries requests 
 from __future__ import annotations
 
 import random
-import socket
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 
+from adapter.channel.link.port import Dialer, HostNotReached, Link, LinkLost
 from adapter.channel.requests import Pending, encode_into
-from adapter.channel.tcp import Address, HostNotReached, Link, LinkLost, open_socket
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors import Error, QueueManagerNotAvailable
@@ -45,11 +43,11 @@ class Rejected(LinkLost):
 
 
 class Handshake:
-    """Opens TCP connections to one queue manager. Its name is fixed by the first welcome."""
+    """Opens links to one queue manager. Its name is fixed by the first welcome."""
 
     def __init__(
         self,
-        addresses: Sequence[Address],
+        dialers: Sequence[Dialer],
         queue_manager: str,
         application: str,
         user: str = "",
@@ -58,24 +56,27 @@ class Handshake:
     ) -> None:
         self.queue_manager = queue_manager
         self.kafka = ""
-        self._addresses = list(addresses)
+        self._dialers = list(dialers)
         self._application = application
         self._user = user
         self._password = password
         self._channel = channel
-        self._connecting: socket.socket | None = None
+        self._dialing: Dialer | None = None
+        self._greeted: Link | None = None
+        """What is being opened, and the link that waits for its welcome: interrupt() ends both."""
+        self._is_interrupted = False
 
     def open_any(self, timeout_s: float) -> Link:
-        """Return a welcomed connection to the first address that has one; LinkLost says why not."""
+        """Return a welcomed link to the first place that gives one; LinkLost says why not."""
         problems: list[LinkLost] = []
-        for address in list(self._addresses):
+        for dialer in list(self._dialers):
             try:
-                link = self._open(address, timeout_s)
+                link = self._open(dialer, timeout_s)
             except LinkLost as lost:
                 problems.append(lost)
                 continue
-            self._addresses.remove(address)
-            self._addresses.insert(0, address)  # next time it comes first
+            self._dialers.remove(dialer)
+            self._dialers.insert(0, dialer)  # next time it comes first
             return link
         for problem in problems:
             if isinstance(problem, Rejected):
@@ -89,23 +90,26 @@ class Handshake:
         raise Rejected(error)
 
     def interrupt(self) -> None:
-        """End a connection that is being made, from another thread."""
-        connecting = self._connecting
-        if connecting is not None:
-            with suppress(OSError):  # it was not connecting any more
-                connecting.shutdown(socket.SHUT_RDWR)
+        """End what open_any() waits for, now and later; from another thread."""
+        self._is_interrupted = True
+        dialing, greeted = self._dialing, self._greeted
+        if dialing is not None:
+            dialing.interrupt()
+        if greeted is not None:
+            greeted.shutdown()
 
-    def _open(self, address: Address, timeout_s: float) -> Link:
+    def _open(self, dialer: Dialer, timeout_s: float) -> Link:
         deadline_s = time.monotonic() + timeout_s
         try:
-            link = open_socket(address, timeout_s, self._note)
+            self._dialing = dialer
+            self._greeted = link = dialer.dial(timeout_s)
+            self._dialing = None
+            if self._is_interrupted:  # while there was nothing yet that could be shut down
+                link.shutdown()
             self._welcomed(link, deadline_s)
         finally:
-            self._connecting = None
+            self._dialing = self._greeted = None
         return link
-
-    def _note(self, sock: socket.socket) -> None:
-        self._connecting = sock
 
     def _welcomed(self, link: Link, deadline_s: float) -> None:
         hello = Hello(
@@ -126,7 +130,7 @@ class Handshake:
                     self.queue_manager = frame.queue_manager
                     self.kafka = frame.kafka
                     return
-                raise LinkLost(f"{link.address}: a welcome was expected")
+                raise LinkLost(f"{link.peer}: a welcome was expected")
         except BaseException:
             link.close()
             raise
@@ -149,11 +153,11 @@ def receive_until(link: Link, deadline_s: float) -> list[ServerFrame]:
         if payloads:
             break
         if time.monotonic() > deadline_s:
-            raise LinkLost(f"{link.address}: the queue manager does not answer")
+            raise LinkLost(f"{link.peer}: the queue manager does not answer")
     try:
         frames = [decode_server_frame(payload) for payload in payloads]
     except ProtocolError as error:
-        raise LinkLost(f"{link.address}: no queue manager of this protocol: {error}") from error
+        raise LinkLost(f"{link.peer}: no queue manager of this protocol: {error}") from error
     for frame in frames:
         if isinstance(frame, Goodbye):
             reason = frame.reason
@@ -173,7 +177,7 @@ def exchange(link: Link, requests: Sequence[Pending], timeout_s: float) -> None:
     while waiting:
         for received in receive_until(link, deadline_s):
             if not isinstance(received, AnyReplies):
-                raise LinkLost(f"{link.address}: {type(received).__name__} was not expected")
+                raise LinkLost(f"{link.peer}: {type(received).__name__} was not expected")
             for answer in received.answers:
                 request = waiting.pop(answer.request, None)
                 if request is not None:

@@ -10,7 +10,7 @@ import os
 
 import click
 
-from adapter.channel.tcp import parse_addresses
+from adapter.channel.addresses import parse_addresses
 from adapter.cli.connected import connected
 from adapter.command import failures, options, signals
 from adapter.services.programs import PROGRAMS_MAX, STOP_GRACE_S

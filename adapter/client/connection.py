@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from adapter.channel import arguments as a
+from adapter.channel.addresses import parse_addresses
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel, Timeouts
 from adapter.channel.handshake import Handshake
+from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.requests import Pending, open_request
-from adapter.channel.tcp import parse_addresses
 from adapter.channel.unit import AnyUnit, NoUnit, Unit, joined, perform
 from adapter.channel.verbs import close_request, get_apart, put_request, wanted_ids
 from adapter.client.admin import Administration
@@ -72,7 +73,7 @@ def connect(
         else a.as_text("application", application, APPLICATION_LENGTH_MAX)
     )
     handshake = Handshake(
-        parse_addresses(address),
+        [TcpDialer(one) for one in parse_addresses(address)],
         a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
         named_application,
         _own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),

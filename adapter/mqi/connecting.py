@@ -18,9 +18,10 @@ from typing import Any
 
 from adapter import mq_constants as mq
 from adapter.administration.kinds import CHANNEL_NAME_LENGTH
+from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.channel import Channel, Timeouts
 from adapter.channel.handshake import Handshake
-from adapter.channel.tcp import Address, parse_addresses
+from adapter.channel.link.tcp import TcpDialer
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import Error, InvalidValue, QueueManagerNotAvailable
 from adapter.mqi import ccdt, pointers, structs
@@ -59,9 +60,9 @@ def connect(
     application = _application(cno)
     who = credentials[0] or environment.get("MQK_USER", "")[:USER_LENGTH_MAX] or _own_user()
     password = credentials[1] or environment.get("MQK_PASSWORD", "")
-    addresses = _addresses(name, cno, cd, environment)
+    dialers = [TcpDialer(one) for one in _addresses(name, cno, cd, environment)]
     named = _channel(cno, cd, environment)
-    handshake = Handshake(addresses, _queue_manager(name), application, who, password, named)
+    handshake = Handshake(dialers, _queue_manager(name), application, who, password, named)
     reconnects = not asked & mq.MQCNO_RECONNECT_DISABLED
     timeouts = Timeouts() if reconnects else Timeouts(reconnect_timeout_s=0.0)
     try:

@@ -11,8 +11,8 @@ import pytest
 import adapter
 from adapter import errors as e
 from adapter.channel import channel as channel_module
+from adapter.channel.link.port import Link
 from adapter.channel.requests import Pending
-from adapter.channel.tcp import Link
 from adapter.core.contract import commands as c
 from tests.support.loopback import Command, Loopback
 

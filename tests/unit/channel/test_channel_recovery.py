@@ -8,11 +8,12 @@ import pytest
 
 import adapter
 from adapter import errors as e
+from adapter.channel.addresses import parse_addresses
 from adapter.channel.channel import Channel, Timeouts
 from adapter.channel.handshake import Handshake
+from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.numbering import UNANSWERED_MAX
 from adapter.channel.requests import Pending
-from adapter.channel.tcp import parse_addresses
 from adapter.client.context import Context
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
@@ -441,7 +442,7 @@ def test_silence_is_broken_by_a_question_and_ended_by_another_connection(
 
 
 def impatient(server: Loopback) -> Channel:
-    handshake = Handshake(parse_addresses(server.address), "", "")
+    handshake = Handshake([TcpDialer(one) for one in parse_addresses(server.address)], "", "")
     return Channel(handshake, Timeouts(silence_s=0.4, connect_timeout_s=0.3))
 
 

@@ -1,0 +1,49 @@
+"""Where queue managers listen, as users write it. This module knows no socket."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from adapter.errors import InvalidType, InvalidValue
+
+PORT = 1414
+
+
+class Address(Struct, frozen=True):
+    """Where a queue manager listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+_FORMS = (
+    re.compile(r"\[(?P<host>[^\[\]]+)\](:(?P<port>\d+))?"),  # [IPv6]:PORT
+    re.compile(r"(?P<host>[^()\s]+)\s*\(\s*(?P<port>\d+)\s*\)"),  # HOST(PORT), as in a CONNAME
+    re.compile(r"(?P<host>[^:()\[\]\s]+)(:(?P<port>\d+))?"),  # HOST:PORT
+    re.compile(r"(?P<host>[0-9A-Fa-f:]+:[0-9A-Fa-f:]*)(?P<port>(?!))?"),  # bare IPv6
+)
+
+
+def parse_addresses(text: str) -> list[Address]:
+    """Read HOST:PORT, HOST(PORT), [IPV6]:PORT or a comma list of them; without port it is 1414.
+
+    Raises InvalidType or InvalidValue.
+    """
+    if not isinstance(text, str):
+        raise InvalidType(f"address is a str such as '127.0.0.1:{PORT}', not {text!r}")
+    return [_address(part.strip(), text) for part in text.split(",")]
+
+
+def _address(part: str, text: str) -> Address:
+    for form in _FORMS:
+        match = form.fullmatch(part)
+        if match is not None:
+            port = int(match["port"] or PORT)
+            if 0 < port < 65_536:
+                return Address(match["host"], port)
+    raise InvalidValue(f"{part!r} in address {text!r} is not HOST:PORT or HOST(PORT)")

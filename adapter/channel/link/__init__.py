@@ -1,0 +1,1 @@
+"""Connections that carry frames: the port, over TCP, and within one process."""

@@ -1,0 +1,85 @@
+"""The port of links: a link carries the bytes of frames between a client and a queue manager.
+
+A link lives from one connection to its loss; it is never opened again. A dialer opens links. Two
+threads use a link at once: one receives (it leads, see leading.py), and one sends, which holds the
+channel's lock. Therefore:
+
+- What a link keeps of the bytes that arrive belongs to the thread that receives, and what it keeps
+  of those that leave to the thread that sends.
+- A link whose two directions share state, as those of TLS do (a received record may ask for one to
+  be sent), keeps it behind a lock of its own. It holds that lock while it turns plain bytes into
+  records or back, in memory, and never while it waits for the network: a thread that waits for
+  bytes must not keep another from sending some.
+- shutdown() may be called by any thread at any moment and takes no lock.
+
+Whatever goes wrong with a link is LinkLost. This module does not know what frames mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from adapter.wire.frames import Payload
+
+
+class LinkLost(Exception):  # noqa: N818 -- it is an event, dealt with by connecting again
+    """The link is of no more use."""
+
+
+class HostNotReached(LinkLost):
+    """No link could be made at all: there is no such host, or nothing listens there."""
+
+
+class Link(Protocol):
+    """One connection to a queue manager. One thread receives, one at a time sends."""
+
+    bytes_received: int
+
+    @property
+    def peer(self) -> str:
+        """Where the queue manager is, as texts of errors name it."""
+        ...
+
+    def look_up_every(self, seconds: float) -> None:
+        """Make a receive without data return after this time."""
+        ...
+
+    def receive(self) -> list[Payload] | None:
+        """Wait for bytes; return the frames that are complete now, or None when looking up.
+
+        Raises LinkLost.
+        """
+        ...
+
+    def send(self, frame: bytearray | bytes, while_full: WhileFull = None) -> None:
+        """Send one frame, whole; the caller may change the buffer when this returns.
+
+        while_full is called when the other end takes nothing but has sent something. It must
+        receive, or see to it that another thread does: else each end would wait for the other for
+        ever. Raises LinkLost.
+        """
+        ...
+
+    def shutdown(self) -> None:
+        """End it, from any thread: the threads that receive and send find out at once."""
+        ...
+
+    def close(self) -> None:
+        """Give back what it holds. Only for the thread that receives, or when none does."""
+        ...
+
+
+WhileFull = Callable[[Link], object] | None
+
+
+class Dialer(Protocol):
+    """Opens links to one place."""
+
+    def dial(self, timeout_s: float) -> Link:
+        """Open a link within a time. Raises HostNotReached."""
+        ...
+
+    def interrupt(self) -> None:
+        """Let a dial of another thread end now, with HostNotReached."""
+        ...

@@ -1,0 +1,175 @@
+"""Links over TCP, in the clear.
+
+Reading and writing are one system call each on the hot path: the socket blocks, its own receive
+timeout makes a receive look up, and a send that would block says so at once (MSG_DONTWAIT), so that
+the thread that sends can read meanwhile. This module does not know what the frames mean.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import time
+from contextlib import suppress
+
+from msgspec import Struct
+
+from adapter.channel.addresses import Address
+from adapter.channel.link.port import HostNotReached, LinkLost, WhileFull
+from adapter.wire.frames import FrameBuffer, Payload, ProtocolError
+
+RECEIVE_BYTES = 65_536
+KEEPALIVE_S = 10
+"""A peer that vanished is noticed after 10 + 3 * 5 s of silence, even if nothing is sent."""
+
+
+class TcpTimings(Struct, frozen=True, kw_only=True):
+    """How long a link waits for what.
+
+    look_up_s: a blocked receive returns after this time, and a blocked send looks whether it has
+    stalled. stall_s: a peer that takes nothing for this long is as good as gone.
+    """
+
+    look_up_s: float = 1.0
+    stall_s: float = 30.0
+
+
+TIMINGS = TcpTimings()
+
+
+class TcpDialer:
+    """Connects to an address over TCP."""
+
+    def __init__(self, address: Address, timings: TcpTimings = TIMINGS) -> None:
+        self._address = address
+        self._timings = timings
+        self._connecting: socket.socket | None = None
+
+    def dial(self, timeout_s: float) -> TcpLink:
+        """See Dialer."""
+        deadline_s = time.monotonic() + timeout_s
+        try:
+            return self._dial(deadline_s)
+        finally:
+            self._connecting = None
+
+    def interrupt(self) -> None:
+        """See Dialer."""
+        connecting = self._connecting
+        if connecting is not None:
+            with suppress(OSError):  # it was not connecting any more
+                connecting.shutdown(socket.SHUT_RDWR)
+
+    def _dial(self, deadline_s: float) -> TcpLink:
+        address = self._address
+        try:
+            found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise HostNotReached(f"{address}: {error}") from error
+        problem: OSError | None = None
+        for family, kind, protocol, _, where in found:
+            self._connecting = sock = socket.socket(family, kind, protocol)
+            try:
+                sock.settimeout(max(0.05, deadline_s - time.monotonic()))
+                sock.connect(where)
+                return TcpLink(sock, address, self._timings)
+            except OSError as error:
+                sock.close()
+                problem = error
+        raise HostNotReached(f"{address}: {problem}")
+
+
+def _tune(sock: socket.socket, timings: TcpTimings) -> None:
+    """Blocking, so that a receive is one system call; its own timeout makes it look up."""
+    sock.settimeout(None)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (
+        ("TCP_KEEPIDLE", KEEPALIVE_S),
+        ("TCP_KEEPINTVL", 5),
+        ("TCP_KEEPCNT", 3),
+        ("TCP_USER_TIMEOUT", int(timings.stall_s * 1000)),
+    ):
+        option = getattr(socket, name, None)  # not every platform has each of them
+        if option is not None:
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+class TcpLink:
+    """One TCP connection: the socket's bytes are the frames' bytes."""
+
+    def __init__(
+        self, sock: socket.socket, address: Address, timings: TcpTimings = TIMINGS
+    ) -> None:
+        self.peer = str(address)
+        self.bytes_received = 0
+        self._sock = sock
+        self._buffer = FrameBuffer()
+        self._timings = timings
+        _tune(sock, timings)
+        self.look_up_every(timings.look_up_s)
+
+    def look_up_every(self, seconds: float) -> None:
+        """See Link."""
+        whole = int(seconds)
+        timeval = struct.pack("@ll", whole, int((seconds - whole) * 1_000_000))
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval)
+
+    def receive(self) -> list[Payload] | None:
+        """See Link."""
+        try:
+            data = self._sock.recv(RECEIVE_BYTES)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            raise LinkLost(f"{self.peer}: {error}") from error
+        if not data:
+            raise LinkLost(f"{self.peer}: the queue manager closed the connection")
+        self.bytes_received += len(data)
+        try:
+            return self._buffer.feed(data)
+        except ProtocolError as error:
+            raise LinkLost(f"{self.peer}: {error}") from error
+
+    def send(self, frame: bytearray | bytes, while_full: WhileFull = None) -> None:
+        """See Link."""
+        try:
+            sent = self._sock.send(frame, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            raise LinkLost(f"{self.peer}: {error}") from error
+        if sent < len(frame):
+            with memoryview(frame) as view:
+                self._send_rest(view[sent:], while_full)
+
+    def _send_rest(self, rest: memoryview, while_full: WhileFull) -> None:
+        stalled_s = time.monotonic()
+        while rest:
+            try:
+                sent = self._sock.send(rest, socket.MSG_DONTWAIT)
+                rest = rest[sent:]
+                stalled_s = time.monotonic()
+            except BlockingIOError:
+                self._wait_for_room(while_full, stalled_s)
+            except OSError as error:
+                raise LinkLost(f"{self.peer}: {error}") from error
+
+    def _wait_for_room(self, while_full: WhileFull, stalled_s: float) -> None:
+        poll = select.poll()
+        poll.register(self._sock, select.POLLIN | select.POLLOUT)
+        events = poll.poll(self._timings.look_up_s * 1000)
+        if time.monotonic() - stalled_s > self._timings.stall_s:
+            raise LinkLost(f"{self.peer}: the queue manager takes no bytes")
+        if while_full is not None and events and events[0][1] & select.POLLIN:
+            while_full(self)
+
+    def shutdown(self) -> None:
+        """See Link."""
+        with suppress(OSError):  # it has ended already
+            self._sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """See Link."""
+        self._sock.close()

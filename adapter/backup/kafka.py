@@ -13,6 +13,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.backup.contents import FIRST
 from adapter.backup.file import BackupError, Copied, Lane
+from adapter.core.contract.lanes import LANES
 from adapter.format import names
 from adapter.format import progress as progress_format
 from adapter.format.progress import Progress
@@ -35,7 +36,6 @@ from adapter.movers.progress import ever_written, topics_like
 from adapter.movers.settings import MOVERS, MoverSettings
 from adapter.movers.stream import Stream
 from adapter.topics.admin import (
-    LANES_MAX,
     Topics,
     events_spec,
     ledger_spec,
@@ -152,7 +152,7 @@ class Target:
                 snapshots_spec(names.snapshots_topic(name)),
                 progress_spec(settings.progress_topic, MOVERS),
                 events_spec(names.events_topic(name), settings.topics),
-                *(queue_spec(topic, LANES_MAX) for topic in topics),
+                *(queue_spec(topic, LANES) for topic in topics),
             ]
         )
 

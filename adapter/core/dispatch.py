@@ -256,7 +256,7 @@ def page_loaded(
         return executed
     if needed.field:
         pages.index(queue, needed.field, needed.lane, through, page)
-        following = queue.unindexed(needed.field)
+        following = queue.indexes.unindexed(needed.field)
         if following is not None:
             qm.want_page(PageNeeded(needed.queue, *following, 0, needed.field))
             return executed

@@ -12,6 +12,7 @@ from typing import cast
 import msgspec
 from confluent_kafka import KafkaException, Producer
 
+from adapter.core.contract.lanes import LANES
 from adapter.core.contract.records import QueueDefined, QueueDeleted
 from adapter.core.rules.naming import GENERATED, SYSTEM
 from adapter.format import chunks, names
@@ -23,7 +24,6 @@ from adapter.movers.progress import never_written, topics_like
 from adapter.movers.projection import Report
 from adapter.movers.settings import MOVERS, MoverSettings
 from adapter.topics.admin import (
-    LANES_MAX,
     TopicError,
     Topics,
     TopicSpec,
@@ -99,7 +99,7 @@ class Stream:
             if one.queue not in self._written and _is_made_late(one.queue)
         }
         self._written |= new
-        self._missing += [queue_spec(self._topic(queue), LANES_MAX) for queue in sorted(new)]
+        self._missing += [queue_spec(self._topic(queue), LANES) for queue in sorted(new)]
         return bool(new)
 
     def take_in(self, record: list[Movable]) -> None:
@@ -113,7 +113,7 @@ class Stream:
             if change.incarnation:
                 self._incarnations[change.name] = change.incarnation
             if not _is_made_late(change.name):
-                self._missing.append(queue_spec(self._topic(change.name), LANES_MAX))
+                self._missing.append(queue_spec(self._topic(change.name), LANES))
 
     def settle(self) -> dict[str, str]:
         """See Cargo: the topics of queues that were defined together are created together."""
@@ -154,7 +154,7 @@ class Stream:
 
     def repair(self, topic: str) -> bool:
         """See Cargo."""
-        self._repairs.ensure([queue_spec(topic, LANES_MAX)])
+        self._repairs.ensure([queue_spec(topic, LANES)])
         return never_written(self._settings, topic)
 
     def is_defined(self, topic: str) -> bool:
@@ -164,7 +164,7 @@ class Stream:
 
     def is_unwritten(self, topic: str) -> bool:
         """See Cargo. One with fewer lanes was made by somebody else, in the place of ours."""
-        return never_written(self._settings, topic, LANES_MAX)
+        return never_written(self._settings, topic, LANES)
 
     def last_topic(self) -> str:
         """See Cargo."""

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 import structlog
 from msgspec import Struct
 
+from adapter.core.contract.lanes import LANES
 from adapter.core.contract.records import (
     ConsumedRestored,
     LaneRestored,
@@ -24,7 +25,6 @@ from adapter.core.contract.records import (
     QueueRestored,
     Record,
 )
-from adapter.core.model.queue import LANES
 from adapter.topics.port import ALL, LaneKey, Trimmed
 
 NOTES = 12

@@ -22,12 +22,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 from msgspec import Struct
 
+from adapter.core.contract.lanes import LANES
 from adapter.ledger.failures import Failure, classify, describe, error_of
 from adapter.ledger.kafka_settings import LOG
 from adapter.ledger.port import RECORD_BYTES_MAX
 
 COPIES_MAX = 3
-LANES_MAX = 10  # a lane for each priority of an MQ queue
 TIMESTAMP_MS_MAX = 2**63 - 1
 OFF = "-1"
 HOUR_MS = 60 * 60 * 1000
@@ -129,8 +129,8 @@ def snapshots_spec(name: str) -> TopicSpec:
 
 def queue_spec(name: str, lanes: int) -> TopicSpec:
     """A queue's topic: one partition for each lane, stamped with put times."""
-    if not 1 <= lanes <= LANES_MAX:
-        raise ValueError(f"{name}: a queue has 1 to {LANES_MAX} lanes, not {lanes}")
+    if not 1 <= lanes <= LANES:
+        raise ValueError(f"{name}: a queue has 1 to {LANES} lanes, not {lanes}")
     return TopicSpec(name=name, partitions=lanes, settings={**KEPT, **ANY_TIME})
 
 

@@ -156,7 +156,7 @@ class Steps:
 
     def _who_waits(self, queue: Queue) -> list[Waits]:
         """Who waits for a page of a queue, and then who is held behind those, in their order."""
-        first = [(one.connection, one.request) for one in queue.parked]
+        first = [(one.connection, one.request) for one in queue.suspended]
         connections = self.owner.qm.connections
         held = [connections[number].turns.held for number in dict.fromkeys(at[0] for at in first)]
         return first + [(one.connection, one.request) for line in held for one in line]

@@ -1,8 +1,24 @@
 """Claims: which messages of a queue its durable consumers have been given, and not consumed yet.
 
-A consumer is a name under which programs, one after another, take a queue's messages in *batches*:
-ranges of places, whose content they read from the queue's topic. A batch stays as it is, whoever
-asks for it and however often, until it is consumed. This module does not know what a verb means.
+Theory. A consumer is a name under which programs, one after another, take a queue's messages in
+*batches*: spans of places, whose content they read from the queue's topic. Batches are numbered
+from 1 without gaps. Those up to `consumed` are gone for good; those behind it are held:
+
+    1 ... consumed | consumed + 1 ... last | last + 1: the next one to be claimed
+
+A batch never changes while it is held, whoever asks for it and however often: a program that was
+restarted, or a second attempt of the same task, reads the same messages. It ends in one of two
+ways: it is consumed, with all batches before it, or its messages go back to their places and it
+stays as an empty batch, so that the numbers behind it keep their meaning.
+
+Who may ask is said by the claim, an id. When a consumer loses its messages, because its program
+stayed away or an operator took them, the claim is drawn anew and everything held is counted as
+consumed: a program with the old claim is refused, and can neither consume nor read what others get.
+
+What fails is found by halving: a batch that was delivered backout_threshold times goes back, and
+the next batches have size_max messages at most, a fraction of it, until one message is alone and is
+moved to the backout queue; batches that are consumed let size_max grow again.
+This module does not know what a verb means.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from adapter.core.attributes.objects import QueueManagerAttributes
 from adapter.core.attributes.system import DELAYED_QUEUE
+from adapter.core.contract.lanes import LANES
 from adapter.core.contract.message import Place, Stored
 from adapter.core.contract.records import ConsumedRestored, Taken
 from adapter.core.contract.results import Result
@@ -274,7 +275,7 @@ class QueueManager:
     @property
     def window(self) -> tuple[int, int]:
         """How many messages, and bytes of bodies, each lane keeps in memory."""
-        share = self.limits.window_total // (10 * max(1, len(self.queues)))
+        share = self.limits.window_total // (LANES * max(1, len(self.queues)))
         most = self.limits.window_messages
         messages = max(min(most, 16), min(most, share))
         return messages, max(1, self.limits.window_bytes * messages // most)

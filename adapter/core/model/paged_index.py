@@ -1,8 +1,15 @@
 """An index over an id of messages that are not in memory: 8 bytes for each of them.
 
-It keeps hashes, so what it finds may be another message; whoever loads it will see. What has gone
-stays in it until its bucket is looked at; the caller says what is still there. It does not know
-which id it is about.
+Theory. An entry is one 64-bit number: 16 bits of a hash of the id, 8 bits of the lane, 40 bits of
+the seq. Which of 4,096 buckets it is in says 12 more bits of the hash. A bucket is a sorted array:
+the entries of one id lie side by side, and a bisection finds them; adding one moves half a bucket.
+
+It keeps hashes, so what it finds may be a message with another id: the caller loads it, compares,
+and asks again. It is complete only after every paged-out message was read once: `progress` says up
+to which seq of each lane that is true, and messages paged out later are added as they go. A message
+that has been taken or loaded stays in its bucket until the bucket is looked at, when the caller
+says what is still paged out; so neither a get nor a page costs a search here.
+This module does not know which id it is about.
 """
 
 from __future__ import annotations
@@ -15,11 +22,15 @@ from zlib import crc32
 BUCKET_BITS = 12
 """A million messages are 250 in a bucket: little to move when one is added among them."""
 SEQ_BITS = 40
-LANE_BITS = 4
+LANE_BITS = 8
+LANES_MAX = 1 << LANE_BITS
+HASH_BITS = 16
+"""With those of the bucket 28: of a million messages, one in 268 shares its hash with another."""
 PLACE_BITS = SEQ_BITS + LANE_BITS
 _BUCKET = (1 << BUCKET_BITS) - 1
 _SEQ = (1 << SEQ_BITS) - 1
-_LANE = (1 << LANE_BITS) - 1
+_LANE = LANES_MAX - 1
+_HASH = (1 << HASH_BITS) - 1
 
 Paged = tuple[int, int]
 """(lane, seq)."""
@@ -61,7 +72,7 @@ class PagedIndex:
     def _range(self, value: bytes) -> tuple[array[int], int]:
         """Return an id's bucket, and the least that an entry of it can be there."""
         key = crc32(value)
-        return self._buckets[key & _BUCKET], key >> BUCKET_BITS << PLACE_BITS
+        return self._buckets[key & _BUCKET], (key >> BUCKET_BITS & _HASH) << PLACE_BITS
 
 
 def _place(entry: int) -> Paged:

@@ -1,9 +1,16 @@
 """Views: some of a queue's available messages in the order of delivery, in memory or not.
 
-A view costs a pass over what is paged out when it is first used, and then a look at each message
-that comes or goes; so a get that may have few of many messages never looks at the others. What a
-view holds of a message that is not in memory is its number in its lane. This module does not know
-what a message must be like to be in a view.
+Theory. A view is two things side by side: the messages in memory, sorted by place, and for each
+lane the seqs of those that are not. Iterating merges both: where the next seq comes before the next
+message in memory, PageNeeded is raised for it, and the caller comes again when it is loaded.
+
+A watch feeds one or more views. It is shown each message that becomes available (added) or stops
+being so (removed), always with its content at hand, and hears when that content leaves memory or
+comes back. What was paged out before the watch began is `unread`: the watch is not usable until all
+of it was read once, page by page. A page that brings a message into memory before its turn counts
+as read. So a view costs one pass over what is paged out and then one look at each message that
+comes or goes; a get that may have few of many messages never looks at the others.
+This module does not know what a message must be like to be in a view.
 """
 
 from __future__ import annotations
@@ -13,10 +20,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from adapter.core.contract.message import Message, Place, Stored
 from adapter.core.model.lane import Lane, PageNeeded
+from adapter.core.model.paged_index import LANES_MAX
 from adapter.core.model.places import Places
 from adapter.core.model.ranges import Ranges
 
-START: Place = (-99, 0, 0)
+START: Place = (-LANES_MAX, 0, 0)
 """Before every message."""
 
 

@@ -103,17 +103,17 @@ def candidates(
 
 def _following(queue: Queue, options: int, at: Progress) -> Iterable[Stored]:
     """Iterate over what goes on with the group or segmented message that a handle is in."""
-    following = queue.with_id("group_position", at.position)
+    following = queue.indexes.with_id("group_position", at.position)
     if not options & (COMPLETE | ALL_SEGMENTS) or (at.in_message and not options & COMPLETE):
         return following
-    found = queue.watch(NAME, partial(Groups, queue.stored))
+    found = queue.indexes.watch(NAME, partial(Groups, queue.stored))
     return (stored for stored in following if found.is_whole_message(stored.message))
 
 
 def _beginning(handle: Handle, command: Get | Browse, after: Place) -> Iterable[Stored]:
     """Iterate over what a handle that is in no group may begin with."""
     queue, options = handle.queue, command.options
-    found = queue.watch(NAME, partial(Groups, queue.stored))
+    found = queue.indexes.watch(NAME, partial(Groups, queue.stored))
     fitting_ones: Iterable[Stored]
     if matching.ids(command) or options & matching.MATCH or handle.fits is not None:
         fitting_ones = matching.candidates(handle, command, after)
@@ -148,7 +148,7 @@ def parts(queue: Queue, first: Stored) -> list[Stored]:
     offset = len(message.body)
     while segment_status(message) == "S":
         position = position_of(message.group_id, message.group_seq, offset)
-        following = next(iter(queue.with_id("group_position", position)), None)
+        following = next(iter(queue.indexes.with_id("group_position", position)), None)
         if following is None or following.message.persistence != first.message.persistence:
             return []
         found.append(following)

@@ -91,7 +91,7 @@ def _input_modes(queue: Queue, modes: int) -> int:
     attributes = queue.attributes
     if not attributes.share or attributes.def_input_open_option == "EXCLUSIVE":
         modes |= EXCLUSIVE  # as the queue says (MQOO_INPUT_AS_Q_DEF)
-    if queue.exclusive or (modes & EXCLUSIVE and queue.open_input):
+    if queue.opens.exclusive or (modes & EXCLUSIVE and queue.opens.input):
         raise Refusal(
             Reason.QUEUE_IN_USE,
             queue.name,
@@ -102,14 +102,15 @@ def _input_modes(queue: Queue, modes: int) -> int:
 
 
 def _count(queue: Queue, modes: int, step: int) -> None:
+    opens = queue.opens
     if modes & INPUT:
-        queue.open_input += step
-        queue.exclusive = bool(modes & EXCLUSIVE) and step > 0
+        opens.input += step
+        opens.exclusive = bool(modes & EXCLUSIVE) and step > 0
     if modes & OUTPUT:
-        queue.open_output += step
+        opens.output += step
     if modes & CO_OP:
-        queue.cooperating += step
-    queue.open_handles += step
+        opens.cooperating += step
+    opens.handles += step
 
 
 def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision:
@@ -138,7 +139,7 @@ def _check_deletion(handle: Handle, delete: int) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "only a dynamic queue goes with its close")
     if definition == "TEMPDYN":
         return
-    if queue.open_handles > 1 or queue.uncommitted_puts or queue.locked_count:
+    if queue.opens.handles > 1 or queue.uncommitted_puts or queue.locked_count:
         text = "others have it open, or units in flight hold it"
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, text)
     count = queue.available_count + queue.claimed_count + queue.delayed

@@ -50,7 +50,7 @@ def closed(
     queue = qm.queues.get(subscription.destination)
     if queue is None or not subscription.is_managed:
         return []
-    if not queue.open_handles:
+    if not queue.opens.handles:
         return [removal(qm, queue, replies)]
     for handle in connection.handles.values():
         handle.is_maker = handle.is_maker or handle.queue is queue

@@ -123,5 +123,5 @@ def closed(handle: Handle) -> None:
     marks = handle.queue.marks
     if marks is not None:
         marks.forget_handle(handle)
-        if handle.modes & CO_OP and not handle.queue.cooperating:
+        if handle.modes & CO_OP and not handle.queue.opens.cooperating:
             marks.forget_set()

@@ -29,7 +29,7 @@ from adapter.core.contract.message import ID_LENGTH, Message, Place, Stored
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.connection import Handle
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.queue import ID_FIELDS, LANES, Queue
+from adapter.core.model.queue import ID_FIELDS, Queue
 from adapter.core.model.selector import TEXT_MAX, Fits, SelectorError, parse
 from adapter.core.model.views import START, Selected, View
 
@@ -83,7 +83,7 @@ def selected(handle: Handle) -> View:
     """Return the messages that fit the selection of a handle."""
     assert handle.fits is not None, "it has one"
     made = partial(Selected, handle.fits)
-    return handle.queue.watch(f"{SELECTION} {handle.selection}", made).view
+    return handle.queue.indexes.watch(f"{SELECTION} {handle.selection}", made).view
 
 
 def _chosen(queue: Queue, command: Get | Browse, after: Place) -> Iterable[Stored]:
@@ -94,7 +94,7 @@ def _chosen(queue: Queue, command: Get | Browse, after: Place) -> Iterable[Store
             return _matched(queue, command).in_order(queue.name, after)
         return queue.in_order() if after is START else queue.in_order_after(after)
     first, *rest = wanted
-    fitting: Iterable[Stored] = queue.with_id(*first)
+    fitting: Iterable[Stored] = queue.indexes.with_id(*first)
     if rest:
         fitting = (stored for stored in fitting if has(stored, rest))
     if command.options & MATCH:
@@ -118,7 +118,7 @@ def _matched(queue: Queue, command: Get | Browse) -> View:
     asked = command.options & MATCH
     seq = command.group_seq if asked & MATCH_GROUP_SEQ else 0
     offset = command.offset if asked & MATCH_OFFSET else -1
-    return queue.watch(f"place {seq} {offset}", lambda: Selected(_predicate(command))).view
+    return queue.indexes.watch(f"place {seq} {offset}", lambda: Selected(_predicate(command))).view
 
 
 def _predicate(command: Get | Browse) -> Callable[[Message], bool]:
@@ -136,7 +136,12 @@ def at_place(queue: Queue, place: Place) -> Stored | None:
     """Return the message at a place, held or not; None if it has gone. May raise PageNeeded."""
     lane, seq, n = place
     stored = queue.stored.get(place)
-    if stored is None and not n and 0 <= -lane < LANES and seq in queue.lanes[-lane].paged:
+    if (
+        stored is None
+        and not n
+        and 0 <= -lane < len(queue.lanes)
+        and seq in queue.lanes[-lane].paged
+    ):
         raise PageNeeded(queue.name, -lane, seq, 1)
     return stored
 
@@ -169,7 +174,7 @@ def deselect(handle: Handle) -> None:
     selections[handle.selection] -= 1
     if not selections[handle.selection]:
         del selections[handle.selection]
-        handle.queue.unwatch(f"{SELECTION} {handle.selection}")
+        handle.queue.indexes.unwatch(f"{SELECTION} {handle.selection}")
 
 
 def is_over(stored: Stored, now_ms: int) -> bool:

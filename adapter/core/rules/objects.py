@@ -97,7 +97,7 @@ def decide_delete(qm: QueueManager, request: Request, command: DeleteQueue) -> D
     """DELETE QLOCAL: not while it is open or units hold messages of it."""
     queue = queue_of(qm, command.name)
     staging.check_own(queue.name)
-    if queue.open_handles or queue.uncommitted_puts or queue.locked_count:
+    if queue.opens.handles or queue.uncommitted_puts or queue.locked_count:
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, "it is open, or units in flight hold it")
     count = queue.available_count + queue.claimed_count + queue.delayed
     if count and not command.purge:
@@ -168,14 +168,14 @@ def _status(queue: Queue, counted: Tally, now_ms: int) -> QueueStatus:
     return QueueStatus(
         queue.name,
         queue.depth,
-        queue.open_input,
-        queue.open_output,
+        queue.opens.input,
+        queue.opens.output,
         queue.uncommitted_puts + queue.locked_count,
         queue.uncommitted_puts,
         queue.locked_count,
         len(queue.waiters),
         age_s,
-        list(queue.depth_by_priority),
+        queue.depth_by_priority,
         tally.put,
         tally.got,
         tally.returned,

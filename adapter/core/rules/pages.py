@@ -53,7 +53,7 @@ class Paged(Struct, gc=False, kw_only=True):
 
 def park(qm: QueueManager, request: Request, needed: PageNeeded) -> None:
     """Let a request wait for a page."""
-    qm.queues[needed.queue].parked.append(request)
+    qm.queues[needed.queue].suspended.append(request)
     qm.connections[request.connection].turns.park(request)
     qm.want_page(needed)
     waiting.runs(qm, request)
@@ -61,11 +61,11 @@ def park(qm: QueueManager, request: Request, needed: PageNeeded) -> None:
 
 def unpark(qm: QueueManager, queue: Queue) -> list[Request]:
     """Return the parked requests of a queue, to be decided again."""
-    parked, queue.parked = queue.parked, []
-    for request in parked:
+    suspended, queue.suspended = queue.suspended, []
+    for request in suspended:
         qm.connections[request.connection].turns.unpark(request)
         waiting.runs_no_more(qm, request)
-    return parked
+    return suspended
 
 
 def damaged(qm: QueueManager, needed: PageNeeded) -> Decision | None:
@@ -94,7 +94,7 @@ def forget(qm: QueueManager, connection: Connection) -> None:
     """Drop what a connection that has gone waited for; nobody is answered."""
     unhold(qm, connection)
     for queue in {handle.queue for handle in connection.handles.values()}:
-        queue.parked = [one for one in queue.parked if one.connection != connection.number]
+        queue.suspended = [one for one in queue.suspended if one.connection != connection.number]
     for request in connection.turns.parked:
         waiting.runs_no_more(qm, request)
     connection.turns = Turns()
@@ -103,8 +103,7 @@ def forget(qm: QueueManager, connection: Connection) -> None:
 def look_ahead(qm: QueueManager, queue: Queue, lane_number: int) -> None:
     """Ask for the next page of a lane before it is needed."""
     lane = queue.lanes[lane_number]
-    messages, _ = qm.window
-    if lane.paged and len(lane.available) <= messages // 2:
+    if lane.paged and len(lane.available) <= qm.window[0] // 2:
         seq = lane.paged.at_or_after(0)
         assert seq is not None, "there is one"
         qm.want_page(PageNeeded(queue.name, lane_number, seq))
@@ -155,7 +154,7 @@ def _joins(queue: Queue) -> bool:
     return any(
         isinstance(one.command, (ClaimBatch, ReadBatches))
         or getattr(one.command, "options", 0) & COMPLETE
-        for one in queue.parked
+        for one in queue.suspended
     ) or any(waiter.command.options & COMPLETE for waiter in queue.waiters)
 
 
@@ -172,7 +171,7 @@ def load(
         message = paged.message
         if 0 < message.expires_at_ms <= now_ms:
             lane.forget_end(paged.seq, bucket_of(message.expires_at_ms))
-            queue.discard_paged(paged.stored(lane_number))
+            queue.indexes.passed_by(paged.stored(lane_number))
             report.noted(qm, message)
             place = Taken(queue.name, lane_number, paged.seq, 0, message.priority)
             expired.append(place)
@@ -192,4 +191,6 @@ def load(
 
 def index(queue: Queue, field: str, lane_number: int, through: int, page: list[Paged]) -> None:
     """Take a page into an index, or a view, that is being built."""
-    queue.index_page(field, lane_number, through, [paged.stored(lane_number) for paged in page])
+    queue.indexes.read_page(
+        field, lane_number, through, [paged.stored(lane_number) for paged in page]
+    )

@@ -31,10 +31,11 @@ from adapter.core.contract.records import (
 from adapter.core.contract.results import Done, Messages, PutDone, Result
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import LANES, Queue
+from adapter.core.model.queue import Queue
 from adapter.core.model.ranges import Ranges
 from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
+from adapter.core.model.store import PRIORITIES
 from adapter.core.rules import consumers, delays
 from adapter.core.rules.pages import Paged
 from adapter.core.rules.unit import stored_as
@@ -153,13 +154,8 @@ def whole(messages: Unmoved) -> Iterator[MessageRestored]:
 
 def _queue(queue: Queue) -> QueueRestored:
     priorities = [
-        depth - held - soft
-        for depth, held, soft in zip(
-            queue.depth_by_priority,
-            queue.uncommitted_by_priority,
-            queue.soft_by_priority,
-            strict=True,
-        )
+        available - soft
+        for available, soft in zip(queue.available_by_priority, queue.soft_by_priority, strict=True)
     ]
     for stored in queue.stored.values():
         if stored.locked and not stored.place[2]:
@@ -289,8 +285,8 @@ def apply_queue_restored(qm: QueueManager, record: QueueRestored) -> None:
     queue = Queue(record.name, record.incarnation, QueueAttributes(**record.attributes))
     queue.fifo_lane = record.fifo_lane
     queue.full_reported = record.full_reported
-    queue.depth_by_priority = list(record.priorities)
-    assert len(queue.depth_by_priority) == LANES, "a count for each priority"
+    queue.available_by_priority = list(record.priorities)
+    assert len(record.priorities) == PRIORITIES, "a count for each priority"
     qm.queues[record.name] = queue
     qm.names_initiation(queue)
 

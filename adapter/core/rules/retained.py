@@ -78,7 +78,7 @@ def copy_to_keep(message: Message, topic: str) -> Message:
 
 def kept(queue: Queue, topic: str) -> list[Stored]:
     """Return what is there of a topic, the last one last."""
-    return list(queue.with_id("correlation_id", _key(topic)))
+    return list(queue.indexes.with_id("correlation_id", _key(topic)))
 
 
 def last_of_each(qm: QueueManager, pattern: str) -> list[tuple[str, Message]]:

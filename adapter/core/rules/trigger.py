@@ -61,14 +61,14 @@ def arrived(
 def opened(qm: QueueManager, queue: Queue, now_ms: int) -> None:
     """Note that a queue has been opened for input."""
     if queue.name in qm.initiates:
-        inputs = queue.open_input
+        inputs = queue.opens.input
         qm.trigger_work.append(TriggerEvent(kind="open", queue=queue, now_ms=now_ms, inputs=inputs))
 
 
 def closed(qm: QueueManager, queue: Queue, now_ms: int) -> None:
     """Note that a handle has been closed that had a queue open for input."""
     if queue.attributes.trigger_control:
-        event = TriggerEvent(kind="close", queue=queue, now_ms=now_ms, inputs=queue.open_input)
+        event = TriggerEvent(kind="close", queue=queue, now_ms=now_ms, inputs=queue.opens.input)
         qm.trigger_work.append(event)
 
 

@@ -67,7 +67,7 @@ def _reaches_the_number(s: Situation) -> bool:
 
 
 def _nobody_serves(s: Situation) -> bool:
-    return s.queue.attributes.trigger_type == "EVERY" or s.queue.open_input == 0
+    return s.queue.attributes.trigger_type == "EVERY" or s.queue.opens.input == 0
 
 
 def _has_something_to_start(s: Situation) -> bool:
@@ -84,7 +84,7 @@ def _initiation_queue_takes(s: Situation) -> bool:
 
 
 def _is_monitored(s: Situation) -> bool:
-    return s.initiation is not None and s.initiation.open_input > 0
+    return s.initiation is not None and s.initiation.opens.input > 0
 
 
 def _is_on(s: Situation) -> bool:

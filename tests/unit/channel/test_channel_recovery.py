@@ -172,13 +172,13 @@ def test_a_queue_that_cannot_be_opened_again_says_why(
 ) -> None:
     queue = qm.queue("Q", open_for="input")
     server.crash()
-    server.qm.queues["Q"].exclusive = True  # another client was faster
+    server.qm.queues["Q"].opens.exclusive = True  # another client was faster
     server.start()
     with pytest.raises(e.QueueInUse, match="queue Q"):
         queue.get()
     with pytest.raises(e.QueueInUse, match="queue Q"):
         queue.get()
-    server.call(lambda: setattr(server.qm.queues["Q"], "exclusive", False))
+    server.call(lambda: setattr(server.qm.queues["Q"].opens, "exclusive", False))
     queue.put(b"x")
     assert queue.get() is not None
 

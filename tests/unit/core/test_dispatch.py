@@ -222,9 +222,9 @@ def check_queue(qm: QueueManager, queue: Queue) -> None:
     priorities = [each.message.priority for each in available] + [each.priority for each in held]
     assert queue.depth_by_priority == [priorities.count(priority) for priority in range(10)]
     handles = [each for con in connections for each in con.handles.values() if each.queue is queue]
-    assert queue.open_handles == len(handles)
-    assert queue.open_input == sum(1 for each in handles if each.modes & c.INPUT)
-    assert queue.open_output == sum(1 for each in handles if each.modes & c.OUTPUT)
+    assert queue.opens.handles == len(handles)
+    assert queue.opens.input == sum(1 for each in handles if each.modes & c.INPUT)
+    assert queue.opens.output == sum(1 for each in handles if each.modes & c.OUTPUT)
     waiters = [
         w
         for con in connections

@@ -36,7 +36,7 @@ def test_what_needs_a_lost_message_is_refused_and_not_kept_waiting() -> None:
     assert is_damaged(client, c.Browse(1))
     assert is_damaged(client, c.Get(1, message_id=bytes([7]) * 24))
     assert client.core.queue().depth == 30
-    assert not client.core.queue().parked
+    assert not client.core.queue().suspended
 
 
 def test_a_refusal_says_which_message_and_can_be_asked_for_again() -> None:

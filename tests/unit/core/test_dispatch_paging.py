@@ -225,7 +225,7 @@ def test_a_handle_is_closed_and_opened_again_behind_what_waits_for_a_page() -> N
     read_pages(client.core)
     assert (got(client, asked), got(client, again)) == (["0"], ["1"])
     assert (client.answer(closed), client.answer(opened)) == (Done(), Done())
-    assert not client.core.queue().open_output
+    assert not client.core.queue().opens.output
 
 
 def test_a_cursor_goes_on_in_the_order_of_the_browses() -> None:

@@ -82,14 +82,14 @@ def test_indexes_are_built_on_first_use_and_kept() -> None:
         stored((-9, 1, 0), group_id=b"g" * 24),
     )
     q.add(first)
-    assert list(q.with_id("group_id", b"g" * 24)) == [first]
+    assert list(q.indexes.with_id("group_id", b"g" * 24)) == [first]
     q.add(second)
-    assert list(q.with_id("group_id", b"g" * 24)) == [second, first]
+    assert list(q.indexes.with_id("group_id", b"g" * 24)) == [second, first]
     q.lock(second)
-    assert list(q.with_id("group_id", b"g" * 24)) == [first]
+    assert list(q.indexes.with_id("group_id", b"g" * 24)) == [first]
     q.take(first.place, 0)
-    assert list(q.with_id("group_id", b"g" * 24)) == []
-    assert q._index["group_id"] == {}, "ids that are gone leave nothing behind"
+    assert list(q.indexes.with_id("group_id", b"g" * 24)) == []
+    assert q.indexes.ids_kept("group_id") == 0, "ids that are gone leave nothing behind"
 
 
 def test_fifo_delivery_uses_one_lane() -> None:

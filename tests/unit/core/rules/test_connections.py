@@ -126,7 +126,7 @@ def test_ending_is_what_losing_is() -> None:
         c.Request(other.number, 99, 0, 0, c.EndConnection(client.number))
     )
     assert client.number not in client.core.qm.connections
-    assert client.core.queue().open_input == 1
+    assert client.core.queue().opens.input == 1
     answer = other.answer(waits)
     assert isinstance(answer, Messages)
     (got,) = answer.messages

@@ -12,7 +12,7 @@ from tests.support.core import IN_OUT, Client, client_on
 
 def counts(client: Client) -> tuple[int, int, int]:
     queue = client.core.queue()
-    return queue.open_input, queue.open_output, queue.open_handles
+    return queue.opens.input, queue.opens.output, queue.opens.handles
 
 
 def test_open_counts_by_mode() -> None:

@@ -31,7 +31,7 @@ def situation(
 ) -> Situation:
     """All is well: there are a process and an initiation queue that somebody monitors."""
     initiation = Queue("INITQ", 0, QueueAttributes())
-    initiation.open_input = 1
+    initiation.opens.input = 1
     own = own or queue()
     about = initiation if of_initiation else own
     told = TriggerEvent(kind=kind, queue=about, now_ms=NOW_MS, **event)
@@ -82,7 +82,7 @@ def set_initiation(**attributes: Any) -> Callable[[Situation], None]:
 
 
 def served(s: Situation) -> None:
-    s.queue.open_input = 1
+    s.queue.opens.input = 1
 
 
 def no_process(s: Situation) -> None:
@@ -100,7 +100,7 @@ def no_initiation(s: Situation) -> None:
 
 def no_monitor(s: Situation) -> None:
     assert s.initiation is not None
-    s.initiation.open_input = 0
+    s.initiation.opens.input = 0
 
 
 def too_soon(s: Situation) -> None:
@@ -108,7 +108,7 @@ def too_soon(s: Situation) -> None:
 
 
 def too_few(s: Situation) -> None:
-    s.queue.depth_by_priority = [5, 5, 5, 5, 0, 0, 0, 0, 0, 0]
+    s.queue.uncommitted_by_priority = [5, 5, 5, 5, 0, 0, 0, 0, 0, 0]
 
 
 BROKEN: dict[str, list[Callable[[Situation], None]]] = {
@@ -255,7 +255,7 @@ def test_5_a_transmission_queue_needs_no_process(name: str) -> None:
 def test_n_how_many_must_be_there(name: str, trigger_type: str, count: int, enough: bool) -> None:
     s = MET[name]()
     set_own(trigger_type=trigger_type, trigger_depth=3)(s)
-    s.queue.depth_by_priority = [9, 9, 9, 9, count, 0, 0, 0, 0, 0]
+    s.queue.uncommitted_by_priority = [9, 9, 9, 9, count, 0, 0, 0, 0, 0]
     assert name_of(s) == (name if enough else "")
 
 

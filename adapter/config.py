@@ -2,7 +2,7 @@
 
 SETTINGS is the one table: it drives all three and the documentation. What is given in several
 places counts in this order: flags, then the environment, then the file, then the default; of
-kafka.options each setting for itself. Whatever is no setting, or has a value that is none, is
+kafka.options each setting for itself. An unknown setting, or one with an invalid value, is
 refused by a sentence that names the place and the setting. This module does not know what the
 settings do.
 """
@@ -50,7 +50,7 @@ INT_MAX = 2**31 - 1
 
 # What the promises of a queue manager stand on, or what has a setting of its own.
 OUR_OPTIONS: Mapping[str, str] = {
-    **dict.fromkeys(("bootstrap.servers", "metadata.broker.list"), "say it in bootstrap_servers"),
+    **dict.fromkeys(("bootstrap.servers", "metadata.broker.list"), "use bootstrap_servers"),
     **dict.fromkeys(
         (
             *("acks", "request.required.acks", "enable.idempotence", "transactional.id"),
@@ -66,7 +66,7 @@ OUR_OPTIONS: Mapping[str, str] = {
 
 
 class ConfigError(Exception):
-    """A setting is unknown or has a value that is none; the text says where, which and why."""
+    """A setting is unknown, or its value is invalid; the text says where, which and why."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -152,21 +152,21 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(
             key="listen", kind=Annotated[str, Meta(pattern=ADDRESS_PATTERN)],
             default=f"127.0.0.1:{DEFAULT_PORT}",
-            meaning="HOST:PORT where programs connect; loopback only, unless remote_clients says "
-            "more. Port 0: any free one.",
+            meaning="HOST:PORT where programs connect; loopback only, unless remote_clients allows "
+            "more. Port 0: any free port.",
         ),
         Setting(
             key="credentials_file", kind=_text(), default="",
             meaning="File of users and hashes of their passwords, written by `mqk user`. With one "
-            "every client must give a right password, unless CHCKCLNT of the queue manager's "
-            "CONNAUTH says OPTIONAL or NONE. Empty: no client of this machine is asked.",
+            "every client must give a valid password, unless CHCKCLNT of the queue manager's "
+            "CONNAUTH is OPTIONAL or NONE. Empty: clients of this machine need no password.",
             example='"/etc/mqk/users"',
         ),
         Setting(
             key="remote_clients", kind=Literal["no", "with_password"], default="no",
             meaning="with_password: listen may be an address that other machines reach. Their "
-            "clients must give a right password, whatever CHCKCLNT demands, so credentials_file "
-            "must be set. Nothing is encrypted, passwords neither: only for networks you trust.",
+            "clients must give a valid password, whatever CHCKCLNT is, so credentials_file must "
+            "be set. Traffic is not encrypted, including passwords: use trusted networks only.",
         ),
         Setting(
             key="http_listen", kind=Annotated[str, Meta(pattern=ADDRESS_OR_NOT_PATTERN)],
@@ -177,8 +177,9 @@ SETTINGS: Mapping[str, Setting] = {
         ),
         Setting(
             key="http_port", kind=_number(0, PORT_MAX), default=DEFAULT_HTTP_PORT,
-            meaning="Port for the same pages on 127.0.0.1, if http_listen is empty; 0: none. If "
-            "neither is set and the default is taken, there are none, and the log says so.",
+            meaning="Port for the same pages on 127.0.0.1, if http_listen is empty; 0: no pages. "
+            "If neither is set and the default port is in use, the log reports that there are no "
+            "pages.",
         ),
         Setting(
             key="registry_listen", kind=Annotated[str, Meta(pattern=ADDRESS_OR_NOT_PATTERN)],
@@ -228,7 +229,7 @@ SETTINGS: Mapping[str, Setting] = {
         ),
         Setting(
             key="every_triggers_on_backout", kind=Literal["no", "yes"], default="no",
-            meaning="Whether a put that was backed out gives a trigger message for every message.",
+            meaning="Whether a put that was backed out makes a trigger message (TRIGTYPE(EVERY)).",
         ),
         Setting(
             key="dead_letter_queue", kind=_text(), default="",
@@ -237,8 +238,8 @@ SETTINGS: Mapping[str, Setting] = {
         ),
         Setting(
             key="statistics_interval_s", kind=_number(0, 604_800), default=60,
-            meaning="Seconds from one event with the statistics of a queue to the next; 0: there "
-            "are none. A queue that nothing happens to has fewer.",
+            meaning="Seconds between two events with the statistics of a queue; 0: no such events. "
+            "An idle queue has fewer.",
         ),
         Setting(
             key="mover_interval_ms", kind=_number(0, 60_000), default=50,
@@ -285,7 +286,7 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(
             key="kafka.consumed_retention_ms", kind=_number(-1, 3650 * DAY_MS), default=DAY_MS,
             meaning="How long consumed messages stay readable on their queues' topics, at least. "
-            "0: not longer than needed. -1: for ever.",
+            "0: not longer than needed. -1: without end.",
         ),
         Setting(
             key="kafka.events_retention_ms", kind=_number(60_000, 3650 * DAY_MS),
@@ -389,7 +390,7 @@ def load(
 def missing(config: Config) -> list[str]:
     """Say what a queue manager cannot start without."""
     return [
-        f"{key} is not set: say it with {one.flag}, {one.environment}, or {key} in {FILE}"
+        f"{key} is not set: use {one.flag}, {one.environment}, or {key} in {FILE}"
         for key in ("queue_manager",)
         if not config[(one := SETTINGS[key]).key]
     ]
@@ -432,7 +433,7 @@ class Layer(Struct):
 
 
 def read_address(text: str, default_port: int = DEFAULT_PORT) -> tuple[str, int]:
-    """Read HOST:PORT; a host alone means the usual port. ValueError if it is none."""
+    """Read HOST:PORT; a host alone means the usual port. ValueError if it is invalid."""
     host, colon, port = text.rpartition(":")
     if not colon or text.endswith("]"):
         host, port = text, str(default_port)
@@ -477,7 +478,7 @@ def _file_layer(path: Path, *, was_named: bool) -> Layer:
         elif key in SETTINGS:
             layer.set(key, raw, str(path), as_text=False)
         else:
-            raise ConfigError(f"{path}: {key} is no setting{_nearest(key)}")
+            raise ConfigError(f"{path}: unknown setting {key}{_nearest(key)}")
     return layer
 
 
@@ -513,7 +514,7 @@ def _environment_layer(environment: Mapping[str, str]) -> Layer:
         elif variable not in OTHER_VARIABLES and not OF_KUBERNETES.fullmatch(variable):
             near = difflib.get_close_matches(variable, by_variable, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise ConfigError(f"the environment variable {variable} is no setting{hint}")
+            raise ConfigError(f"unknown setting: environment variable {variable}{hint}")
     return layer
 
 
@@ -550,8 +551,8 @@ def _check_together(config: Config) -> None:
     if config["registry_listen"] and config["schema_registry"] != "topic":
         source = config.values["registry_listen"].source
         raise ConfigError(
-            f"{source}: registry_listen is {config['registry_listen']}, and schema_registry is not "
-            "topic: there is no registry to serve"
+            f"{source}: registry_listen is {config['registry_listen']}, but no registry is "
+            "served: set schema_registry to topic, or leave registry_listen empty"
         )
     if config["http_listen"] and not config.is_default("http_port"):
         source = config.values["http_listen"].source

@@ -89,7 +89,7 @@ def _check(record: object) -> None:
     if not isinstance(record, confluent_kafka.Message):
         raise InvalidType(f"decode() takes a record of confluent_kafka, not {record!r}")
     if record.error() is not None:
-        raise InvalidValue(f"{_where(record)} is no record: {record.error()}")
+        raise InvalidValue(f"{_where(record)} is not a record: {record.error()}")
 
 
 def _unreadable(record: confluent_kafka.Message, problem: UnreadableError) -> InvalidValue:

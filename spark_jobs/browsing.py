@@ -232,7 +232,7 @@ class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc] 
             return
         if not isinstance(offset.get("topic"), str) or not isinstance(offset.get("lanes"), dict):
             raise SparkJobError(
-                "mqk: the checkpoint is not one of readMode browse: give this query one of its own"
+                "mqk: the checkpoint is of another readMode than browse: give this query its own"
             )
         if offset["topic"] != self._found().name:
             raise deleted(self._options.queue, offset["topic"], self._found().name)
@@ -281,7 +281,7 @@ def messages(wanted: Range) -> Iterator[Found]:
             found = decoder.take(record)
         except NotAMessageError as foreign:
             raise SparkJobError(
-                f"mqk: the record {_where(record)} is no message of a queue: {foreign}"
+                f"mqk: the record {_where(record)} is not a message of a queue: {foreign}"
             ) from None
         except UnreadableError as problem:
             raise SparkJobError(f"mqk: the record {_where(record)} is damaged: {problem}") from None

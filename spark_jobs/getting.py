@@ -197,7 +197,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         options = self._options
         if not isinstance(offset.get("claim"), str) or not isinstance(offset.get("batch"), int):
             raise SparkJobError(
-                "mqk: the checkpoint is not one of readMode get: give this query one of its own"
+                "mqk: the checkpoint is of another readMode than get: give this query its own"
             )
         queue, name = offset.get("queue", options.queue), offset.get("consumer", options.consumer)
         if (queue, name) != (options.queue, options.consumer):
@@ -208,16 +208,16 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         if offset["claim"] == consumer.claim.hex():
             return
         if offset["batch"] > consumer.last:
-            why = f"queue {queue}, or its consumer {name}, was deleted and made again"
+            why = f"queue {queue}, or its consumer {name}, was deleted and defined again"
         else:
             why = (
-                f"consumer {name} of queue {queue} was away for longer than its timeout, and what "
-                "it had is on the queue again; or one of the two was deleted and made again"
+                f"consumer {name} of queue {queue} was gone longer than its timeout, and its "
+                "messages returned to the queue; or one of the two was deleted and defined again"
             )
         raise SparkJobError(
-            f"mqk: the checkpoint is no longer valid: {why}. See what the sink has of the last "
+            f"mqk: the checkpoint is no longer valid: {why}. Check what the sink has of the last "
             "batch, then begin with a new checkpoint; option consumerTimeoutSeconds is how long a "
-            "consumer may be away",
+            "consumer may be gone",
             name,
         )
 

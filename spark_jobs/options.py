@@ -63,7 +63,9 @@ class Options(Struct, frozen=True):
                     raise _wrong(f"options {words[name]} and {word} are two names of one option")
                 words[name] = word
             else:
-                raise _wrong(f"there is no option {key}; there are {', '.join(NAMES)}, and kafka.*")
+                raise _wrong(
+                    f"unknown option {key}; the options are {', '.join(NAMES)}, and kafka.*"
+                )
         if not found.get("queue"):
             raise _wrong('option queue is missing: .option("queue", "ORDERS")')
         mode = found.get("readMode", "browse").lower()

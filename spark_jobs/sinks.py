@@ -271,8 +271,8 @@ def _outgoing(batch: DataFrame) -> Iterator[Message]:
     rows = batch.select(*wanted).limit(ROWS_MAX + 1).collect()
     if len(rows) > ROWS_MAX:
         raise SparkJobError(
-            f"mqk: a batch of more than {ROWS_MAX:,} rows is no unit: read with a smaller "
-            "max_messages_per_batch"
+            f"mqk: a batch of more than {ROWS_MAX:,} rows is too large for a unit: read with a "
+            "smaller max_messages_per_batch"
         )
     return (message_of(row, carried) for row in rows)
 

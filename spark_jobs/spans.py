@@ -80,9 +80,9 @@ class SpanReader:
         if not self._fail_on_data_loss:
             return
         raise SparkJobError(
-            f"mqk: message {first} of lane {lane} of queue {queue} was given to this job, and is "
-            "not on the queue's topic any more. See what has deleted the topic or its records; "
-            "option failOnDataLoss=false goes on without them",
+            f"mqk: message {first} of lane {lane} of queue {queue} was assigned to this job, and "
+            "is no longer on the queue's topic. Find out what deleted the topic or its records; "
+            "option failOnDataLoss=false continues without them",
             queue,
         )
 

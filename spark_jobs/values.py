@@ -63,7 +63,7 @@ def with_value(
     if registry_url is None:
         fields = messages.schema["_value"].dataType.fieldNames()  # type: ignore[attr-defined]
         empty = " and ".join(f"_value.`{name}` is null" for name in fields)
-        damaged = "the body is no value of the schema given"
+        damaged = "the body is not a value of the schema"
         messages = messages.withColumn(REASON, F.when(F.expr(empty), F.lit(damaged)))
     readable = F.when(F.col(REASON).isNull(), F.col("_value"))
     return messages.withColumn(VALUE, readable).drop("_read", "_value")

@@ -35,7 +35,7 @@ class AlterationRows(Struct, kw_only=True):
 
 
 class QueueType(AlterationRows, kw_only=True):
-    """Reported of whatever has a queue's name."""
+    """Reported of every object that has a queue's name."""
 
     creation_date: Annotated[
         str,
@@ -53,7 +53,7 @@ class QueueType(AlterationRows, kw_only=True):
 
 
 class QueueFigures(QueueType, kw_only=True):
-    """Reported of a local queue besides."""
+    """Further attributes that DISPLAY shows of a local queue."""
 
     current_depth: Annotated[
         int, Attribute("CURDEPTH", 3, "messages on it, uncommitted puts too", fixed=True)

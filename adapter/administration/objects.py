@@ -138,7 +138,9 @@ def attributes_like(qm: Connection, kind: Kind, name: str) -> dict[str, Any]:
         if one.name == name:
             given = (row for row in kind.given.values() if not row.attribute.fixed)
             return {row.name: one.values[row.name] for row in given}
-    raise ObjectNotFound(f"there is no {kind.noun} {name} to take attributes from", name)
+    raise ObjectNotFound(
+        f"{kind.noun} {name} does not exist, so that its attributes cannot be copied", name
+    )
 
 
 def end_connection(qm: Connection, ident: str) -> None:

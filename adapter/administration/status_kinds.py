@@ -55,12 +55,15 @@ class QueueStatusRows(Struct, kw_only=True):
         Literal["OFF"], Attribute("MONQ", 123, "online monitoring", numbers=(0,), fixed=True)
     ] = "OFF"
     media_log: Annotated[
-        str, Attribute("MEDIALOG", 3073, "blank: there is no such log", length=24, fixed=True)
+        str,
+        Attribute(
+            "MEDIALOG", 3073, "blank: media recovery logs do not exist here", length=24, fixed=True
+        ),
     ] = ""
 
 
 class WhoRows(Struct, kw_only=True):
-    """Reported of whoever is connected."""
+    """Reported of each client that is connected."""
 
     application: Annotated[
         str, Attribute("APPLTAG", 3058, "the program", length=28, fixed=True)

@@ -38,7 +38,7 @@ NAMES = "NAMES"
 
 
 DIGITS_MAX = 18
-"""Whatever is longer is no number of MQ's; what is shorter, the queue manager judges."""
+"""No number of MQ's is longer; the queue manager checks shorter ones."""
 
 
 GENERIC = re.compile(r"[A-Za-z0-9._/%]*\*?")
@@ -74,7 +74,7 @@ def plain(row: Row, value: Any) -> Plain:
 
 
 def from_plain(row: Row, given: Any) -> Any:
-    """Return the value that the MQI and PCF write so; NoSuchValueError if there is none."""
+    """Return the value for what the MQI and PCF write; NoSuchValueError if it has no meaning."""
     if members(row):
         if given not in numbers(row):
             taken = ", ".join(map(str, numbers(row)))
@@ -98,7 +98,7 @@ def text(row: Row, value: Any) -> str:
 
 
 def from_text(row: Row, given: str) -> Any:
-    """Return the value that MQSC writes so; NoSuchValueError if there is none."""
+    """Return the value for what MQSC writes; NoSuchValueError if it has no meaning."""
     word = given.strip().upper()
     if members(row):
         if word not in words(row):
@@ -180,8 +180,8 @@ def checked(pattern: str) -> str:
     """Return a pattern if MQ has such; InvalidName otherwise: those of core have more signs."""
     if not GENERIC.fullmatch(pattern) or not pattern:
         raise InvalidName(
-            f"{pattern!r} is no name: it has letters, digits and . _ / %, and a star at its end "
-            "stands for anything",
+            f"invalid name {pattern!r}: use letters, digits and . _ / %; a star at the end matches "
+            "any characters",
             pattern,
         )
     return pattern

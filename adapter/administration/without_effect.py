@@ -132,7 +132,7 @@ LISTENER = table(
     Row("REPLACE", bool, False, Attribute("REPLACE", 1006, "change one that exists")),
     Row("NOREPLACE", bool, False, Attribute("NOREPLACE", 0, "change none that exists")),
 )
-IGNORE_STATE = table(choice("IGNSTATE", 1423, "whether a second time is no error", YES))
+IGNORE_STATE = table(choice("IGNSTATE", 1423, "whether it succeeds if it is done already", YES))
 SECURITY = table(
     choice("TYPE", 1106, "of what", {"AUTHSERV": 1, "SSL": 2, "CLASSES": 3, "CONNAUTH": 4})
 )
@@ -140,7 +140,7 @@ SECURITY = table(
 NO_RIGHTS = (
     "authorities are not checked; every client that may connect may use and administer every object"
 )
-NO_RULES = "every channel name is accepted; CHCKCLNT says who must give a password"
+NO_RULES = "every channel name is accepted; CHCKCLNT decides which clients must give a password"
 LISTENS = "the queue manager listens at the address in its configuration (setting listen)"
 
 
@@ -175,20 +175,20 @@ UNAVAILABLE = {
     "COMMINFO": "multicast is not supported",
     "CLUSTER": "clusters are not supported",
     "CLUSQMGR": "clusters are not supported",
-    "CHINIT": "there is no channel initiator: clients reach the queue manager at its listener",
+    "CHINIT": "channel initiators are not supported: clients connect to the listener",
 }
 """Kinds of objects that do not exist here."""
 UNAVAILABLE_COMMANDS = {
     ("STOP", "CHANNEL"): "a channel cannot be stopped: end connections with STOP CONN",
     ("PURGE", "CHANNEL"): "a channel cannot be purged: end connections with STOP CONN",
     ("PING", "CHANNEL"): "a channel for clients cannot be pinged: use PING QMGR",
-    ("RESET", "CHANNEL"): "there are no channels to other queue managers",
-    ("RESOLVE", "CHANNEL"): "there are no channels to other queue managers",
+    ("RESET", "CHANNEL"): "channels to other queue managers are not supported",
+    ("RESOLVE", "CHANNEL"): "channels to other queue managers are not supported",
     ("MOVE", "QLOCAL"): "messages cannot be moved to another queue by a command",
     ("RESUME", "QMGR"): "clusters are not supported",
     ("SUSPEND", "QMGR"): "clusters are not supported",
-    ("REFRESH", "QMGR"): "there is nothing to refresh",
-    ("RESET", "QMGR"): "there is nothing to reset",
+    ("REFRESH", "QMGR"): "the queue manager has no state to refresh",
+    ("RESET", "QMGR"): "the queue manager has no state to reset",
     ("START", "QMGR"): "start a queue manager with `mqk qmgr start`",
     ("STOP", "QMGR"): "stop a queue manager with `mqk qmgr stop`",
     ("START", "CMDSERV"): "the command server starts by itself with the first command",

@@ -94,8 +94,7 @@ def await_ready(process: subprocess.Popen[bytes], name: str, log: Path, begin: i
     while not line.endswith(b"\n"):
         if time.monotonic() > deadline_s:
             raise failures.Failed(
-                f"queue manager {name} does not serve after {START_TIMEOUT_S:.0f} s; "
-                f"its log is {log}"
+                f"queue manager {name} is not ready after {START_TIMEOUT_S:.0f} s; its log is {log}"
             )
         if not select.select([process.stdout], [], [], LOOK_S)[0]:
             continue
@@ -108,11 +107,11 @@ def await_ready(process: subprocess.Popen[bytes], name: str, log: Path, begin: i
 
 
 def last_words(log: Path, begin: int) -> str:
-    """What the server said last: its own sentence if there is one."""
+    """Return the last output of the server: its own sentence, if it printed one."""
     with log.open("rb") as file:
         file.seek(begin)
         lines = file.read().decode(errors="replace").strip().splitlines()
     sentences = [line.removeprefix("mqk: ") for line in lines if line.startswith("mqk: ")]
     if sentences:
         return sentences[-1]
-    return "\n".join(lines[-QUOTED_LINES_MAX:]) or f"it said nothing; its log is {log}"
+    return "\n".join(lines[-QUOTED_LINES_MAX:]) or f"it printed nothing; its log is {log}"

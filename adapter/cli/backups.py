@@ -238,7 +238,7 @@ def _what(found: Contents) -> str:
 @options.kafka_client
 @click.option(
     "--delete-topics", is_flag=True,
-    help="Delete all topics of the queue manager first: for what another state of it has left. "
+    help="Delete all topics of the queue manager first: they hold another state of it. "
     "Refused while it runs.",
 )  # fmt: skip
 @options.confirmation("Delete all topics of queue manager {name}?", "delete_topics")

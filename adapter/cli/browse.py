@@ -13,7 +13,7 @@ from adapter.command import options
 
 @click.command()
 @click.argument("queue")
-@click.option("--limit", type=click.IntRange(min=1), help="Show at most so many messages.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of messages to show.")
 @messages.id_options
 @options.queue_manager
 @options.json_output

@@ -44,7 +44,7 @@ def similar(qm: adapter.Connection, problem: QueueNotFound) -> QueueNotFound:
 
 
 def near(name: str, names: list[str]) -> str:
-    """The names that are like this one, as a sentence has them; empty if there are none."""
+    """Return similar names as a sentence has them; empty if no name is similar."""
     by_upper: dict[str, str] = {}
     for one in names:
         by_upper.setdefault(one.upper(), one)

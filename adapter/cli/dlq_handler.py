@@ -25,7 +25,7 @@ RULES_MAX = 1024 * 1024
     "-q", "--queue", default="", metavar="DLQ",
     help="The dead-letter queue; else INPUTQ of the rules, else the queue manager's own.",
 )  # fmt: skip
-@click.option("--check", is_flag=True, help="Only read the rules, and say what is wrong.")
+@click.option("--check", is_flag=True, help="Only read the rules, and report what is wrong.")
 @options.queue_manager
 @options.json_output
 def dlq_handler(rules: TextIO, queue: str, check: bool, qmgr: str, as_json: bool) -> None:
@@ -62,7 +62,7 @@ def read(rules: TextIO) -> Table:
         return parse(text)
     except RulesError as problem:
         lines = "\n".join(f"{rules.name}, {mistake}" for mistake in problem.mistakes)
-        raise click.UsageError(f"the rules are wrong:\n{lines}") from problem
+        raise click.UsageError(f"invalid rules:\n{lines}") from problem
     except UnicodeDecodeError as problem:
         raise click.UsageError(f"{rules.name} is not text: {problem}") from problem
 
@@ -72,4 +72,4 @@ def summary(counts: dict[str, int], as_json: bool) -> None:
     if as_json:
         output.emit(counts)
     else:
-        click.echo("\n".join(lines_of(counts)) or "nothing was to be done")
+        click.echo("\n".join(lines_of(counts)) or "no message was processed")

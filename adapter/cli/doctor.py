@@ -92,7 +92,7 @@ def _jars() -> Iterator[Finding]:
     if folder.is_dir():
         yield Finding("ok", "Kafka's jars", f"{jars.kafka_version()} in {folder}")
     elif maven is None:
-        text = "not fetched yet, and there is no mvn in PATH to do it: install Maven"
+        text = "not downloaded yet, and mvn is not in PATH: install Maven"
         yield Finding("problem", "Kafka's jars", text)
     else:
         yield Finding("note", "Kafka's jars", f"{jars.kafka_version()} will be fetched by {maven}")

@@ -24,9 +24,9 @@ MEANING = {
     Verdict.VALID: "valid",
     Verdict.OWNER_CHANGED: "owner changed",
     Verdict.DUPLICATE: "duplicate: written twice by a producer that retried; does not count",
-    Verdict.VOID: "void: its owner was deposed, or an entry before it is missing; does not count",
+    Verdict.VOID: "void: another owner had taken over, or an entry is missing; does not count",
     Verdict.PART: "part of a valid entry, or of one that has no end",
-    Verdict.CORRUPT: "corrupt: no record of a ledger; does not count",
+    Verdict.CORRUPT: "corrupt: not a record of a ledger; does not count",
 }
 ID_DIGITS = 12
 """So much of an id is shown to people; --json shows all of it."""
@@ -186,7 +186,7 @@ def _outcome(outcome: r.OutcomeOf | None) -> str:
 
 def _backout_counted(record: r.BackoutCounted) -> str:
     where = "; ".join(_lanes(record.gets)) or "nothing"
-    return f"backed out, and counted once more: {where}{_outcome(record.outcome)}"
+    return f"backed out, and backout count raised: {where}{_outcome(record.outcome)}"
 
 
 def _delivery_counted(record: r.DeliveryCounted) -> str:
@@ -234,7 +234,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     r.QueueDeleted: lambda record: f"queue {record.name} deleted, with what was on it",
     r.SessionOpened: _opened,
     r.SessionExpired: lambda record: f"session {short(record.session)} forgotten",
-    r.UnitFenced: lambda record: f"unit {short(record.unit)} fenced: it was said to be backed out",
+    r.UnitFenced: lambda record: f"unit {short(record.unit)} fenced: it was reported as backed out",
     r.QueuePurged: lambda record: f"queue {record.name} purged: {record.count} messages gone",
     r.NamesRestored: lambda record: f"snapshot: {len(record.incarnations)} names of queues",
     r.QueueRestored: lambda record: (
@@ -267,7 +267,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"consumer {record.consumer} of {record.queue}: batch {record.consumed} is consumed"
     ),
     r.BatchClaimed: lambda record: (
-        f"consumer {record.consumer} of {record.queue} was given "
+        f"consumer {record.consumer} of {record.queue} was assigned "
         f"{sum(span.count for span in record.spans)} messages"
     ),
     r.BatchDelivered: lambda record: (

@@ -31,16 +31,16 @@ class NothingCame(Error):  # noqa: N818 -- it says what happened
     "timeout_s",
     type=click.FloatRange(min=0),
     metavar="S",
-    help="Wait so many seconds for each message; not at all if not given.",
+    help="Wait up to this time for each message; by default do not wait.",
 )
-@click.option("--wait", is_flag=True, help="Wait for ever.")
+@click.option("--wait", is_flag=True, help="Wait without end.")
 @click.option(
     "--count",
     type=click.IntRange(min=1),
-    help="Get so many messages, not just one; exit status 1 if fewer come.",
+    help="How many messages to get; exit status 1 if fewer are available.",
 )
 @click.option("--all", "everything", is_flag=True, help="Get messages until no more is available.")
-@click.option("--raw", is_flag=True, help="Print bodies as they are, without a line's end.")
+@click.option("--raw", is_flag=True, help="Print bodies unchanged, without a line end.")
 @messages.id_options
 @options.queue_manager
 @options.json_output

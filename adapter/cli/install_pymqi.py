@@ -11,12 +11,12 @@ from adapter.mqi import pymqi_files
 
 
 @click.command("install-pymqi")
-@click.option("--version", metavar="X.Y.Z", help="Which release; the newest if it is not said.")
+@click.option("--version", metavar="X.Y.Z", help="Which release; by default the newest.")
 @click.option(
     "--sdist",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A source distribution that is here already; nothing is downloaded.",
+    help="A source distribution on this machine; nothing is downloaded.",
 )
 @click.option(
     "--target", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path),

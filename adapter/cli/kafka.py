@@ -19,7 +19,7 @@ def data_dir(command: options.Command) -> options.Command:
     """--data-dir: one local Kafka for each folder."""
     return click.option(
         "--data-dir", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
-        help="Where its data lies.  [default: mqk/kafka in XDG_DATA_HOME or ~/.local/share]",
+        help="The data folder.  [default: mqk/kafka in XDG_DATA_HOME or ~/.local/share]",
     )(command)  # fmt: skip
 
 

@@ -43,9 +43,9 @@ ledger.add_command(backups.restore)
     type=click.IntRange(min=0),
     default=0,
     metavar="OFFSET",
-    help="Begin at this offset (what lies before is read, not shown).",
+    help="Offset of the first record to show (earlier ones are read, too).",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="Show at most so many records.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of records to show.")
 @options.json_output
 def show(
     name: str,

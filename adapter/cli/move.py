@@ -22,14 +22,14 @@ UNIT_SIZE_MAX = 1_000
 @click.command()
 @click.argument("source")
 @click.argument("target")
-@click.option("--count", type=click.IntRange(min=1), help="Move at most so many messages.")
+@click.option("--count", type=click.IntRange(min=1), help="Maximum number of messages to move.")
 @click.option(
     "--without-header", is_flag=True,
     help="Remove the dead-letter header of each message that has one.",
 )  # fmt: skip
 @click.option(
     "--unit-size", type=click.IntRange(1, UNIT_SIZE_MAX), default=100, show_default=True,
-    help="Move so many messages in each unit of work.",
+    help="Messages in each unit of work.",
 )  # fmt: skip
 @messages.id_options
 @options.queue_manager

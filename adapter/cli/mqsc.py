@@ -22,7 +22,7 @@ from adapter.command import failures, options
 @click.option(
     "--dump", is_flag=True,
     help="Run nothing: write the definitions of the queue manager as a script of MQSC, as dmpmqcfg "
-    "does, as far as they are not the defaults.",
+    "does, leaving out defaults.",
 )  # fmt: skip
 @click.option(
     "--all", "everything", is_flag=True,

@@ -28,7 +28,7 @@ UNIT_SIZE_MAX = 10_000
     "bodies",
     multiple=True,
     metavar="TEXT",
-    help="A message. May be repeated; then standard input is not read.",
+    help="The body of a message. May be repeated; standard input is then not read.",
 )
 @click.option(
     "--file",
@@ -39,33 +39,33 @@ UNIT_SIZE_MAX = 10_000
     help="A file whose content is one message. May be repeated.",
 )
 @click.option(
-    "--priority", type=click.IntRange(0, 9), help="0 to 9; the queue's default if not given."
+    "--priority", type=click.IntRange(0, 9), help="0 to 9; by default the queue's default priority."
 )
 @click.option(
     "--persistent/--non-persistent",
     default=None,
-    help="Whether it survives a restart; the queue's default if not given.",
+    help="Whether the message survives a restart; by default the queue's default.",
 )
 @click.option(
     "--expiry",
     "expiry_s",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="How long it lives; for ever if not given.",
+    help="When the message expires; by default never.",
 )
 @click.option(
     "--deliver-after",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="Nobody gets it before so long after the put; at once if not given.",
+    help="Deliver the message so long after the put; by default at once.",
 )
 @click.option("--format", "format_", default=None, metavar="NAME", help="The format name.")
-@click.option("--reply-to", metavar="QUEUE", help="Where a reply is to go.")
+@click.option("--reply-to", metavar="QUEUE", help="The queue for the reply.")
 @click.option(
     "--unit-size",
     type=click.IntRange(1, UNIT_SIZE_MAX),
-    help="Put so many messages in each unit of work: faster, and each unit whole or not "
-    "at all. Without it each message is durable before the next line is read.",
+    help="Messages in each unit of work: faster, and each unit is put whole or not at all. "
+    "Without it each message is durable before the next line is read.",
 )
 @messages.id_options
 @options.queue_manager

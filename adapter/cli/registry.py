@@ -62,7 +62,7 @@ def registry() -> None:
 @click.option("--topic", "name", default=SCHEMAS, show_default=True, help="Where schemas are kept.")
 @click.option(
     "--listen", callback=options.address, default=f"{http.HOST}:{http.PORT}", show_default=True,
-    metavar="HOST:PORT", help="On loopback; port 0 is any.",
+    metavar="HOST:PORT", help="HOST:PORT on loopback; port 0: any free port.",
 )  # fmt: skip
 @options.json_output
 def serve(
@@ -134,20 +134,22 @@ def show(name: str, by_id: bool, url: str, as_json: bool) -> None:
 
 @registry.command()
 @click.argument("files", nargs=-1, required=True, type=FILE)
-@click.option("--subject", metavar="NAME", help="Of the registry: hold the file against it.")
+@click.option(
+    "--subject", metavar="NAME", help="Check the file against this subject of the registry."
+)
 @click.option(
     "--against",
     type=FOLDER,
     metavar="FOLDER",
-    help="Without a registry: hold each file against all schemas of the same record in a folder "
-    "and the folders in it.",
+    help="Without a registry: check each file against all schemas of the same record in a folder "
+    "and its subfolders.",
 )
 @click.option(
     "--level",
     type=click.Choice(tuple(avro_schema.RULES)),
     default=own.LEVEL,
     show_default=True,
-    help="With --against: what is asked for.",
+    help="With --against: the level of compatibility.",
 )
 @at_registry
 @options.json_output
@@ -159,13 +161,13 @@ def check(
     url: str,
     as_json: bool,
 ) -> None:
-    """Say what speaks against schemas as next versions; exit status 1 if anything does."""
+    """Check whether schemas are compatible as next versions; exit status 1 if one is not."""
     if (subject is None) == (against is None):
         raise click.UsageError("give --subject, to ask a registry, or --against FOLDER")
     if against is not None:
         found = [(path, problems_with(path, against, level)) for path in files]
     else:
-        assert subject is not None, "one of the two was given"
+        assert subject is not None, "--subject or --against is there"
         with asking(url) as asked:
             found = [(path, asked.check(subject, read(path))) for path in files]
     for path, problems in found:

@@ -200,7 +200,7 @@ def rate(before: int, after: int, past_s: float) -> float:
 
 
 def number(look_at: Look, figure: str) -> int:
-    """A figure, 0 while there is none."""
+    """A figure, 0 while it is unknown."""
     return int(look_at.figures.get(figure, 0))
 
 

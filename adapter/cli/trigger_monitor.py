@@ -32,11 +32,11 @@ class Telling(logging.Handler):
 )  # fmt: skip
 @click.option(
     "--programs-max", type=click.IntRange(1, 10_000), default=PROGRAMS_MAX, show_default=True,
-    metavar="N", help="So many programs run at a time; trigger messages wait meanwhile.",
+    metavar="N", help="Programs that run at a time; while so many run, trigger messages wait.",
 )  # fmt: skip
 @click.option(
     "--grace", "grace_s", type=click.FloatRange(min=0), default=STOP_GRACE_S, show_default=True,
-    metavar="S", help="When told to end, let programs end within so many seconds.",
+    metavar="S", help="How long programs may take to end when the monitor is stopped.",
 )  # fmt: skip
 @options.queue_manager
 def trigger_monitor(queue: str, programs_max: int, grace_s: float, qmgr: str) -> None:

@@ -18,7 +18,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.PERSISTENT_NOT_ALLOWED: "put it with --non-persistent, or to a permanent queue",
     Reason.MESSAGE_TOO_LONG: "raise --max-message-length of the queue (mqk queue alter), or put "
     "a shorter message",
-    Reason.NOT_AUTHORIZED: "set MQK_USER and MQK_PASSWORD to a user of `mqk user list`",
+    Reason.NOT_AUTHORIZED: "set MQK_USER and MQK_PASSWORD; `mqk user list` shows the users",
     Reason.PRIORITY_ERROR: "use 0 to 9",
     Reason.EXPIRY_ERROR: "use a positive number of seconds",
     Reason.MISSING_REPLY_TO: "name a queue with --reply-to",

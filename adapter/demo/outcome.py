@@ -65,7 +65,7 @@ class Outcome(Struct, kw_only=True):
             ("out of order", f"{self.out_of_order:,}", "behind a later flight of their lane"),
             ("other faults", f"{self.other_faults:,}", "altered, misplaced, misnumbered"),
             ("commits unanswered", f"{self.commits_unanswered:,}",
-             "done, and nobody had been told, when the queue manager was killed"),
+             "done, but not yet answered, when the queue manager was killed"),
             ("units lost", f"{self.units_lost:,}", "of workers, in flight at the kill: redone"),
             ("units backed out", f"{self.units_failed:,}", "for a flight that never departed"),
             ("put rate", f"{self.put_per_s:,.0f}/s", "durable, the kill included"),

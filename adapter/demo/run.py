@@ -72,7 +72,7 @@ def draw(servers: str, folder: Path, chart: Path) -> None:
     except subprocess.TimeoutExpired as problem:
         raise DemoError(f"Spark was not done after {CHECK_TIMEOUT_S:.0f} s") from problem
     if done.returncode != 0:
-        raise DemoError(f"there is no chart of the delays: {done.stderr.strip()}")
+        raise DemoError(f"the chart of the delays was not drawn: {done.stderr.strip()}")
 
 
 def play(stage: Stage, archive: Path, count: int, screen: Screen) -> dict[str, Any]:

@@ -83,29 +83,29 @@ from adapter.errors.schemas import SchemaNotFound as SchemaNotFound
 
 
 class InvalidType(Error, TypeError):
-    """An argument is of a type that is not taken here."""
+    """An argument has the wrong type."""
 
     reason, reason_name = 2046, "MQRC_OPTIONS_ERROR"
 
 
 class InvalidValue(Error, ValueError):
-    """An argument has a value that no queue manager could take."""
+    """An argument has an invalid value."""
 
     reason, reason_name = 2046, "MQRC_OPTIONS_ERROR"
 
 
 class InvalidOption(InvalidValue):
-    """An option, a limit or a combination of options is not one."""
+    """An option, a limit or a combination of options is invalid."""
 
 
 class InvalidName(InvalidValue):
-    """A name is not one."""
+    """A name is invalid."""
 
     reason, reason_name = 2152, "MQRC_OBJECT_NAME_ERROR"
 
 
 class InvalidAttribute(InvalidValue):
-    """A queue has no such attribute, or it does not take this value."""
+    """A queue has no such attribute, or the value is invalid for it."""
 
     reason, reason_name = 4005, "MQRCCF_ATTR_VALUE_ERROR"
 
@@ -141,19 +141,19 @@ class InvalidIdentifier(InvalidValue):
 
 
 class InvalidMessageType(InvalidValue):
-    """A message type is not one."""
+    """A message type is invalid."""
 
     reason, reason_name = 2029, "MQRC_MSG_TYPE_ERROR"
 
 
 class InvalidProperty(InvalidValue):
-    """A message property has a name or value that is not taken."""
+    """A message property has an invalid name or value."""
 
     reason, reason_name = 2473, "MQRC_PROPERTY_TYPE_ERROR"
 
 
 class InvalidMessageFlags(InvalidValue):
-    """Flags of a message are none, or do not go together."""
+    """Message flags are invalid, or contradict each other."""
 
     reason, reason_name = 2249, "MQRC_MSG_FLAGS_ERROR"
 
@@ -171,19 +171,19 @@ class EmptySegment(InvalidValue):
 
 
 class PriorityTooHigh(InvalidValue):
-    """A warning: the message was put at the highest priority there is, which is lower."""
+    """A warning: the message was put at the maximum priority, which is lower."""
 
     reason, reason_name = 2049, "MQRC_PRIORITY_EXCEEDS_MAXIMUM"
 
 
 class InvalidSelector(InvalidValue):
-    """A selection string is not one; the text says where."""
+    """A selection string is invalid; the text says where."""
 
     reason, reason_name = 2459, "MQRC_SELECTOR_SYNTAX_ERROR"
 
 
 class SelectionTooLong(InvalidValue):
-    """A selection string is longer than there may be."""
+    """A selection string is too long."""
 
     reason, reason_name = 2519, "MQRC_SELECTION_STRING_ERROR"
 
@@ -195,13 +195,13 @@ class MissingReplyTo(InvalidValue):
 
 
 class QueueNotFound(Error):
-    """There is no queue of this name."""
+    """The queue does not exist."""
 
     reason, reason_name = 2085, "MQRC_UNKNOWN_OBJECT_NAME"
 
 
 class QueueExists(Error):
-    """There is a queue of this name already."""
+    """A queue of this name already exists."""
 
     reason, reason_name = 2100, "MQRC_OBJECT_ALREADY_EXISTS"
 
@@ -213,13 +213,13 @@ class QueueFull(Error):
 
 
 class QueueParked(Error):
-    """The queue's topic cannot be written, and as much waits for it as may."""
+    """The topic of the queue cannot be written, and its backlog is at the limit."""
 
     reason, reason_name = 2192, "MQRC_STORAGE_MEDIUM_FULL"
 
 
 class QueueDamaged(Error):
-    """A message that waits on the queue is not on the queue's topic any more."""
+    """A message of the queue is missing from its topic: the topic or its records were deleted."""
 
     reason, reason_name = 2101, "MQRC_OBJECT_DAMAGED"
 
@@ -231,61 +231,61 @@ class QueueDeleted(Error):
 
 
 class ObjectNotFound(Error):
-    """There is no object of this kind and name."""
+    """No object of this kind has this name."""
 
     reason, reason_name = 2085, "MQRC_UNKNOWN_OBJECT_NAME"
 
 
 class ObjectExists(Error):
-    """There is an object of this name already."""
+    """An object of this name already exists."""
 
     reason, reason_name = 2100, "MQRC_OBJECT_ALREADY_EXISTS"
 
 
 class WrongObjectType(Error):
-    """The object is not of a kind with which this can be done."""
+    """The object has the wrong type for this operation."""
 
     reason, reason_name = 2043, "MQRC_OBJECT_TYPE_ERROR"
 
 
 class UnknownAliasBase(Error):
-    """The alias stands for a queue that there is not."""
+    """The target queue of the alias does not exist."""
 
     reason, reason_name = 2082, "MQRC_UNKNOWN_ALIAS_BASE_Q"
 
 
 class AliasBaseTypeError(Error):
-    """The alias stands for something that is not a local queue."""
+    """The target of the alias is not a local queue."""
 
     reason, reason_name = 2001, "MQRC_ALIAS_BASE_Q_TYPE_ERROR"
 
 
 class UnknownRemoteQueueManager(Error):
-    """Nothing leads to the queue manager that the queue is on."""
+    """The queue is on another queue manager, which cannot be reached from this one."""
 
     reason, reason_name = 2087, "MQRC_UNKNOWN_REMOTE_Q_MGR"
 
 
 class DynamicNameError(Error):
-    """No dynamic queue can have this name."""
+    """The name is invalid for a dynamic queue."""
 
     reason, reason_name = 2011, "MQRC_DYNAMIC_Q_NAME_ERROR"
 
 
 class PersistentNotAllowed(Error):
-    """The queue takes no persistent messages: it is a temporary dynamic queue."""
+    """The queue does not accept persistent messages: it is a temporary dynamic queue."""
 
     reason, reason_name = 2048, "MQRC_PERSISTENT_NOT_ALLOWED"
 
 
 class QueueNotEmpty(Error):
-    """The queue has messages, and deleting them was not asked for."""
+    """The queue has messages, and purge was not requested."""
 
     reason, reason_name = 2055, "MQRC_Q_NOT_EMPTY"
 
 
 class QueueInUse(Error):
-    """Somebody has the queue open, exclusively or at all."""
+    """Another program has the queue open, exclusively or at all."""
 
     reason, reason_name = 2042, "MQRC_OBJECT_IN_USE"
 
@@ -303,19 +303,19 @@ class PutInhibited(Error):
 
 
 class MessageTooLong(Error):
-    """The body is longer than the queue, or a queue manager, takes."""
+    """The body is longer than the maximum of the queue, or of the queue manager."""
 
     reason, reason_name = 2030, "MQRC_MSG_TOO_BIG_FOR_Q"
 
 
 class ConnectionNotFound(Error):
-    """There is no connection of this number; it has ended, maybe."""
+    """No connection has this number; it may have ended."""
 
     reason, reason_name = 3174, "MQRCCF_CONNECTION_ID_ERROR"
 
 
 class NotAuthorized(Error):
-    """The user may not do this."""
+    """The user is not authorized to do this."""
 
     reason, reason_name = 2035, "MQRC_NOT_AUTHORIZED"
 
@@ -357,75 +357,75 @@ class NotOpenForSet(NotOpen):
 
 
 class NoMessageUnderCursor(Error):
-    """The message under the browse cursor has gone, or somebody else holds it."""
+    """The message under the browse cursor is gone, or another program has locked it."""
 
     reason, reason_name = 2034, "MQRC_NO_MSG_UNDER_CURSOR"
 
 
 class NoMessageLocked(Error):
-    """The handle has locked no message that it could unlock."""
+    """The handle has locked no message."""
 
     reason, reason_name = 2209, "MQRC_NO_MSG_LOCKED"
 
 
 class MessageTruncated(Error):
-    """A warning: the message is longer than was asked for, and stays on the queue."""
+    """A warning: the message exceeds the maximum length of the get, and stays on the queue."""
 
     reason, reason_name = 2080, "MQRC_TRUNCATED_MSG_FAILED"
 
 
 class GroupError(Error):
-    """A group of messages, or a segmented message, could not go on."""
+    """An operation on a message group or a segmented message failed."""
 
 
 class IncompleteGroup(GroupError):
-    """The handle is in the middle of a group, and this is not its next message."""
+    """The handle is in the middle of a group, and the message is not its next one."""
 
     reason, reason_name = 2241, "MQRC_INCOMPLETE_GROUP"
 
 
 class IncompleteMessage(GroupError):
-    """The handle is in the middle of a segmented message, and this is not its next segment."""
+    """The handle is in the middle of a segmented message, and the segment is not its next one."""
 
     reason, reason_name = 2242, "MQRC_INCOMPLETE_MSG"
 
 
 class InconsistentPersistence(GroupError):
-    """A message is persistent and the others of its group are not, or the other way."""
+    """The persistence of a message differs from that of its group."""
 
     reason, reason_name = 2185, "MQRC_INCONSISTENT_PERSISTENCE"
 
 
 class InconsistentUnit(GroupError):
-    """A message of a group is in a unit of work and the others are not, or the other way."""
+    """A message of a group is in a unit of work and the others are not, or vice versa."""
 
     reason, reason_name = 2245, "MQRC_INCONSISTENT_UOW"
 
 
 class InvalidTopic(InvalidValue):
-    """The topic string is none that there can be."""
+    """The topic string is invalid."""
 
     reason, reason_name = 2425, "MQRC_TOPIC_STRING_ERROR"
 
 
 class InvalidSubscriptionName(InvalidValue):
-    """The name is none that a subscription can have."""
+    """The subscription name is invalid."""
 
     reason, reason_name = 2440, "MQRC_SUB_NAME_ERROR"
 
 
 class UnitError(Error):
-    """A unit of work could not go on."""
+    """An operation on a unit of work failed."""
 
 
 class UnitTooLarge(UnitError):
-    """The unit has as many messages or bytes as a unit may have."""
+    """The unit has the maximum number of messages or bytes."""
 
     reason, reason_name = 2024, "MQRC_SYNCPOINT_LIMIT_REACHED"
 
 
 class UnitInProgress(UnitError):
-    """A unit is open where none may be."""
+    """A unit is open where none is allowed."""
 
     reason, reason_name = 2128, "MQRC_UOW_IN_PROGRESS"
 
@@ -437,7 +437,7 @@ class UnitEnded(UnitError):
 
 
 class BackedOut(UnitError):
-    """The unit is gone: nothing it put exists, what it got is back in its place."""
+    """The unit was backed out: nothing it put exists, and what it got is back on its queues."""
 
     reason, reason_name = 2003, "MQRC_BACKED_OUT"
 
@@ -484,7 +484,7 @@ class QueueManagerNotAvailable(ConnectionBroken):
 
 
 class QueueManagerQuiescing(ConnectionBroken):
-    """The queue manager takes no new work: it is being stopped. Nothing was done."""
+    """The queue manager is quiescing and accepts no new work; nothing was done."""
 
     reason, reason_name = 2161, "MQRC_Q_MGR_QUIESCING"
 
@@ -526,10 +526,10 @@ class StartError(Error):
 
 
 class LimitReached(Error):
-    """A bound of the queue manager or of the connection is reached."""
+    """A limit of the queue manager or of the connection is reached."""
 
     reason, reason_name = 2102, "MQRC_RESOURCE_PROBLEM"
 
 
 class UnexpectedAnswer(Error):
-    """One end sent what the other does not understand."""
+    """Client and queue manager do not understand each other."""

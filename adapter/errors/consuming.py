@@ -8,7 +8,7 @@ from adapter.errors.root import Error
 
 
 class ConsumerError(Error):
-    """A durable consumer of a queue could not go on."""
+    """An operation of a durable consumer failed."""
 
 
 class ConsumerNotFound(ConsumerError):
@@ -24,12 +24,12 @@ class ConsumerInUse(ConsumerError):
 
 
 class ClaimLost(ConsumerError):
-    """The consumer was away for longer than its timeout: what it was given has gone back."""
+    """The consumer was gone longer than its timeout; its messages returned to the queue."""
 
     reason, reason_name = 2041, "MQRC_OBJECT_CHANGED"
 
 
 class BatchNotFound(ConsumerError):
-    """The consumer was never given such a batch, or has consumed it."""
+    """The consumer was not assigned such a batch, or has consumed it."""
 
     reason, reason_name = 2033, "MQRC_NO_MSG_AVAILABLE"

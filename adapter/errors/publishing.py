@@ -8,53 +8,53 @@ from adapter.errors.root import Error
 
 
 class PublishError(Error):
-    """Publishing or subscribing could not be done, or not as it was asked for."""
+    """Publishing or subscribing failed, or was not done in full."""
 
 
 class TopicNotAlterable(PublishError):
-    """A subscription's topic cannot be another one."""
+    """The topic of a subscription cannot be changed."""
 
     reason, reason_name = 2510, "MQRC_TOPIC_NOT_ALTERABLE"
 
 
 class DurabilityNotAlterable(PublishError):
-    """A subscription is durable or not for as long as it is there."""
+    """The durability of a subscription cannot be changed."""
 
     reason, reason_name = 2509, "MQRC_DURABILITY_NOT_ALTERABLE"
 
 
 class LevelNotAlterable(PublishError):
-    """A subscription stays at its level."""
+    """The level of a subscription cannot be changed."""
 
     reason, reason_name = 2512, "MQRC_SUBLEVEL_NOT_ALTERABLE"
 
 
 class SelectorNotAlterable(PublishError):
-    """Which publications a subscription selects stays."""
+    """The selector of a subscription cannot be changed."""
 
     reason, reason_name = 2524, "MQRC_SELECTOR_NOT_ALTERABLE"
 
 
 class DestinationClassNotAlterable(PublishError):
-    """Whether a subscription's queue is managed or provided stays."""
+    """Whether a subscription's queue is managed or provided cannot be changed."""
 
     reason, reason_name = 2533, "MQRC_DEST_CLASS_NOT_ALTERABLE"
 
 
 class PublicationFailed(PublishError):
-    """A durable subscription could not be given its copy, so nobody was given one."""
+    """A durable subscription could not get its copy, so that no subscription got one."""
 
     reason, reason_name = 2502, "MQRC_PUBLICATION_FAILURE"
 
 
 class NoSubscribers(PublishError):
-    """A warning: no subscription means the topic."""
+    """A warning: no subscription matches the topic."""
 
     reason, reason_name = 2550, "MQRC_NO_SUBS_MATCHED"
 
 
 class SubscriptionNotFound(PublishError):
-    """There is no subscription of that name."""
+    """The subscription does not exist."""
 
     reason, reason_name = 2428, "MQRC_NO_SUBSCRIPTION"
 
@@ -66,19 +66,19 @@ class SubscriptionInUse(PublishError):
 
 
 class SubscriptionExists(PublishError):
-    """There is a subscription of that name."""
+    """A subscription of that name already exists."""
 
     reason, reason_name = 2432, "MQRC_SUB_ALREADY_EXISTS"
 
 
 class SubscribeInhibited(PublishError):
-    """The topic takes no subscriptions."""
+    """The topic does not accept subscriptions."""
 
     reason, reason_name = 2503, "MQRC_SUB_INHIBITED"
 
 
 class DurabilityNotAllowed(PublishError):
-    """The topic takes no durable subscriptions."""
+    """The topic does not accept durable subscriptions."""
 
     reason, reason_name = 2436, "MQRC_DURABILITY_NOT_ALLOWED"
 
@@ -90,14 +90,14 @@ class RetainedQueueError(PublishError):
 
 
 class RetainedNotDelivered(PublishError):
-    """The subscription's queue could not take what is retained for it; a warning if it was just
-    made.
+    """A retained publication could not be put to the subscription's queue; a warning if the
+    subscription was just made.
     """
 
     reason, reason_name = 2526, "MQRC_RETAINED_NOT_DELIVERED"
 
 
 class NoRetainedMessage(PublishError):
-    """Nothing is retained for the subscription's topics."""
+    """No publication is retained for the subscription's topics."""
 
     reason, reason_name = 2437, "MQRC_NO_RETAINED_MSG"

@@ -13,7 +13,7 @@ FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warnin
 
 
 class Error(Exception):
-    """Whatever goes wrong. comp: MQCC; reason: MQRC; object_name: what it happened to, or "".
+    """Any error of mqk. comp: MQCC; reason: MQRC; object_name: the object concerned, or "".
 
     messages_put: how many messages put_many() had put, durably, when this ended it. refused: why
     the queue manager refused, if it was that. happened, remedy: the text in two, where it was

@@ -24,7 +24,7 @@ class SchemaNotFound(SchemaError):
 
 
 class SchemaIncompatible(SchemaError):
-    """A schema does not go together with another: with an earlier version, or with its reader."""
+    """A schema is incompatible with another: with an earlier version, or with its reader."""
 
 
 class InvalidSchema(SchemaError):
@@ -32,10 +32,10 @@ class InvalidSchema(SchemaError):
 
 
 class NotAvro(SchemaError):
-    """A body is no Avro value in the standard frame, or a value does not fit its schema."""
+    """A body is not an Avro value in the standard frame, or a value does not fit its schema."""
 
 
 class RegistryNotAvailable(SchemaError, ConnectionError):
-    """The schema registry could not be reached, or could not do its work."""
+    """The schema registry could not be reached, or failed."""
 
     reason, reason_name = 2102, "MQRC_RESOURCE_PROBLEM"

@@ -53,7 +53,7 @@ def place_of(header: object) -> tuple[int, int]:
     try:
         index, count = _PLACE.unpack(header)  # type: ignore[arg-type]  # whatever it is
     except (LayoutError, TypeError) as error:
-        raise UnreadableError(f"header {HEADER}: {header!r} is no place among chunks") from error
+        raise UnreadableError(f"header {HEADER}: {header!r} is not the place of a chunk") from error
     if index >= count:
         raise UnreadableError(f"header {HEADER}: chunk {index} of {count}")
     return index, count

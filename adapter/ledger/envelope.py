@@ -110,7 +110,7 @@ def decode(value: bytes | None) -> Envelope:
     if version not in _KINDS:
         raise _wrong_version(version)
     if kind not in _KINDS[version]:
-        raise CorruptRecord(f"kind {kind} is none of version {version}: another program wrote it")
+        raise CorruptRecord(f"unknown kind {kind} in version {version}: another program wrote it")
     if kind == PART:
         return _decode_part(value, owner, n)
     return Envelope(kind, owner, n, value[HEADER_BYTES:])
@@ -143,4 +143,4 @@ def _wrong_version(version: int) -> CorruptRecord:
             f"the record has version {version} and this mqk reads up to version {PARTS_VERSION}: "
             "use the newer mqk that wrote it"
         )
-    return CorruptRecord(f"version {version} is none of mqk's: another program wrote the record")
+    return CorruptRecord(f"unknown version {version}: another program wrote the record")

@@ -101,7 +101,7 @@ class Source:
         topic = found.topics[settings.topic]
         if topic.error is not None and topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise LedgerUnavailable(
-                f"there is no topic {settings.topic} on {settings.bootstrap_servers}: start the "
+                f"topic {settings.topic} does not exist on {settings.bootstrap_servers}: start the "
                 "queue manager that creates it, or check its name and the address",
                 retriable=False,
             )
@@ -181,7 +181,7 @@ class Source:
             return
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
             raise LedgerMismatch(
-                f"{self._settings.topic} has no record at the offset that comes next "
+                f"{self._settings.topic} has no record at the next offset "
                 f"({describe(error)}): its records were deleted or it was created again. Restore "
                 "the topic from a copy, or remove the reader's saved position to read the new "
                 "ledger from its start"

@@ -163,7 +163,7 @@ class LocalKafka:
         for plan in self._planned():
             if plan.number == broker:
                 return plan
-        raise LocalKafkaError(f"there is no broker {broker}: they are 1 to {self._brokers}")
+        raise LocalKafkaError(f"broker {broker} does not exist: use 1 to {self._brokers}")
 
     def _child(self, broker: int) -> launch.Child:
         if not self._is_running(self._plan(broker)):

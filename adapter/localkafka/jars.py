@@ -116,7 +116,7 @@ def find_java() -> Java:
     )
     if java is None:
         where = f"JAVA_HOME={home}" if home else "PATH"
-        raise LocalKafkaError(f"Kafka runs on Java, and there is no java in {where}: {advice}")
+        raise LocalKafkaError(f"Kafka runs on Java, and java is not in {where}: {advice}")
     try:
         done = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=JAVA_TIMEOUT_S, check=False
@@ -126,7 +126,7 @@ def find_java() -> Java:
     printed = done.stderr + done.stdout
     found = java_version(printed)
     if found is None or found < JAVA_VERSION_MIN:
-        name = f"Java {found}" if found else "no Java that tells its version"
+        name = f"Java {found}" if found else "of an unknown version"
         raise LocalKafkaError(f"{java} is {name}, too old for Kafka {kafka_version()}: {advice}")
     return Java(java, f"{found}-{hashlib.sha256(printed.encode()).hexdigest()[:8]}")
 
@@ -160,7 +160,7 @@ def _run_maven(arguments: list[str], what: str) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise LocalKafkaError(
-            f"Maven fetches the jars of {what} the first time, and there is no mvn in PATH: "
+            f"Maven fetches the jars of {what} the first time, and mvn is not in PATH: "
             "install Maven (on Debian and Ubuntu: maven)"
         )
     try:

@@ -49,7 +49,7 @@ class Options:
             raise Failure(next(o.refused for o in self._refused if options & o.bits))
 
 
-NO_ACCESS_CONTROL = "taken; there is no access control yet, so that it changes nothing"
+NO_ACCESS_CONTROL = "accepted, without effect: there is no access control yet"
 HINT = "taken; a hint that changes nothing here"
 UNSUPPORTED = mq.MQRC_FUNCTION_NOT_SUPPORTED
 

@@ -150,8 +150,8 @@ class TopicLog:
         end = source.bounds()[1]
         if end < self._next:
             raise LedgerMismatch(
-                f"{self.topic} ends at offset {end}, and was read up to {self._next}: it was made "
-                "anew; start the registry anew, so that it reads what is there now"
+                f"{self.topic} ends at offset {end}, and was read up to {self._next}: it was "
+                "created again; restart the registry, so that it reads the new topic"
             )
         if self._next < end:
             source.start(self._next)

@@ -102,7 +102,7 @@ class RestRegistry:
         fits = self._ask(
             subject, lambda: self._client.test_compatibility_all_versions(subject, asked)
         )
-        return [] if fits else [f"the registry at {self.url} says that it is incompatible"]
+        return [] if fits else [f"the registry at {self.url} reports that it is incompatible"]
 
     def level(self, subject: str | None = None) -> str:
         """See the port."""

@@ -108,8 +108,8 @@ class Values:
             ) from error
         except DAMAGED as error:
             raise NotAvro(
-                f"a body of {len(body)} bytes is no value of schema {written.schema_id}, which it "
-                f"names ({error!r}): read it as bytes"
+                f"a body of {len(body)} bytes is not a value of schema {written.schema_id}, "
+                f"which it names ({error!r}): read it as bytes"
             ) from error
         self._counts["decoded"] += 1
         return value

@@ -217,7 +217,7 @@ class DeadLetterHandler:
         self._report(f"{_named(message)}: stays on {self.queue}: {why}")
 
     def _apply(self, rule: Rule, message: BrowsedMessage) -> bool:
-        """Carry a rule out; False if the message was taken by somebody else meanwhile."""
+        """Carry a rule out; False if another program has got the message in the meantime."""
         if rule.action == "DISCARD":
             return self._discard(rule, message)
         target, manager = _target(rule, message)
@@ -228,7 +228,7 @@ class DeadLetterHandler:
                 f"queue {target} is on queue manager {manager}, not {self._qm.name}"
             )
         if target == self.queue:
-            raise CannotForward(f"it would be put on {target} again, for ever")
+            raise CannotForward(f"it would be put on {target} again, in an endless loop")
         keeps_header = rule.action == "FWD" and rule.header
         return self._move(rule, message, target, keeps_header)
 

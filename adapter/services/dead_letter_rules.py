@@ -67,7 +67,7 @@ class Mistake(Struct, frozen=True):
 
 
 class RulesError(errors.InvalidValue):
-    """A rules table is not one; .mistakes has all that is wrong."""
+    """A rules table is invalid; .mistakes lists every mistake."""
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = list(mistakes)
@@ -206,7 +206,7 @@ def _values(text: str) -> dict[str, Value]:
         if keyword in found:
             raise _Wrong(at, f"{keyword} is there twice: leave one out")
         if keyword not in (*CONTROL, *TEXT_LENGTHS, *SYMBOLS_OF, *ACTION_KEYWORDS):
-            raise _Wrong(at, f"there is no keyword {keyword}")
+            raise _Wrong(at, f"unknown keyword {keyword}")
         found[keyword], at = _value(text, match.end(), keyword)
         at = _skip(text, at, " ,\t")
     return found
@@ -229,7 +229,7 @@ def _value(text: str, at: int, keyword: str) -> tuple[Value, int]:
     else:
         raise _Wrong(at, f"{keyword} has no value: give it one, ' ' for a blank")
     if not value.text:
-        raise _Wrong(at, f"{keyword} has no value: '' is none, ' ' is a blank")
+        raise _Wrong(at, f"{keyword} has an empty value: write ' ' for a blank")
     end = _skip(text, end)
     if text[end : end + 1] != ")":
         raise _Wrong(end, f"a ) was expected behind the value of {keyword}")
@@ -419,4 +419,4 @@ SYMBOLS: dict[str, int] = {
     "MQAT_BROKER": 26,
     "MQAT_JAVA": 28,
 }
-"""Names of numbers. A number that has none here is written as a number."""
+"""Names of numbers. A number that has no name here is written as a number."""

@@ -31,23 +31,23 @@ class TriggerMessage(layouts.TriggerMessage, frozen=True, kw_only=True):
     def from_argv(cls, argv: Sequence[str]) -> Self:
         """Read the MQTMC2 that a trigger monitor gave as the first argument of a program.
 
-        InvalidValue if there is none: the program was not started by a trigger monitor.
+        InvalidValue if it is missing: no trigger monitor has started the program.
         """
         if len(argv) < 2:
             raise InvalidValue(
-                "there is no argument: a trigger monitor starts a program with an MQTMC2 of "
+                "an argument is missing: a trigger monitor starts a program with an MQTMC2 of "
                 f"{TMC2_LENGTH} characters as its first one"
             )
         return cls.from_tmc2(os.fsencode(argv[1]))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Read an MQTM, 684 bytes, in either order of bytes; InvalidValue if it is none."""
+        """Read an MQTM, 684 bytes, in either byte order; InvalidValue if it cannot be read."""
         return cls._of(layouts.from_tm, data)
 
     @classmethod
     def from_tmc2(cls, data: bytes) -> Self:
-        """Read an MQTMC2, 732 bytes of characters; InvalidValue if it is none."""
+        """Read an MQTMC2, 732 bytes of characters; InvalidValue if it cannot be read."""
         return cls._of(layouts.from_tmc2, data)
 
     def to_bytes(self) -> bytes:
@@ -67,4 +67,4 @@ class TriggerMessage(layouts.TriggerMessage, frozen=True, kw_only=True):
         try:
             return cls(**structs.asdict(read(data)))
         except ValueError as problem:
-            raise InvalidValue(f"this is no trigger message: {problem}") from problem
+            raise InvalidValue(f"not a trigger message: {problem}") from problem

@@ -270,7 +270,7 @@ class TriggerMonitor:
     def _lose(self, problem: str, why: Error) -> None:
         self._lost += 1
         log.error(
-            "a trigger message was thrown away: %s. It is not on the dead-letter queue: %s",
+            "a trigger message was discarded: %s. It was not put on the dead-letter queue: %s",
             problem,
             why,
         )

@@ -275,7 +275,7 @@ def test_what_is_wrong_in_a_ledger_is_found(place: Place) -> None:
     producer.produce(topic, b"hello", partition=0)
     assert producer.flush(WAIT_S) == 0
     said = place.refused("verify")
-    assert "corrupt: no record of a ledger; does not count" in said
+    assert "corrupt: not a record of a ledger; does not count" in said
     assert "1 anomaly" in said
     place.done("backup", place.file)
     assert "1 anomaly" in place.refused("verify", "--file", place.file), "a copy is a copy"

@@ -149,7 +149,7 @@ def test_large_messages_are_joined(site: Site, tmp_path: Path) -> None:
         ({"readMode": "get"}, "readMode get needs option consumer"),
         ({"maxMessagesPerTrigger": "0"}, "option maxMessagesPerTrigger is a number from 1 on"),
         ({"startingOffsets": "first"}, "option startingOffsets is earliest, latest"),
-        ({"que": "x"}, "there is no option que"),
+        ({"que": "x"}, "unknown option que"),
         ({"queue": "NOWHERE"}, "queue NOWHERE of queue manager SPARKDATASOURCE has no topic"),
         ({"address": "127.0.0.1:1"}, "no queue manager answers"),
     ],
@@ -169,4 +169,4 @@ def test_foreign_records_end_the_query(site: Site) -> None:
     reader = site.spark.read.format("mq").option("queue", "FOREIGN")
     with pytest.raises(Exception, match="mqk: ") as refused:
         reader.option("address", site.address).load().collect()
-    assert "[0] at offset 0 is no message of a queue" in errors.explain(refused.value)
+    assert "[0] at offset 0 is not a message of a queue" in errors.explain(refused.value)

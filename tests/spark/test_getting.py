@@ -175,7 +175,7 @@ def test_who_stays_away_is_fenced_and_its_messages_return(site: Site, tmp_path: 
         assert message is not None
         assert message.backout_count == 0, "it was handed out once, and may well be done"
         said = failing(start(messages, collecting([]), tmp_path))
-        assert "consumer JOB of queue AWAY was away for longer than its timeout" in said
+        assert "consumer JOB of queue AWAY was gone longer than its timeout" in said
         assert "begin with a new checkpoint" in said
 
 
@@ -234,8 +234,8 @@ def test_a_new_checkpoint_is_given_one_batch_at_a_time(site: Site, tmp_path: Pat
     [
         ({"queue": "ONE"}, {"queue": "TWO"}, "the checkpoint is of consumer JOB of queue ONE"),
         ({"queue": "ONE", "consumer": "A"}, {"queue": "ONE"}, "the checkpoint is of consumer A"),
-        ({"queue": "ONE", "readMode": "browse"}, {"queue": "ONE"}, "not one of readMode get"),
-        ({"queue": "ONE"}, {"queue": "ONE", "readMode": "browse"}, "not one of readMode browse"),
+        ({"queue": "ONE", "readMode": "browse"}, {"queue": "ONE"}, "another readMode than get"),
+        ({"queue": "ONE"}, {"queue": "ONE", "readMode": "browse"}, "another readMode than browse"),
     ],
 )
 def test_a_checkpoint_of_something_else_is_refused(
@@ -274,7 +274,7 @@ def test_a_checkpoint_of_a_queue_that_was_defined_again_is_refused(
         qm.delete_queue("REBORN")
         qm.define_queue("REBORN")
         said = failing(start(messages, collecting(rows), tmp_path))
-    assert "queue REBORN, or its consumer JOB, was deleted and made again" in said
+    assert "queue REBORN, or its consumer JOB, was deleted and defined again" in said
 
 
 def test_units_are_not_held_back_from_what_is_consumed(site: Site) -> None:

@@ -167,7 +167,7 @@ def test_failures_are_one_sentence(
     site.write_foreign("SPOILT", b"theirs", [])
     status, _, said = job("archive", "SPOILT", str(tmp_path / "spoilt"), "--available-now")
     assert status == 1
-    assert "at offset 0 is no message of a queue: it has no header mqmd" in said
+    assert "at offset 0 is not a message of a queue: it has no header mqmd" in said
     assert "Traceback" not in said
 
 

@@ -120,7 +120,7 @@ def test_large_messages_are_joined_wherever_a_batch_is_cut(site: Site, tmp_path:
 @pytest.mark.parametrize(
     ("headers", "said"),
     [
-        ([], r"\[0\] at offset \d+ is no message of a queue: it has no header mqmd"),
+        ([], r"\[0\] at offset \d+ is not a message of a queue: it has no header mqmd"),
         ([("other", b"x")], "it has no header mqmd"),
         ([("mqmd", b"\x02damaged")], r"\[0\] at offset \d+ is damaged"),
         ([("mqmd", b"")], "is damaged"),

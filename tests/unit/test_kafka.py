@@ -69,7 +69,7 @@ def test_an_empty_body_is_one() -> None:
     ("record", "words"),
     [
         (record_of(None), r"mq.QM1.q.ORDERS\[7\] at offset 40 is not a message of a queue"),
-        (record_of(None, error=KafkaError(KafkaError._PARTITION_EOF)), "is no record: "),
+        (record_of(None, error=KafkaError(KafkaError._PARTITION_EOF)), "is not a record: "),
         (record_of(b""), "cannot be read: descriptor: schema version nothing"),
         (record_of(b"\x63" + described()[1:]), "cannot be read: descriptor: schema version 99"),
         (record_of(described()[:20]), "cannot be read: descriptor: 20 damaged bytes"),

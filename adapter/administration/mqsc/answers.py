@@ -184,16 +184,16 @@ def shown_value(row: Row, value: object) -> str:
 
 
 def none_exist(noun: str, why: str) -> str:
-    """Report that there is nothing of a kind, whatever its name, and what holds instead."""
-    sentence = f"there is no {noun}: {why}"
+    """Report that no object of a kind exists, whatever its name, and what holds instead."""
+    sentence = f"no {noun} exists: {why}"
     return message(FAILURES[2085], "E", f"{sentence} [MQRC_UNKNOWN_OBJECT_NAME, 2085].")
 
 
 def not_found(kind: Kind, name: str, condition: bool, guess: str = "") -> str:
-    """Report that there is no such object. condition: or none that meets it; guess: other names."""
-    more = " that meets the condition" if condition else ""
+    """Report that an object does not exist. condition: none meets it; guess: similar names."""
+    missing = "meets the condition" if condition else "exists"
     remedy = f"did you mean {guess}?" if guess else "check the name, or define it"
-    sentence = f"there is no {kind.noun} {name}{more}: {remedy}"
+    sentence = f"no {kind.noun} {name} {missing}: {remedy}"
     return message(FAILURES[2085], "E", f"{sentence} [MQRC_UNKNOWN_OBJECT_NAME, 2085].")
 
 

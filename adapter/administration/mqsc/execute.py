@@ -165,7 +165,7 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
     else:
         kind = SHOWN.get(word)
         if kind is None or (verb, _family(kind)) not in answers.NUMBERS or verb not in WITH_KIND:
-            raise NotMqscError(f"there is no command {verb} {word}", word)
+            raise NotMqscError(f"unknown command {verb} {word}", word)
         _check_name(kind, statement)
         try:
             yield from WITH_KIND[verb](qm, kind, statement)
@@ -177,7 +177,7 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
 
 
 def _guess(qm: Connection, kind: Kind, name: str) -> str:
-    """Return names that are like this one, as MQSC writes them; empty if there are none."""
+    """Return similar names, as MQSC writes them; empty if no name is similar."""
     if not name or name.endswith("*"):
         return ""
     by_upper = {one.name.upper(): one.name for one in objects.find(qm, kind, "*")}
@@ -325,7 +325,7 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
     else:
         shown = SHOWN.get(statement.kind)
         if shown is None:
-            raise NotMqscError(f"there is no command DISPLAY {statement.kind}", statement.kind)
+            raise NotMqscError(f"unknown command DISPLAY {statement.kind}", statement.kind)
         wanted_type = meaning.type_of(statement)
         kind = HANDLES.get((shown.word, wanted_type), shown)
         asked = meaning.asked(kind, statement)

@@ -221,7 +221,7 @@ def _value(row: Row, parameter: Parameter) -> Any:
 
 
 def _digits(parameter: Parameter) -> str:
-    """Read bytes in hexadecimal, plain or as X'...'; zeros are none."""
+    """Read bytes in hexadecimal, plain or as X'...'; zeros are no id."""
     values = [one.text for one in parameter.values or ()]
     if len(values) == 2 and values[0].upper() == "X":
         values = values[1:]

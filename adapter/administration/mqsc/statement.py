@@ -215,7 +215,7 @@ class _Reader:
             raise NotMqscError("a parenthesis is not closed", self._text[begin:])
         self._next()
         if not values:
-            raise NotMqscError("there is nothing between the parentheses", self._text[begin:])
+            raise NotMqscError("the parentheses are empty", self._text[begin:])
         return tuple(values)
 
     def _is(self, mark: str) -> bool:

@@ -28,7 +28,7 @@ class NotMqscError(Exception):
 
 
 class Line(Struct, frozen=True):
-    """One command as it was written, on one line. problem: why it is none, or nothing."""
+    """One command as it was written, on one line. problem: why it is invalid, or nothing."""
 
     number: int
     text: str

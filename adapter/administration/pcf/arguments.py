@@ -221,7 +221,7 @@ def _filter(kind: Kind, one: Condition) -> Filter:
         text = f"a {kind.noun} has no attribute {one.number}"
         raise PcfError(FILTER_UNKNOWN, text, one.number)
     if isinstance(one.value, bytes):
-        raise PcfError(3265, f"attribute {one.number} is no byte string", one.number)
+        raise PcfError(3265, f"attribute {one.number} is not a byte string", one.number)
     try:
         return filter_on(row, one.operator, one.value)
     except NoSuchValueError as problem:

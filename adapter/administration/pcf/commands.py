@@ -224,7 +224,7 @@ class Commands:
             return _accept(*ACCEPTED_COMMANDS[command], Arguments(parameters))
         work = self._table.get(command)
         if work is None:
-            raise PcfError(COMMAND_ERROR, f"there is no command {command} here")
+            raise PcfError(COMMAND_ERROR, f"unknown command {command}")
         channel = any(command in _numbers(one) for one in FAMILIES if one.word == "CHANNEL")
         given = Arguments(parameters)
         try:
@@ -305,7 +305,7 @@ class Commands:
             return name
         found = objects.name_by_id(self._qm, name, ident.hex())
         if found is None:
-            text = f"there is no subscription with the id {ident.hex()}"
+            text = f"no subscription has the id {ident.hex()}"
             raise PcfError(NO_SUBSCRIPTION, text, SUBSCRIPTION_ID)
         return found
 
@@ -340,12 +340,12 @@ class Commands:
         return objects.passing(found, filters), filters
 
     def _kind_of(self, family: Family, name: str) -> Kind:
-        """Say of which kind the object of this name is."""
+        """Return the kind of the object of this name."""
         if family.word != "QUEUE":
             return DEFINED[family.word]
         found = objects.find_queues(self._qm, QUEUE_WORDS, name)
         if not found:
-            raise PcfError(NOT_FOUND, f"there is no queue {name}", QUEUE_NAME)
+            raise PcfError(NOT_FOUND, f"queue {name} does not exist", QUEUE_NAME)
         return found[0].kind
 
     # The queue manager.
@@ -398,22 +398,22 @@ class Commands:
         number = given.whole(STATUS_TYPE, STATUS_OF_QUEUE)
         kind = OF_QUEUE.get(number)
         if kind is None:
-            raise PcfError(VALUE_ERROR, f"{number} is no type of status", STATUS_TYPE)
+            raise PcfError(VALUE_ERROR, f"invalid type of status {number}", STATUS_TYPE)
         wanted = given.selectors(STATUS_SELECTOR)
         filters = given.filters(kind)
         given.finish()
         found = objects.passing(objects.find(self._qm, kind, pattern), filters)
         if not found:
-            raise PcfError(STATUS_NOT_FOUND, f"there is no queue {pattern}", QUEUE_NAME)
+            raise PcfError(STATUS_NOT_FOUND, f"no queue matches {pattern}", QUEUE_NAME)
         return [reply_of(one, wanted, filters) for one in found]
 
     def _reset_totals(self, given: Arguments) -> Replies:
-        """RESET_Q_STATS: what was counted since the last reset, which begins anew."""
+        """RESET_Q_STATS: return what was counted since the last reset, and reset it."""
         pattern = given.text(QUEUE_NAME)
         given.finish()
         found = reset_totals(self._qm, pattern)
         if not found:
-            raise PcfError(NOT_FOUND, f"there is no queue {pattern}", QUEUE_NAME)
+            raise PcfError(NOT_FOUND, f"no queue matches {pattern}", QUEUE_NAME)
         return [reply_of(one, None) for one in found]
 
     def _inquire_running(self, status: Status, given: Arguments) -> Replies:
@@ -443,7 +443,9 @@ class Commands:
         number = given.whole(INFO_TYPE, INFO_CONNECTION)
         kinds = CONNECTION_KINDS.get(number)
         if kinds is None:
-            raise PcfError(VALUE_ERROR, f"{number} is nothing to know of a connection", INFO_TYPE)
+            raise PcfError(
+                VALUE_ERROR, f"invalid type of connection information {number}", INFO_TYPE
+            )
         wanted = given.selectors(CONNECTION_SELECTOR)
         filters = given.filters(kinds[0])
         given.finish()
@@ -451,7 +453,7 @@ class Commands:
         replies = [reply_of(one, wanted, filters) for one in objects.passing(found, filters)]
         replies = [one for one in replies if _has_id(one, exact, generic)]
         if not replies:
-            raise PcfError(CONNECTION_ID_ERROR, "there is no such connection", CONNECTION_ID)
+            raise PcfError(CONNECTION_ID_ERROR, "the connection does not exist", CONNECTION_ID)
         return replies
 
     def _stop_connection(self, given: Arguments) -> Replies:
@@ -468,13 +470,15 @@ class Commands:
         given.drop(CHANNEL_DISPOSITION)
         given.finish()
         if not objects.find(self._qm, DEFINED["CHANNEL"], name):
-            raise PcfError(CHANNEL_NOT_FOUND, f"there is no channel {name}", CHANNEL_NAME)
+            raise PcfError(CHANNEL_NOT_FOUND, f"channel {name} does not exist", CHANNEL_NAME)
         return [[]]
 
     def _escape(self, given: Arguments) -> Replies:
         """MQCMD_ESCAPE: a command of MQSC, answered in its own lines."""
         if given.whole(ESCAPE_TYPE, ESCAPE_MQSC) != ESCAPE_MQSC:
-            raise PcfError(3054, "the only language besides PCF is MQSC", ESCAPE_TYPE)
+            raise PcfError(
+                3054, "invalid type of escape command: only MQSC is supported", ESCAPE_TYPE
+            )
         text = given.text(ESCAPE_TEXT)
         given.finish()
         script = Script(self._qm, echo=False, summary=False)
@@ -529,7 +533,7 @@ def _kind_given(family: Family, given: Arguments) -> Kind | None:
         return None
     types = DEFINED["QLOCAL"].reported["queue_type"]
     if number not in types.attribute.numbers:
-        raise PcfError(QUEUE_TYPE_ERROR, f"{number} is no type of a queue", QUEUE_TYPE)
+        raise PcfError(QUEUE_TYPE_ERROR, f"invalid queue type {number}", QUEUE_TYPE)
     return DEFINED[types.choices[types.attribute.numbers.index(number)]]
 
 
@@ -545,7 +549,7 @@ def _type_number(found: Found) -> int:
 
 def _not_found(family: Family, pattern: str) -> PcfError:
     reason = {"CHANNEL": CHANNEL_NOT_FOUND, "SUB": NO_SUBSCRIPTION}.get(family.word, NOT_FOUND)
-    return PcfError(reason, f"there is no such {family.word.lower()}: {pattern}", None)
+    return PcfError(reason, f"no {family.word.lower()} matches {pattern}", None)
 
 
 def _has_id(reply: list[Parameter], exact: bytes, generic: bytes) -> bool:

@@ -184,11 +184,11 @@ def decode(data: bytes, ccsid: int = UTF_8) -> Request:
 
 
 def check_request(header: Header) -> None:
-    """Refuse a header that is not one of a command."""
+    """Refuse a header that is not that of a command."""
     if header.type not in (COMMAND, COMMAND_XR):
         raise PcfError(TYPE_ERROR, f"{header.type} is not the type of a command")
     if header.version not in (1, 2, 3):
-        raise PcfError(VERSION_ERROR, f"{header.version} is no version of a header")
+        raise PcfError(VERSION_ERROR, f"invalid version {header.version} of the header")
     if header.sequence != 1:
         raise PcfError(SEQUENCE_ERROR, "a command is one message, and its number is 1")
     if header.control != LAST:
@@ -246,7 +246,9 @@ class _Reader:
             (wide,) = struct.unpack_from(f"{self._order}q", self._data, self.at + 4)
             self.at += 12
             return Integer(number, wide, wide=True)
-        raise PcfError(STRUCTURE_TYPE_ERROR, f"{kind} is no structure of a command", number)
+        raise PcfError(
+            STRUCTURE_TYPE_ERROR, f"structure type {kind} is not valid in a command", number
+        )
 
     def _strings(self, number: int) -> Strings:
         ccsid, count, length = self._numbers(3, number)

@@ -83,7 +83,7 @@ def _rows(mqk: Mqk, folder: Path) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("lisen = 'x'", "lisen is no setting; did you mean listen?"),
+        ("lisen = 'x'", "unknown setting lisen; did you mean listen?"),
         ("listen = '0.0.0.0:1'", "say remote_clients = with_password"),
         ("[kafka.options]\nno.such = 1", 'No such configuration property: "no.such"'),
     ],

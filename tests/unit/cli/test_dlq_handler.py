@@ -50,7 +50,7 @@ def test_the_queue_may_be_named_and_the_sum_be_json(
     said = at("dlq-handler", "-q", "DEAD", "--json", "-", stdin=rules.read_bytes())
     assert said.status == 0
     assert json.loads(said.out)["retried"] == 1
-    assert at("dlq-handler", "-q", "DEAD", rules).out == "nothing was to be done\n"
+    assert at("dlq-handler", "-q", "DEAD", rules).out == "no message was processed\n"
 
 
 def test_wrong_rules_are_wrong_use_and_every_mistake_is_told(mqk: Mqk, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_wrong_rules_are_wrong_use_and_every_mistake_is_told(mqk: Mqk, tmp_path:
     said = mqk("dlq-handler", path)
     assert said.status == 2
     assert f"{path}, line 1, column 8: ACTION is DISCARD" in said.err
-    assert f"{path}, line 2, column 1: there is no keyword REASN" in said.err
+    assert f"{path}, line 2, column 1: unknown keyword REASN" in said.err
     path.write_bytes(b"\xff\xfe")
     assert mqk("dlq-handler", path).status == 2
     assert mqk("dlq-handler", tmp_path / "nowhere").status == 2

@@ -44,7 +44,7 @@ RECORDS: list[tuple[r.Record, str]] = [
     ),
     (
         r.BackoutCounted([r.Taken("B", 0, 4)], None),
-        "backed out, and counted once more: 1 on B (lane 0: seq 4)",
+        "backed out, and backout count raised: 1 on B (lane 0: seq 4)",
     ),
     (
         r.DeliveryCounted([r.Taken("B", 0, 4)]),
@@ -65,7 +65,7 @@ RECORDS: list[tuple[r.Record, str]] = [
         "session 000000000009 opened at 2023-11-14T22:13:20.123Z",
     ),
     (r.SessionExpired(OUTCOME.session), "session 000000000009 forgotten"),
-    (r.UnitFenced(UNIT), "unit 000000000005 fenced: it was said to be backed out"),
+    (r.UnitFenced(UNIT), "unit 000000000005 fenced: it was reported as backed out"),
     (r.QueuePurged("Q", [], 7), "queue Q purged: 7 messages gone"),
     (r.NamesRestored({"Q": 1}), "snapshot: 1 names of queues"),
     (r.QueueRestored("Q", 0, {}, 0, False, [1, 2]), "snapshot: queue Q, 3 on it"),
@@ -80,7 +80,7 @@ RECORDS: list[tuple[r.Record, str]] = [
     (r.ConsumerSet("Q", "C", UNIT, 1000, 4, 0), "consumer C of Q: batch 4 is consumed"),
     (
         r.BatchClaimed("Q", "C", [Span(0, 1, 7, 0), Span(0, 9, 9, 0)], []),
-        "consumer C of Q was given 8 messages",
+        "consumer C of Q was assigned 8 messages",
     ),
     (r.BatchDelivered("Q", "C", 5), "batch 5 of consumer C of Q handed out"),
     (

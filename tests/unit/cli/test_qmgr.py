@@ -38,7 +38,7 @@ START = ["qmgr", "start", "QM", "--bootstrap-server", "127.0.0.1:1"]
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["qmgr", "start"], "queue_manager is not set: say it with NAME, MQK_QUEUE_MANAGER, or"),
+        (["qmgr", "start"], "queue_manager is not set: use NAME, MQK_QUEUE_MANAGER, or"),
         (["qmgr", "start", "no name"], "NAME: queue_manager is 'no name'; a name has 1 to 48 of"),
         ([*START, "--listen", "127.0.0.1:x"], "--listen: listen is '127.0.0.1:x'; it is HOST:PORT"),
         ([*START, "--http-port", "65536"], "--http-port: http_port is '65536'; it is a number fr"),

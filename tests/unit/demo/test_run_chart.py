@@ -33,5 +33,5 @@ def test_the_job_understands_what_it_is_told(told: list[list[str]], tmp_path: Pa
     assert (given["queue"], given["queue_manager"]) == ("FLIGHTS.DONE", "DEMO")
     assert (given["available_now"], given["messages_a_batch"]) == (True, 0)
     assert given["chart"] == str(tmp_path / "chart.png")
-    with pytest.raises(DemoError, match="there is no chart of the delays: mqk: no Java"):
+    with pytest.raises(DemoError, match="the chart of the delays was not drawn: mqk: no Java"):
         run.draw("127.0.0.1:9", tmp_path / "delays", tmp_path / "chart.png")

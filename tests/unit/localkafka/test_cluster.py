@@ -23,6 +23,6 @@ def test_without_java_nothing_is_left_behind(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     data = tmp_path / "data"
-    with pytest.raises(LocalKafkaError, match="no java in PATH"), LocalKafka(data_dir=data):
+    with pytest.raises(LocalKafkaError, match="java is not in PATH"), LocalKafka(data_dir=data):
         pass
     assert not data.exists()

@@ -62,13 +62,13 @@ def test_java_home_comes_first(bare: Path, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_no_java(bare: Path) -> None:
-    with pytest.raises(LocalKafkaError, match=r"no java in PATH: install Java 17 or later"):
+    with pytest.raises(LocalKafkaError, match=r"java is not in PATH: install Java 17 or later"):
         jars.find_java()
 
 
 def test_a_java_home_without_java(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    with pytest.raises(LocalKafkaError, match="no java in JAVA_HOME=/nowhere"):
+    with pytest.raises(LocalKafkaError, match="java is not in JAVA_HOME=/nowhere"):
         jars.find_java()
 
 
@@ -79,7 +79,7 @@ def test_an_old_java(bare: Path) -> None:
 
 
 def test_no_maven(bare: Path) -> None:
-    with pytest.raises(LocalKafkaError, match="no mvn in PATH: install Maven"):
+    with pytest.raises(LocalKafkaError, match="mvn is not in PATH: install Maven"):
         jars.resolve_jars(jars.say_nothing)
     assert not jars.jars_folder().exists()
 

@@ -109,7 +109,7 @@ def test_a_topic_that_was_made_anew_is_not_read_on(topic: Topic) -> None:
     read = TopicLog("k:1")
     read.read()
     topic.end = 1
-    with pytest.raises(LedgerMismatch, match="made anew"):
+    with pytest.raises(LedgerMismatch, match="created again"):
         read.read()
 
 

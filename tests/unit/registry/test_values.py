@@ -136,9 +136,9 @@ def test_a_value_that_does_not_fit_is_refused(door: Values, value: Any) -> None:
         (b"\x01" + bytes(16), "GUID"),
         (b"\0" + bytes(8), "names schema 0"),
         (b"\0\xff\xff\xff\xff", "names schema 4294967295"),
-        (b"\0\0\0\0\x01", "no value of schema 1"),
-        (b"\0\0\0\0\x02\x02\x20ab", "no value of schema 2"),
-        (b"\0\0\0\0\x02\x02\x02\xff", "no value of schema 2"),
+        (b"\0\0\0\0\x01", "not a value of schema 1"),
+        (b"\0\0\0\0\x02\x02\x20ab", "not a value of schema 2"),
+        (b"\0\0\0\0\x02\x02\x02\xff", "not a value of schema 2"),
     ],
 )
 def test_a_body_that_is_no_value_says_why(door: Values, body: bytes, why: str) -> None:

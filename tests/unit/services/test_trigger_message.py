@@ -25,7 +25,7 @@ def test_bytes_are_read_and_written() -> None:
 
 @pytest.mark.parametrize("argv", [["worker"], ["worker", "-v"], ["worker", "x" * 732]])
 def test_a_program_that_no_trigger_monitor_started_is_told_so(argv: list[str]) -> None:
-    with pytest.raises(InvalidValue, match=r"trigger monitor|no trigger message") as caught:
+    with pytest.raises(InvalidValue, match=r"trigger monitor|not a trigger message") as caught:
         TriggerMessage.from_argv(argv)
     assert isinstance(caught.value, Error)
     assert isinstance(caught.value, ValueError)

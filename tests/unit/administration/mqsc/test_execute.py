@@ -114,7 +114,7 @@ AMQ8409I: queue details:
    QUEUE(ORDERS.IN)                        TYPE(QLOCAL)
    MAXDEPTH(5)                             NOSHARE
      9 : DIS QL(ORDERS.IN) WHERE(MAXDEPTH GT 5)
-AMQ8147E: there is no queue ORDERS.IN that meets the condition: check the name, or define it \
+AMQ8147E: no queue ORDERS.IN meets the condition: check the name, or define it \
 [MQRC_UNKNOWN_OBJECT_NAME, 2085].
     10 : DEL QA(ORDERS)
 AMQ8007I: queue ORDERS deleted.
@@ -125,7 +125,7 @@ AMQ8415I: queue manager QM1 answers.
     13 : DEL QL(ORDERS.IN)
 AMQ8007I: queue ORDERS.IN deleted.
     14 : DIS QL(ORDERS.IN)
-AMQ8147E: there is no queue ORDERS.IN: check the name, or define it \
+AMQ8147E: no queue ORDERS.IN exists: check the name, or define it \
 [MQRC_UNKNOWN_OBJECT_NAME, 2085].
 12 MQSC commands read.
 2 commands failed: lines 9, 14.
@@ -198,7 +198,7 @@ def test_like_takes_the_attributes_of_another(qm: adapter.Connection) -> None:
     found = shown(qm, "DIS QL(SECOND)")
     assert (found["MAXDEPTH"], found["DESCR"]) == ("3", "two")
     assert "TRIGGER" in found
-    assert "there is no queue NONE" in told(qm, "DEF QL(THIRD) LIKE(NONE)")[0]
+    assert "queue NONE does not exist" in told(qm, "DEF QL(THIRD) LIKE(NONE)")[0]
 
 
 @pytest.mark.parametrize(
@@ -231,13 +231,13 @@ def test_a_refusal_has_its_number_and_its_reason(
     ("command", "why"),
     [
         ("CLEAR QALIAS(A)", "local queue"),
-        ("CLEAR PROCESS(A)", "no command CLEAR PROCESS"),
-        ("DEFINE QUEUE(A)", "no command DEFINE QUEUE"),
-        ("DEFINE QMGR", "no command DEFINE QMGR"),
-        ("DEFINE QSTATUS(A)", "no command DEFINE QSTATUS"),
-        ("ALTER CONN(A)", "no command ALTER CONN"),
-        ("DELETE QMGR", "no command DELETE QMGR"),
-        ("PING QL(A)", "no command PING QLOCAL"),
+        ("CLEAR PROCESS(A)", "unknown command CLEAR PROCESS"),
+        ("DEFINE QUEUE(A)", "unknown command DEFINE QUEUE"),
+        ("DEFINE QMGR", "unknown command DEFINE QMGR"),
+        ("DEFINE QSTATUS(A)", "unknown command DEFINE QSTATUS"),
+        ("ALTER CONN(A)", "unknown command ALTER CONN"),
+        ("DELETE QMGR", "unknown command DELETE QMGR"),
+        ("PING QL(A)", "unknown command PING QLOCAL"),
         ("DISPLAY CLRTYPE", "unknown object type CLRTYPE"),
         ("DEFINE SUB TOPICSTR('a')", "SUB takes a name"),
         ("SET AUTHREC PROFILE(A) OBJTYPE(FISH)", "OBJTYPE takes one of"),
@@ -468,7 +468,7 @@ def test_values_without_effect_are_reported(qm: adapter.Connection) -> None:
         ("MOVE QLOCAL(A) TOQLOCAL(B)", "cannot be moved"),
         ("RESUME QMGR CLUSTER(C)", "clusters are not supported"),
         ("DEFINE SERVICE(A) CONTROL(QMGR)", "services are not supported"),
-        ("RESET CHANNEL(A)", "no channels to other queue managers"),
+        ("RESET CHANNEL(A)", "channels to other queue managers are not supported"),
         ("DEFINE CHANNEL(A) BATCHSZ(50) CHLTYPE(SDR)", "channels to other queue managers"),
         ("DEFINE AUTHINFO(A) AUTHTYPE(CRLLDAP) CONNAME(' ')", "users are in a file"),
         ("DEFINE CHANNEL(A) CHLTYPE(SVRCONN) TRPTYPE(LU62)", "TCP only"),
@@ -537,9 +537,9 @@ def test_channels_listener_topics_and_subscriptions_have_a_status(
 
 def test_rights_are_displayed_as_absent(qm: adapter.Connection) -> None:
     (answer,) = told(qm, "DIS CHLAUTH(*) MATCH(RUNCHECK)")
-    assert answer.startswith("AMQ8147E: there is no channel authentication record: every channel")
+    assert answer.startswith("AMQ8147E: no channel authentication record exists: every channel")
     (answer,) = told(qm, "DIS AUTHREC")
-    assert answer.startswith("AMQ8147E: there is no authority record: authorities are not checked")
+    assert answer.startswith("AMQ8147E: no authority record exists: authorities are not checked")
 
 
 def test_totals_are_reset(qm: adapter.Connection) -> None:
@@ -556,7 +556,7 @@ def test_mistyped_names_are_guessed(qm: adapter.Connection) -> None:
     qm.define_queue("invoices.in")
     qm.define_queue("INVOICES.OUT")
     end = "[MQRC_UNKNOWN_OBJECT_NAME, 2085]."
-    text = "AMQ8147E: there is no queue INVOICES.IN: did you mean 'invoices.in'"
+    text = "AMQ8147E: no queue INVOICES.IN exists: did you mean 'invoices.in'"
     for verb in ("DISPLAY", "DELETE", "CLEAR"):
         (answer,) = told(qm, f"{verb} QLOCAL(invoices.in)")
         assert answer.startswith(text), answer

@@ -57,6 +57,9 @@ class Queue(Store):
         """When they are due, once there has been one."""
         self.opens = Opens()
         self.full_reported = False
+        """An event said that it is full, and it has taken no persistent message since: hard."""
+        self.took_soft_since = False
+        """It has taken a message since that is not persistent: soft, as the message is."""
         self.triggered_ms: int | None = None
         """When the last trigger message for it was made, or put; None: not since the start."""
         self.loss_reported = False
@@ -95,6 +98,22 @@ class Queue(Store):
     def taken_room(self) -> int:
         """How much of max_depth is taken: delayed messages have their room from the put on."""
         return self.available_count + self.uncommitted_puts + self.delayed
+
+    @property
+    def is_known_full(self) -> bool:
+        """Whether an event said that it is full, and it has taken no message since."""
+        return self.full_reported and not self.took_soft_since
+
+    def report_full(self) -> None:
+        """Note that an event says that the queue is full."""
+        self.full_reported, self.took_soft_since = True, False
+
+    def note_taken(self, *, logged: bool) -> None:
+        """Note that the queue took a message: that it is full is to be reported again."""
+        if logged:
+            self.full_reported = False
+        else:
+            self.took_soft_since = True
 
     def counted(self) -> int:
         """How many messages count for triggers: those of TriggerMsgPriority or higher."""

@@ -253,4 +253,4 @@ def apply_event_raised(qm: QueueManager, record: EventRaised) -> None:
     """Remember that a queue was reported full, so that it is reported once."""
     queue = qm.queues.get(record.name)
     if queue is not None and record.kind == "queue_full":
-        queue.full_reported = True
+        queue.report_full()

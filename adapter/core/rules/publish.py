@@ -158,7 +158,7 @@ def deliver(
     elif not reason:
         _add(copies, queue, copy)
         return
-    if queue is not None and reason == undelivered.Q_FULL and not queue.full_reported:
+    if queue is not None and reason == undelivered.Q_FULL and not queue.is_known_full:
         details = {"max_depth": str(queue.attributes.max_depth)}
         copies.events.append(EventRaised("queue_full", queue.name, now_ms, details))
     if copy.report & EXCEPTION:
@@ -259,7 +259,6 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, copies: Copie
     sizes = [weight(message) for _, message in puts]
     unit = unit_with_room(qm, request, command.unit, len(puts), sum(sizes))
     for (queue, message), size in zip(puts, sizes, strict=True):
-        queue.full_reported = False
         if queue.attributes.trigger_control and not message.destination:
             trigger.arrived(qm, queue, message.priority, request.now_ms, unit)
         unit.hold_put(queue, message, size)
@@ -292,7 +291,6 @@ def check_size(qm: QueueManager, puts: Puts) -> None:
 def arrived(qm: QueueManager, puts: Puts, now_ms: int) -> None:
     """Note what is about to be put outside any unit of a program."""
     for queue, message in puts:
-        queue.full_reported = False
         if queue.attributes.trigger_control and not message.destination:
             trigger.arrived(qm, queue, message.priority, now_ms)
 

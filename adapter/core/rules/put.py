@@ -212,7 +212,6 @@ def resolve(qm: QueueManager, queue: Queue, message: Message, now_ms: int) -> No
     message.expires_at_ms = now_ms + message.expiry_ms if message.expiry_ms > 0 else 0
     if message.delay_ms or message.deliver_at_ms or message.destination:
         staging.resolve(queue, message, now_ms)
-    queue.full_reported = False
 
 
 def _put_cut(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:
@@ -302,7 +301,7 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -
 def _full(qm: QueueManager, queue: Queue, request: Request) -> Decision:
     limit = queue.attributes.max_depth
     refused = Refused(Reason.QUEUE_FULL, queue.name, f"max_depth is {limit}")
-    if queue.full_reported:
+    if queue.is_known_full:
         return Decision([], refused, qm.entry_n)
     event = EventRaised("queue_full", queue.name, request.now_ms, {"max_depth": str(limit)})
     return Decision([event], refused, qm.entry_n)

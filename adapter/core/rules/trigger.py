@@ -176,7 +176,6 @@ def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
     if initiation is None or reason:
         return _bury(qm, trigger, reason)
     trigger.queue.loss_reported = False
-    initiation.full_reported = False
     return _stored(initiation, message)
 
 
@@ -195,7 +194,7 @@ def _bury(qm: QueueManager, trigger: Trigger, reason: int) -> list[Record]:
         return _lost(trigger, reason, qm.attributes.dead_letter_queue)
     if dead.attributes.trigger_control:
         arrived(qm, dead, buried.priority, now_ms)
-    dead.full_reported = trigger.queue.loss_reported = False
+    trigger.queue.loss_reported = False
     return _stored(dead, buried)
 
 

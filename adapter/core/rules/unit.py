@@ -418,6 +418,8 @@ def _store(qm: QueueManager, record: UnitCommitted, placed: Placed) -> None:
     queue.add(stored)
     qm.add_expiry(queue, stored)
     qm.add_delay(stored)
+    to = placed.message.destination
+    (qm.queues[to] if to else queue).note_taken(logged=record.logged)
     qm.wake(queue)
 
 

@@ -13,7 +13,7 @@ from adapter.core.contract.results import PutDone, put_done
 from adapter.core.model.manager import Limits
 from adapter.core.rules.put import EXPIRY_MAX_MS, PROPERTIES_MAX
 from adapter.format import entries
-from tests.support.core import START_MS, client_on
+from tests.support.core import START_MS, Core, client_on
 
 
 def test_what_the_put_leaves_open_is_filled_in() -> None:
@@ -206,6 +206,66 @@ def test_a_full_queue_refuses_and_says_so_once_until_it_takes_a_put() -> None:
         if isinstance(record, r.EventRaised)
     ]
     assert [(event.kind, event.name) for event in events] == [("queue_full", "Q")] * 3
+
+
+def full_events(core: Core) -> list[str]:
+    records = [record for payload in core.entries for record in entries.decode(payload)]
+    return [one.name for one in records if isinstance(one, r.EventRaised)]
+
+
+@pytest.mark.parametrize("crashes", [False, True], ids=["live", "after a crash"])
+@pytest.mark.parametrize("persistence", [0, 1])
+def test_a_queue_that_took_a_put_reports_again_that_it_is_full(
+    *, persistence: int, crashes: bool
+) -> None:
+    client = client_on(max_depth=1)
+    core = client.core
+    full = c.Put(1, [Message()])
+    client.put("a", persistence=persistence)
+    assert client.refused(full) is Reason.QUEUE_FULL
+    client.get()
+    client.put("b", persistence=persistence)
+    if crashes:
+        core.crash()
+        client = core.connect()
+        client.open()
+        if not persistence:
+            client.put("c", persistence=0)
+    for _ in range(2):
+        assert client.refused(full) is Reason.QUEUE_FULL
+    assert full_events(core) == ["Q", "Q"]
+
+
+def test_an_uncommitted_put_does_not_end_what_was_reported() -> None:
+    """Nobody can get it yet, and a backout takes it away again."""
+    client = client_on(max_depth=1)
+    client.put("a")
+    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert client.get() == ["a"]
+    unit = client.begin()
+    client.put("b", unit=unit)
+    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert full_events(client.core) == ["Q"]
+    client.do(c.Commit(unit))
+    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert full_events(client.core) == ["Q", "Q"]
+
+
+def test_a_delayed_message_is_one_that_its_queue_took() -> None:
+    core = Core()
+    core.configure()
+    client = core.connect()
+    client.define(max_depth=1)
+    client.open()
+    client.put("a")
+    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert client.get() == ["a"]
+    client.put("b", delay_ms=60_000)
+    core.crash()
+    client = core.connect()
+    client.open()
+    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert full_events(core) == ["Q", "Q"]
 
 
 def test_got_messages_make_room_when_the_unit_gets_them() -> None:

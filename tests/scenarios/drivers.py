@@ -18,6 +18,7 @@ from adapter.core.model.manager import Limits
 from adapter.testing import TestQueueManager
 from adapter.wire import frames
 from tests.support.core import Client, Core
+from tests.support.hard_state import check_snapshots
 
 WAIT_S = 30.0
 FENCE = 2**40  # request number of the question that is answered after all that came before
@@ -135,6 +136,10 @@ class OnCore:
         else:
             self._core.crash()
         self._core.configure(**self._settings)
+
+    def check(self) -> None:
+        """Replay what was logged: it must make the same core."""
+        check_snapshots(self._core.qm, self._core.replayed())
 
 
 def by_turn(client: str, clients: dict[str, Client] | dict[str, Line]) -> list[str]:

@@ -12,13 +12,20 @@ from tests.scenarios.drivers import OnCore, OnServer
 from tests.scenarios.language import TranscriptError, call_of, parse, render
 from tests.scenarios.transcripts import TRANSCRIPTS, limits_of, name_of, played
 from tests.scenarios.world import COMMANDS, MANAGE
+from tests.support import purity
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=name_of)
-def test_on_the_core(path: Path, request: pytest.FixtureRequest) -> None:
+def test_on_the_core(
+    path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is refused changes nothing meanwhile, and a replay makes the same core in the end."""
     text = path.read_text()
     transcript = parse(text)
-    outcome = render(played(transcript, OnCore(**limits_of(transcript))))
+    purity.watch(monkeypatch)
+    driver = OnCore(**limits_of(transcript))
+    outcome = render(played(transcript, driver))
+    driver.check()
     if request.config.getoption("--rewrite", default=False):
         path.write_text(outcome)
     else:

@@ -80,6 +80,14 @@ class Ranges:
             return number
         return self._lows[at + 1] if at + 1 < len(self._lows) else None
 
+    def common(self, others: Ranges) -> Iterator[tuple[int, int]]:
+        """Iterate over the ranges of what is in both, lowest first."""
+        for low, high in self.spans():
+            at = bisect_left(others._highs, low)
+            while at < len(others) and others._lows[at] <= high:
+                yield max(low, others._lows[at]), min(high, others._highs[at])
+                at += 1
+
     def pop_first(self) -> tuple[int, int]:
         """Remove and return the lowest range; IndexError if there is none."""
         low, high = self._lows.pop(0), self._highs.pop(0)

@@ -53,9 +53,10 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     found = resolve.find(qm, command)
     queue = found.queue
     handle = Handle(command.handle, queue, command.modes, found.alias, found.is_made)
-    if command.selection:
-        matching.select_by(handle, command.selection)
+    fits = matching.selection_for(queue, command.selection) if command.selection else None
     opened(qm, connection, handle, request.now_ms)
+    if fits is not None:
+        matching.select_by(handle, command.selection, fits)
     result = Done() if queue.name == command.queue else Opened(queue.name, found.is_made)
     return Decision(found.records, result, qm.entry_n)
 

@@ -157,15 +157,19 @@ def parsed(name: str, selection: str) -> Fits:
         raise Refusal(Reason.SELECTOR_SYNTAX_ERROR, name, str(error)) from error
 
 
-def select_by(handle: Handle, selection: str) -> None:
-    """Give a handle that is being opened its selection, or refuse it."""
-    queue = handle.queue
+def selection_for(queue: Queue, selection: str) -> Fits:
+    """Return what a selection string says of a message, or refuse to open the queue with it."""
     fits = parsed(queue.name, selection)
     if selection not in queue.selections and len(queue.selections) >= SELECTIONS_MAX:
         text = f"{SELECTIONS_MAX} selections are in use"
         raise Refusal(Reason.LIMIT_REACHED, queue.name, text)
+    return fits
+
+
+def select_by(handle: Handle, selection: str, fits: Fits) -> None:
+    """Give a handle that has been opened its selection."""
     handle.fits, handle.selection = fits, selection
-    queue.selections[selection] += 1
+    handle.queue.selections[selection] += 1
 
 
 def deselect(handle: Handle) -> None:

@@ -75,6 +75,8 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
 def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str) -> Decision:
     """MQPUT by a handle of a topic: the ids of the publications are the answer."""
     handle = handle_of(qm, request, command.handle, OUTPUT, Reason.NOT_OPEN_FOR_OUTPUT)
+    if command.options & RETAIN:
+        retained.queue_in_memory(qm)  # before anything is filled in: it may have to be waited for
     warning = _check(qm, request, command, handle, topic)
     copies = Copies()
     records: list[Record] = []
@@ -128,15 +130,18 @@ def _check(qm: QueueManager, request: Request, command: Put, handle: Handle, top
     standing = topics.standing(qm, topic)
     if standing.publish != "ENABLED" or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, topic)
-    handle.queue.attributes.def_priority = standing.def_priority
-    handle.queue.attributes.def_persistence = standing.def_persistence == "YES"
+    usual = msgspec.structs.replace(
+        handle.queue.attributes,
+        def_priority=standing.def_priority,
+        def_persistence=standing.def_persistence == "YES",
+    )
     warning = 0
     for message in command.messages:
         if message.delay_ms or message.deliver_at_ms:
             _check_delay(qm, topic, message, command.options, request.now_ms)
         if put.check(handle.queue, message):
             raise Refusal(Reason.MESSAGE_TOO_LONG, topic, f"{len(message.body)} bytes")
-        warning = put.default(handle, message) or warning
+        warning = put.default(handle.alias or usual, message) or warning
     return warning
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from adapter.core.contract.commands import OUTPUT, Put, Request
 from adapter.core.contract.details import IN_GROUP, OFFSET_MAX, SEGMENT
 from adapter.core.contract.message import (
@@ -88,7 +90,8 @@ def _check_each(
         is_cut = check(handle.queue, message) or is_cut
         if message.delay_ms or message.deliver_at_ms:
             staging.check(qm, handle.queue.name, message, request.now_ms)
-        warning = default(handle, message) or warning
+        is_soft = handle.queue.is_temporary
+        warning = default(handle.alias or handle.queue.attributes, message, is_soft) or warning
     return warning, is_cut
 
 
@@ -100,21 +103,26 @@ def _last(queue: Queue, message: Message, is_cut: bool) -> Message:
     return segments.split(message, queue.attributes.max_message_length)[-1] if is_cut else message
 
 
-def default(handle: Handle, message: Message) -> int:
-    """Fill in the priority and persistence that are left to the name under which it was opened.
+class Defaults(Protocol):
+    """What an object says of messages that are put by its name and leave it open."""
 
-    Returns the reason of a warning, or 0.
+    def_priority: int
+    def_persistence: bool
+
+
+def default(attributes: Defaults, message: Message, is_soft: bool = False) -> int:
+    """Fill in the priority and persistence that a message leaves to what was opened.
+
+    is_soft: to a temporary queue. Returns the reason of a warning, or 0.
     """
     warning = 0
-    attributes = handle.alias or handle.queue.attributes
     if message.priority < 0:
         message.priority = attributes.def_priority
     elif message.priority > PRIORITY_MAX:
         details.lower_priority(message)
         warning = Reason.PRIORITY_TOO_HIGH
     if message.persistence < 0:
-        soft = handle.queue.is_temporary
-        message.persistence = 0 if soft else int(attributes.def_persistence)
+        message.persistence = 0 if is_soft else int(attributes.def_persistence)
     return warning
 
 

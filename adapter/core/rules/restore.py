@@ -43,8 +43,8 @@ from adapter.core.rules.unit import stored_as
 SPANS_PER_RECORD = 20_000
 """So that a record stays far below what a topic takes."""
 
-Ends = dict[tuple[str, int], dict[int, Ranges]]
-"""By queue and lane: which messages will have expired by which time (ms)."""
+Ends = dict[int, Ranges]
+"""Which messages of a lane will have expired by which time (ms)."""
 
 Unmoved = dict[str, list[Stored]]
 """Messages by queue."""
@@ -54,12 +54,11 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
     """Describe the hard state as it is now; to be used up before anything changes."""
     yield NamesRestored(dict(qm.incarnations))
     yield from _objects(qm)
-    ends = _ends(qm)
     for queue in qm.queues.values():
         if queue.is_temporary:
             continue
         yield _queue(queue)
-        yield from _lanes(queue, ends)
+        yield from _lanes(queue)
         yield from consumers.restored(queue)
     for queue in qm.queues.values():
         if not queue.is_temporary:
@@ -68,17 +67,23 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
         yield from _session(session)
 
 
-def _lanes(queue: Queue, ends: Ends) -> Iterator[Record]:
+def _lanes(queue: Queue) -> Iterator[Record]:
     """Describe what is on a queue, also what consumers have been given: that is taken out again."""
     held: dict[int, list[int]] = {}
     counts: dict[int, list[int]] = {}
+    ends: dict[int, Ends] = {}
     heads: list[int] = []
     for stored in queue.stored.values():
         lane_number, seq, n = stored.place
-        if stored.locked and not n:
+        if n:
+            continue
+        if stored.locked:
             held.setdefault(-lane_number, []).append(seq)
-        if stored.backout_count and not n:
+        if stored.backout_count:
             counts.setdefault(-lane_number, []).extend((seq, stored.backout_count))
+        if stored.message.expires_at_ms:
+            bucket = bucket_of(stored.message.expires_at_ms)
+            ends.setdefault(-lane_number, {}).setdefault(bucket, Ranges()).add(seq)
     claimed = _claimed(queue)
     for lane in queue.lanes:
         if lane.next_seq > 1:
@@ -86,7 +91,7 @@ def _lanes(queue: Queue, ends: Ends) -> Iterator[Record]:
             mine = held.get(number, [])
             live = lane.live(mine, claimed.get(number, ()))
             counted = counts.get(number, [])
-            yield from _lane(queue, lane, live, counted, ends.get((queue.name, number)))
+            yield from _lane(queue, lane, live, counted, ends.get(number, {}))
             heads += _head(queue, lane, mine)
     if heads:
         yield HeadsRestored(queue.name, heads)
@@ -172,32 +177,22 @@ def _queue(queue: Queue) -> QueueRestored:
     )
 
 
-def _ends(qm: QueueManager) -> Ends:
-    """Say when messages in memory will have expired, in buckets, by queue and lane."""
-    found: Ends = {}
-    for time_ms, name, incarnation, place in qm.due.expiries:
-        queue = qm.that_queue(name, incarnation)
-        if queue and not place[2] and place in queue.stored:
-            ends = found.setdefault((name, -place[0]), {})
-            ends.setdefault(bucket_of(time_ms), Ranges()).add(place[1])
-    return found
-
-
 def _lane(
     queue: Queue,
     lane: Lane,
     live: list[tuple[int, int]],
     counted: list[int],
-    ends: dict[int, Ranges] | None,
+    ends: Ends,
 ) -> Iterator[LaneRestored]:
     """live: the spans of all persistent messages. counted, ends: of the messages in memory."""
     spans = _flat(live)
     counts = _flat(lane.counts.items()) + counted
+    there = Ranges(live)
     expiries = [
         part
-        for source in (lane.ends, ends or {})
+        for source in (lane.ends, ends)
         for end, seqs in source.items()
-        for span in seqs.spans()
+        for span in seqs.common(there)
         for part in (end, *span)
     ]
     size = SPANS_PER_RECORD

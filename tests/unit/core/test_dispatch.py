@@ -6,7 +6,6 @@ shows as books that do not add up, or as a replay that differs.
 
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -14,14 +13,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Delivered, Message, Stored, weight
-from adapter.core.contract.records import Record, SessionRestored
+from adapter.core.contract.message import Delivered, Message, weight
+from adapter.core.contract.records import Record
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.core.model.manager import Limits, QueueManager
 from adapter.core.model.queue import Queue
-from adapter.core.model.ranges import Ranges
 from adapter.core.model.session import Session
+from tests.support import purity
 from tests.support.core import IN_OUT, Client, Core, client_on
+from tests.support.hard_state import check_snapshots, contents
 
 QUEUES = ("A", "B")
 WHO = st.integers(0, 2)
@@ -49,6 +49,14 @@ LIMITS = Limits(
 
 class Anything(RuleBasedStateMachine):
     """Three clients that do anything."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patch = pytest.MonkeyPatch()
+        purity.watch(self.patch)
+
+    def teardown(self) -> None:
+        self.patch.undo()
 
     @initialize()
     def start(self) -> None:
@@ -251,56 +259,6 @@ def check_connections(qm: QueueManager) -> None:
         if connection.session:
             assert numbers == qm.sessions[connection.session].running
     assert not qm.woken
-
-
-def check_snapshots(live: QueueManager, again: QueueManager) -> None:
-    """What a snapshot says is what the ledger says, whoever makes it: each record, each field.
-
-    Of sessions a snapshot holds more: what this process has learned and the ledger need not know.
-    """
-    known, replayed = snapshot_of(live), snapshot_of(again)
-    for ident, session in live.sessions.items():
-        for number in session.seen:
-            assert replayed.pop(("OutcomeRestored", ident, number), None), "the ledger has it"
-        mine, other = (one["SessionRestored", ident] for one in (known, replayed))
-        assert isinstance(mine, SessionRestored)
-        assert isinstance(other, SessionRestored)
-        assert other.issued <= mine.issued
-        assert set(Ranges(pairs(other.committed))) <= set(Ranges(pairs(mine.committed)))
-        other.time_ms, other.issued, other.committed = mine.time_ms, mine.issued, mine.committed
-    assert replayed == known
-
-
-def snapshot_of(qm: QueueManager) -> dict[tuple[object, ...], Record]:
-    """Return the records of a snapshot, by what each is about."""
-    found: dict[tuple[object, ...], Record] = {}
-    for record in dispatch.snapshot(qm):
-        names = [name for name in KEYS if hasattr(record, name)]
-        key = (type(record).__name__, *(getattr(record, name) for name in names))
-        assert key not in found, key
-        found[key] = record
-    return found
-
-
-KEYS = ("name", "queue", "lane", "session", "number", "consumer")
-
-
-def pairs(flat: list[int]) -> list[tuple[int, int]]:
-    return list(zip(flat[::2], flat[1::2], strict=True))
-
-
-def contents(qm: QueueManager) -> dict[str, object]:
-    """What a snapshot leaves to the topics: everything that messages say."""
-    return {
-        name: {place: hard(stored) for place, stored in queue.stored.items() if not place[2]}
-        for name, queue in qm.queues.items()
-    }
-
-
-def hard(stored: Stored) -> dict[str, object]:
-    """Leave out which unit holds it, and in which entry of which term it was put."""
-    fields = msgspec.structs.asdict(stored)
-    return {name: fields[name] for name in fields.keys() - {"locked", "entry_n"}}
 
 
 def check_outcomes(live: Session, again: Session) -> None:

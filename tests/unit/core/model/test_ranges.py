@@ -53,3 +53,15 @@ def test_spans_join_what_they_touch(seed: int) -> None:
         assert ranges.total == len(numbers)
         spans = ranges.spans()
         assert all(one[1] + 1 < other[0] for one, other in itertools.pairwise(spans))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)))
+def test_what_two_have_in_common(one: set[int], other: set[int]) -> None:
+    ranges, others = Ranges(), Ranges()
+    for number in one:
+        ranges.add(number)
+    for number in other:
+        others.add(number)
+    spans = list(ranges.common(others))
+    assert {each for low, high in spans for each in range(low, high + 1)} == one & other

@@ -155,3 +155,11 @@ def test_what_expires_out_of_memory_leaves_the_selection() -> None:
     assert client.get(handle=red) == []
     put(client, "fresh")
     assert client.get(handle=red) == ["fresh"]
+
+
+def test_an_open_that_is_refused_uses_up_no_selection() -> None:
+    client = client_on(share=False)
+    for number in range(SELECTIONS_MAX + 1):
+        command = c.Open(2, "Q", c.INPUT, selection=f"number = {number}")
+        assert client.refused(command) is Reason.QUEUE_IN_USE
+    assert not client.core.queue().selections

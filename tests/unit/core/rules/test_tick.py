@@ -89,3 +89,14 @@ def test_a_message_that_is_backed_out_when_its_time_is_over_is_discarded_once() 
     client.do(c.Backout(unit))
     client.core.advance(0.0)
     assert client.core.queue().depth == 0
+
+
+def test_what_expired_in_a_unit_is_discarded_after_a_restart_from_a_snapshot() -> None:
+    client = client_on()
+    client.put("a", expiry_ms=10_000)
+    assert client.get(client.begin()) == ["a"]
+    client.core.advance(20)  # a unit holds it: it is looked at when it comes back
+    client.core.crash_with_snapshot()
+    assert client.core.queue().depth == 1
+    client.core.advance(60)
+    assert client.core.queue().depth == 0

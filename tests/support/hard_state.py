@@ -1,0 +1,71 @@
+"""What the ledger must be able to make again: all that a snapshot holds, and what messages say.
+
+Both are taken from the live core and from one that has replayed its entries. Nothing is listed by
+hand: a field that is added to a snapshot is compared from then on.
+"""
+
+import msgspec
+
+from adapter.core import dispatch
+from adapter.core.contract.message import Stored
+from adapter.core.contract.records import HeadsRestored, Record, SessionRestored
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.ranges import Ranges
+
+KEYS = ("name", "queue", "lane", "session", "number", "consumer")
+"""The fields that say what a record of a snapshot is about."""
+
+
+def check_snapshots(live: QueueManager, again: QueueManager) -> None:
+    """What a snapshot says is what the ledger says, whoever makes it: each record, each field.
+
+    Of sessions a snapshot holds more: what this process has learned and the ledger need not know.
+    Heads are estimates, which become better with every page that is read.
+    """
+    known, replayed = snapshot_of(live), snapshot_of(again)
+    for one in (known, replayed):
+        for record in [each for each in one.values() if isinstance(each, HeadsRestored)]:
+            del one[
+                "HeadsRestored", record.queue
+            ]  # about when: what a page has said makes it better
+    for ident, session in live.sessions.items():
+        for number in session.seen:
+            assert replayed.pop(("OutcomeRestored", ident, number), None), "the ledger has it"
+        mine, other = (one["SessionRestored", ident] for one in (known, replayed))
+        assert isinstance(mine, SessionRestored)
+        assert isinstance(other, SessionRestored)
+        assert other.issued <= mine.issued
+        assert set(Ranges(pairs(other.committed))) <= set(Ranges(pairs(mine.committed)))
+        other.time_ms, other.issued, other.committed = mine.time_ms, mine.issued, mine.committed
+    assert replayed.keys() == known.keys()
+    differ = {key: (replayed[key], known[key]) for key in known if replayed[key] != known[key]}
+    assert not differ, f"by the ledger, and by the live core: {differ}"
+
+
+def snapshot_of(qm: QueueManager) -> dict[tuple[object, ...], Record]:
+    """Return the records of a snapshot, by what each is about."""
+    found: dict[tuple[object, ...], Record] = {}
+    for record in dispatch.snapshot(qm):
+        names = [name for name in KEYS if hasattr(record, name)]
+        key = (type(record).__name__, *(getattr(record, name) for name in names))
+        assert key not in found, key
+        found[key] = record
+    return found
+
+
+def pairs(flat: list[int]) -> list[tuple[int, int]]:
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+def contents(qm: QueueManager) -> dict[str, object]:
+    """What a snapshot leaves to the topics: everything that messages say."""
+    return {
+        name: {place: hard(stored) for place, stored in queue.stored.items() if not place[2]}
+        for name, queue in qm.queues.items()
+    }
+
+
+def hard(stored: Stored) -> dict[str, object]:
+    """Leave out which unit holds it, and in which entry of which term it was put."""
+    fields = msgspec.structs.asdict(stored)
+    return {name: fields[name] for name in fields.keys() - {"locked", "entry_n"}}

@@ -1,0 +1,51 @@
+"""A watch on the first rule of core: a decision that refuses, or needs a page, changes nothing.
+
+Every rule of adapter.core.dispatch.DECIDE is wrapped: all that the queue manager holds, and the
+command if it is to be decided again, must be the same after a refusal as before.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from adapter.core import dispatch
+from adapter.core.contract.reasons import Refusal
+from adapter.core.contract.results import Refused
+from adapter.core.model.lane import PageNeeded
+from adapter.core.rules import serving
+from tests.support.digest import changed, digest
+
+
+def watch(patch: pytest.MonkeyPatch) -> None:
+    """Watch every decision from now on."""
+    for kind, rule in dispatch.DECIDE.items():
+        patch.setitem(dispatch.DECIDE, kind, _watched(rule))
+    patch.setattr(serving, "next_served", _watched(serving.next_served))
+
+
+def _watched(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def decide(qm: Any, *given: Any) -> Any:
+        before = digest(qm, *given)
+        try:
+            decision = rule(qm, *given)
+        except PageNeeded as needed:
+            _compare(rule, f"needs {needed}", before, digest(qm, *given))
+            raise
+        except Refusal as refusal:
+            _compare(rule, f"refuses ({refusal})", _state(before), _state(digest(qm, *given)))
+            raise
+        if isinstance(getattr(decision, "result", None), Refused):
+            _compare(rule, "refuses", _state(before), _state(digest(qm, *given)))
+        return decision
+
+    return decide
+
+
+def _state(whole: dict[tuple[object, ...], object]) -> dict[tuple[object, ...], object]:
+    """Leave out the command: nobody decides it again."""
+    return {path: value for path, value in whole.items() if path[0] == 0}
+
+
+def _compare(rule: Callable[..., Any], how: str, before: Any, after: Any) -> None:
+    assert before == after, f"{rule.__name__} {how}, and changed {changed(before, after)}"

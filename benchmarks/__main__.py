@@ -6,27 +6,30 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from msgspec import Struct
 
 from adapter.localkafka import LocalKafka
-from benchmarks import lag, mqi, queues, scale, spark, switching, triggers, verbs
+from benchmarks import cpu, lag, mqi, queues, scale, spark, switching, triggers, verbs
 from benchmarks.results import RESULTS, Rows, is_met, save, show, target
 
 
 class Part(Struct, frozen=True):
     """What is measured together, on brokers of its own."""
 
-    measure: Callable[[str], Rows]
+    measure: Callable[..., Rows]
     about: str
     brokers: int = 1
 
 
 PARTS = {
     "verbs": Part(verbs.measure, "round trips, put and get, beside raw Kafka"),
+    "cpu": Part(cpu.measure, "CPU of a round trip by process"),
     "mqi": Part(mqi.measure, "round trips of ibmmq beside the SDK"),
     "triggers": Part(triggers.measure, "from a put to its trigger message"),
     "queues": Part(queues.measure, "1, 10 and 200 busy queues"),
@@ -38,14 +41,16 @@ PARTS = {
 }
 
 
-def run(name: str) -> list[str]:
+def run(name: str, against: Path | None) -> list[str]:
     """Measure one part; says what is short of its target."""
     part = PARTS[name]
+    measure = part.measure if against is None else functools.partial(part.measure, against=against)
     began = time.monotonic()
     print(f"\n{name}: {part.about}", file=sys.stderr, flush=True)
     with LocalKafka(brokers=part.brokers) as kafka:
-        rows = part.measure(kafka.bootstrap_servers)
-    save(name, rows)
+        rows = measure(kafka.bootstrap_servers)
+    if against is None:
+        save(name, rows)
     show(rows, f"{name}: {part.about}, {time.monotonic() - began:.0f} s")
     return [
         f"{name}: {row.name}: {row.median:.2f} {row.unit}, to be {target(row)}"
@@ -58,9 +63,16 @@ def main() -> None:
     """Measure what is asked for, or everything."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=told())
-    asked = parser.parse_args().parts or list(PARTS)
-    short = [text for name in asked for text in run(name)]
-    print(f"\nwritten to {RESULTS.name}", file=sys.stderr)
+    parser.add_argument(
+        "--against", type=Path, help="a checkout that the part cpu measures too, in turn"
+    )
+    given = parser.parse_args()
+    if given.against and given.parts != ["cpu"]:
+        parser.error("--against goes with the part cpu, alone")
+    against = given.against and given.against.resolve()
+    short = [text for name in given.parts or list(PARTS) for text in run(name, against)]
+    if not against:
+        print(f"\nwritten to {RESULTS.name}", file=sys.stderr)
     for text in short:
         print(f"short of its target: {text}", file=sys.stderr)
 

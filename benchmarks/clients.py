@@ -50,13 +50,15 @@ class Task(Struct, kw_only=True):
 class Work(Struct):
     """What they did: round trips or messages, in how many seconds; latencies of commits in ms.
 
-    moments_s: on the clock that all processes of a machine share.
+    moments_s: on the clock that all processes of a machine share. warm_up: how many more round
+    trips were done before.
     """
 
     count: int
     seconds: float
     put_commit_ms: list[float]
     moments_s: list[float] = []
+    warm_up: int = 0
 
 
 Client = Callable[[Task, int, threading.Barrier, list[Work]], None]
@@ -82,14 +84,17 @@ def round_trips(task: Task, number: int, go: threading.Barrier, work: list[Work]
         turns = cycle([qm.queue(name) for name in names(task, number)])
         go.wait()
         until = time.perf_counter() + WARM_UP_S
+        warm_up = 0
         while time.perf_counter() < until:
             round_trip(qm, next(turns))
+            warm_up += 1
         latencies = []
         began = time.perf_counter()
         until = began + task.seconds
         while time.perf_counter() < until:
             latencies.append(round_trip(qm, next(turns)))
-        work.append(Work(len(latencies), time.perf_counter() - began, latencies))
+        seconds = time.perf_counter() - began
+        work.append(Work(len(latencies), seconds, latencies, warm_up=warm_up))
 
 
 def names(task: Task, number: int) -> list[str]:

@@ -55,14 +55,17 @@ def round_trips(task: Task, number: int, go: threading.Barrier, work: list[Work]
     queue = ibmmq.Queue(qmgr, name, OPEN)
     go.wait()
     until = time.perf_counter() + WARM_UP_S
+    warm_up = 0
     while time.perf_counter() < until:
         round_trip(qmgr, queue)
+        warm_up += 1
     latencies = []
     began = time.perf_counter()
     until = began + task.seconds
     while time.perf_counter() < until:
         latencies.append(round_trip(qmgr, queue))
-    work.append(Work(len(latencies), time.perf_counter() - began, latencies))
+    seconds = time.perf_counter() - began
+    work.append(Work(len(latencies), seconds, latencies, warm_up=warm_up))
     qmgr.disconnect()
 
 

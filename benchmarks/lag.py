@@ -50,11 +50,12 @@ def measure(bootstrap: str) -> Rows:
         try:
             kinds = ("feed", "drain")
             tasks = [Task(address=address, kind=k, queue=QUEUE, seconds=SECONDS) for k in kinds]
-            work = run_clients(tasks)
+            done = run_clients(tasks)
         finally:
             over.set()
             watching.join()
-        rows["rate"].runs.append(min(one.count / one.seconds for one in work))
+        count = min(one.count for one in done.work)
+        rows["rate"].note(min(one.count / one.seconds for one in done.work), done.spent.each(count))
         rows["after"].runs.append(caught_up_s(address))
     lags = behind_ms([one for one in samples if WARM_UP_S <= one.time_s <= SECONDS])
     third = len(lags) // 3

@@ -9,11 +9,11 @@ import adapter
 from benchmarks import raw
 from benchmarks.results import Row, Rows, show
 from benchmarks.stack import queue_manager
-from benchmarks.verbs import rate, round_trips
+from benchmarks.verbs import round_trips
 
 RUNS = 3
 SECONDS = 5.0
-PROGRAM = "benchmarks.ibmmq_clients"
+PROGRAM = "ibmmq_clients"
 CLIENTS = {1: (1, 1), 64: (4, 16)}
 """Processes, and threads of each."""
 
@@ -32,13 +32,13 @@ def measure(bootstrap: str) -> Rows:
             qm.define_queue("RT")
         for run in range(RUNS):
             raw.create_topic(bootstrap, f"raw-mqi-{run}")
-            rows["F"].runs.append(raw.appends_per_second(bootstrap, f"raw-mqi-{run}", 3))
+            rows["F"].note(*raw.appends_per_second(bootstrap, f"raw-mqi-{run}", 3))
             for clients, (processes, threads) in CLIENTS.items():
                 ours = round_trips(address, "RT", processes, threads, seconds=SECONDS)
-                rows[f"SDK{clients}"].runs.append(rate(ours))
+                rows[f"SDK{clients}"].note(ours.rate, ours.cpu_us)
                 theirs = round_trips(
                     address, "RT", processes, threads, seconds=SECONDS, program=PROGRAM
                 )
-                rows[f"MQI{clients}"].runs.append(rate(theirs))
+                rows[f"MQI{clients}"].note(theirs.rate, theirs.cpu_us)
             show(rows, f"after run {run + 1} of {RUNS}")
     return rows

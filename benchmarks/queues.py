@@ -8,7 +8,7 @@ from __future__ import annotations
 import adapter
 from benchmarks.results import Row, Rows, show
 from benchmarks.stack import caught_up_s, queue_manager
-from benchmarks.verbs import rate, round_trips
+from benchmarks.verbs import round_trips
 
 RUNS = 3
 SECONDS = 8.0
@@ -30,8 +30,8 @@ def measure(bootstrap: str) -> Rows:
         caught_up_s(address)  # 2,000 partitions are there
         for run in range(RUNS):
             for count in COUNTS:
-                work = round_trips(address, "Q", 4, 16, queues=count, seconds=SECONDS)
-                rows[f"Q{count}"].runs.append(rate(work))
+                done = round_trips(address, "Q", 4, 16, queues=count, seconds=SECONDS)
+                rows[f"Q{count}"].note(done.rate, done.cpu_us)
                 rows[f"L{count}"].runs.append(caught_up_s(address))
             show(rows, f"after run {run + 1} of {RUNS}")
     return rows

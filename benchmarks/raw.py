@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from benchmarks.usage import spending
+
 BODY = bytes(2048)
 WARM_UP = 300
+
+Rate = tuple[float, Mapping[str, float]]
+"""Operations a second, and what each role used for one, in microseconds of CPU."""
 
 
 def create_topic(bootstrap: str, name: str) -> None:
@@ -18,7 +24,7 @@ def create_topic(bootstrap: str, name: str) -> None:
     futures[name].result(30)
 
 
-def appends_per_second(bootstrap: str, topic: str, seconds: float) -> float:
+def appends_per_second(bootstrap: str, topic: str, seconds: float) -> Rate:
     """F: idempotent produce + flush a second, one at a time, linger 0, acks=all, 2 KB."""
     producer = Producer(
         {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 0}
@@ -27,15 +33,16 @@ def appends_per_second(bootstrap: str, topic: str, seconds: float) -> float:
         producer.produce(topic, BODY)
         producer.flush(10)
     count = 0
-    began = time.perf_counter()
-    while (now := time.perf_counter()) - began < seconds:
-        producer.produce(topic, BODY)
-        producer.flush(10)
-        count += 1
-    return count / (now - began)
+    with spending() as spent:
+        began = time.perf_counter()
+        while (now := time.perf_counter()) - began < seconds:
+            producer.produce(topic, BODY)
+            producer.flush(10)
+            count += 1
+    return count / (now - began), spent.each(count)
 
 
-def produce_then_consume_per_second(bootstrap: str, topic: str, messages: int) -> float:
+def produce_then_consume_per_second(bootstrap: str, topic: str, messages: int) -> Rate:
     """Messages a second through a topic: all produced, flushed, then all consumed."""
     producer = Producer(
         {
@@ -46,13 +53,15 @@ def produce_then_consume_per_second(bootstrap: str, topic: str, messages: int) -
             "queue.buffering.max.kbytes": 1024 * 1024,
         }
     )
-    began = time.perf_counter()
     header = [("mqmd", bytes(200))]
-    for _ in range(messages):
-        producer.produce(topic, BODY, headers=header)
-    producer.flush(120)
-    _consume(bootstrap, topic, messages)
-    return messages / (time.perf_counter() - began)
+    with spending() as spent:
+        began = time.perf_counter()
+        for _ in range(messages):
+            producer.produce(topic, BODY, headers=header)
+        producer.flush(120)
+        _consume(bootstrap, topic, messages)
+        took_s = time.perf_counter() - began
+    return messages / took_s, spent.each(messages)
 
 
 def _consume(bootstrap: str, topic: str, messages: int) -> None:

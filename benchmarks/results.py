@@ -7,6 +7,7 @@ import os
 import platform
 import statistics
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ class Row(Struct):
     """One figure: its runs, the figure it is measured against, and what it is to come to.
 
     at_least, at_most: of the ratio to the figure against. limit: the most that the median may be.
+    cpu_us: what each role used for one operation, for each run.
     """
 
     name: str
@@ -31,6 +33,13 @@ class Row(Struct):
     at_least: float = 0.0
     at_most: float = 0.0
     limit: float = 0.0
+    cpu_us: dict[str, list[float]] = {}
+
+    def note(self, value: float, cpu_us: Mapping[str, float]) -> None:
+        """Add a run, and what an operation of it cost."""
+        self.runs.append(value)
+        for role, us in cpu_us.items():
+            self.cpu_us.setdefault(role, []).append(us)
 
     @property
     def median(self) -> float:
@@ -79,7 +88,15 @@ def show(rows: Rows, title: str) -> None:
         print(
             f"  {row.name:52} {row.median:10.2f} {row.unit:6} {compared}{missed}", file=sys.stderr
         )
+        if row.cpu_us:
+            print(f"      CPU of each, us: {cpu(row)}", file=sys.stderr)
     sys.stderr.flush()
+
+
+def cpu(row: Row) -> str:
+    """Say what one operation cost each role."""
+    medians = {role: statistics.median(us) for role, us in row.cpu_us.items()}
+    return ", ".join(f"{role} {us:,.0f}" for role, us in sorted(medians.items()))
 
 
 def save(part: str, rows: Rows) -> None:
@@ -94,6 +111,7 @@ def save(part: str, rows: Rows) -> None:
             "runs": [round(value, 3) for value in row.runs],
             "ratio": ratio(rows, row),
             "target": target(row) or None,
+            "cpu_us": {role: round(statistics.median(us), 1) for role, us in row.cpu_us.items()},
         }
         for key, row in rows.items()
     }

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
 import adapter
 from benchmarks.results import Row, Rows, show
 from benchmarks.stack import Running, started
+from benchmarks.usage import spending
 
 DEPTHS = (1_000, 10_000, 1_000_000)
 PAGED = 10_000
@@ -45,7 +47,7 @@ def measure(bootstrap: str) -> Rows:
         with adapter.connect(running.address) as qm:
             qm.define_queue(QUEUE, max_depth=999_999_999)
         warm_up(running)
-        note(rows, "priority", 0, priority_ms(running))
+        note(rows, "priority", 0, *priority_ms(running))
         depth = first = 0
         for target in DEPTHS:
             fill(running, depth, target)
@@ -84,24 +86,32 @@ def at_depth(running: Running, depth: int, first: int, rows: Rows) -> None:
 
     first: the first message that was not got by its id before.
     """
-    note(rows, "priority", depth, priority_ms(running))
+    note(rows, "priority", depth, *priority_ms(running))
     with adapter.connect(running.address) as qm:
         queue = qm.queue(QUEUE)
         began = time.perf_counter()
         selected(queue, depth // 2)
         note(rows, "first", depth, time.perf_counter() - began)
         step = (depth // 2 - first) // ROUNDS
-        took = [selected(queue, first + step * number) for number in range(ROUNDS)]
-        note(rows, "selective", depth, statistics.median(took))
+        with spending() as spent:
+            took = [selected(queue, first + step * number) for number in range(ROUNDS)]
+        note(rows, "selective", depth, statistics.median(took), spent.each(ROUNDS))
     note(rows, "rss", depth, rss_mib(running.pid))
     if depth >= PAGED:
         write_entries(running)
         note(rows, "restart", depth, restarted(running))
 
 
-def note(rows: Rows, key: str, depth: int, value: float) -> None:
+def note(
+    rows: Rows,
+    key: str,
+    depth: int,
+    value: float,
+    cpu_us: Mapping[str, float] = MappingProxyType({}),
+) -> None:
     """Add a figure at a depth; those at the largest have targets."""
-    row = msgspec.structs.replace(KINDS[key], runs=[value])
+    row = msgspec.structs.replace(KINDS[key], runs=[], cpu_us={})
+    row.note(value, cpu_us)
     row.name = f"{row.name}, {depth:,} waiting"
     if depth < DEPTHS[-1]:
         row.at_most = row.limit = 0.0
@@ -110,11 +120,13 @@ def note(rows: Rows, key: str, depth: int, value: float) -> None:
     rows[f"{key}-{depth}"] = row
 
 
-def priority_ms(running: Running) -> float:
-    """Put and get messages of the highest priority, one at a time; the median."""
+def priority_ms(running: Running) -> tuple[float, Mapping[str, float]]:
+    """Put and get messages of the highest priority, one at a time; the median, and its CPU."""
     with adapter.connect(running.address) as qm:
         queue = qm.queue(QUEUE)
-        return statistics.median(put_and_get(queue) for _ in range(ROUNDS))
+        with spending() as spent:
+            median = statistics.median(put_and_get(queue) for _ in range(ROUNDS))
+        return median, spent.each(ROUNDS)
 
 
 def write_entries(running: Running) -> None:

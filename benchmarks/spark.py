@@ -22,6 +22,7 @@ import adapter
 from adapter.format import names
 from benchmarks.results import Row, Rows
 from benchmarks.stack import caught_up_s, queue_manager
+from benchmarks.usage import spending
 from spark_jobs import session, sinks, sources
 
 MANAGER = "SPARK"
@@ -83,7 +84,9 @@ def reading(spark: SparkSession, bootstrap: str, address: str, size: int, count:
         read_s(reader())
     for _ in range(RUNS):
         for name, reader in readers.items():
-            rows[name].runs.append(count / read_s(reader()))
+            with spending() as spent:
+                took_s = read_s(reader())
+            rows[name].note(count / took_s, spent.each(count))
     return rows
 
 
@@ -115,7 +118,7 @@ def getting(spark: SparkSession, address: str) -> Rows:
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder, adapter.connect(address) as qm:
             sink = sinks.parquet(f"{folder}/files")
-            with running(of_get(spark, queue, address), sink, folder) as query:
+            with spending() as spent, running(of_get(spark, queue, address), sink, folder) as query:
                 while qm.queue(queue).status().current_depth:
                     query.processAllAvailable()
             took_s = time.monotonic() - began
@@ -123,7 +126,7 @@ def getting(spark: SparkSession, address: str) -> Rows:
         if found != GET_COUNT:
             raise RuntimeError(f"{found} of {GET_COUNT} messages are in the files")
         if run:
-            row.runs.append(GET_COUNT / took_s)
+            row.note(GET_COUNT / took_s, spent.each(GET_COUNT))
     return {f"get.{GET_SIZE}": row}
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 import adapter
-from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.main import Ready, ServerSettings
+from adapter.server.main import Ready
 from benchmarks.clients import Task, Work
+from benchmarks.usage import Spent, spending
 
 SERVER = """import sys
 from adapter.server import main
@@ -22,25 +25,58 @@ main.main()"""
 CAUGHT_UP_S = 120.0
 
 
+class Code(Struct, frozen=True):
+    """The code that queue managers and clients run: a folder with the packages, and a Python.
+
+    The environment comes before what is installed in that Python.
+    """
+
+    folder: Path
+    python: str = sys.executable
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return what runs Python with these arguments."""
+        return [self.python, "-P", *arguments]
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment of its processes."""
+        return {**os.environ, "PYTHONPATH": str(self.folder)}
+
+
+HERE = Code(Path(__file__).parents[1])
+
+
+def code_in(folder: Path) -> Code:
+    """The code of another checkout, with the Python of its .venv if it has one."""
+    python = folder / ".venv/bin/python"
+    return Code(folder, str(python) if python.exists() else sys.executable)
+
+
 class Running:
     """A queue manager as a process of its own, on one port through all its lives.
 
     switch_interval_ms: as shipped, if not said.
     """
 
-    def __init__(self, bootstrap: str, name: str, switch_interval_ms: float = 0.0) -> None:
-        self._command = [sys.executable, "-m", "adapter.server.main"]
+    def __init__(
+        self, bootstrap: str, name: str, switch_interval_ms: float = 0.0, code: Code = HERE
+    ) -> None:
+        self._code = code
+        self._command = code.command("-m", "adapter.server.main")
         if switch_interval_ms:
-            self._command = [sys.executable, "-c", SERVER, str(switch_interval_ms)]
-        self._settings = ServerSettings(
-            queue_manager=name, kafka=KafkaSettings(bootstrap_servers=bootstrap), port=0
-        )
+            self._command = code.command("-c", SERVER, str(switch_interval_ms))
+        self._settings = {
+            "queue_manager": name, "kafka": {"bootstrap_servers": bootstrap}, "port": 0,
+        }  # fmt: skip
         self.start()
 
     def start(self) -> None:
         """Start it, and wait until it serves."""
         self._process = subprocess.Popen(
             self._command,
+            cwd=self._code.folder,
+            env=self._code.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -50,7 +86,7 @@ class Running:
         self._process.stdin.write(msgspec.json.encode(self._settings))
         self._process.stdin.close()
         ready = msgspec.json.decode(self._process.stdout.readline(), type=Ready)
-        self._settings.port = ready.port
+        self._settings["port"] = ready.port
         self.address = f"{ready.host}:{ready.port}"
 
     @property
@@ -70,9 +106,11 @@ class Running:
 
 
 @contextmanager
-def started(bootstrap: str, name: str, switch_interval_ms: float = 0.0) -> Iterator[Running]:
+def started(
+    bootstrap: str, name: str, switch_interval_ms: float = 0.0, code: Code = HERE
+) -> Iterator[Running]:
     """Run a queue manager on a Kafka."""
-    running = Running(bootstrap, name, switch_interval_ms)
+    running = Running(bootstrap, name, switch_interval_ms, code)
     try:
         yield running
     finally:
@@ -80,9 +118,11 @@ def started(bootstrap: str, name: str, switch_interval_ms: float = 0.0) -> Itera
 
 
 @contextmanager
-def queue_manager(bootstrap: str, name: str, switch_interval_ms: float = 0.0) -> Iterator[str]:
+def queue_manager(
+    bootstrap: str, name: str, switch_interval_ms: float = 0.0, code: Code = HERE
+) -> Iterator[str]:
     """Run a queue manager on a Kafka; yields its address."""
-    with started(bootstrap, name, switch_interval_ms) as running:
+    with started(bootstrap, name, switch_interval_ms, code) as running:
         yield running.address
 
 
@@ -97,11 +137,30 @@ def caught_up_s(address: str) -> float:
     return time.monotonic() - began
 
 
-def run_clients(tasks: list[Task], program: str = "benchmarks.clients") -> list[Work]:
-    """Run one process a task, all started together; returns every client's work."""
+class Done(Struct):
+    """Every client's work, and what it cost, by role."""
+
+    work: list[Work]
+    spent: Spent
+
+    @property
+    def rate(self) -> float:
+        """Operations a second of all clients together."""
+        return sum(one.count / one.seconds for one in self.work)
+
+    @property
+    def cpu_us(self) -> dict[str, float]:
+        """What each role used for one operation."""
+        return self.spent.each(sum(one.count + one.warm_up for one in self.work))
+
+
+def run_clients(tasks: list[Task], program: str = "clients", code: Code = HERE) -> Done:
+    """Run one process a task, all started together. program: a file of this folder."""
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", program],
+            code.command(str(Path(__file__).with_name(program + ".py"))),
+            cwd=code.folder,
+            env=code.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -112,13 +171,14 @@ def run_clients(tasks: list[Task], program: str = "benchmarks.clients") -> list[
         _tell(process, msgspec.json.encode(task).decode())
     for process in processes:
         _line(process)
+    with spending() as spent:
+        for process in processes:
+            _tell(process, "go")
+        lines = [_line(process) for process in processes]
     for process in processes:
-        _tell(process, "go")
-    work: list[Work] = []
-    for process in processes:
-        work += msgspec.json.decode(_line(process), type=list[Work])
         process.wait(30)
-    return work
+    work = [one for line in lines for one in msgspec.json.decode(line, type=list[Work])]
+    return Done(work, spent)
 
 
 def _tell(process: subprocess.Popen[str], text: str) -> None:

@@ -10,7 +10,7 @@ import statistics
 import adapter
 from benchmarks.results import Row, Rows, show
 from benchmarks.stack import queue_manager
-from benchmarks.verbs import rate, round_trips
+from benchmarks.verbs import round_trips
 
 RUNS = 3
 SECONDS = 4.0
@@ -35,9 +35,9 @@ def measure(bootstrap: str) -> Rows:
                     qm.define_queue("RT")
                 one = round_trips(address, "RT", 1, 1, seconds=SECONDS)
                 many = round_trips(address, "RT", 4, 16, seconds=SECONDS)
-            rows[f"P50-{ms:g}"].runs.append(statistics.median(one[0].put_commit_ms))
-            rows[f"RT64-{ms:g}"].runs.append(rate(many))
-            commits = [took for work in many for took in work.put_commit_ms]
+            rows[f"P50-{ms:g}"].runs.append(statistics.median(one.work[0].put_commit_ms))
+            rows[f"RT64-{ms:g}"].note(many.rate, many.cpu_us)
+            commits = [took for work in many.work for took in work.put_commit_ms]
             rows[f"P64-{ms:g}"].runs.append(statistics.median(commits))
         show(rows, f"after run {run + 1} of {RUNS}")
     return rows

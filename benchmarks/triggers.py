@@ -33,8 +33,8 @@ def measure(bootstrap: str) -> Rows:
         define(address)
         for run in range(RUNS):
             raw.create_topic(bootstrap, f"raw-triggers-{run}")
-            a_second = raw.appends_per_second(bootstrap, f"raw-triggers-{run}", 2)
-            rows["raw"].runs.append(1000 / a_second)
+            a_second, cpu_us = raw.appends_per_second(bootstrap, f"raw-triggers-{run}", 2)
+            rows["raw"].note(1000 / a_second, cpu_us)
             measure_once(address, rows)
             show(rows, f"after run {run + 1} of {RUNS}")
     return rows
@@ -66,9 +66,10 @@ def measure_once(address: str, rows: Rows) -> None:
             qm.queue(name).purge()
     waiting = Task(address=address, kind="arrivals", queue=INITIATION, messages=MESSAGES)
     putting = Task(address=address, kind="in turn", queue=QUEUE, messages=MESSAGES)
-    arrived, plain, triggered = run_clients([waiting, putting])
+    done = run_clients([waiting, putting])
+    arrived, plain, triggered = done.work
     began = triggered.moments_s
     until = [there - put for there, put in zip(arrived.moments_s, began, strict=True)]
     rows["put"].runs.append(statistics.median(plain.put_commit_ms[WARM_UP:]))
     rows["triggering"].runs.append(statistics.median(triggered.put_commit_ms[WARM_UP:]))
-    rows["available"].runs.append(statistics.median(until[WARM_UP:]) * 1000)
+    rows["available"].note(statistics.median(until[WARM_UP:]) * 1000, done.spent.each(MESSAGES))

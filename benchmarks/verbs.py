@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 
 import adapter
 from benchmarks import raw
-from benchmarks.clients import Task, Work
+from benchmarks.clients import Task
 from benchmarks.results import Row, Rows, show
-from benchmarks.stack import queue_manager, run_clients
+from benchmarks.stack import HERE, Code, Done, queue_manager, run_clients
 
 RUNS = 3
 SECONDS = 10.0
@@ -45,19 +46,20 @@ def measured(bootstrap: str, rows: Rows) -> Rows:
     """Run everything three times, raw and queue manager in turn."""
     for run in range(RUNS):
         raw.create_topic(bootstrap, f"raw-{run}")
-        rows["F"].runs.append(raw.appends_per_second(bootstrap, f"raw-{run}", 5))
+        rows["F"].note(*raw.appends_per_second(bootstrap, f"raw-{run}", 5))
         with queue_manager(bootstrap, f"BENCH{run}") as address:
             with adapter.connect(address) as qm:
                 for name in ("RT1", "RT64", "PG"):
                     qm.define_queue(name)
             one = round_trips(address, "RT1", 1, 1)
-            rows["RT1"].runs.append(rate(one))
-            rows["P50"].runs.append(statistics.median(one[0].put_commit_ms))
-            rows["RT64"].runs.append(rate(round_trips(address, "RT64", 4, 16)))
-            rows["PG"].runs.append(put_then_get(address, "PG"))
+            rows["RT1"].note(one.rate, one.cpu_us)
+            rows["P50"].runs.append(statistics.median(one.work[0].put_commit_ms))
+            many = round_trips(address, "RT64", 4, 16)
+            rows["RT64"].note(many.rate, many.cpu_us)
+            rows["PG"].note(*put_then_get(address, "PG"))
         raw.create_topic(bootstrap, f"raw-pc-{run}")
-        rate_raw = raw.produce_then_consume_per_second(bootstrap, f"raw-pc-{run}", MESSAGES)
-        rows["PC"].runs.append(rate_raw)
+        done = raw.produce_then_consume_per_second(bootstrap, f"raw-pc-{run}", MESSAGES)
+        rows["PC"].note(*done)
         show(rows, f"after run {run + 1} of {RUNS}")
     return rows
 
@@ -70,11 +72,12 @@ def round_trips(
     *,
     queues: int = 0,
     seconds: float = SECONDS,
-    program: str = "benchmarks.clients",
-) -> list[Work]:
+    program: str = "clients",
+    code: Code = HERE,
+) -> Done:
     """Run clients that do round trips; on one queue, or on so many, whose names are numbered.
 
-    program: the module that they run, which has the kind "rt".
+    program: the file that they run, which has the kind "rt".
     """
     tasks = [
         Task(
@@ -88,18 +91,16 @@ def round_trips(
         )
         for number in range(processes)
     ]
-    return run_clients(tasks, program)
+    return run_clients(tasks, program, code)
 
 
-def put_then_get(address: str, queue: str) -> float:
+def put_then_get(address: str, queue: str) -> raw.Rate:
     """Messages a second, all put in units of 100, then all got in units of 100."""
     seconds = 0.0
+    cpu_us: Counter[str] = Counter()
     for kind in ("put", "get"):
         task = Task(address=address, kind=kind, queue=queue, messages=MESSAGES)
-        seconds += max(work.seconds for work in run_clients([task]))
-    return MESSAGES / seconds
-
-
-def rate(work: list[Work]) -> float:
-    """Round trips a second of all clients together."""
-    return sum(one.count / one.seconds for one in work)
+        done = run_clients([task])
+        seconds += max(one.seconds for one in done.work)
+        cpu_us.update(done.cpu_us)
+    return MESSAGES / seconds, cpu_us

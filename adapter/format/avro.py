@@ -7,6 +7,7 @@ fastavro's. This module knows the Avro specification's binary encoding and no sc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 TRUE = b"\x01"
@@ -38,11 +39,13 @@ def data(value: bytes) -> bytes:
     return long(len(value)) + value
 
 
-@lru_cache(maxsize=4096)
-def text(value: str) -> bytes:
-    """Encode a string; names recur, so encodings are kept."""
+def _text(value: str) -> bytes:
     encoded = value.encode()
     return long(len(encoded)) + encoded
+
+
+text: Callable[[str], bytes] = lru_cache(maxsize=4096)(_text)
+"""Encode a string; names recur, so encodings are kept."""
 
 
 def read_long(source: bytes, at: int) -> tuple[int, int]:

@@ -109,7 +109,7 @@ class Writer:
         self._ended = False
         self._stopped = False
         self._unread: deque[tuple[Step, int]] = deque()  # reports from the first gap on
-        self._thread: threading.Thread | None = None
+        self._poller: threading.Thread | None = None
         self._on_durable: Durable = ignore_durable
         self._on_doubt: Doubt = ignore_doubt
         self._term: Term | None = None
@@ -165,7 +165,7 @@ class Writer:
         """Begin the term behind our OWNER_CHANGED."""
         self._term = Term(self._settings.topic, self._owner, offset, self._earlier)
         self._on_durable, self._on_doubt = on_durable, on_doubt
-        self._thread = watched.thread("ledger", self._serve, self._broke)
+        self._poller = watched.thread("ledger", self._serve, self._broke)
 
     def append(self, payload: bytes) -> int:
         """See the port."""
@@ -206,7 +206,7 @@ class Writer:
         """End without a word; what is in flight stays unknown."""
         self._stopped = self._ended = True
         self._purge()
-        thread = self._thread
+        thread = self._poller
         if thread is not None and thread is not threading.current_thread():
             thread.join(STOP_TIMEOUT_S)
         if self._producer is not None:

@@ -1,0 +1,81 @@
+"""Which modules are compiled, and what mypyc refuses or, worse, compiles to something else.
+
+    python -m native.modules
+
+prints the hot modules that stay interpreted, and why.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+HOT = (
+    "adapter/core/dispatch.py",
+    "adapter/core/model/*.py",
+    "adapter/core/rules/*.py",
+    "adapter/format/avro.py",
+    "adapter/format/descriptor.py",
+    "adapter/format/entries.py",
+    "adapter/ledger/envelope.py",
+    "adapter/ledger/kafka.py",
+    "adapter/ledger/term.py",
+    "adapter/owner/clock.py",
+    "adapter/owner/loop.py",
+    "adapter/owner/owner.py",
+    "adapter/owner/promises.py",
+    "adapter/server/connection.py",
+    "adapter/server/frame_budget.py",
+    "adapter/server/listener.py",
+    "adapter/wire/frames.py",
+    "adapter/wire/session.py",
+)
+"""What a put, a get and a commit run through."""
+C_WORDS = frozenset(
+    f"_{word}"
+    for word in (
+        *("alignof", "asm", "attribute", "complex", "const", "extension", "imag", "inline"),
+        *("label", "real", "restrict", "signed", "thread", "typeof", "volatile"),
+    )
+)
+"""With the underscore that mypyc puts before an attribute they are words of C."""
+BUILT_IN = frozenset({"list", "dict", "set", "tuple", "bytes", "str", "int"})
+
+
+def hot(top: Path) -> list[Path]:
+    """Return the hot modules, relative to the top, whether they can be compiled or not."""
+    found = (path for pattern in HOT for path in sorted(top.glob(pattern)))
+    return [path.relative_to(top) for path in found if path.name != "__init__.py"]
+
+
+def refused(text: str) -> list[str]:
+    """Say why a module is not compiled, a line each; none if it is."""
+    return [
+        f"{getattr(node, 'lineno', 0)}: {why}"
+        for node in ast.walk(ast.parse(text))
+        for why in _wrong(node)
+    ]
+
+
+def _wrong(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Attribute) and node.attr in C_WORDS:
+        yield f"the attribute {node.attr} would be a word of C"
+    if not isinstance(node, ast.ClassDef):
+        return
+    if node.keywords:
+        yield f"class {node.name} has keywords, which compiled code loses without a word"
+    for base in node.bases:
+        if ast.unparse(base).partition("[")[0] in BUILT_IN:
+            yield f"class {node.name} is a {ast.unparse(base)}, which mypyc refuses"
+
+
+def compiled(top: Path) -> list[Path]:
+    """Return the modules that are compiled."""
+    return [path for path in hot(top) if not refused((top / path).read_text(encoding="utf-8"))]
+
+
+if __name__ == "__main__":
+    for module in hot(Path()):
+        for reason in refused(module.read_text(encoding="utf-8")):
+            print(f"{module}:{reason}")

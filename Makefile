@@ -10,6 +10,9 @@ FLIGHTS ?=
 PARTS ?=
 CHECKED := tests/test_tidy.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 IN_TWO := --numprocesses=2 --dist=worksteal
+COMPILED := build/compiled
+ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
+    tests/unit/core tests/unit/format tests/unit/wire tests/golden tests/scenarios tests/simulation
 BY_FILE := --numprocesses=2 --dist=loadgroup
 
 # What Python compiles is kept, whatever the environment says: else half of the time of a short run
@@ -17,7 +20,7 @@ BY_FILE := --numprocesses=2 --dist=loadgroup
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check short test demo docs mutants bench fmt lint types constraints wheel clean \
+.PHONY: help setup check short test demo docs mutants bench compiled compiled-test fmt lint types constraints wheel clean \
     schemas-check images docker-test
 
 help: ## print the targets
@@ -59,6 +62,12 @@ demo: $(STAMP) ## 336,776 real flights through transactional queues; FLIGHTS=N f
 
 mutants: $(STAMP) ## switch off each rule of core, one by one; exit 1 if no test turns red
 	$(BIN)/python -m tests.mutation
+
+compiled: $(STAMP) ## the hot modules as machine code in build/compiled, if there is a C compiler
+	$(BIN)/python -m native $(if $(OPTIMIZE),--optimize $(OPTIMIZE))
+
+compiled-test: compiled ## the tests of core, its transcripts and simulations, on the compiled modules
+	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(ON_COMPILED)
 
 soak: $(STAMP) ## hundreds of kills of the queue manager and of brokers; KILLS=N for fewer
 	$(BIN)/python -m tests.soak $(if $(KILLS),--kills $(KILLS))

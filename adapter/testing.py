@@ -23,7 +23,7 @@ import adapter
 from adapter import logs
 from adapter.administration.mqsc import execute
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
@@ -204,7 +204,7 @@ def queue_manager(
     """Run a queue manager in this process.
 
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
-    on; None runs in memory. settings: the fields of core.model.manager.Limits,
+    on; None runs in memory. settings: the fields of core.model.limits.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
     the configuration, credentials_file, and attributes of the queue manager (trigger_interval_ms,
     ...). Raises adapter.errors.StartError if the ledger cannot be had.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+from mypyc.build import mypycify
 from setuptools import Distribution
 
 from native.modules import compiled
@@ -40,10 +40,13 @@ def copy() -> None:
 
 def build(modules: list[str], optimize: str) -> None:
     """Compile in place, in the working directory."""
-    from mypyc.build import mypycify
-
     extensions = mypycify(
-        ["--follow-imports=silent", "--ignore-missing-imports", "--explicit-package-bases", *modules],
+        [
+            "--follow-imports=silent",
+            "--ignore-missing-imports",
+            "--explicit-package-bases",
+            *modules,
+        ],
         opt_level=optimize,
         debug_level="0",
         multi_file=True,

@@ -19,7 +19,8 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.dispatch import idle_connections, restarted
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import Limits, ParkedQueue, QueueManager, Reply
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
 from adapter.core.rules.objects import statuses
 from adapter.ledger.port import (
     Deposed,

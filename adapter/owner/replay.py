@@ -17,7 +17,8 @@ from adapter.core.contract.records import (
     UnitCommitted,
 )
 from adapter.core.contract.results import Messages, Refused, Result
-from adapter.core.model.manager import Limits, QueueManager
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 from adapter.core.rules.unit import unit_number

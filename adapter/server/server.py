@@ -15,7 +15,8 @@ import structlog
 from adapter import logs, watched
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.core.model.manager import Limits, ParkedQueue
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import ParkedQueue
 from adapter.format import names
 from adapter.ledger.port import Ledger
 from adapter.movers.parking import Held

@@ -24,12 +24,15 @@ class ProtocolState(Enum):
     CLOSED = "closed"
 
 
-class Incoming(Struct, gc=False):
+class Incoming:
     """One operation that arrived, encoded: what it decodes to is not kept until its turn comes."""
 
-    request: int
-    number: int
-    raw: Raw
+    __slots__ = ("number", "raw", "request")
+
+    def __init__(self, request: int, number: int, raw: Raw) -> None:
+        self.request = request
+        self.number = number
+        self.raw = raw
 
     @property
     def command(self) -> Command | frames.ServerCommand | Refused:

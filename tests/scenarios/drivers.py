@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Refused, Result
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.testing import TestQueueManager
 from adapter.wire import frames
 from tests.support.core import Client, Core

@@ -29,7 +29,8 @@ from adapter.core.contract.results import (
     Result,
 )
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import Limits, QueueManager
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import QueueManager
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedgerReader
 from adapter.topics.port import Page

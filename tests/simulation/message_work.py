@@ -17,7 +17,7 @@ from adapter.core.contract.message import NO_ID, Delivered, Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Opened, PutDone, Refused, Result
 from adapter.core.model import report
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.core.mq_layouts import dead_letter
 from tests.simulation.letters import At, Handle, Letter, Queue, Wants
 from tests.simulation.message_auditor import DEAD, MessageAuditor, Shown

@@ -18,7 +18,8 @@ import pytest
 from adapter.core import dispatch
 from adapter.core.contract.records import MessageRestored
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import Limits, QueueManager
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import QueueManager
 from adapter.core.rules.pages import Paged
 from adapter.format import chunks, descriptor, entries, names
 from adapter.ledger.memory import MemoryLog

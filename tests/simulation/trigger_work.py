@@ -13,7 +13,7 @@ from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message as CoreMessage
 from adapter.core.contract.results import Messages, PutDone, Refused
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.core.mq_layouts import dead_letter, trigger_message
 from tests.simulation.trigger_auditor import Told, TriggerAuditor
 from tests.simulation.work import CLIENTS, Work

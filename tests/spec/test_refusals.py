@@ -22,7 +22,7 @@ from adapter.core.contract.results import (
     Refused,
     UnitOutcome,
 )
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.core.model.session import WINDOW
 from adapter.core.rules.matching import SELECTIONS_MAX
 from adapter.format import entries

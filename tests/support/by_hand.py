@@ -15,7 +15,8 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Refused
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import Limits, QueueManager, Reply
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import QueueManager, Reply
 from adapter.ledger.envelope import PART_BYTES
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerUnavailable

@@ -16,7 +16,8 @@ from adapter.core.contract.message import Delivered, Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import Record, UnitCommitted
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
-from adapter.core.model.manager import Limits, QueueManager
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.rules.pages import Paged
 from adapter.core.rules.restore import whole

@@ -5,7 +5,7 @@ from typing import Any
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.results import PutDone, Subscribed
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core
 
 MANAGED = c.CREATE | c.MANAGED

@@ -78,7 +78,7 @@ class Handle:
         self.may_break_off = False
 
 
-class Party(Struct, frozen=True):
+class Party(Struct):
     """Who a connection is, as its client and its listener say. since_ms: when it was made.
 
     channel: the name by which it connects, "" if it names none.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from adapter.core.contract.message import Place
 from adapter.core.model.waiter import Waiter
@@ -22,31 +22,43 @@ SWEEP_AT = 1_024
 EntryT = TypeVar("EntryT", bound=tuple[Any, ...])
 
 
-class Heap(list[EntryT]):
+class Heap(Generic[EntryT]):
     """Entries, the first of which is due first.
 
     When it has grown to twice of what was left the last time it forgets what is over, and what is
     noted twice, so that a long life costs no memory.
     """
 
-    __slots__ = ("_sweep_at",)
+    __slots__ = ("_entries", "_sweep_at")
 
     def __init__(self) -> None:
-        super().__init__()
+        self._entries: list[EntryT] = []
         self._sweep_at = SWEEP_AT
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[EntryT]:
+        return iter(self._entries)
+
+    @property
+    def first_ms(self) -> int:
+        """When its first entry is due; IndexError if there is none."""
+        first_ms: int = self._entries[0][0]
+        return first_ms
 
     def push(self, entry: EntryT, is_ahead: Callable[[EntryT], object]) -> None:
         """Add an entry; is_ahead: whether there is anything left of one to look at."""
-        if len(self) >= self._sweep_at:
-            self[:] = {one for one in self if is_ahead(one)}
-            heapq.heapify(self)
-            self._sweep_at = max(SWEEP_AT, 2 * len(self))
-        heapq.heappush(self, entry)
+        if len(self._entries) >= self._sweep_at:
+            self._entries = list({one for one in self._entries if is_ahead(one)})
+            heapq.heapify(self._entries)
+            self._sweep_at = max(SWEEP_AT, 2 * len(self._entries))
+        heapq.heappush(self._entries, entry)
 
     def due(self, now_ms: int) -> Iterator[EntryT]:
         """Take out what is due, one after the other."""
-        while self and self[0][0] <= now_ms:
-            yield heapq.heappop(self)
+        while self._entries and self._entries[0][0] <= now_ms:
+            yield heapq.heappop(self._entries)
 
 
 class Due:
@@ -86,8 +98,8 @@ class Due:
             (self.expiries, self.paged_ends, self.delays),
             (self.deadlines, self.claims, self.mark_ends),
         )
-        left = [heap[0][0] - now_ms for heap in by_day if heap]
-        left += [heap[0][0] - elapsed_ms for heap in by_interval if heap]
+        left = [heap.first_ms - now_ms for heap in by_day if heap]
+        left += [heap.first_ms - elapsed_ms for heap in by_interval if heap]
         if self.statistics_ms is not None:
             left.append(self.statistics_ms - elapsed_ms)
         return min(left, default=None)

@@ -21,7 +21,7 @@ from adapter.core.model.views import View, Watch
 NAME = "groups"
 
 
-class Parts(Struct, gc=False):
+class Parts(Struct):
     """The segments of one message. total: their bytes; end: of the last one, or -1."""
 
     count: int = 0
@@ -207,7 +207,7 @@ class Groups(Watch):
             view.add(stored)
 
 
-class Progress(Struct, frozen=True, gc=False):
+class Progress(Struct):
     """Where a handle is in a group, or in a segmented message. number, offset: of what is next.
 
     logical: it came there in logical order, so that leaving the group is worth a word.

@@ -8,7 +8,7 @@ from adapter.core.contract.message import Place
 from adapter.core.model.queue import Queue
 
 
-class MoveDue(Struct, gc=False):
+class MoveDue(Struct):
     """Messages of a queue to be moved if they came back too often.
 
     and_paged: look for others that are not in memory.

@@ -15,7 +15,7 @@ from adapter.core.contract import records as r
 from adapter.core.model.moment import Moment
 
 
-class QueueTally(Struct, gc=False):
+class QueueTally(Struct):
     """Messages of one queue: put, got for good, returned by a backout, gone without a get."""
 
     put: int = 0
@@ -24,7 +24,7 @@ class QueueTally(Struct, gc=False):
     discarded: int = 0
 
 
-class QueueTimes(Struct, gc=False):
+class QueueTimes(Struct):
     """When a queue was last put to and got from, 0: not since the process started; and what its
     totals were when they were last reset.
     """
@@ -36,7 +36,7 @@ class QueueTimes(Struct, gc=False):
     got_before: int = 0
 
 
-class Told(Struct, gc=False):
+class Told(Struct):
     """What the last statistics of a queue were made of, and when: its totals, and what it held."""
 
     totals: QueueTally

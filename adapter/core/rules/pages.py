@@ -27,7 +27,7 @@ LOOK_AGAIN_MS = 1_000
 """After a page of expired messages was asked for, in case it did not come."""
 
 
-class Paged(Struct, gc=False, kw_only=True):
+class Paged(Struct):
     """A message as its topic holds it."""
 
     seq: int

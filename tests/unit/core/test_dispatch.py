@@ -16,7 +16,8 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, Message, weight
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Done, Messages, Refused
-from adapter.core.model.manager import Limits, QueueManager
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
 from tests.support import purity

@@ -4,7 +4,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core, client_on
 
 WINDOW = Limits(window_messages=4)

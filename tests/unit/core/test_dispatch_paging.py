@@ -9,7 +9,7 @@ from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Result, Statuses, UnitOutcome
 from adapter.core.model.due import SWEEP_AT
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core, client_on
 
 SMALL = Limits(window_messages=4)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from adapter.core.contract import records as r
 from adapter.core.contract.message import Message, weight
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.core.model.session import WINDOW
 from adapter.core.rules.put import PROPERTIES_MAX
 from adapter.core.rules.unit import DISCARDED_PER_RECORD

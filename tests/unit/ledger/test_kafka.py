@@ -134,7 +134,7 @@ class Stage:
 
     def ended(self) -> list[int | str]:
         """End, and everything it has said."""
-        thread = self.writer._thread
+        thread = self.writer._poller
         assert thread is not None
         self.writer.stop()
         assert not thread.is_alive()

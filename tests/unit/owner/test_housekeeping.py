@@ -9,7 +9,8 @@ import pytest
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.results import Refused
-from adapter.core.model.manager import Limits, Reply
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import Reply
 from adapter.core.model.queue import Queue
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots

@@ -15,7 +15,8 @@ from adapter.core.contract.details import IN_GROUP, SEGMENT, Details
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages, PutDone, Refused, Subscribed
-from adapter.core.model.manager import Limits, ParkedQueue
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import ParkedQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.errors import QueueManagerQuiescing
 from adapter.errors.refusals import REFUSALS

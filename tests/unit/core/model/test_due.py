@@ -9,7 +9,7 @@ def test_what_is_due_is_taken_out_in_order() -> None:
         heap.push((time_ms, "a"), lambda _: True)
     assert [time_ms for time_ms, _ in heap.due(30)] == [10, 20, 30]
     assert list(heap.due(30)) == []
-    assert heap == [(40, "a")]
+    assert list(heap) == [(40, "a")]
 
 
 def test_what_becomes_due_meanwhile_is_taken_out_too() -> None:

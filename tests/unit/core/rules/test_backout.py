@@ -3,7 +3,7 @@
 from adapter.core.contract import commands as c
 from adapter.core.contract.records import BackoutCounted, EventRaised, Record, UnitCommitted
 from adapter.core.model import backout as told
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.core.rules import backout
 from adapter.format import entries
 from tests.support.by_hand import ByHand

@@ -11,7 +11,8 @@ from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, UnitCommitted
-from adapter.core.model.manager import Limits, ParkedQueue
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import ParkedQueue
 from adapter.core.rules import delays
 from adapter.format import entries
 from tests.support.by_hand import ByHand

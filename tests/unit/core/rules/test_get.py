@@ -9,7 +9,7 @@ from adapter.core.contract.message import NO_ID, Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import MessagesDiscarded
 from adapter.core.contract.results import Messages, Refused
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.rules import unit as unit_rules
 from adapter.core.rules.selection import BYTES_MAX

@@ -17,7 +17,7 @@ from adapter.core.contract.message import NO_ID, Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, PutDone, Refused
 from adapter.core.model.groups import group_status, segment_status
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from tests.support.core import Client, client_on
 
 WHOLE = LOGICAL_ORDER | ALL_MESSAGES

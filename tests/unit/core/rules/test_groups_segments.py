@@ -19,7 +19,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import UnitCommitted
 from adapter.core.contract.results import Messages, PutDone
 from adapter.core.model.groups import segment_status
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.format import entries
 from tests.support.core import Client, client_on
 

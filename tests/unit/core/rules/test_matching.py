@@ -7,7 +7,7 @@ import pytest
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.core.rules.matching import SELECTIONS_MAX
 from tests.support.core import IN_OUT, Client, client_on
 

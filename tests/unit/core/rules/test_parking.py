@@ -5,7 +5,8 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised
-from adapter.core.model.manager import Limits, ParkedQueue
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import ParkedQueue
 from tests.support.core import START_MS, Client, client_on
 
 LIMIT = 1000

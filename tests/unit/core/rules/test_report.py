@@ -9,7 +9,7 @@ from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.core.model.report import (
     CONFIRM_ON_ARRIVAL,
     CONFIRM_ON_DELIVERY,

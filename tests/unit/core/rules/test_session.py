@@ -6,7 +6,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Resumed
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.core.model.session import WINDOW
 from adapter.core.rules.session import NUMBER_MAX
 from adapter.format import entries

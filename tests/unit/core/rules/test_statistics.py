@@ -8,7 +8,7 @@ import pytest
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
 from adapter.core.contract.records import EventRaised
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from adapter.core.rules import statistics
 from tests.support.core import START_MS, Client, Core, client_on
 

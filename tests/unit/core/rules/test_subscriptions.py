@@ -8,7 +8,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Objects, Refused, Subscribed
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core
 from tests.support.topics import (
     DURABLE,

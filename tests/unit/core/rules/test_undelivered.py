@@ -6,7 +6,8 @@ import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
-from adapter.core.model.manager import Limits, ParkedQueue
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import ParkedQueue
 from adapter.core.mq_layouts import dead_letter
 from adapter.core.rules import undelivered
 from tests.support.core import START_MS, Client, client_on

@@ -16,7 +16,7 @@ from adapter.core.contract.details import IN_GROUP, LAST_SEGMENT, SEGMENT, Detai
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import Limits
+from adapter.core.model.limits import Limits
 from tests.support import purity
 from tests.support.core import client_on
 from tests.support.hard_state import check_snapshots

@@ -8,7 +8,7 @@ STAMP := $(VENV)/.mqk-installed
 LOCK_VENV := .venv-lock
 FLIGHTS ?=
 PARTS ?=
-CHECKED := tests/test_tidy.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
+CHECKED := tests/test_tidy.py tests/test_native.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 IN_TWO := --numprocesses=2 --dist=worksteal
 COMPILED := build/compiled
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \

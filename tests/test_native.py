@@ -6,7 +6,7 @@ import pytest
 
 from native import modules
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[1]
 
 
 def test_the_hot_modules_that_are_interpreted_are_known() -> None:

@@ -78,6 +78,13 @@ class Outstanding:
         self.requests = 0
         self._handle_numbers = 0
 
+    @property
+    def session_problem(self) -> Refused | None:
+        """Why the session could not be opened, if it was refused."""
+        opening = self.session.opening
+        answer = opening.answer if opening is not None else None
+        return answer if isinstance(answer, Refused) else None
+
     def enlist(self) -> UnitOnWire:
         """Draw a unit id; the unit is begun with its first verb."""
         return UnitOnWire(self.session.new_unit_id(), self.session)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core.contract.commands import Command, Open, OpenConsumer, OpenTopic, Subscribe
-from adapter.core.contract.results import Refused, Result
+from adapter.core.contract.results import Opened, Refused, Result, Subscribed
 from adapter.errors import Error, InvalidValue, MessageTooLong
 from adapter.wire.frames import FRAME_BYTES_MAX, LENGTH_BYTES, Figures, ServerCommand
 
@@ -95,6 +95,12 @@ def open_request(handle: Handle, when_lost: int = AGAIN) -> Pending:
     """Make the request that opens a handle."""
     queue = Open(handle.number, handle.queue, handle.modes, selection=handle.selection)
     return Pending(handle.opening or queue, when_lost, handle=handle)
+
+
+def note_queue(request: Pending) -> None:
+    """Note which queue an open has led to."""
+    if isinstance(request.answer, Opened | Subscribed) and request.handle is not None:
+        request.handle.leads_to = request.answer.queue
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -13,9 +13,9 @@ from enum import Enum
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from adapter.channel.channel import Channel, note_queue
+from adapter.channel.channel import Channel
 from adapter.channel.outstanding import UnitOnWire
-from adapter.channel.requests import Pending
+from adapter.channel.requests import Pending, note_queue
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Done, Refused
 from adapter.errors import (

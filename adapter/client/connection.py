@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.cancelling import CancelToken
-from adapter.channel.channel import Channel, Timeouts
+from adapter.channel.channel import Channel
 from adapter.channel.handshake import Handshake
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.requests import Pending, open_request
+from adapter.channel.timeouts import Timeouts
 from adapter.channel.unit import AnyUnit, NoUnit, Unit, joined, perform
 from adapter.channel.verbs import close_request, get_apart, put_request, wanted_ids
 from adapter.client.admin import Administration

@@ -19,9 +19,10 @@ from typing import Any
 from adapter import mq_constants as mq
 from adapter.administration.kinds import CHANNEL_NAME_LENGTH
 from adapter.channel.addresses import Address, parse_addresses
-from adapter.channel.channel import Channel, Timeouts
+from adapter.channel.channel import Channel
 from adapter.channel.handshake import Handshake
 from adapter.channel.link.tcp import TcpDialer
+from adapter.channel.timeouts import Timeouts
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import Error, InvalidValue, QueueManagerNotAvailable
 from adapter.mqi import ccdt, pointers, structs

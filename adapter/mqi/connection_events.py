@@ -33,7 +33,7 @@ class ConnectionEvents:
     def follow(self, channel: Channel) -> None:
         """Begin; once is enough."""
         if self._thread is None:
-            channel.on_link = self._note
+            channel.on_link(self._note)
             self._thread = threading.Thread(target=self._run, name="mqi-events", daemon=True)
             self._thread.start()
 

@@ -16,6 +16,13 @@ from typing import Any, TypeVar, cast
 import uvloop
 from msgspec import Struct
 
+import adapter
+from adapter.channel.addresses import parse_addresses
+from adapter.channel.channel import Channel
+from adapter.channel.handshake import Handshake
+from adapter.channel.link.tcp import TcpDialer
+from adapter.channel.timeouts import Timeouts
+from adapter.client.context import Context
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
 from adapter.core.contract.records import Record
@@ -342,3 +349,10 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def connection_to(server: Loopback, timeouts: Timeouts) -> adapter.Connection:
+    """Connect with timeouts of one's own."""
+    dialers = [TcpDialer(one) for one in parse_addresses(server.address)]
+    channel = Channel(Handshake(dialers, "", ""), timeouts)
+    return adapter.Connection(Context(channel, "", adapter.Schemas(None)))

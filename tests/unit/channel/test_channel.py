@@ -10,11 +10,11 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.channel import channel as channel_module
-from adapter.channel.link.port import Link
 from adapter.channel.requests import Pending
+from adapter.channel.timeouts import Timeouts
 from adapter.core.contract import commands as c
-from tests.support.loopback import Command, Loopback
+from adapter.wire.frames import Payload
+from tests.support.loopback import Command, Loopback, connection_to
 
 Connect = Callable[..., adapter.Connection]
 JOIN_S = 20.0
@@ -77,10 +77,18 @@ class Arrivals:
             assert self._changed.wait_for(lambda: self._count >= count, JOIN_S)
 
 
+@pytest.fixture
+def deaf(server: Loopback) -> Iterator[adapter.Connection]:
+    """A connection whose followers look up once an hour: nothing but a hand-over wakes them."""
+    with connection_to(server, Timeouts(follow_s=3600.0)) as qm:
+        qm.define_queue("Q")
+        yield qm
+
+
 def followed(qm: adapter.Connection, count: int) -> None:
     """Wait until so many threads have begun to follow on this connection."""
     deadline = time.monotonic() + JOIN_S
-    while len(qm._channel._followers) < count:
+    while len(qm._channel._leadership.followers) < count:
         assert time.monotonic() < deadline
         threading.Event().wait(0.001)
 
@@ -136,10 +144,9 @@ def test_a_unit_may_be_shared_by_threads(
 
 
 def test_the_lead_is_handed_over_at_once(
-    server: Loopback, qm: adapter.Connection, threads: Threads, monkeypatch: pytest.MonkeyPatch
+    server: Loopback, deaf: adapter.Connection, threads: Threads
 ) -> None:
-    # Followers that were not woken would sleep on: nothing but a hand-over wakes them here.
-    monkeypatch.setattr(channel_module, "FOLLOW_S", 3600.0)
+    qm = deaf
     first, second = qm.queue("Q", open_for="input"), qm.queue("Q", open_for="input")
     other = qm.queue("Q", open_for="output")
     arrivals = Arrivals(server, c.Get)
@@ -282,7 +289,7 @@ def test_close_does_not_wait_for_answers_that_change_nothing(
     began = time.monotonic()
     qm.close()
     threads.join()
-    assert time.monotonic() - began < channel_module.CLOSE_S - 1
+    assert time.monotonic() - began < Timeouts().close_s - 1
     assert [type(error) for error in threads.raised] == [e.ConnectionClosed]
 
 
@@ -312,18 +319,29 @@ def followed_or_leading(qm: adapter.Connection) -> None:
         threading.Event().wait(0.001)
 
 
+class InterruptedLink:
+    """A link as it is, but for one receive, which a thread does not survive."""
+
+    def __init__(self, qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.interrupt = threading.Event()
+        link = qm._channel._state.link
+        assert link is not None
+        self._receive = link.receive
+        monkeypatch.setattr(link, "receive", self.receive)
+
+    def receive(self) -> list[Payload] | None:
+        if self.interrupt.is_set():
+            self.interrupt.clear()
+            raise KeyboardInterrupt
+        return self._receive()
+
+
 def test_an_interrupted_wait_takes_no_message_for_nobody(
-    server: Loopback, qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
+    qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = qm.queue("Q")
-    real = channel_module.Channel._read
-
-    def interrupted(self: channel_module.Channel) -> None:
-        monkeypatch.setattr(channel_module.Channel, "_read", real)
-        raise KeyboardInterrupt
-
     assert queue.get() is None
-    monkeypatch.setattr(channel_module.Channel, "_read", interrupted)
+    InterruptedLink(qm, monkeypatch).interrupt.set()
     with pytest.raises(KeyboardInterrupt):
         queue.get(timeout=None)
     queue.put(b"x")
@@ -334,27 +352,17 @@ def test_an_interrupted_wait_takes_no_message_for_nobody(
 
 
 def test_an_interrupted_leader_leaves_the_lead_to_others(
-    server: Loopback, qm: adapter.Connection, threads: Threads, monkeypatch: pytest.MonkeyPatch
+    server: Loopback, deaf: adapter.Connection, threads: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(channel_module, "FOLLOW_S", 3600.0)
-    queue = qm.queue("Q", open_for="input")
+    queue = deaf.queue("Q", open_for="input")
     arrivals = Arrivals(server, c.Get)
-    real = channel_module.Channel._receive
-    interrupt = threading.Event()
-
-    def receive(self: channel_module.Channel, link: Link) -> bool:
-        if self is qm._channel and interrupt.is_set():
-            interrupt.clear()
-            raise KeyboardInterrupt
-        return real(self, link)
-
-    monkeypatch.setattr(channel_module.Channel, "_receive", receive)
+    link = InterruptedLink(deaf, monkeypatch)
     threads.start(lambda: queue.get(timeout=None))
     arrivals.wait_for(1)
     threads.start(lambda: queue.get(timeout=None))
     arrivals.wait_for(2)
-    followed(qm, 1)
-    interrupt.set()  # met when the leader looks up
+    followed(deaf, 1)
+    link.interrupt.set()  # met when the leader looks up
     arrivals.wait_for(3)  # the other has taken the lead, connected and asked again
     with adapter.connect(server.address) as other:
         other.put("Q", b"1")

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 import adapter
 from adapter import errors as e
-from adapter.channel.channel import Timeouts
+from adapter.channel.timeouts import Timeouts
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
 from adapter.wire.session import Incoming
@@ -205,7 +205,7 @@ def test_a_connection_that_is_closed_without_a_word_meanwhile(place: Place, verb
 @each(VERBS)
 @in_a_place
 def test_a_connection_that_is_cut_and_made_again(place: Place, verb: Verb) -> None:
-    place.qm._channel._timeouts = Timeouts()
+    place.qm._channel._state.timeouts = Timeouts()
     if verb.is_lost:
         with pytest.raises(verb.error, match=verb.text):
             place.call(verb, place.break_off)

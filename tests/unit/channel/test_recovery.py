@@ -8,19 +8,15 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.channel.addresses import parse_addresses
-from adapter.channel.channel import Channel, Timeouts
-from adapter.channel.handshake import Handshake
-from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.numbering import UNANSWERED_MAX
 from adapter.channel.requests import Pending
-from adapter.client.context import Context
+from adapter.channel.timeouts import Timeouts
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
 from adapter.wire import frames
 from adapter.wire.session import Incoming
-from tests.support.loopback import Command, Loopback, OnCommand
+from tests.support.loopback import Command, Loopback, OnCommand, connection_to
 
 Connect = Callable[..., adapter.Connection]
 
@@ -426,8 +422,7 @@ def test_answers_to_nothing_that_was_asked_are_passed_over(
 def test_silence_is_broken_by_a_question_and_ended_by_another_connection(
     server: Loopback, qm: adapter.Connection
 ) -> None:
-    channel = impatient(server)
-    with adapter.Connection(Context(channel, "", adapter.Schemas(None))) as second:
+    with connection_to(server, Timeouts(silence_s=0.4, connect_timeout_s=0.3)) as second:
         queue = second.queue("Q", open_for="input")
         asked = count_asked(server)
         assert queue.get(timeout=1.0) is None  # signs of life keep it
@@ -439,11 +434,6 @@ def test_silence_is_broken_by_a_question_and_ended_by_another_connection(
         assert queue.depth() == 0
         releasing.join()
         assert second.statistics()["connections_lost"] >= 1
-
-
-def impatient(server: Loopback) -> Channel:
-    handshake = Handshake([TcpDialer(one) for one in parse_addresses(server.address)], "", "")
-    return Channel(handshake, Timeouts(silence_s=0.4, connect_timeout_s=0.3))
 
 
 def count_asked(server: Loopback) -> list[Command]:

@@ -1,0 +1,173 @@
+"""Recovery: what happens to unanswered requests when the link is lost, until there is another.
+
+A lost link says nothing about the requests without an answer: each may have been carried out, be
+on its way, or never have left. Every durable command is therefore numbered within a *session*
+(numbering.py), and the queue manager keeps the outcomes of a session's last numbers, in its ledger,
+until the client acknowledges them. So the client recovers without knowing what happened:
+
+1. lose(): the link is shut down. What the connection held at the queue manager is gone with it:
+   units without a commit (their requests are settled with BackedOut) and cursors (StartOver). A
+   request that asked for something durable, or changes nothing, stays pending.
+2. reconnect(): links are tried until reconnect_timeout_s is over, with pauses that grow.
+3. take_up(): on the new link the session is resumed under its id, with the numbers that are
+   unanswered: the queue manager forgets the outcomes of all others. Handles are opened again under
+   their numbers. Then everything pending is sent again, in its old order and under its old numbers.
+   What was carried out before is answered from the record of its outcome; what was not is carried
+   out now. Either way it is done once, and in order.
+
+Where no answer is to be had a request is settled with what is known (Outstanding.give_up): nothing
+was done, if it was never sent; *in doubt*, if a commit, or a put or get outside a unit, was sent
+and its answer not seen. Its number stays on the list that a resumption names, so that the outcome
+can still be asked for by the unit's id. If the queue manager does not know the session any more,
+what was numbered in it is in doubt in the same way, and a new session begins.
+
+Every method is called by the thread that leads, except lose().
+"""
+
+from __future__ import annotations
+
+import time
+
+from adapter.channel.handshake import Handshake, Rejected, back_off_s, exchange, refusal_among
+from adapter.channel.link.port import Link, LinkLost
+from adapter.channel.receiving import NOT_NOW, Receiver
+from adapter.channel.requests import note_queue
+from adapter.channel.sending import Sender
+from adapter.channel.state import ChannelState
+from adapter.errors import ConnectionClosed
+from adapter.errors.refusals import refusal
+
+
+class Recovery:
+    """Makes the links of one channel, and settles what a lost one leaves behind."""
+
+    def __init__(
+        self, state: ChannelState, handshake: Handshake, sender: Sender, receiver: Receiver
+    ) -> None:
+        self._state = state
+        self._handshake = handshake
+        self._sender = sender
+        self._receiver = receiver
+        self._dead: list[Link] = []
+        """Lost links that are to be closed by the thread that leads."""
+        self._lost_s = 0.0  # when, or 0.0
+        self._why_lost = ""
+
+    @property
+    def bytes_received(self) -> int:
+        """Over links that are in use or not closed yet."""
+        link = self._state.link
+        return sum(one.bytes_received for one in [*self._dead, *([link] if link else [])])
+
+    def connect_first(self) -> None:
+        """Make the first link; raises the error that the caller of connect() gets."""
+        try:
+            link = self._handshake.open_any(self._state.timeouts.connect_timeout_s)
+        except Rejected as lost:
+            raise lost.error from None
+        self._receiver.begin(link)
+        self._state.link = link
+
+    def lose(self, link: Link, why: str) -> None:
+        """Settle what went with a link, and keep what is sent again. From any thread."""
+        state = self._state
+        link.shutdown()  # first: a thread that is sending holds the lock
+        with state.lock:
+            if state.link is not link:
+                return
+            state.link = None
+            self._dead.append(link)
+            self._why_lost = why
+            if not state.attempts:
+                self._lost_s = time.monotonic()
+            state.outstanding.lost(why)
+        self._state.on_link(False)
+
+    def close_dead(self) -> None:
+        """Close the links that were lost."""
+        while self._dead:
+            link = self._dead.pop()
+            self._state.traffic.bytes_received += link.bytes_received
+            link.close()
+
+    def reconnect(self) -> None:
+        """Connect again and send again; settle everything when the time for that is over."""
+        self.close_dead()
+        state = self._state
+        self._lost_s = self._lost_s or time.monotonic()
+        timeout_s = state.timeouts.reconnect_timeout_s
+        while not state.closing.is_set():
+            left_s = self._lost_s + timeout_s - time.monotonic()
+            if state.attempts and left_s <= 0:
+                with state.lock:
+                    state.outstanding.give_up(self._why_lost)
+                state.attempts, self._lost_s = 0, 0.0  # who asks again, waits as long again
+                return
+            state.closing.wait(min(back_off_s(state.attempts), max(left_s, 0.0)))
+            state.attempts += 1
+            try:
+                self._take_up(max(min(left_s, state.timeouts.silence_s), 0.1))
+                return
+            except LinkLost as lost:
+                self._why_lost = str(lost)
+        with state.lock:
+            state.outstanding.give_up("it was closed meanwhile", ConnectionClosed)
+
+    def _take_up(self, left_s: float) -> None:
+        """Make a new link and put it into the state of the lost one."""
+        state = self._state
+        link = self._handshake.open_any(min(left_s, state.timeouts.connect_timeout_s))
+        try:
+            self._resume(link, left_s)
+            self._reopen(link, left_s)
+            self._receiver.begin(link)
+            with state.lock:
+                if state.closing.is_set():
+                    raise LinkLost("closed")
+                state.link = link
+                state.traffic.reconnects += 1
+                self._resend(link)
+            self._state.on_link(True)
+        except BaseException:
+            if state.link is not link:
+                link.close()
+            raise
+
+    def _resend(self, link: Link) -> None:
+        for operations in self._state.outstanding.resending(time.monotonic()):
+            self._state.traffic.resent += len(operations)
+            self._sender.encode(operations, sending=True)
+            self._sender.transmit(link, self._receiver.receive)
+
+    def _resume(self, link: Link, left_s: float) -> None:
+        """Attach to the session; if it is not known any more, settle the requests numbered in it.
+
+        Raises LinkLost.
+        """
+        outstanding = self._state.outstanding
+        with self._state.lock:
+            requests = outstanding.resumption()
+        exchange(link, requests, left_s)
+        refused = refusal_among(requests)
+        if refused is None:
+            outstanding.resumed(requests)
+        elif refused.reason in NOT_NOW:
+            raise LinkLost(refused.detail)
+        else:
+            error = refusal(refused.reason, refused.name, refused.detail)
+            with self._state.lock:
+                outstanding.session_lost(error.text)
+
+    def _reopen(self, link: Link, left_s: float) -> None:
+        """Open again every handle that was open, or that unanswered requests need."""
+        with self._state.lock:
+            requests = self._state.outstanding.reopening()
+        exchange(link, requests, left_s)
+        for request in requests:
+            refused = refusal_among([request])
+            note_queue(request)
+            if refused is not None and refused.reason in NOT_NOW:
+                raise LinkLost(refused.detail)
+            if refused is not None and request.handle is not None:
+                request.handle.refused = refused
+                request.handle.is_open = False  # its next verb opens it anew, and is refused

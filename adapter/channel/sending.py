@@ -1,0 +1,63 @@
+"""Requests out: numbered, encoded into frames and sent, all under the channel's lock.
+
+While there is no link requests are numbered and kept; recovery sends them. This module knows no
+answers.
+"""
+
+from __future__ import annotations
+
+from adapter.channel import requests as rq
+from adapter.channel.link.port import Link, LinkLost, WhileFull
+from adapter.channel.outstanding import UnitOnWire
+from adapter.channel.requests import Operations, Pending
+from adapter.channel.state import ChannelState
+from adapter.errors import Error
+
+BUFFER_BYTES_MAX = 4 * 1024 * 1024
+"""What a longer frame took is given back when it is sent."""
+
+
+class Sender:
+    """Sends the frames of one channel. Every method is called under the channel's lock."""
+
+    def __init__(self, state: ChannelState) -> None:
+        self.unacknowledged_bytes = 0
+        """Received since outcomes were last acknowledged to the queue manager."""
+        self._state = state
+        self._buffer = bytearray()
+
+    def send(self, requests: list[Pending], unit: UnitOnWire | None, while_full: WhileFull) -> None:
+        """Number requests and send them in one frame, in order; without a link keep them.
+
+        while_full: see Link.send. Raises BackedOut, LimitReached, MessageTooLong, InvalidValue.
+        """
+        link, outstanding = self._state.link, self._state.outstanding
+        batch = outstanding.prepare(requests, unit)
+        self.encode(batch.operations, sending=link is not None)
+        outstanding.register(batch, sent=link is not None)
+        if link is not None:
+            self.transmit(link, while_full)
+
+    def encode(self, operations: Operations, sending: bool) -> None:
+        """Fill the buffer with one frame; if it is going to be sent, with acknowledgements."""
+        session = self._state.outstanding.session
+        seen = session.take_seen() if sending else []
+        self.unacknowledged_bytes = 0
+        try:
+            rq.encode_into(self._buffer, operations, seen)
+        except Error:
+            session.give_back(seen)
+            raise
+
+    def transmit(self, link: Link, while_full: WhileFull) -> None:
+        """Send what is in the buffer; the thread that reads next finds out about a failure."""
+        traffic = self._state.traffic
+        traffic.frames_sent += 1
+        traffic.bytes_sent += len(self._buffer)
+        try:
+            link.send(self._buffer, while_full)
+        except LinkLost:
+            self._buffer = bytearray()
+            link.shutdown()
+        if len(self._buffer) > BUFFER_BYTES_MAX:
+            self._buffer = bytearray()

@@ -1,0 +1,45 @@
+"""What the parts of one channel share, and which of its threads may change what.
+
+This module does not know what the parts do with it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from adapter.channel.link.port import Link
+from adapter.channel.outstanding import Outstanding
+from adapter.channel.timeouts import Timeouts
+
+
+class Traffic(Struct):
+    """Figures of a channel since it was made. bytes_received: over links that are closed."""
+
+    frames_sent: int = 0
+    frames_received: int = 0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    reconnects: int = 0
+    resent: int = 0
+
+
+class ChannelState:
+    """lock: held while numbers are given out and frames sent, and while a link is put in place or
+    lost; so what is sent is in the order of its numbers. closing: close() has been called, for
+    good. link: the one in use, None while there is none. attempts: to connect again, since an
+    answer last arrived; changed by the thread that leads. on_link: called when a link is lost
+    (False) or put in place (True).
+    """
+
+    def __init__(self, timeouts: Timeouts) -> None:
+        self.timeouts = timeouts
+        self.lock = threading.Lock()
+        self.closing = threading.Event()
+        self.outstanding = Outstanding()
+        self.link: Link | None = None
+        self.attempts = 0
+        self.traffic = Traffic()
+        self.on_link: Callable[[bool], None] = lambda _: None

@@ -1,0 +1,19 @@
+"""How long a channel waits for what. This module knows nothing else."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """In seconds. silence_s: for any byte while a request is unanswered.
+
+    follow_s: a follower looks up this often, in case the thread that was handed the lead died of
+    it. close_s: closing waits this long for the queue manager to answer.
+    """
+
+    connect_timeout_s: float = 5.0
+    reconnect_timeout_s: float = 60.0
+    silence_s: float = 30.0
+    follow_s: float = 2.0
+    close_s: float = 5.0

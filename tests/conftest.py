@@ -15,6 +15,7 @@ import pytest
 from adapter.localkafka import LocalKafka, free_port
 from adapter.localkafka.jars import cache_folder
 from adapter.mqi import pymqi_files
+from tests.group_times import GroupTimes
 from tests.strict_outcomes import StrictOutcomes, add_option
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(StrictOutcomes.of(config))
+    if config.getoption("numprocesses", None) and config.getoption("dist") == "loadgroup":
+        config.pluginmanager.register(GroupTimes(group_of))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -55,7 +58,7 @@ def layer_rank(path: Path) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: layer_rank(item.path))
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+        item.add_marker(pytest.mark.xdist_group(group_of(item.nodeid)))
         if "spark" in getattr(item, "fixturenames", ()):
             # Spark's bridge to the JVM leaves sockets to the garbage collector.
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
@@ -64,12 +67,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             )  # with the start of the JVM, on a busy machine
 
 
-def group_of(item: pytest.Item) -> str:
+def group_of(node: str) -> str:
     """Which tests stay in one process where a run has several: a file's, and all of Spark's.
 
     Each process has a broker of its own, and the one that runs Spark's tests the only JVM of Spark.
     """
-    return "spark" if item.path.parent.name == "spark" else str(item.path)
+    path = node.partition("::")[0]
+    return "spark" if path.startswith("tests/spark/") else path
 
 
 def pytest_collection_finish() -> None:

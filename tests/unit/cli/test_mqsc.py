@@ -64,5 +64,9 @@ def test_what_cannot_be_dumped_is_a_failure(at: Mqk) -> None:
 
 
 def test_a_dump_runs_no_command(at: Mqk) -> None:
-    assert at("mqsc", "--all").status == 2
-    assert at("mqsc", "--dump", "-c", "PING QMGR").status == 2
+    everything = at("mqsc", "--all")
+    assert (everything.status, everything.out) == (2, "")
+    assert "--all goes with --dump" in everything.err
+    both = at("mqsc", "--dump", "-c", "PING QMGR")
+    assert (both.status, both.out) == (2, "")
+    assert "--dump runs no command" in both.err

@@ -301,7 +301,7 @@ SETTINGS: Mapping[str, Setting] = {
 }  # fmt: skip
 
 
-class Value(Struct):
+class SettingValue(Struct):
     """What a setting is, and where it comes from."""
 
     key: str
@@ -317,8 +317,8 @@ class Value(Struct):
 class Config(Struct):
     """The effective settings. file: the one that was read, if any."""
 
-    values: dict[str, Value]
-    options: dict[str, Value]
+    values: dict[str, SettingValue]
+    options: dict[str, SettingValue]
     file: Path | None = None
 
     def __getitem__(self, key: str) -> Any:
@@ -351,7 +351,7 @@ class Config(Struct):
         text = self["registry_listen"]
         return read_address(text, DEFAULT_REGISTRY_PORT) if text else None
 
-    def all(self) -> Iterator[Value]:
+    def all(self) -> Iterator[SettingValue]:
         """Give every setting, in the order of the table, the options of Kafka's client last."""
         yield from self.values.values()
         yield from self.options.values()
@@ -378,7 +378,7 @@ def load(
     config = Config({}, {}, found)
     for key, setting in SETTINGS.items():
         if key != OPTIONS:
-            config.values[key] = Value(key, setting.default, "default")
+            config.values[key] = SettingValue(key, setting.default, "default")
     for layer in layers:
         config.values |= layer.values
         config.options |= layer.options
@@ -399,8 +399,8 @@ def missing(config: Config) -> list[str]:
 class Layer(Struct):
     """What one place says."""
 
-    values: dict[str, Value] = {}
-    options: dict[str, Value] = {}
+    values: dict[str, SettingValue] = {}
+    options: dict[str, SettingValue] = {}
 
     def set(self, key: str, raw: Any, source: str, *, as_text: bool) -> None:
         """Take a value; as_text: numbers are written as text there."""
@@ -418,7 +418,7 @@ class Layer(Struct):
                 raise ConfigError(
                     f"{source}: {key} is {value!r}; choose a port from 1 to {PORT_MAX}"
                 )
-        self.values[key] = Value(key, value, source)
+        self.values[key] = SettingValue(key, value, source)
 
     def set_option(self, name: str, raw: Any, source: str) -> None:
         """Take one setting of Kafka's client."""
@@ -429,7 +429,7 @@ class Layer(Struct):
             raise ConfigError(f"{source}: {OPTIONS}: {name} is a {kind}; text is wanted")
         if name in OUR_OPTIONS:
             raise ConfigError(f"{source}: {OPTIONS}: {name}: {OUR_OPTIONS[name]}")
-        self.options[name] = Value(f"{OPTIONS}.{name}", str(raw), source)
+        self.options[name] = SettingValue(f"{OPTIONS}.{name}", str(raw), source)
 
 
 def read_address(text: str, default_port: int = DEFAULT_PORT) -> tuple[str, int]:
@@ -462,7 +462,7 @@ def _file_layer(path: Path, *, was_named: bool) -> Layer:
     """Read a settings' file. was_named: it was not only found in the working directory."""
     try:
         content = tomllib.loads(texts.read(path, FILE_BYTES_MAX))
-    except texts.UnreadableError as error:
+    except texts.UnreadableTextError as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error

@@ -19,7 +19,7 @@ from adapter.core.contract.message import Delivered
 from adapter.core.contract.message import Message as Content
 from adapter.errors import InvalidType, InvalidValue
 from adapter.format import names
-from adapter.format.descriptor import Position
+from adapter.format.descriptor import UnitPosition
 from adapter.format.schemas import UnreadableError
 from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of
 
@@ -101,7 +101,7 @@ def _unreadable(record: confluent_kafka.Message, problem: UnreadableError) -> In
     return InvalidValue(f"{_where(record)} cannot be read: {problem}")
 
 
-def _message(lane: int, message: Content, at: Position) -> Message:
+def _message(lane: int, message: Content, at: UnitPosition) -> Message:
     return incoming(
         Delivered(
             message=message,

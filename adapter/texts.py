@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 
-class UnreadableError(Exception):
+class UnreadableTextError(Exception):
     """A file cannot be read as text; the text says why, without the file's name."""
 
 
@@ -19,7 +19,7 @@ def read(path: Path, bytes_max: int) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise UnreadableError("it is not text") from error
+        raise UnreadableTextError("it is not text") from error
 
 
 def read_bytes(path: Path, bytes_max: int) -> bytes:
@@ -29,7 +29,7 @@ def read_bytes(path: Path, bytes_max: int) -> bytes:
             content = file.read(bytes_max + 1)
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
         reason = error.strerror if isinstance(error, OSError) else None
-        raise UnreadableError(reason or str(error)) from error
+        raise UnreadableTextError(reason or str(error)) from error
     if len(content) > bytes_max:
-        raise UnreadableError(f"it has more than {bytes_max} bytes")
+        raise UnreadableTextError(f"it has more than {bytes_max} bytes")
     return content

@@ -23,7 +23,7 @@ from adapter.format.schemas import UnreadableError
 from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of
 from spark_jobs import ranges
 from spark_jobs.errors import SparkJobError
-from spark_jobs.options import BROKERS, Options
+from spark_jobs.options import BROKERS, SourceOptions
 from spark_jobs.planning import AvailableNow, Limit, limit_of, rows_of
 from spark_jobs.rows import Found, batches
 from spark_jobs.topics import choose
@@ -39,7 +39,7 @@ class Range(InputPartition):
     """Records of one lane, from one offset to before another."""
 
     def __init__(
-        self, options: Options, servers: str, topic: str, lane: int, start: int, end: int
+        self, options: SourceOptions, servers: str, topic: str, lane: int, start: int, end: int
     ) -> None:
         super().__init__(lane)
         self.options = options
@@ -54,12 +54,12 @@ class Range(InputPartition):
         return {**self.options.kafka, "bootstrap.servers": self.servers}
 
 
-class Topic:
+class BrowsedTopic:
     """A queue's topic, as the driver sees it."""
 
     def __init__(
         self,
-        options: Options,
+        options: SourceOptions,
         servers: str,
         admin: AdminClient,
         manager: str,
@@ -75,7 +75,7 @@ class Topic:
         self._looked_s = time.monotonic()
 
     @classmethod
-    def find(cls, options: Options) -> Self:
+    def find(cls, options: SourceOptions) -> Self:
         """Ask the queue manager for its Kafka, and that for the queue's topic; SparkJobError."""
         try:
             with adapter.connect(options.address, application="spark") as qm:
@@ -108,7 +108,7 @@ class Topic:
         if now != self.name:
             raise deleted(self._options.queue, self.name, now)
 
-    def beginning(self, options: Options) -> Lanes:
+    def beginning(self, options: SourceOptions) -> Lanes:
         """Where a new query begins."""
         if options.starting == "latest":
             return self.ends()
@@ -163,9 +163,9 @@ def deleted(queue: str, before: str, now: str) -> SparkJobError:
 class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # of any Spark
     """Plans the micro-batches of a stream; it lives in the driver's Python process."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._topic: Topic | None = None
+        self._topic: BrowsedTopic | None = None
         self._planned: Offset | None = None
         self._until: Lanes | None = None
         """Where a trigger of what is available now ends."""
@@ -237,9 +237,9 @@ class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc] 
         if offset["topic"] != self._found().name:
             raise deleted(self._options.queue, offset["topic"], self._found().name)
 
-    def _found(self) -> Topic:
+    def _found(self) -> BrowsedTopic:
         if self._topic is None:
-            self._topic = Topic.find(self._options)
+            self._topic = BrowsedTopic.find(self._options)
         return self._topic
 
 

@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 from spark_jobs import browsing, getting
 from spark_jobs.descriptors import MODE_METADATA, QUEUE_METADATA
 from spark_jobs.errors import SparkJobError
-from spark_jobs.options import MODES, Options
+from spark_jobs.options import MODES, SourceOptions
 from spark_jobs.rows import ARROW_SCHEMA
 
 
@@ -39,18 +39,18 @@ class MqDataSource(DataSource):
     def schema(self) -> StructType:
         """The columns of every read mode; their metadata say what is read, and how."""
         columns = from_arrow_schema(ARROW_SCHEMA)
-        options = Options.read(self.options)
+        options = SourceOptions.read(self.options)
         columns["queue"].metadata = {QUEUE_METADATA: options.queue}
         columns["unit_id"].metadata = {MODE_METADATA: options.read_mode}
         return columns
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 -- always schema()
         """A batch: what is on the queue's topic now."""
-        return MqReader(Options.read(self.options))
+        return MqReader(SourceOptions.read(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
         """A stream, in the read mode that the options name."""
-        options = Options.read(self.options)
+        options = SourceOptions.read(self.options)
         return READERS[options.read_mode](options)
 
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: ARG002
@@ -68,7 +68,7 @@ class MqDataSource(DataSource):
 class MqReader(DataSourceReader):
     """Reads a queue once, as far as it goes when the query begins."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SourceOptions) -> None:
         if options.read_mode != "browse":
             raise SparkJobError(
                 f"mqk: spark.read reads with readMode browse, not {options.read_mode}: a batch has "
@@ -78,7 +78,7 @@ class MqReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """One for each lane that has anything."""
-        topic = browsing.Topic.find(self._options)
+        topic = browsing.BrowsedTopic.find(self._options)
         return list(topic.ranges(topic.beginning(self._options), topic.ends()))
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
@@ -86,7 +86,7 @@ class MqReader(DataSourceReader):
         return browsing.read_lane(partition)
 
 
-READERS: Mapping[str, Callable[[Options], DataSourceStreamReader]] = {
+READERS: Mapping[str, Callable[[SourceOptions], DataSourceStreamReader]] = {
     "browse": browsing.BrowseReader,
     "get": getting.GetReader,
 }

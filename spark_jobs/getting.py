@@ -20,7 +20,7 @@ import adapter
 from adapter.client.consumer import BATCH_MAX
 from adapter.format import names
 from spark_jobs.errors import SparkJobError
-from spark_jobs.options import Options
+from spark_jobs.options import SourceOptions
 from spark_jobs.planning import AvailableNow, Limit, limit_of
 from spark_jobs.rows import batches
 from spark_jobs.spans import Span, SpanReader
@@ -36,11 +36,16 @@ Lanes = dict[int, list[Span]]
 """Which messages of each lane, in the order of delivery."""
 
 
-class Part(InputPartition):
+class SpanPart(InputPartition):
     """What a task reads: messages of some lanes, in the order of delivery."""
 
     def __init__(
-        self, options: Options, queue_manager: str, servers: str, incarnation: int, lanes: Lanes
+        self,
+        options: SourceOptions,
+        queue_manager: str,
+        servers: str,
+        incarnation: int,
+        lanes: Lanes,
     ) -> None:
         super().__init__(tuple(lanes))
         self.options = options
@@ -53,7 +58,7 @@ class Part(InputPartition):
 class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # of any Spark
     """Plans the micro-batches of a consumer; it lives in the driver's Python process."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._limit = min(options.max_messages_per_batch or BATCH_MAX, BATCH_MAX)
         self._planned = UNKNOWN
@@ -132,11 +137,11 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         qm = self._connected()
         servers = self._options.kafka.get("bootstrap.servers", qm.bootstrap_servers)
         where = (self._options, qm.name, servers, found.incarnation)
-        return [Part(*where, some) for some in shared(lanes)]
+        return [SpanPart(*where, some) for some in shared(lanes)]
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """In a task: the rows of a part, as Arrow batches."""
-        return read(partition) if isinstance(partition, Part) else iter(())
+        return read(partition) if isinstance(partition, SpanPart) else iter(())
 
     def commit(self, end: Offset) -> None:
         """Consume what Spark has done."""
@@ -227,7 +232,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         return named | {"claim": consumer.claim.hex(), "batch": batch}
 
 
-def read(part: Part) -> Iterator[Any]:
+def read(part: SpanPart) -> Iterator[Any]:
     """Read a part's messages as Arrow batches."""
     queue, incarnation = part.options.queue, part.incarnation
     topic = names.queue_topic(part.queue_manager, queue, incarnation)

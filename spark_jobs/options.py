@@ -26,7 +26,7 @@ ALIASES = {
 """As Spark's own sources, and queue_stream(), call the same."""
 
 
-class Options(Struct, frozen=True):
+class SourceOptions(Struct, frozen=True):
     """What a reader is told.
 
     queue: its name. address: of its queue manager. read_mode: browse copies, get consumes.
@@ -48,7 +48,7 @@ class Options(Struct, frozen=True):
     kafka: dict[str, str] = {}
 
     @classmethod
-    def read(cls, given: Mapping[str, str]) -> Options:
+    def read(cls, given: Mapping[str, str]) -> SourceOptions:
         """Check options as Spark hands them over, with whatever case their names have there."""
         known = {name.lower(): (name, ALIASES.get(name, name)) for name in (*NAMES, *ALIASES)}
         found: dict[str, str] = {}

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow
 
 from adapter.core.contract.message import Message, Property
-from adapter.format.descriptor import Position
+from adapter.format.descriptor import UnitPosition
 from spark_jobs.property_types import TYPE_NAMES
 
-Found = tuple[Message, Position, int]
+Found = tuple[Message, UnitPosition, int]
 """A message, its place in its unit and lane, and the offset of its (last) record."""
 TEXT, BINARY, TIME = pyarrow.string(), pyarrow.binary(), pyarrow.timestamp("us", tz="UTC")
 INT, LONG = pyarrow.int32(), pyarrow.int64()

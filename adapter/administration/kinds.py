@@ -164,7 +164,7 @@ DEFINED = {
 QUEUE_WORDS = tuple(word for word, one in DEFINED.items() if one.has_queue_name)
 
 
-class Found(Struct, frozen=True):
+class FoundObject(Struct, frozen=True):
     """One object: its kind, its name, and the values of its attributes by Python name."""
 
     kind: Kind

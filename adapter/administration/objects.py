@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from adapter import Connection
-from adapter.administration.kinds import DEFINED, Found, Kind
+from adapter.administration.kinds import DEFINED, FoundObject, Kind
 from adapter.administration.status import FINDERS, dates
 from adapter.administration.values import Filter, checked, fits
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
@@ -17,7 +17,7 @@ from adapter.core.attributes.queue import MQ_DEFAULTS
 from adapter.errors import ObjectExists, ObjectNotFound, QueueExists
 
 
-def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
+def find(qm: Connection, kind: Kind, pattern: str) -> list[FoundObject]:
     """Return the objects of a kind whose name fits: a star may stand at its end."""
     if kind.kind in FINDERS:
         return FINDERS[kind.kind](qm, pattern)
@@ -27,14 +27,16 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[Found]:
         every = qm.objects(kind.kind, "*", system=True)
         here: dict[str, Any] = {"DESTQMGR": qm.name}
         return [
-            Found(kind, one.name, here | one.attributes) for one in every if fits(one.name, pattern)
+            FoundObject(kind, one.name, here | one.attributes)
+            for one in every
+            if fits(one.name, pattern)
         ]
     fixed = {"queue_type": kind.word} if kind.has_queue_name else {}
     if kind.kind == QUEUE_MANAGER:
         fixed = {"identifier": qm.name}
         pattern = qm.name
     found = qm.objects(kind.kind, checked(pattern), system=True)
-    return [Found(kind, one.name, fixed | dates(one) | one.attributes) for one in found]
+    return [FoundObject(kind, one.name, fixed | dates(one) | one.attributes) for one in found]
 
 
 def name_by_id(qm: Connection, pattern: str, ident: str) -> str | None:
@@ -45,13 +47,13 @@ def name_by_id(qm: Connection, pattern: str, ident: str) -> str | None:
     return None
 
 
-def find_queues(qm: Connection, words: Iterable[str], pattern: str) -> list[Found]:
+def find_queues(qm: Connection, words: Iterable[str], pattern: str) -> list[FoundObject]:
     """Return what has a queue's name and is of one of these kinds, by name."""
     found = [one for word in words for one in find(qm, DEFINED[word], pattern)]
     return sorted(found, key=lambda one: one.name)
 
 
-def passing(found: Iterable[Found], filters: Iterable[Filter]) -> list[Found]:
+def passing(found: Iterable[FoundObject], filters: Iterable[Filter]) -> list[FoundObject]:
     """Keep what has the attributes that filters are on, with values that pass."""
     conditions = list(filters)
     return [
@@ -63,7 +65,7 @@ def passing(found: Iterable[Found], filters: Iterable[Filter]) -> list[Found]:
     ]
 
 
-def _queues(qm: Connection, pattern: str) -> list[Found]:
+def _queues(qm: Connection, pattern: str) -> list[FoundObject]:
     figures = {one.name: one for one in qm.queue_status(checked(pattern), system=True)}
     kind = DEFINED["QLOCAL"]
     found = []
@@ -72,7 +74,7 @@ def _queues(qm: Connection, pattern: str) -> list[Found]:
         status = figures.get(one.name)
         for name in ("current_depth", "open_input_count", "open_output_count"):
             values[name] = getattr(status, name) if status is not None else 0
-        found.append(Found(kind, one.name, values))
+        found.append(FoundObject(kind, one.name, values))
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from adapter import Connection
 from adapter import mq_constants as mq
-from adapter.administration.kinds import Found, Kind
+from adapter.administration.kinds import FoundObject, Kind
 from adapter.administration.status_kinds import (
     CHANNEL_STATUS,
     COMMAND_SERVER_STATUS,
@@ -68,12 +68,12 @@ def dates(description: Description | QueueDescription | ObjectDescription) -> di
     }
 
 
-def queues(qm: Connection, pattern: str) -> list[Found]:
+def queues(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the status of local queues."""
     return [_status(one) for one in qm.queue_status(checked(pattern), system=True)]
 
 
-def _status(status: QueueStatus) -> Found:
+def _status(status: QueueStatus) -> FoundObject:
     values = {
         "status_type": "QUEUE",
         "current_depth": status.current_depth,
@@ -86,10 +86,10 @@ def _status(status: QueueStatus) -> Found:
         "last_get_date": date_of(status.last_got_ms),
         "last_get_time": time_of(status.last_got_ms),
     }
-    return Found(QUEUE_STATUS, status.name, values)
+    return FoundObject(QUEUE_STATUS, status.name, values)
 
 
-def queue_manager(qm: Connection, _pattern: str) -> list[Found]:
+def queue_manager(qm: Connection, _pattern: str) -> list[FoundObject]:
     """Return the status of the queue manager."""
     connected = qm.connections()
     values = {
@@ -97,7 +97,7 @@ def queue_manager(qm: Connection, _pattern: str) -> list[Found]:
         "connections": len(connected),
         "command_server": _command_server_status(connected),
     }
-    return [Found(QMGR_STATUS, qm.name, values | started(qm))]
+    return [FoundObject(QMGR_STATUS, qm.name, values | started(qm))]
 
 
 def _command_server_status(connected: list[ConnectionStatus]) -> str:
@@ -105,13 +105,13 @@ def _command_server_status(connected: list[ConnectionStatus]) -> str:
     return "RUNNING" if served else "STOPPED"
 
 
-def queue_handles(qm: Connection, pattern: str) -> list[Found]:
+def queue_handles(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the open handles, by queue."""
     clients = {one.number: _client(one) for one in qm.connections()}
     open_handles = sorted(qm.open_handles(), key=lambda one: one.queue)
     pattern = checked(pattern)
     return [
-        Found(QUEUE_HANDLES, one.queue, clients[one.connection] | _open_for(one))
+        FoundObject(QUEUE_HANDLES, one.queue, clients[one.connection] | _open_for(one))
         for one in open_handles
         if one.connection in clients and fits(one.queue, pattern)
     ]
@@ -147,7 +147,7 @@ def open_options(modes: int) -> int:
     return options + (mq.MQOO_INPUT_SHARED if modes & c.INPUT else 0)
 
 
-def connections(qm: Connection, pattern: str) -> list[Found]:
+def connections(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the connections; the name is the id that MQSC shows."""
     fixed = {
         "info_type": "CONN",
@@ -155,7 +155,7 @@ def connections(qm: Connection, pattern: str) -> list[Found]:
         "unit_type": "QMGR",
     }
     found = [
-        Found(CONNECTION, connection_id(one.number), fixed | _client(one) | _units(one))
+        FoundObject(CONNECTION, connection_id(one.number), fixed | _client(one) | _units(one))
         for one in qm.connections()
     ]
     return [one for one in found if fits(one.name, pattern)]
@@ -165,11 +165,11 @@ def _units(status: ConnectionStatus) -> dict[str, Any]:
     return {"unit_state": "ACTIVE" if status.units else "NONE"}
 
 
-def connection_handles(qm: Connection, pattern: str) -> list[Found]:
+def connection_handles(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return what connections have open."""
     prefix = extended_id(qm.name).hex().upper()
     found = [
-        Found(
+        FoundObject(
             CONNECTION_HANDLES,
             connection_id(one.connection),
             {
@@ -205,10 +205,10 @@ def connection_id(number: int) -> str:
     return number.to_bytes(8, "big").hex().upper()
 
 
-def reset_totals(qm: Connection, pattern: str) -> list[Found]:
+def reset_totals(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return what was counted of queues since it was last reset, and reset it (RESET QSTATS)."""
     return [
-        Found(
+        FoundObject(
             QUEUE_TOTALS,
             one.name,
             {
@@ -222,10 +222,10 @@ def reset_totals(qm: Connection, pattern: str) -> list[Found]:
     ]
 
 
-def channels(qm: Connection, pattern: str) -> list[Found]:
+def channels(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the clients that are connected, by the name of the channel."""
     found = [
-        Found(
+        FoundObject(
             CHANNEL_STATUS,
             one.channel or DEFAULT_CHANNEL,
             {
@@ -243,18 +243,18 @@ def channels(qm: Connection, pattern: str) -> list[Found]:
     return sorted((one for one in found if fits(one.name, pattern)), key=lambda one: one.name)
 
 
-def listeners(qm: Connection, pattern: str, kind: Kind = LISTENER) -> list[Found]:
+def listeners(qm: Connection, pattern: str, kind: Kind = LISTENER) -> list[FoundObject]:
     """Return the one listener."""
     if not fits(LISTENER_NAME, pattern):
         return []
     host, _, port = str(qm.figures()["address"]).rpartition(":")
-    return [Found(kind, LISTENER_NAME, {"address": host.strip("[]"), "port": int(port)})]
+    return [FoundObject(kind, LISTENER_NAME, {"address": host.strip("[]"), "port": int(port)})]
 
 
-def listener_statuses(qm: Connection, pattern: str) -> list[Found]:
+def listener_statuses(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the one listener, which runs."""
     found = listeners(qm, pattern, LISTENER_STATUS)
-    return [Found(LISTENER_STATUS, one.name, one.values | started(qm)) for one in found]
+    return [FoundObject(LISTENER_STATUS, one.name, one.values | started(qm)) for one in found]
 
 
 def started(qm: Connection) -> dict[str, Any]:
@@ -274,7 +274,7 @@ USUAL = {
 """What holds where no topic object above says anything, by attribute."""
 
 
-def topics(qm: Connection, pattern: str) -> list[Found]:
+def topics(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the topics that objects and durable subscriptions name; + and # stand for levels."""
     objects = {
         str(one.attributes["topic_string"]).strip("/"): one
@@ -284,7 +284,7 @@ def topics(qm: Connection, pattern: str) -> list[Found]:
     full = [str(one.attributes["topic_string"]) for one in qm.objects(SUBSCRIPTION)]
     named = {name for name in full if not has_wildcards(name)} | {one for one in objects if one}
     return [
-        Found(TOPIC_STATUS, name, _topic(name, objects) | {"subscriptions": full.count(name)})
+        FoundObject(TOPIC_STATUS, name, _topic(name, objects) | {"subscriptions": full.count(name)})
         for name in sorted(named)
         if means(pattern, name)
     ]
@@ -303,10 +303,10 @@ def _topic(name: str, objects: dict[str, ObjectDescription]) -> dict[str, Any]:
     return settled | {"topic_object": own.name if own is not None else ""}
 
 
-def subscriptions(qm: Connection, pattern: str) -> list[Found]:
+def subscriptions(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the durable subscriptions."""
     return [
-        Found(
+        FoundObject(
             SUBSCRIPTION_STATUS,
             one.name,
             {field: one.attributes[field] for field in ("ident", "topic_string")},
@@ -316,7 +316,7 @@ def subscriptions(qm: Connection, pattern: str) -> list[Found]:
     ]
 
 
-def publish_subscribe(qm: Connection, pattern: str) -> list[Found]:
+def publish_subscribe(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return how publish and subscribe is doing."""
     if not fits(qm.name, pattern):
         return []
@@ -325,18 +325,18 @@ def publish_subscribe(qm: Connection, pattern: str) -> list[Found]:
         "subscriptions": len(qm.objects(SUBSCRIPTION, "*", system=True)),
         "topics": len(topics(qm, "#")),
     }
-    return [Found(PUBSUB_STATUS, qm.name, values)]
+    return [FoundObject(PUBSUB_STATUS, qm.name, values)]
 
 
-def command_server(qm: Connection, pattern: str) -> list[Found]:
+def command_server(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return whether the command server runs."""
     if not fits(qm.name, pattern):
         return []
     values: dict[str, object] = {"status": _command_server_status(qm.connections())}
-    return [Found(COMMAND_SERVER_STATUS, qm.name, values)]
+    return [FoundObject(COMMAND_SERVER_STATUS, qm.name, values)]
 
 
-FINDERS: dict[str, Callable[[Connection, str], list[Found]]] = {
+FINDERS: dict[str, Callable[[Connection, str], list[FoundObject]]] = {
     QUEUE_STATUS.kind: queues,
     QUEUE_HANDLES.kind: queue_handles,
     QMGR_STATUS.kind: queue_manager,

@@ -16,7 +16,7 @@ from adapter.backup.file import BackupError, Copied, Lane
 from adapter.core.contract.lanes import LANES
 from adapter.format import names
 from adapter.format import progress as progress_format
-from adapter.format.progress import Progress
+from adapter.format.progress import CopyProgress
 from adapter.ledger.envelope import restoring
 from adapter.ledger.failures import describe
 from adapter.ledger.kafka_reader import (
@@ -166,7 +166,7 @@ class Target:
         self._poured.pour(self._ledger.topic, PARTITION, value)
         assert self._poured.written(self._ledger.topic) == offset + 1, "a ledger is dense"
 
-    def finish(self, progress: Progress, snapshot: Snapshot) -> None:
+    def finish(self, progress: CopyProgress, snapshot: Snapshot) -> None:
         """See restoring.Place."""
         topic = self._settings.progress_topic
         events = msgspec.structs.replace(progress, copied=0, incarnations={})

@@ -19,7 +19,7 @@ import msgspec
 from adapter.backup.contents import FIRST, Contents
 from adapter.backup.file import Copied, Entry, Lane, read
 from adapter.core.model.ranges import Ranges
-from adapter.format.progress import Progress
+from adapter.format.progress import CopyProgress
 from adapter.ledger.snapshots import Snapshot
 
 
@@ -38,7 +38,7 @@ class Place(Protocol):
         """Write a record of the ledger, which must come to lie at this offset."""
         ...
 
-    def finish(self, progress: Progress, snapshot: Snapshot) -> None:
+    def finish(self, progress: CopyProgress, snapshot: Snapshot) -> None:
         """See that all is written, say how far movers are and what was, and take the mark away."""
         ...
 
@@ -60,5 +60,5 @@ def restore(path: Path, contents: Contents, place: Place, step: Callable[[], Non
             step()
     cut, after = contents.moved(contents.cut), contents.moved(contents.snapshot.after)
     again = {queue: count for queue, count in contents.waiting.queues.items() if count}
-    progress = Progress(cut.offset, cut.owner, cut.n, copies, incarnations=again)
+    progress = CopyProgress(cut.offset, cut.owner, cut.n, copies, incarnations=again)
     place.finish(progress, msgspec.structs.replace(contents.snapshot, after=after))

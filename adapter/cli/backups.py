@@ -22,7 +22,7 @@ from adapter.backup.contents import Contents
 from adapter.backup.file import Entry, Header
 from adapter.backup.kafka import Source, Target
 from adapter.cli import output
-from adapter.cli.verify import Finding, Verifier
+from adapter.cli.verify import Observation, Verifier
 from adapter.command import default_kafka, failures, options
 from adapter.format import names
 from adapter.format.schemas import VERSION as ENTRY_VERSION
@@ -44,7 +44,7 @@ from adapter.topics.admin import TopicError, settings_for
 ANSWER_S = 10.0
 
 
-class Report(Struct, kw_only=True):
+class VerifyReport(Struct, kw_only=True):
     """What verify has come to."""
 
     ledger: str
@@ -117,12 +117,12 @@ def _snapshot(name: str, ledger: LedgerSettings) -> Snapshot | None:
     return KafkaSnapshots(msgspec.structs.replace(ledger, topic=topic)).newest()
 
 
-def _lost(ledger: LedgerSettings, movers: MoverSettings) -> list[Finding]:
+def _lost(ledger: LedgerSettings, movers: MoverSettings) -> list[Observation]:
     """Find what the ledger lacks of what movers have copied and the newest snapshot stands for.
 
     Looked at twice: between reading what is known and the ledger, a running owner may trim it.
     """
-    found: list[Finding] = []
+    found: list[Observation] = []
     for _ in range(2):
         known = known_entries(recorded(movers), _snapshot(movers.queue_manager, ledger))
         found = []
@@ -130,13 +130,13 @@ def _lost(ledger: LedgerSettings, movers: MoverSettings) -> list[Finding]:
             try:
                 KafkaLedger(ledger).check([one])
             except LedgerMismatch as lost:
-                found.append(Finding(one.position.offset, True, str(lost)))
+                found.append(Observation(one.position.offset, True, str(lost)))
         if not found:
             break
     return found
 
 
-def _show(found: Iterable[Finding], as_json: bool) -> None:
+def _show(found: Iterable[Observation], as_json: bool) -> None:
     for finding in found:
         if as_json:
             output.emit(msgspec.structs.asdict(finding))
@@ -152,14 +152,14 @@ def _verify(
     size: int,
     as_json: bool,
     snapshot: Snapshot | None = None,
-) -> Report:
+) -> VerifyReport:
     verifier = Verifier(name, snapshot)
     with output.progress("verifying", size) as step:
         for raw in records:
             _show(verifier.take(raw), as_json)
             step()
     queues = verifier.qm.queues.values()
-    return Report(
+    return VerifyReport(
         ledger=ledger,
         records=verifier.records,
         entries=verifier.entries,

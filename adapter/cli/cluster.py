@@ -33,7 +33,7 @@ class NotReachedError(Exception):
     """Kafka did not answer; the text says which and why."""
 
 
-class Topic(Struct):
+class ExaminedTopic(Struct):
     """A topic of mqk's. replicas: of the partition that has the fewest."""
 
     name: str
@@ -46,7 +46,7 @@ class Cluster(Struct):
 
     brokers: int
     settings: dict[str, str]
-    topics: list[Topic]
+    topics: list[ExaminedTopic]
 
 
 def topics(servers: str, client: Mapping[str, Any], beginning: str = "") -> list[str]:
@@ -66,7 +66,7 @@ def examine(servers: str, client: Mapping[str, Any]) -> Cluster:
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in ours[:TOPICS_MAX]]
         of_topics = _describe(admin, resources) if resources else {}
     examined = [
-        Topic(name, _replicas(found.topics[name].partitions.values()), of_topics[name])
+        ExaminedTopic(name, _replicas(found.topics[name].partitions.values()), of_topics[name])
         for name in of_topics
     ]
     return Cluster(len(found.brokers), settings, examined)
@@ -113,7 +113,7 @@ def dangers(cluster: Cluster) -> list[str]:
     return found
 
 
-def _topic_dangers(topic: Topic, brokers: int) -> list[str]:
+def _topic_dangers(topic: ExaminedTopic, brokers: int) -> list[str]:
     found = []
     in_sync = _number(topic.settings, "min.insync.replicas")
     if brokers > 1 and topic.replicas < 2:

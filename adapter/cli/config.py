@@ -26,7 +26,7 @@ from adapter.config import (
     WITH_PASSWORD,
     ConfigError,
     Setting,
-    Value,
+    SettingValue,
     missing,
 )
 from adapter.server.listener import NotLoopbackError, check_loopback
@@ -68,7 +68,7 @@ def check(file: Path | None, as_json: bool, **given: Any) -> None:
         failures.tell(f"note: {text}")
 
 
-def shown(value: Value) -> Any:
+def shown(value: SettingValue) -> Any:
     """A value as people may see it."""
     return HIDDEN if value.is_secret else value.value
 

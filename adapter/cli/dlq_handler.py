@@ -13,7 +13,7 @@ from adapter.cli import output
 from adapter.cli.connected import connected
 from adapter.command import failures, options, signals
 from adapter.services.dead_letter_handler import DeadLetterHandler, lines_of
-from adapter.services.dead_letter_rules import RulesError, Table, parse
+from adapter.services.dead_letter_rules import RulesError, RulesTable, parse
 
 RULES_MAX = 1024 * 1024
 """Characters of a table of rules."""
@@ -53,7 +53,7 @@ def dlq_handler(rules: TextIO, queue: str, check: bool, qmgr: str, as_json: bool
             summary(handler.statistics(), as_json)
 
 
-def read(rules: TextIO) -> Table:
+def read(rules: TextIO) -> RulesTable:
     """Read the rules; what is wrong in them is wrong use, each mistake a line."""
     try:
         text = rules.read(RULES_MAX + 1)

@@ -34,7 +34,7 @@ CONNECT_TIMEOUT_S = 10.0
 Level = Literal["ok", "note", "problem"]
 
 
-class Finding(Struct):
+class Check(Struct):
     """One line of the report."""
 
     level: Level
@@ -54,7 +54,7 @@ def doctor(
     as_json: bool,
 ) -> None:
     """Look for what is missing or wrong; exit status 1 if there is a problem."""
-    checks: list[Callable[[], Iterator[Finding]]] = [machine, imports, free_ports]
+    checks: list[Callable[[], Iterator[Check]]] = [machine, imports, free_ports]
     if bootstrap_servers is not None:
         client = options.kafka_options(command_config, settings)
         checks.append(lambda: kafka(bootstrap_servers, client))
@@ -72,45 +72,45 @@ def doctor(
         click.get_current_context().exit(failures.FAILED)
 
 
-def machine() -> Iterator[Finding]:
+def machine() -> Iterator[Check]:
     """Python, the libraries, Java, Maven."""
     enough = sys.version_info >= PYTHON_MIN
     text = f"{platform.python_version()} ({sys.executable})"
-    yield Finding("ok" if enough else "problem", "Python", text if enough else f"{text}: too old")
+    yield Check("ok" if enough else "problem", "Python", text if enough else f"{text}: too old")
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES)
-    yield Finding("ok", "mqk", f"{metadata.version('mqk')} with {versions}")
+    yield Check("ok", "mqk", f"{metadata.version('mqk')} with {versions}")
     try:
-        yield Finding("ok", "Java", jars.find_java().path)
+        yield Check("ok", "Java", jars.find_java().path)
     except LocalKafkaError as problem:
-        yield Finding("problem", "Java", str(problem))
+        yield Check("problem", "Java", str(problem))
     yield from _jars()
 
 
-def _jars() -> Iterator[Finding]:
+def _jars() -> Iterator[Check]:
     """Maven matters only until it has fetched Kafka."""
     folder, maven = jars.jars_folder(), shutil.which("mvn")
     if folder.is_dir():
-        yield Finding("ok", "Kafka's jars", f"{jars.kafka_version()} in {folder}")
+        yield Check("ok", "Kafka's jars", f"{jars.kafka_version()} in {folder}")
     elif maven is None:
         text = "not downloaded yet, and mvn is not in PATH: install Maven"
-        yield Finding("problem", "Kafka's jars", text)
+        yield Check("problem", "Kafka's jars", text)
     else:
-        yield Finding("note", "Kafka's jars", f"{jars.kafka_version()} will be fetched by {maven}")
+        yield Check("note", "Kafka's jars", f"{jars.kafka_version()} will be fetched by {maven}")
 
 
-def imports() -> Iterator[Finding]:
+def imports() -> Iterator[Check]:
     """Whether programs that are started here import this adapter, and not another one."""
     own = Path(adapter.__file__).resolve()
     others = set(metadata.packages_distributions().get("adapter", [])) - {"mqk"}
     for name in sorted(others):
         text = f"the distribution {name} also installs a package `adapter`: uninstall one of them"
-        yield Finding("problem", "import adapter", text)
+        yield Check("problem", "import adapter", text)
     found = imported_here()
     if found == str(own):
-        yield Finding("ok", "import adapter", found)
+        yield Check("ok", "import adapter", found)
     else:
         text = f"a program started in {Path.cwd()} gets {found or 'nothing'} and not {own}"
-        yield Finding("problem", "import adapter", f"{text}: rename the other one")
+        yield Check("problem", "import adapter", f"{text}: rename the other one")
 
 
 def imported_here() -> str:
@@ -131,12 +131,12 @@ def imported_here() -> str:
     return done.stdout.strip()
 
 
-def free_ports() -> Iterator[Finding]:
+def free_ports() -> Iterator[Check]:
     """The ports that things listen on unless told otherwise."""
     for port, purpose in ((detached.DEFAULT_PORT, "Kafka"), (DEFAULT_PORT, "a queue manager")):
         taken = not ports.is_free(port)
         text = f"in use{_user_of(port)}" if taken else f"free for {purpose}"
-        yield Finding("note" if taken else "ok", f"port {port}", text)
+        yield Check("note" if taken else "ok", f"port {port}", text)
 
 
 def _user_of(port: int) -> str:
@@ -145,18 +145,18 @@ def _user_of(port: int) -> str:
     return " by the Kafka of `mqk kafka start`" if mine else ""
 
 
-def kafka(servers: str, client: dict[str, str]) -> Iterator[Finding]:
+def kafka(servers: str, client: dict[str, str]) -> Iterator[Check]:
     """Whether Kafka answers, and what could lose messages there."""
     try:
         found = cluster.examine(servers, client)
     except cluster.NotReachedError as problem:
-        yield Finding("problem", "Kafka", str(problem))
+        yield Check("problem", "Kafka", str(problem))
         return
     text = f"{servers}: brokers: {found.brokers}, topics of queue managers: {len(found.topics)}"
-    yield Finding("ok", "Kafka", text)
+    yield Check("ok", "Kafka", text)
     for danger in cluster.dangers(found):
         level: Level = "note" if danger is cluster.ONE_BROKER and _is_local(servers) else "problem"
-        yield Finding(level, "data-loss risk", danger)
+        yield Check(level, "data-loss risk", danger)
 
 
 def _is_local(servers: str) -> bool:
@@ -165,10 +165,10 @@ def _is_local(servers: str) -> bool:
     return local.running and local.bootstrap_servers == servers
 
 
-def queue_manager(address: str) -> Iterator[Finding]:
+def queue_manager(address: str) -> Iterator[Check]:
     """Whether a queue manager answers."""
     try:
         with adapter.connect(address, connect_timeout_s=CONNECT_TIMEOUT_S) as qm:
-            yield Finding("ok", "queue manager", f"{qm.name} at {address}")
+            yield Check("ok", "queue manager", f"{qm.name} at {address}")
     except Error as problem:
-        yield Finding("problem", "queue manager", str(problem))
+        yield Check("problem", "queue manager", str(problem))

@@ -14,18 +14,18 @@ from click.shell_completion import CompletionItem
 from msgspec import Struct
 
 
-class Entry(Struct, frozen=True):
+class LazyCommand(Struct, frozen=True):
     """A command that is not imported yet. target: `module:name`; help: its line in the list."""
 
     target: str
     help: str
 
 
-Table = Mapping[str, Entry]
+Table = Mapping[str, LazyCommand]
 """Commands by name."""
 
 
-def load(entry: Entry) -> click.Command:
+def load(entry: LazyCommand) -> click.Command:
     """Import a command that a table names."""
     module, name = entry.target.split(":")
     command = getattr(importlib.import_module(module), name)

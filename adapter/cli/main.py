@@ -8,46 +8,52 @@ from importlib import metadata
 
 import click
 
-from adapter.cli.lazy import Entry, LazyGroup
+from adapter.cli.lazy import LazyCommand, LazyGroup
 from adapter.command import failures
 
 COMMANDS = {
-    "demo": Entry(
+    "demo": LazyCommand(
         "adapter.cli.demo:demo", "Send real flights through queues, with a kill -9 half way."
     ),
-    "kafka": Entry("adapter.cli.kafka:kafka", "A local Kafka: start, stop, status."),
-    "qmgr": Entry("adapter.cli.qmgr:qmgr", "Queue managers: start, stop, status, list."),
-    "config": Entry("adapter.cli.config:config", "Settings of a queue manager: check, list."),
-    "top": Entry("adapter.cli.top:top", "Show depths and rates of queues as they change."),
-    "put": Entry("adapter.cli.put:put", "Put messages on a queue."),
-    "get": Entry("adapter.cli.get:get", "Get messages from a queue."),
-    "browse": Entry("adapter.cli.browse:browse", "Show the messages on a queue; none is removed."),
-    "move": Entry("adapter.cli.move:move", "Move messages from one queue to another."),
-    "queue": Entry("adapter.cli.queues:queue", "Queues: define, alter, show, delete, purge."),
-    "mqsc": Entry("adapter.cli.mqsc:mqsc", "Execute MQSC commands."),
-    "consumer": Entry(
+    "kafka": LazyCommand("adapter.cli.kafka:kafka", "A local Kafka: start, stop, status."),
+    "qmgr": LazyCommand("adapter.cli.qmgr:qmgr", "Queue managers: start, stop, status, list."),
+    "config": LazyCommand("adapter.cli.config:config", "Settings of a queue manager: check, list."),
+    "top": LazyCommand("adapter.cli.top:top", "Show depths and rates of queues as they change."),
+    "put": LazyCommand("adapter.cli.put:put", "Put messages on a queue."),
+    "get": LazyCommand("adapter.cli.get:get", "Get messages from a queue."),
+    "browse": LazyCommand(
+        "adapter.cli.browse:browse", "Show the messages on a queue; none is removed."
+    ),
+    "move": LazyCommand("adapter.cli.move:move", "Move messages from one queue to another."),
+    "queue": LazyCommand("adapter.cli.queues:queue", "Queues: define, alter, show, delete, purge."),
+    "mqsc": LazyCommand("adapter.cli.mqsc:mqsc", "Execute MQSC commands."),
+    "consumer": LazyCommand(
         "adapter.cli.consumers:consumer", "Durable consumers, such as Spark jobs: list, delete."
     ),
-    "connection": Entry(
+    "connection": LazyCommand(
         "adapter.cli.connections:connection", "Connections and their units of work: list, end."
     ),
-    "trigger-monitor": Entry(
+    "trigger-monitor": LazyCommand(
         "adapter.cli.trigger_monitor:trigger_monitor",
         "Start programs when trigger messages arrive.",
     ),
-    "dlq-handler": Entry(
+    "dlq-handler": LazyCommand(
         "adapter.cli.dlq_handler:dlq_handler", "Process a dead-letter queue by rules."
     ),
-    "registry": Entry(
+    "registry": LazyCommand(
         "adapter.cli.registry:registry", "Avro schemas: serve, list, show, check, register, diff."
     ),
-    "user": Entry("adapter.cli.users:user", "Users and their passwords: add, remove, list."),
-    "install-pymqi": Entry(
+    "user": LazyCommand("adapter.cli.users:user", "Users and their passwords: add, remove, list."),
+    "install-pymqi": LazyCommand(
         "adapter.cli.install_pymqi:install_pymqi", "Install pymqi without IBM's client."
     ),
-    "spark": Entry("adapter.cli.spark:spark", "Jobs on queues with Apache Spark."),
-    "ledger": Entry("adapter.cli.ledger:ledger", "The ledger: show, verify, backup, restore."),
-    "doctor": Entry("adapter.cli.doctor:doctor", "Check this machine, Kafka and a queue manager."),
+    "spark": LazyCommand("adapter.cli.spark:spark", "Jobs on queues with Apache Spark."),
+    "ledger": LazyCommand(
+        "adapter.cli.ledger:ledger", "The ledger: show, verify, backup, restore."
+    ),
+    "doctor": LazyCommand(
+        "adapter.cli.doctor:doctor", "Check this machine, Kafka and a queue manager."
+    ),
 }
 
 

@@ -141,5 +141,5 @@ def read_file(path: Path) -> bytes:
     """The content of a file that is named on the command line."""
     try:
         return texts.read_bytes(path, MESSAGE_LENGTH_MAX)
-    except texts.UnreadableError as problem:
+    except texts.UnreadableTextError as problem:
         raise click.UsageError(f"--file {path} cannot be read: {problem}") from problem

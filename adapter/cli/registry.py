@@ -28,7 +28,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
-class Row(Struct):
+class SubjectRow(Struct):
     """A subject in the list. id: of its latest version."""
 
     subject: str
@@ -106,10 +106,10 @@ def list_(url: str, as_json: bool) -> None:
     output.table(headings, shown)
 
 
-def row(asked: SchemaRegistry, subject: str) -> Row:
+def row(asked: SchemaRegistry, subject: str) -> SubjectRow:
     """What is shown of a subject."""
     latest = asked.version(subject).schema_id
-    return Row(subject, asked.versions(subject), latest, asked.level(subject))
+    return SubjectRow(subject, asked.versions(subject), latest, asked.level(subject))
 
 
 @registry.command()
@@ -275,7 +275,7 @@ def read(path: Path) -> str:
     """The text of a schema's file."""
     try:
         return texts.read(path, http.BODY_BYTES_MAX)
-    except texts.UnreadableError as error:
+    except texts.UnreadableTextError as error:
         raise failures.Failed(f"{path} cannot be read: {error}") from error
 
 

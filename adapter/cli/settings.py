@@ -11,7 +11,7 @@ import click
 
 from adapter import config
 from adapter.command import default_kafka, options
-from adapter.config import OPTIONS, SETTINGS, Config, Setting, Value
+from adapter.config import OPTIONS, SETTINGS, Config, Setting, SettingValue
 
 Command = Callable[..., Any]
 
@@ -72,5 +72,5 @@ def load(name: str | None, given: dict[str, Any]) -> Config:
     wanted["queue_manager"] = name
     found = config.load(wanted, os.environ, given["config_file"], layers)
     if not found[KAFKA]:
-        found.values[KAFKA] = Value(KAFKA, *default_kafka.choose())
+        found.values[KAFKA] = SettingValue(KAFKA, *default_kafka.choose())
     return found

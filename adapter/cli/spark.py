@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import click
 
-from adapter.cli.lazy import Entry, LazyGroup
+from adapter.cli.lazy import LazyCommand, LazyGroup
 from adapter.command.failures import Failed
 
 JOBS = {
-    "archive": Entry("spark_jobs.archive:archive", "Write a queue's messages to Parquet files."),
-    "audit": Entry(
+    "archive": LazyCommand(
+        "spark_jobs.archive:archive", "Write a queue's messages to Parquet files."
+    ),
+    "audit": LazyCommand(
         "spark_jobs.audit:audit", "Check that the messages of queues are complete and in order."
     ),
-    "flights": Entry(
+    "flights": LazyCommand(
         "spark_jobs.flights:flights", "Draw the demo's delays by hour, airport and carrier."
     ),
-    "lag": Entry("spark_jobs.lag:lag", "Report depth, age and backouts of queues over time."),
-    "jars": Entry(
+    "lag": LazyCommand("spark_jobs.lag:lag", "Report depth, age and backouts of queues over time."),
+    "jars": LazyCommand(
         "spark_jobs.jars:jars", "Print the files of Spark's connectors for spark-submit."
     ),
 }

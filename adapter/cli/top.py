@@ -45,7 +45,7 @@ class Look(Struct):
     queues: dict[str, QueueStatus]
 
 
-class Line(Struct):
+class QueueLine(Struct):
     """One queue. in_flight: got by open units; uncommitted_puts: put by them."""
 
     queue: str
@@ -63,7 +63,7 @@ class Line(Struct):
         return self.puts_per_s + self.gets_per_s
 
 
-class Mover(Struct):
+class MoverFigures(Struct):
     """How far one mover is behind."""
 
     lag_records: int
@@ -72,7 +72,7 @@ class Mover(Struct):
     holding: bool
 
 
-class Screen(Struct):
+class LiveScreen(Struct):
     """What is shown, or printed as JSON."""
 
     queue_manager: str
@@ -81,8 +81,8 @@ class Screen(Struct):
     units: int
     commits_per_s: float
     backouts_per_s: float
-    movers: dict[str, Mover]
-    queues: list[Line]
+    movers: dict[str, MoverFigures]
+    queues: list[QueueLine]
 
 
 @click.command()
@@ -124,7 +124,7 @@ def top(
             return
 
 
-def watch(qm: Any, pattern: str, interval_s: float, sort: str) -> Iterator[Screen]:
+def watch(qm: Any, pattern: str, interval_s: float, sort: str) -> Iterator[LiveScreen]:
     """Look again and again; each look but the first makes a screen."""
     before = look(qm, pattern)
     while True:
@@ -140,7 +140,7 @@ def look(qm: Any, pattern: str) -> Look:
     return Look(time.monotonic(), qm.figures(), queues)
 
 
-def show_one(shown: Screen, as_json: bool) -> None:
+def show_one(shown: LiveScreen, as_json: bool) -> None:
     """Print one screen, every line of it."""
     if as_json:
         output.emit(shown)
@@ -148,7 +148,7 @@ def show_one(shown: Screen, as_json: bool) -> None:
         output.console().print(drawn(shown, len(shown.queues)))
 
 
-def show_all(screens: Iterator[Screen], as_json: bool) -> None:
+def show_all(screens: Iterator[LiveScreen], as_json: bool) -> None:
     """Print one screen after the other; on a terminal in its place."""
     console = output.console()
     if as_json or not console.is_terminal:
@@ -160,14 +160,14 @@ def show_all(screens: Iterator[Screen], as_json: bool) -> None:
             live.update(drawn(shown, max(1, console.height - SPARE_LINES)), refresh=True)
 
 
-def screen(before: Look, after: Look, sort: str) -> Screen:
+def screen(before: Look, after: Look, sort: str) -> LiveScreen:
     """What two looks say together; pure."""
     past_s = max(after.time_s - before.time_s, 0.001)
     lines = [line(before.queues.get(name), one, past_s) for name, one in after.queues.items()]
     lines.sort(key=lambda each: each.queue)
     if sort != "name":
         lines.sort(key=lambda each: getattr(each, SORTS[sort]), reverse=True)
-    return Screen(
+    return LiveScreen(
         queue_manager=after.figures["queue_manager"],
         state=str(after.figures.get("state", "")),
         connections=number(after, "connections"),
@@ -179,10 +179,10 @@ def screen(before: Look, after: Look, sort: str) -> Screen:
     )
 
 
-def line(before: QueueStatus | None, after: QueueStatus, past_s: float) -> Line:
+def line(before: QueueStatus | None, after: QueueStatus, past_s: float) -> QueueLine:
     """One queue; one that was not there before has no rates yet."""
     old = before or after
-    return Line(
+    return QueueLine(
         queue=after.name,
         depth=after.current_depth,
         puts_per_s=rate(old.put_total, after.put_total, past_s),
@@ -204,10 +204,10 @@ def number(look_at: Look, figure: str) -> int:
     return int(look_at.figures.get(figure, 0))
 
 
-def movers(figures: dict[str, dict[str, int]]) -> dict[str, Mover]:
+def movers(figures: dict[str, dict[str, int]]) -> dict[str, MoverFigures]:
     """How far each mover is behind."""
     return {
-        name: Mover(
+        name: MoverFigures(
             lag_records=one.get("lag_records", 0),
             lag_bytes=one.get("lag_bytes", 0),
             parked=one.get("parked", 0),
@@ -217,7 +217,7 @@ def movers(figures: dict[str, dict[str, int]]) -> dict[str, Mover]:
     }
 
 
-def drawn(shown: Screen, lines_max: int) -> Group:
+def drawn(shown: LiveScreen, lines_max: int) -> Group:
     """The screen for people."""
     heading = Text(f"{shown.queue_manager}  {shown.state}  ", style="bold", end="")
     figures = (
@@ -241,7 +241,7 @@ def drawn(shown: Screen, lines_max: int) -> Group:
     return Group(*parts, *([Text(f"and {more} more")] if more > 0 else []))
 
 
-def mover_line(item: tuple[str, Mover]) -> Text:
+def mover_line(item: tuple[str, MoverFigures]) -> Text:
     """How far a mover is behind, loud if it holds."""
     name, mover = item
     text = f"{name} mover: {mover.lag_records:,} records, {mover.lag_bytes:,} bytes behind"

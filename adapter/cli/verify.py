@@ -24,7 +24,7 @@ HARMLESS = frozenset({Verdict.DUPLICATE, Verdict.VOID})
 """What failures leave behind, and the rule that says what counts is there for."""
 
 
-class Finding(Struct, frozen=True):
+class Observation(Struct, frozen=True):
     """Something that is not as usual. anomaly: it must not be; else it is only told."""
 
     offset: int
@@ -49,25 +49,25 @@ class Verifier:
         if snapshot is not None:
             restore(self.qm, snapshot, self._reader)
 
-    def take(self, raw: Raw) -> list[Finding]:
+    def take(self, raw: Raw) -> list[Observation]:
         """Take the next record; what is to be said about it."""
-        found: list[Finding] = []
+        found: list[Observation] = []
         if not self.records and self._snapshot is not None:
             self._next = raw.offset
             self._validity = Validity.of_trimmed(raw.value)
         if raw.offset != self._next:
             gap = f"the records from offset {self._next} on are missing: {raw.offset} comes next"
-            found.append(Finding(self._next, True, gap))
+            found.append(Observation(self._next, True, gap))
         self._next = raw.offset + 1
         self.records += 1
         try:
             found += self._judge(raw)
         except NewerVersion as newer:
-            found.append(Finding(raw.offset, True, str(newer)))
+            found.append(Observation(raw.offset, True, str(newer)))
         self.anomalies += sum(one.anomaly for one in found)
         return found
 
-    def _judge(self, raw: Raw) -> list[Finding]:
+    def _judge(self, raw: Raw) -> list[Observation]:
         verdict, envelope = self._validity.judge_value(raw.value)
         if verdict is Verdict.OWNER_CHANGED:
             self.owners += 1
@@ -76,13 +76,13 @@ class Verifier:
         if verdict is Verdict.PART:
             return []
         if payload is None or envelope is None:
-            return [Finding(raw.offset, verdict not in HARMLESS, MEANING[verdict])]
+            return [Observation(raw.offset, verdict not in HARMLESS, MEANING[verdict])]
         self.entries += 1
         snapshot = self._snapshot
         known = snapshot is not None and (
             raw.offset <= snapshot.after.offset or covers(snapshot, envelope.owner, envelope.n)
         )
-        return [Finding(raw.offset, True, text) for text in self._read(payload, known)]
+        return [Observation(raw.offset, True, text) for text in self._read(payload, known)]
 
     def _read(self, payload: bytes, known: bool) -> list[str]:
         try:

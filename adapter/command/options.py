@@ -148,7 +148,7 @@ def read_properties(path: Path) -> dict[str, str]:
     """
     try:
         lines = texts.read(path, config.FILE_BYTES_MAX).splitlines()
-    except texts.UnreadableError as problem:
+    except texts.UnreadableTextError as problem:
         raise click.UsageError(f"--command-config {path} cannot be read: {problem}") from problem
     found = {}
     for number, line in enumerate(map(str.strip, lines), 1):

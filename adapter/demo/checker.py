@@ -46,7 +46,7 @@ class Expected(NamedTuple):
     result: bytes
 
 
-class Found(NamedTuple):
+class FoundRecord(NamedTuple):
     """One record of a queue topic. queue: "IN", "DONE" or "BACKOUT"."""
 
     queue: str
@@ -89,7 +89,7 @@ def read_table(archive: Path, count: int | None) -> list[str]:
     raise CannotCheckError(f"{archive} holds no flights.csv.zip")
 
 
-class Unit:
+class UnitTally:
     """What has been seen of one unit of work."""
 
     __slots__ = ("base", "seen", "share_seen", "share_size", "size")
@@ -122,10 +122,10 @@ class Check:
         self._put = bytearray(len(lines))  # how often on IN
         self._ended = bytearray(len(lines))  # how often on DONE or BACKOUT
         self._last: dict[tuple[str, int], tuple[int, bytes, int]] = {}  # seq, unit, line
-        self._units: dict[bytes, Unit] = {}
+        self._units: dict[bytes, UnitTally] = {}
         self._ids: set[bytes] = set()
 
-    def take(self, found: Found) -> None:
+    def take(self, found: FoundRecord) -> None:
         """Look at one record by itself and beside the one before it in its lane."""
         self.taken[found.queue] += 1
         index = self._index.get(self._line_of(found))
@@ -156,10 +156,10 @@ class Check:
             "examples": self.examples,
         }
 
-    def _line_of(self, found: Found) -> bytes:
+    def _line_of(self, found: FoundRecord) -> bytes:
         return found.body.rpartition(b",")[0] if found.queue == "DONE" else found.body
 
-    def _take_flight(self, found: Found, index: int) -> None:
+    def _take_flight(self, found: FoundRecord, index: int) -> None:
         wanted = expect(self._lines[index])
         times = self._put if found.queue == "IN" else self._ended
         times[index] = min(255, times[index] + 1)
@@ -175,7 +175,7 @@ class Check:
         if told["correlation_id"] != wanted.correlation_id or not told["persistent"]:
             self._note("wrong_descriptor", found, f"line {index + 1}: id or persistence")
 
-    def _take_place(self, found: Found, index: int | None) -> None:
+    def _take_place(self, found: FoundRecord, index: int | None) -> None:
         """Dense seqs; lines ascend on IN, and elsewhere within a unit, which gets in order."""
         told = found.descriptor
         place = (found.queue, found.lane)
@@ -191,9 +191,9 @@ class Check:
         if found.time_ms != told["put_time_ms"]:
             self._note("wrong_descriptor", found, "the record's time is not the put time")
 
-    def _take_unit(self, found: Found, index: int | None) -> None:
+    def _take_unit(self, found: FoundRecord, index: int | None) -> None:
         told = found.descriptor
-        unit = self._units.setdefault(told["unit"], Unit(told["unit_size"]))
+        unit = self._units.setdefault(told["unit"], UnitTally(told["unit_size"]))
         share = unit.share_size.setdefault(found.queue, told["queue_unit_size"])
         if unit.size != told["unit_size"] or share != told["queue_unit_size"]:
             self._note("broken_units", found, "two sizes for one unit")
@@ -206,7 +206,7 @@ class Check:
         if found.queue == "IN":
             self._take_producers_unit(found, unit, index)
 
-    def _take_producers_unit(self, found: Found, unit: Unit, index: int | None) -> None:
+    def _take_producers_unit(self, found: FoundRecord, unit: UnitTally, index: int | None) -> None:
         """The producer's units are adjacent lines of the table, in their order."""
         told = found.descriptor
         if told["message_id"] in self._ids or told["message_id"] == NO_ID:
@@ -220,7 +220,7 @@ class Check:
         if base % self._unit_size or base != unit.base or unit.size != size:
             self._note("broken_units", found, f"line {index + 1} is in a unit of others")
 
-    def _note(self, kind: str, found: Found | None, text: str) -> None:
+    def _note(self, kind: str, found: FoundRecord | None, text: str) -> None:
         self.wrong[kind] += 1
         if len(self.examples) < EXAMPLES_MAX:
             where = f"FLIGHTS.{found.queue} lane {found.lane}: " if found else ""
@@ -233,7 +233,7 @@ KINDS = (
 )  # fmt: skip
 
 
-class Decoder:
+class HeaderDecoder:
     """Reads a header: one byte of schema version, then Avro."""
 
     def __init__(self, schema: Path | None = None) -> None:
@@ -257,8 +257,8 @@ class Decoder:
 
 
 def read_topics(
-    servers: str, topics: dict[str, str], lanes: int, decoder: Decoder
-) -> Iterator[Found]:
+    servers: str, topics: dict[str, str], lanes: int, decoder: HeaderDecoder
+) -> Iterator[FoundRecord]:
     """Read every committed record of the topics (by queue), each partition from start to end."""
     consumer = Consumer(
         {
@@ -293,9 +293,9 @@ def read_topics(
         consumer.close()
 
 
-def _found(message: Any, queue_of: dict[str, str], decoder: Decoder) -> Found:
+def _found(message: Any, queue_of: dict[str, str], decoder: HeaderDecoder) -> FoundRecord:
     headers = dict(message.headers() or ())
-    return Found(
+    return FoundRecord(
         queue=queue_of[message.topic()],
         lane=message.partition(),
         time_ms=message.timestamp()[1],
@@ -304,7 +304,7 @@ def _found(message: Any, queue_of: dict[str, str], decoder: Decoder) -> Found:
     )
 
 
-def check(lines: list[str], source: Iterable[Found], say: Any = None) -> dict[str, Any]:
+def check(lines: list[str], source: Iterable[FoundRecord], say: Any = None) -> dict[str, Any]:
     """Compare all records with all lines."""
     checking = Check(lines)
     for number, found in enumerate(source, 1):
@@ -344,7 +344,7 @@ def main() -> int:
     say = (lambda what: print(json.dumps(what), flush=True)) if told.json else None
     try:
         lines = read_table(told.archive, told.flights)
-        source = read_topics(told.bootstrap_server, topics, LANES, Decoder(told.schema))
+        source = read_topics(told.bootstrap_server, topics, LANES, HeaderDecoder(told.schema))
         report = check(lines, source, say)
     except (CannotCheckError, KafkaException, OSError) as problem:
         print(f"the check is not possible: {problem}", file=sys.stderr)

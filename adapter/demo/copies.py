@@ -17,7 +17,7 @@ STREAM = 0
 """The partition of the mover that copies messages."""
 
 
-class Copies:
+class TopicCopies:
     """Follows the mover's progress; a context manager."""
 
     def __init__(self, servers: str, queue_manager: str) -> None:

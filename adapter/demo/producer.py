@@ -22,18 +22,18 @@ from adapter.demo import queues
 from adapter.demo.flights import flight_of, load
 
 
-class Tally(Struct):
+class ProducerTally(Struct):
     """What the producer did."""
 
     put: int
     seconds: float
 
 
-def produce(queue: adapter.Queue, lines: Iterable[str]) -> Tally:
+def produce(queue: adapter.Queue, lines: Iterable[str]) -> ProducerTally:
     """Put every line, a unit of work for each hundred."""
     began_s = time.monotonic()
     put = queue.put_many(map(message_of, lines), unit_size=queues.UNIT_SIZE)
-    return Tally(put, time.monotonic() - began_s)
+    return ProducerTally(put, time.monotonic() - began_s)
 
 
 def message_of(line: str) -> adapter.Message:

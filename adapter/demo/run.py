@@ -15,7 +15,7 @@ import msgspec
 
 from adapter import launch
 from adapter.demo import checker, flights, queues
-from adapter.demo.copies import Copies
+from adapter.demo.copies import TopicCopies
 from adapter.demo.errors import DemoError
 from adapter.demo.outcome import Outcome
 from adapter.demo.screen import Screen
@@ -136,7 +136,7 @@ def is_over(stage: Stage, depths: Depths) -> bool:
 def settle(stage: Stage, servers: str, count: int, screen: Screen) -> int:
     """Wait until the mover has copied everything, stop the queue manager; what is left on IN."""
     left = stage.depths().waiting
-    with Copies(servers, queues.QUEUE_MANAGER) as copies:
+    with TopicCopies(servers, queues.QUEUE_MANAGER) as copies:
         moved_s, before, copied = time.monotonic(), -1, 0
         while copied < 2 * count and time.monotonic() - moved_s < STALL_S:
             copied = copies.count(LOOK_S)

@@ -23,7 +23,7 @@ from adapter.demo import queues
 from adapter.demo.flights import result_of
 
 
-class Tally(Struct):
+class WorkerTally(Struct):
     """What a worker did. failed: units that were backed out, most for a flight that cannot be
     processed; lost: those of them that were on their way when the queue manager went.
     """
@@ -38,9 +38,9 @@ class CannotProcessError(Exception):
     """The flight never departed: there is nothing to work out."""
 
 
-def work(source: adapter.Queue, results: adapter.Queue) -> Tally:
+def work(source: adapter.Queue, results: adapter.Queue) -> WorkerTally:
     """Handle flights until the source is closed."""
-    tally = Tally()
+    tally = WorkerTally()
     for unit in source.units(size=queues.UNIT_SIZE):
         refused = False
         with unit:

@@ -41,7 +41,7 @@ _DESCRIBED_KINDS: tuple[Callable[[bytes, int], tuple[Any, int]], ...] = (
 )
 
 
-class Position(Struct):
+class UnitPosition(Struct):
     """Where a unit put a message: seq in its lane, unit, indexes and sizes."""
 
     seq: int
@@ -52,7 +52,7 @@ class Position(Struct):
     queue_unit_size: int
 
 
-_POSITION = Position.__struct_fields__
+_POSITION = UnitPosition.__struct_fields__
 _OWN = ("body", "persistence", "properties", "details", "delay_ms")
 _SAME = tuple(name for name in Message.__struct_fields__ if name not in _OWN)
 
@@ -159,7 +159,7 @@ class Reader:
         self._described_bytes = _NEVER
         self._described: Described = ("", 0, 0, 0, 0, 0, "", "", "", "")
 
-    def read(self, data: bytes, body: bytes) -> tuple[Message, Position]:
+    def read(self, data: bytes, body: bytes) -> tuple[Message, UnitPosition]:
         """Read a descriptor; schemas.UnreadableError if it is none."""
         try:
             found = self._read(data, body) if data[:1] == _VERSION else None
@@ -167,7 +167,7 @@ class Reader:
             raise UnreadableError(f"descriptor: {len(data)} damaged bytes ({error})") from error
         return found or decode_by_schema(data, body)
 
-    def _read(self, data: bytes, body: bytes) -> tuple[Message, Position] | None:
+    def _read(self, data: bytes, body: bytes) -> tuple[Message, UnitPosition] | None:
         """Read a descriptor without properties, details and delay; None if it has any."""
         read_long = avro.read_long
         group_seq, at = read_long(data, _AFTER_IDS)
@@ -208,7 +208,7 @@ class Reader:
             put_time_ms=put_time_ms,
             expires_at_ms=expires_at_ms,
         )
-        place = Position(seq, unit, unit_index, unit_size, queue_unit_index, queue_unit_size)
+        place = UnitPosition(seq, unit, unit_index, unit_size, queue_unit_index, queue_unit_size)
         return message, place
 
     def _read_described(self, data: bytes, at: int) -> int:
@@ -225,12 +225,12 @@ class Reader:
         return at + 1
 
 
-def decode(data: bytes, body: bytes) -> tuple[Message, Position]:
+def decode(data: bytes, body: bytes) -> tuple[Message, UnitPosition]:
     """Read one descriptor; schemas.UnreadableError if it is none."""
     return Reader().read(data, body)
 
 
-def decode_by_schema(data: bytes, body: bytes) -> tuple[Message, Position]:
+def decode_by_schema(data: bytes, body: bytes) -> tuple[Message, UnitPosition]:
     """Read one descriptor as its schema says: the measure of Reader."""
     version = data[0] if data else VERSION
     value = (_older[version - 1] if 0 < version < VERSION else _codec).decode(data)
@@ -238,7 +238,7 @@ def decode_by_schema(data: bytes, body: bytes) -> tuple[Message, Position]:
     details = value.pop("details", None)
     if isinstance(details, tuple):
         details = details[1]
-    position = Position(**{name: value.pop(name) for name in _POSITION})
+    position = UnitPosition(**{name: value.pop(name) for name in _POSITION})
     persistence = int(value.pop("persistent"))
     message = Message(body=body, persistence=persistence, properties=properties, **value)
     message.details = None if details is None else Details(**details)

@@ -37,7 +37,7 @@ class Parked(Struct):
     defined: bool = True
 
 
-class Progress(Struct):
+class CopyProgress(Struct):
     """The last ledger entry whose copies are all written; offset -1: there is none.
 
     records: how many records of the next entry are copied too. copied counts all copies.
@@ -65,15 +65,15 @@ def is_mark(key: bytes | str | None) -> bool:
     return isinstance(key, bytes) and key.endswith(MARK)
 
 
-def encode(progress: Progress) -> bytes:
+def encode(progress: CopyProgress) -> bytes:
     """Return the value of a progress record."""
     value = msgspec.structs.asdict(progress)
     value["parked"] = {topic: msgspec.structs.asdict(one) for topic, one in progress.parked.items()}
     return _codec.encode(value)
 
 
-def decode(data: bytes) -> Progress:
+def decode(data: bytes) -> CopyProgress:
     """Read a progress record."""
     value = _codec.decode(data)
     value["parked"] = {topic: Parked(**one) for topic, one in value["parked"].items()}
-    return Progress(**value)
+    return CopyProgress(**value)

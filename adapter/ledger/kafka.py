@@ -52,7 +52,7 @@ from adapter.ledger.kafka_reader import (
     NO_OFFSET,
     PARTITION,
     KafkaLedgerReader,
-    Source,
+    LedgerSource,
     check_known_entries,
     delete_before,
     offset_of,
@@ -72,7 +72,7 @@ from adapter.ledger.port import (
     Position,
     RefusedByKafka,
     Sign,
-    Taken,
+    TakenOver,
     check_size,
     ignore_doubt,
     ignore_durable,
@@ -93,7 +93,7 @@ Durable = Callable[[int], None]
 Doubt = Callable[[str], None]
 
 
-class Writer:
+class LedgerWriter:
     """One producer and the term it writes."""
 
     def __init__(
@@ -305,7 +305,7 @@ class KafkaLedger:
         self.on_durable: Durable = ignore_durable
         self.on_doubt: Doubt = ignore_doubt
         self._settings = settings
-        self._writer: Writer | None = None
+        self._writer: LedgerWriter | None = None
         self._confirmed: Position | None = None
         """The last entry of our last term that Kafka confirmed."""
         self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
@@ -317,12 +317,12 @@ class KafkaLedger:
         who: str,
         replay: Callable[[Entry], None],
         after: Position | None = None,
-    ) -> Taken:
+    ) -> TakenOver:
         """See the port."""
         self.close()
-        with Source(self._settings) as source:
+        with LedgerSource(self._settings) as source:
             source.check_topic()
-            writer = Writer(self._settings, owner, tuple(self._attempted))
+            writer = LedgerWriter(self._settings, owner, tuple(self._attempted))
             self._attempted.append(owner)
             try:
                 offset = writer.change_owner(who)
@@ -369,7 +369,7 @@ class KafkaLedger:
 
     def bounds(self) -> tuple[int, int]:
         """See the port."""
-        with Source(self._settings) as source:
+        with LedgerSource(self._settings) as source:
             source.check_topic()
             return source.bounds()
 
@@ -398,12 +398,12 @@ class KafkaLedger:
 
     def _replay(
         self,
-        source: Source,
+        source: LedgerSource,
         scan: Scan,
         owner: bytes,
         offset: int,
         replay: Callable[[Entry], None],
-    ) -> Taken:
+    ) -> TakenOver:
         """Read up to our own record, which must be there."""
         scan.check_bounds(*source.bounds())
         source.start(scan.next_offset)

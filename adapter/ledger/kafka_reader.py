@@ -63,7 +63,7 @@ class Persisting:
         return now_s - self._since_s >= PERSISTS_S
 
 
-class Source:
+class LedgerSource:
     """A consumer of one ledger topic; a context manager. For one thread."""
 
     def __init__(self, settings: LedgerSettings) -> None:
@@ -267,7 +267,7 @@ def read_values(settings: LedgerSettings, offsets: range) -> list[bytes | None]:
     values: list[bytes | None] = []
     if not offsets:
         return values
-    with Source(settings) as source:
+    with LedgerSource(settings) as source:
         source.start(offsets.start)
         while len(values) < len(offsets):
             batch = source.take_some()
@@ -279,7 +279,7 @@ def check_known_entries(settings: LedgerSettings, known: Sequence[Known]) -> Non
     """Refuse a ledger that has lost an entry that it is known to have had; see the port."""
     if not known:
         return
-    with Source(settings) as source:
+    with LedgerSource(settings) as source:
         source.check_topic()
         first, end = source.bounds()
         for one in known:
@@ -313,7 +313,7 @@ class KafkaLedgerReader:
     def __init__(self, settings: LedgerSettings, position: Position | None = None) -> None:
         self._settings = settings
         self._scan = Scan(settings.topic, position)
-        self._source: Source | None = None
+        self._source: LedgerSource | None = None
 
     def read(self, timeout_s: float) -> list[Entry]:
         """See the port."""
@@ -337,8 +337,8 @@ class KafkaLedgerReader:
             self._source.close()
             self._source = None
 
-    def _open(self) -> Source:
-        source = Source(self._settings)
+    def _open(self) -> LedgerSource:
+        source = LedgerSource(self._settings)
         try:
             source.check_topic()
             self._scan.check_bounds(*source.bounds())
@@ -355,7 +355,7 @@ class Whole:
 
     def __init__(self, settings: LedgerSettings) -> None:
         self._settings = settings
-        with Source(settings) as source:
+        with LedgerSource(settings) as source:
             source.check_topic()
             self.first, self.end = source.bounds()
 
@@ -364,7 +364,7 @@ class Whole:
         following = self.first if first is None else first
         if following >= self.end:
             return
-        with Source(self._settings) as source:
+        with LedgerSource(self._settings) as source:
             source.start(following)
             while following < self.end:
                 for message in source.take_some():

@@ -8,7 +8,13 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.ledger.envelope import OWNER_BYTES
 from adapter.ledger.failures import Failure, classify, describe
-from adapter.ledger.kafka_reader import PARTITION, Source, offset_of, unavailable, wrong_settings
+from adapter.ledger.kafka_reader import (
+    PARTITION,
+    LedgerSource,
+    offset_of,
+    unavailable,
+    wrong_settings,
+)
 from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
 from adapter.ledger.port import Sign
 from adapter.ledger.signs import (
@@ -26,7 +32,7 @@ PROBING = "asking for its time"
 
 def find_last_sign(settings: LedgerSettings) -> Sign | None:
     """See the port."""
-    with Source(settings) as source:
+    with LedgerSource(settings) as source:
         source.check_topic()
         first, end = source.bounds()
         for window in WINDOWS:
@@ -39,7 +45,7 @@ def find_last_sign(settings: LedgerSettings) -> Sign | None:
 
 def find_announcement(settings: LedgerSettings, owner: bytes) -> str:
     """See the port."""
-    with Source(settings) as source:
+    with LedgerSource(settings) as source:
         first, end = source.bounds()
         until = end
         while until > max(first, end - ANNOUNCEMENT_RECORDS_MAX):
@@ -51,7 +57,7 @@ def find_announcement(settings: LedgerSettings, owner: bytes) -> str:
     return ""
 
 
-def _read(source: Source, start: int, end: int) -> Iterator[Seen]:
+def _read(source: LedgerSource, start: int, end: int) -> Iterator[Seen]:
     if start < end:
         source.start(start)
     while start < end:

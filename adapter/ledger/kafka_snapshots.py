@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_reader import (
     PARTITION,
-    Source,
+    LedgerSource,
     delete_before,
     offset_of,
     unavailable,
@@ -43,7 +43,7 @@ class KafkaSnapshots:
         """See the port."""
         timeout_s = self._settings.message_timeout_ms / 1000
         deadline_s = time.monotonic() + (timeout_s if within_s is None else within_s)
-        with Source(self._settings) as source:
+        with LedgerSource(self._settings) as source:
             is_there = source.is_there(within_s)
         if not is_there:
             self._make_topic()
@@ -72,7 +72,7 @@ class KafkaSnapshots:
         """See the port."""
         if not self._starts:
             return True
-        with Source(self._settings) as source:
+        with LedgerSource(self._settings) as source:
             if not source.is_there():
                 return False
             first, end = source.bounds()
@@ -81,7 +81,7 @@ class KafkaSnapshots:
     def newest(self) -> Snapshot | None:
         """See the port."""
         collector = Collector(self._settings.topic)
-        with Source(self._settings) as source:
+        with LedgerSource(self._settings) as source:
             source.check_topic()
             first, end = source.bounds()
             if first < end:

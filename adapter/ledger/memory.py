@@ -39,7 +39,7 @@ from adapter.ledger.port import (
     LedgerUnavailable,
     Position,
     Sign,
-    Taken,
+    TakenOver,
     check_size,
     ignore_doubt,
     ignore_durable,
@@ -57,14 +57,14 @@ def wall_clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Record(Struct, gc=False):
+class LogRecord(Struct, gc=False):
     """One record as the log keeps it."""
 
     time_ms: int
     value: bytes
 
 
-class Report(Struct, gc=False):
+class DeliveryReport(Struct, gc=False):
     """What a producer says of one record: where it was written, or why it may not have been."""
 
     step: Step
@@ -84,7 +84,7 @@ class MemoryLog:
         self.topic = topic
         self.unavailable = ""
         self._clock_ms = clock_ms
-        self._records: list[Record] = []
+        self._records: list[LogRecord] = []
         self._first = 0
         self._armed: dict[int, str] = {}
         self._appends = 0
@@ -107,7 +107,7 @@ class MemoryLog:
             offset = self.end
             late, self._late = self._late, []
             for one in (value, *late):
-                self._records.append(Record(self._clock_ms(), one))
+                self._records.append(LogRecord(self._clock_ms(), one))
             self._grown.notify_all()
             return offset
 
@@ -115,7 +115,7 @@ class MemoryLog:
         """Let bytes arrive behind the next ones, as a request that was given up may."""
         self._late.append(value)
 
-    def read(self, offset: int, end: int) -> list[Record]:
+    def read(self, offset: int, end: int) -> list[LogRecord]:
         """The records from offset up to end, that excluded; less if the log has less."""
         start = max(0, offset - self._first)
         return self._records[start : max(start, end - self._first)]
@@ -165,7 +165,7 @@ class MemoryLedger:
         self._part_bytes = part_bytes
         self._term: Term | None = None
         self._confirmed: Position | None = None
-        self._reports: deque[Report] = deque()
+        self._reports: deque[DeliveryReport] = deque()
         self._slow = False
         self._late = False
         self._counts = dict.fromkeys(("takeovers", "replayed", "appends", "durable", "doubts"), 0)
@@ -176,7 +176,7 @@ class MemoryLedger:
         who: str,
         replay: Callable[[Entry], None],
         after: Position | None = None,
-    ) -> Taken:
+    ) -> TakenOver:
         """See the port."""
         self.close()
         log = self.log
@@ -282,14 +282,14 @@ class MemoryLedger:
 
     def written(self, value: bytes) -> None:
         """For faults: write the record, and queue the report that it was."""
-        self._reports.append(Report(step_of(value), self.log.write(value)))
+        self._reports.append(DeliveryReport(step_of(value), self.log.write(value)))
 
     def failed(self, value: bytes, *, late: bool = False) -> None:
         """For faults: queue a failure; late: not reported before the next append or pump."""
         self._late = late
         step = step_of(value)
         text = f"{self.log.topic}: entry n {step.n} failed, or its confirmation was lost"
-        self._reports.append(Report(step, failure=text))
+        self._reports.append(DeliveryReport(step, failure=text))
 
     def hold(self) -> None:
         """For faults: report nothing until release()."""

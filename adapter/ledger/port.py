@@ -118,7 +118,7 @@ class Known(Struct, gc=False, frozen=True):
     how: str
 
 
-class Taken(Struct, gc=False):
+class TakenOver(Struct, gc=False):
     """A won take-over.
 
     offset: of our OWNER_CHANGED; entries: how many valid ones were replayed; last_owner, last_n:
@@ -155,7 +155,7 @@ class Ledger(Protocol):
         who: str,
         replay: Callable[[Entry], None],
         after: Position | None = None,
-    ) -> Taken:
+    ) -> TakenOver:
         """Become the owner; replay is called with each valid entry before us, in order. Blocking.
 
         owner: 16 random bytes never used before. who: for people, kept in the ledger. after: the

@@ -4,7 +4,7 @@ It applies validity and insists that no record is missing. It must not know wher
 """
 
 from adapter.ledger.envelope import OWNER_CHANGED, CorruptRecord, NewerVersion, decode
-from adapter.ledger.port import Entry, Known, LedgerMismatch, Position, Taken
+from adapter.ledger.port import Entry, Known, LedgerMismatch, Position, TakenOver
 from adapter.ledger.validity import NOBODY, Assembly, Validity, Verdict
 
 RESTORE = (
@@ -130,11 +130,11 @@ class Scan:
                 f"{confirmed.offset}. It was truncated or created again: {RESTORE}"
             )
 
-    def taken(self, offset: int) -> Taken:
+    def taken(self, offset: int) -> TakenOver:
         """What a take-over says when all before our own record at offset has been taken."""
         validity = self.validity
         last_n = max(0, validity.next_n - 1)
-        return Taken(offset, self.met[Verdict.VALID], validity.owner, last_n)
+        return TakenOver(offset, self.met[Verdict.VALID], validity.owner, last_n)
 
     def _confirm(self, position: Position, value: bytes | None) -> None:
         self._unconfirmed = None

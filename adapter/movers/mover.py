@@ -25,7 +25,7 @@ from confluent_kafka import KafkaException, Producer
 
 from adapter.format import progress as progress_format
 from adapter.format.movable import Movable
-from adapter.format.progress import NOWHERE, Parked, Progress
+from adapter.format.progress import NOWHERE, CopyProgress, Parked
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Entry, LedgerMismatch, LedgerReader, LedgerUnavailable, Position
 from adapter.movers.errors import Doubtful, MoverError
@@ -102,7 +102,7 @@ class Mover:
         self._moved = threading.Condition()
         self._load = Load()
         self._producer: Producer
-        self._at = Progress()
+        self._at = CopyProgress()
         """Up to where everything was taken; the open transaction included."""
         self._reader: LedgerReader
         self._done = NOWHERE
@@ -277,7 +277,7 @@ class Mover:
         found = read_last(self._settings, self._cargo.partition, self.name, self._mark())
         if found is None:
             self._check_that_nothing_was_copied()
-        at = self._at = found or Progress()
+        at = self._at = found or CopyProgress()
         self._load = Load()
         self._cargo.incarnations = at.incarnations
         self._park_all({topic: self._cargo.is_unwritten(topic) for topic in self._refused})

@@ -11,7 +11,7 @@ from typing import Self
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from adapter.format import progress as progress_format
-from adapter.format.progress import Progress
+from adapter.format.progress import CopyProgress
 from adapter.ledger.failures import describe
 from adapter.ledger.kafka_reader import watermarks
 from adapter.ledger.kafka_settings import LastError
@@ -27,7 +27,9 @@ TAIL_RECORDS = 64
 aborted. Each further look goes back so many times further."""
 
 
-def read_last(settings: MoverSettings, partition: int, key: str, mark: bytes) -> Progress | None:
+def read_last(
+    settings: MoverSettings, partition: int, key: str, mark: bytes
+) -> CopyProgress | None:
     """Return the progress that was committed last under a key; None if there never was one.
 
     mark: the value of a record that was committed after it. To be called when no transaction of

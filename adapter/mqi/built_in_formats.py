@@ -26,7 +26,7 @@ class Follower(Struct, frozen=True):
     place: int
 
 
-class Part(Struct, frozen=True):
+class LayoutPart(Struct, frozen=True):
     """A converted part. length: bytes that it had before; follows: only if it is a header."""
 
     data: bytes
@@ -34,7 +34,7 @@ class Part(Struct, frozen=True):
     follows: Follower | None = None
 
 
-def part(name: str, data: memoryview, source: Representation, target: Representation) -> Part:
+def part(name: str, data: memoryview, source: Representation, target: Representation) -> LayoutPart:
     """Convert the part of a body that data begin with. Raises ConversionError."""
     convert = FORMATS.get(name)
     if convert is None:
@@ -42,11 +42,11 @@ def part(name: str, data: memoryview, source: Representation, target: Representa
     return convert(data, Conversion(source, target, integers=name != TEXT))
 
 
-def _text(data: memoryview, conversion: Conversion) -> Part:
-    return Part(conversion.text(bytes(data)), len(data))
+def _text(data: memoryview, conversion: Conversion) -> LayoutPart:
+    return LayoutPart(conversion.text(bytes(data)), len(data))
 
 
-class Layout:
+class FormatLayout:
     """A structure of fixed size that begins with an identifier of 4 letters and a version.
 
     fields: their names and kinds behind these two: i, an integer; c48, text of 48 bytes; b24, as
@@ -106,23 +106,23 @@ class Layout:
         )
 
 
-MQDLH = Layout(
+MQDLH = FormatLayout(
     "DLH ",
     1,
     "Reason:i DestQName:c48 DestQMgrName:c48 Encoding:i CodedCharSetId:i Format:c8 PutApplType:i "
     "PutApplName:c28 PutDate:c8 PutTime:c8",
 )
-MQMDE = Layout(
+MQMDE = FormatLayout(
     "MDE ",
     2,
     "StrucLength:i Encoding:i CodedCharSetId:i Format:c8 Flags:i GroupId:b24 MsgSeqNumber:i "
     "Offset:i MsgFlags:i OriginalLength:i",
 )
-MQRFH = Layout("RFH ", 1, "StrucLength:i Encoding:i CodedCharSetId:i Format:c8 Flags:i")
-MQRFH2 = Layout(
+MQRFH = FormatLayout("RFH ", 1, "StrucLength:i Encoding:i CodedCharSetId:i Format:c8 Flags:i")
+MQRFH2 = FormatLayout(
     "RFH ", 2, "StrucLength:i Encoding:i CodedCharSetId:i Format:c8 Flags:i NameValueCCSID:i"
 )
-MQTM = Layout(
+MQTM = FormatLayout(
     "TM  ",
     1,
     "QName:c48 ProcessName:c48 TriggerData:c64 ApplType:i ApplId:c256 EnvData:c128 UserData:c128",
@@ -131,37 +131,37 @@ STRUC_LENGTH = 2
 """Which of the values of a header is its length, where it has one."""
 
 
-def _dead_letter(data: memoryview, conversion: Conversion) -> Part:
+def _dead_letter(data: memoryview, conversion: Conversion) -> LayoutPart:
     values = MQDLH.read(data, conversion)
     follower = MQDLH.follower(values, data, conversion)
-    return Part(MQDLH.write(values, conversion), MQDLH.size, follower)
+    return LayoutPart(MQDLH.write(values, conversion), MQDLH.size, follower)
 
 
-def _md_extension(data: memoryview, conversion: Conversion) -> Part:
+def _md_extension(data: memoryview, conversion: Conversion) -> LayoutPart:
     values = MQMDE.read(data, conversion)
     if values[STRUC_LENGTH] != MQMDE.size:
         raise ConversionError(mq.MQRC_FORMAT_ERROR)
     follower = MQMDE.follower(values, data, conversion)
-    return Part(MQMDE.write(values, conversion), MQMDE.size, follower)
+    return LayoutPart(MQMDE.write(values, conversion), MQMDE.size, follower)
 
 
-def _trigger(data: memoryview, conversion: Conversion) -> Part:
+def _trigger(data: memoryview, conversion: Conversion) -> LayoutPart:
     if len(data) != MQTM.size:
         raise ConversionError(mq.MQRC_FORMAT_ERROR)
-    return Part(MQTM.write(MQTM.read(data, conversion), conversion), MQTM.size)
+    return LayoutPart(MQTM.write(MQTM.read(data, conversion), conversion), MQTM.size)
 
 
-def _rules(data: memoryview, conversion: Conversion) -> Part:
+def _rules(data: memoryview, conversion: Conversion) -> LayoutPart:
     """MQRFH: its names and values are text of any length behind the fixed part."""
     values = MQRFH.read(data, conversion)
     length = _length_within(values, MQRFH, data)
     names = conversion.text(bytes(data[MQRFH.size : length]))
     values[STRUC_LENGTH] = MQRFH.size + len(names)
     follower = MQRFH.follower(values, data, conversion)
-    return Part(MQRFH.write(values, conversion) + names, length, follower)
+    return LayoutPart(MQRFH.write(values, conversion) + names, length, follower)
 
 
-def _rules_2(data: memoryview, conversion: Conversion) -> Part:
+def _rules_2(data: memoryview, conversion: Conversion) -> LayoutPart:
     """MQRFH2: its folders keep their character set; UTF-16 changes its byte order."""
     values = MQRFH2.read(data, conversion)
     length = _length_within(values, MQRFH2, data)
@@ -181,7 +181,7 @@ def _rules_2(data: memoryview, conversion: Conversion) -> Part:
         folders += _swapped(raw) if swaps else raw
         at += size
     follower = MQRFH2.follower(values, data, conversion)
-    return Part(MQRFH2.write(values, conversion) + folders, length, follower)
+    return LayoutPart(MQRFH2.write(values, conversion) + folders, length, follower)
 
 
 def _swapped(raw: bytes) -> bytes:
@@ -190,14 +190,14 @@ def _swapped(raw: bytes) -> bytes:
     return struct.pack(f">{len(units)}H", *units)
 
 
-def _length_within(values: list[int | bytes], layout: Layout, data: memoryview) -> int:
+def _length_within(values: list[int | bytes], layout: FormatLayout, data: memoryview) -> int:
     length = int(values[STRUC_LENGTH])
     if not layout.size <= length <= len(data):
         raise ConversionError(mq.MQRC_FORMAT_ERROR)
     return length
 
 
-def _pcf(data: memoryview, conversion: Conversion) -> Part:
+def _pcf(data: memoryview, conversion: Conversion) -> LayoutPart:
     """Convert a message of PCF: a header, and structures that each name their length."""
     if len(data) < pcf.HEADER_LENGTH:
         raise ConversionError(mq.MQRC_FORMAT_ERROR)
@@ -213,7 +213,7 @@ def _pcf(data: memoryview, conversion: Conversion) -> Part:
             raise ConversionError(mq.MQRC_FORMAT_ERROR)
         out += _pcf_structure(kind, data[at : at + length], conversion)
         at += length
-    return Part(bytes(out), len(data))
+    return LayoutPart(bytes(out), len(data))
 
 
 class Shape(Struct, frozen=True):
@@ -295,7 +295,7 @@ def _integers(data: memoryview, conversion: Conversion) -> bytes:
 
 
 TEXT = "MQSTR"
-FORMATS: dict[str, Callable[[memoryview, Conversion], Part]] = {
+FORMATS: dict[str, Callable[[memoryview, Conversion], LayoutPart]] = {
     TEXT: _text,
     "MQDEAD": _dead_letter,
     "MQHMDE": _md_extension,

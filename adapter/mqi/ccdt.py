@@ -27,17 +27,17 @@ class CcdtError(ValueError):
     """A table cannot be read; the text says why."""
 
 
-class Connection(Struct):
+class ListenerAddress(Struct):
     """Where a queue manager listens."""
 
     host: str
     port: int = PORT
 
 
-class ClientConnection(Struct, rename="camel"):
+class ClientChannelAddress(Struct, rename="camel"):
     """Which queue manager, and where."""
 
-    connection: list[Connection] | Connection = field(default_factory=list)
+    connection: list[ListenerAddress] | ListenerAddress = field(default_factory=list)
     queue_manager: str = ""
 
 
@@ -58,7 +58,7 @@ class ChannelDefinition(Struct, rename="camel"):
 
     name: str
     type: str
-    client_connection: ClientConnection = field(default_factory=ClientConnection)
+    client_connection: ClientChannelAddress = field(default_factory=ClientChannelAddress)
     transmission_security: Security = field(default_factory=Security)
     connection_management: Management = field(default_factory=Management)
 
@@ -70,7 +70,7 @@ class ChannelDefinition(Struct, rename="camel"):
         return [f"{one.host}({one.port})" for one in every]
 
 
-class Table(Struct):
+class ChannelTable(Struct):
     """A table."""
 
     channel: list[ChannelDefinition]
@@ -86,7 +86,7 @@ def named_by(environment: Mapping[str, str]) -> str:
     return str(Path(folder or DEFAULT_FOLDER) / (file or DEFAULT_FILE))
 
 
-def read(url: str) -> Table:
+def read(url: str) -> ChannelTable:
     """Read a table. Raises CcdtError."""
     path = _path(url)
     try:
@@ -95,7 +95,7 @@ def read(url: str) -> Table:
     except OSError as error:
         raise CcdtError(f"the CCDT {path} cannot be read: {error.strerror}") from error
     try:
-        return msgspec.json.decode(content, type=Table)
+        return msgspec.json.decode(content, type=ChannelTable)
     except msgspec.ValidationError as error:
         raise CcdtError(f"the CCDT {path} is not as it must be: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -104,7 +104,7 @@ def read(url: str) -> Table:
 
 
 def channels(
-    table: Table, queue_manager: str, chance: Callable[[], float] = random.random
+    table: ChannelTable, queue_manager: str, chance: Callable[[], float] = random.random
 ) -> list[ChannelDefinition]:
     """Return the channels to try, in order. queue_manager: as the program gives it to MQCONN.
 

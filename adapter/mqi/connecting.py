@@ -27,8 +27,8 @@ from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import Error, InvalidValue, QueueManagerNotAvailable
 from adapter.mqi import ccdt, pointers, structs
 from adapter.mqi import options as permitted
-from adapter.mqi.reasons import Failure, failure_of
-from adapter.mqi.session import Session
+from adapter.mqi.reasons import MqiFailure, failure_of
+from adapter.mqi.session import MqiSession
 
 DEFAULT_ADDRESS = "127.0.0.1:1414"
 MQSERVER = re.compile(r"(?P<channel>[A-Za-z0-9._/%]{1,20})/[Tt][Cc][Pp]/(?P<address>[^/]+)")
@@ -55,8 +55,8 @@ def connect(
     cno: dict[str, Any] | None = None,
     cd: dict[str, Any] | None = None,
     credentials: tuple[str, str] = ("", ""),
-) -> Session:
-    """Connect under a number. Raises Failure."""
+) -> MqiSession:
+    """Connect under a number. Raises MqiFailure."""
     asked = 0 if cno is None else cno["Options"]
     application = _application(cno)
     who = credentials[0] or environment.get("MQK_USER", "")[:USER_LENGTH_MAX] or _own_user()
@@ -71,9 +71,9 @@ def connect(
     except Error as error:
         log.warning("MQCONN: %s", error.text)
         if isinstance(error, QueueManagerNotAvailable) and not error.is_host_available:
-            raise Failure(mq.MQRC_HOST_NOT_AVAILABLE) from error
+            raise MqiFailure(mq.MQRC_HOST_NOT_AVAILABLE) from error
         raise failure_of(error) from error
-    return Session(
+    return MqiSession(
         number,
         channel,
         application=application,
@@ -90,7 +90,7 @@ def plain_cno(options: int) -> dict[str, Any]:
 
 
 def check_options(cno: dict[str, Any]) -> None:
-    """Failure if what an MQCNO asks for is not to be had."""
+    """MqiFailure if what an MQCNO asks for is not to be had."""
     asked = structs.MQCNO.confirm(cno)["Options"]
     permitted.CONNECT.check(asked)
     if asked & WITHOUT_EFFECT:
@@ -103,7 +103,7 @@ def credentials_of(csp: bytes | None) -> tuple[str, str]:
         return "", ""
     fields = structs.MQCSP.read(csp)
     if fields["AuthenticationType"] not in (mq.MQCSP_AUTH_NONE, mq.MQCSP_AUTH_USER_ID_AND_PWD):
-        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        raise MqiFailure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
     user = pointers.text(fields["CSPUserIdPtr"], fields["CSPUserIdLength"])
     password = pointers.text(fields["CSPPasswordPtr"], fields["CSPPasswordLength"])
     return user[:USER_LENGTH_MAX], password
@@ -144,9 +144,9 @@ def _channel(
 def _of_definition(cd: dict[str, Any]) -> str:
     """Return the connection name of an MQCD."""
     if cd["TransportType"] != TRANSPORT_TCP:
-        raise Failure(mq.MQRC_CD_ERROR)
+        raise MqiFailure(mq.MQRC_CD_ERROR)
     if unpadded(cd["SSLCipherSpec"]):
-        raise Failure(mq.MQRC_SSL_NOT_ALLOWED)
+        raise MqiFailure(mq.MQRC_SSL_NOT_ALLOWED)
     return unpadded(cd["ConnectionName"])
 
 
@@ -165,10 +165,10 @@ def _of_table(url: str, name: str) -> str:
         raise _unusable(str(error)) from error
     if not found:
         log.warning("MQCONN: the CCDT %s has no channel for queue manager %r", url, name.strip())
-        raise Failure(mq.MQRC_Q_MGR_NAME_ERROR)
+        raise MqiFailure(mq.MQRC_Q_MGR_NAME_ERROR)
     plain = [one for one in found if not one.transmission_security.cipher_specification]
     if not plain:
-        raise Failure(mq.MQRC_SSL_NOT_ALLOWED)
+        raise MqiFailure(mq.MQRC_SSL_NOT_ALLOWED)
     return ",".join(address for one in plain for address in one.addresses)
 
 
@@ -179,9 +179,9 @@ def _parsed(text: str) -> list[Address]:
         raise _unusable(error.text) from error
 
 
-def _unusable(why: str) -> Failure:
+def _unusable(why: str) -> MqiFailure:
     log.warning("MQCONN: %s", why)
-    return Failure(mq.MQRC_CLIENT_CONN_ERROR)
+    return MqiFailure(mq.MQRC_CLIENT_CONN_ERROR)
 
 
 def _application(cno: dict[str, Any] | None) -> str:

@@ -15,17 +15,17 @@ from adapter import mq_constants as mq
 from adapter.mqi import connecting, structs, subscribing
 from adapter.mqi.consuming import Dispatcher
 from adapter.mqi.message_handles import MessageHandles
-from adapter.mqi.reasons import OK, Failure
+from adapter.mqi.reasons import OK, MqiFailure
 from adapter.mqi.reentry import Reentry
-from adapter.mqi.session import Session
+from adapter.mqi.session import MqiSession
 
 
-class Connections:
+class ConnectionTable:
     """All connections of a program, by handle (Hconn)."""
 
     def __init__(self, messages: MessageHandles) -> None:
         self._messages = messages
-        self._sessions: dict[int, Session] = {}
+        self._sessions: dict[int, MqiSession] = {}
         self._dispatchers: dict[int, Dispatcher] = {}
         self._numbers = itertools.count(1)
         self._reentry = Reentry()
@@ -57,29 +57,29 @@ class Connections:
             session = connecting.connect(
                 number, name, os.environ, cno=given, cd=channel, credentials=who
             )
-        except Failure as failure:
+        except MqiFailure as failure:
             return mq.MQHC_UNUSABLE_HCONN, failure.code, failure.reason
         self._sessions[number] = session
         self._dispatchers[number] = Dispatcher(session, self._messages, self._reentry)
         return (number, *OK)
 
     def check(self, hconn: int) -> None:
-        """Failure(2018) if there is no such connection."""
+        """MqiFailure(2018) if there is no such connection."""
         if hconn not in self._sessions:
-            raise Failure(mq.MQRC_HCONN_ERROR)
+            raise MqiFailure(mq.MQRC_HCONN_ERROR)
 
     def dispatcher(self, hconn: int) -> Dispatcher:
-        """Return what calls the consumers of a connection. Failure(2018) if there is none."""
+        """Return what calls the consumers of a connection. MqiFailure(2018) if there is none."""
         self.check(hconn)
         return self._dispatchers[hconn]
 
     @contextmanager
-    def call(self, hconn: int) -> Iterator[Session]:
-        """Enter a connection for one call. Failure(2018) if there is none, or a lost connection."""
+    def call(self, hconn: int) -> Iterator[MqiSession]:
+        """Enter a connection for one call. MqiFailure if it does not exist (2018) or is lost."""
         self._do_what_was_put_off()
         session = self._sessions.get(hconn)
         if session is None:
-            raise Failure(mq.MQRC_HCONN_ERROR)
+            raise MqiFailure(mq.MQRC_HCONN_ERROR)
         session.enter(self._dispatchers[hconn].admits())
         try:
             with self._reentry.inside():
@@ -89,7 +89,7 @@ class Connections:
             session.leave()
 
     def disconnect(self, hconn: int) -> None:
-        """Commit and close what is open, or put that off. Raises Failure."""
+        """Commit and close what is open, or put that off. Raises MqiFailure."""
         self.check(hconn)
         if self._reentry.must_not_wait():
             self._reentry.put_off(hconn, None)
@@ -97,7 +97,7 @@ class Connections:
             self._disconnect(hconn, by_force=False)
 
     def close(self, hconn: int, hobj: int, options: int) -> None:
-        """Close an object or a subscription, or put that off. Raises Failure."""
+        """Close an object or a subscription, or put that off. Raises MqiFailure."""
         if hconn in self._sessions and self._reentry.must_not_wait():
             self._reentry.put_off(hconn, hobj)
             return
@@ -106,7 +106,7 @@ class Connections:
             self._dispatchers[hconn].forget(hobj)
 
     def _disconnect(self, hconn: int, by_force: bool) -> None:
-        """Disconnect. by_force: from whatever thread. Raises Failure."""
+        """Disconnect. by_force: from whatever thread. Raises MqiFailure."""
         session = self._sessions[hconn]
         self._dispatchers[hconn].close()
         session.enter(by_force)
@@ -125,12 +125,12 @@ class Connections:
             if session is None:
                 continue
             if hobj is None:
-                with suppress(Failure):
+                with suppress(MqiFailure):
                     self._disconnect(hconn, by_force=True)
             elif hobj in session.objects:
                 session.enter(True)
                 try:
-                    with self._reentry.inside(), suppress(Failure):
+                    with self._reentry.inside(), suppress(MqiFailure):
                         subscribing.close(session, hobj, mq.MQCO_NONE)
                 finally:
                     session.leave()

@@ -23,9 +23,9 @@ from adapter.mqi import structs
 from adapter.mqi.connection_events import ConnectionEvents
 from adapter.mqi.getting import Got, ask, get_unpacked, until_the_end
 from adapter.mqi.message_handles import MessageHandles
-from adapter.mqi.reasons import Failure
+from adapter.mqi.reasons import MqiFailure
 from adapter.mqi.reentry import Reentry
-from adapter.mqi.session import Object, Session
+from adapter.mqi.session import MqiSession, Object
 
 Callback = Callable[[int, bytes, bytes, bytes | None, bytes], object]
 """Called with hconn, MQMD, MQGMO, body or None, and MQCBC."""
@@ -58,7 +58,7 @@ GONE = (mq.MQRC_HOBJ_ERROR, mq.MQRC_OBJECT_DAMAGED, mq.MQRC_Q_DELETED)
 """Reasons after which this consumer has nothing more to wait for."""
 
 
-class Consumer(Struct, eq=False):
+class CallbackConsumer(Struct, eq=False):
     """A registered function: what it is for, and the structures it was registered with."""
 
     hobj: int
@@ -77,28 +77,28 @@ class Consumer(Struct, eq=False):
         return ROOM_MAX if longest < 0 else longest
 
     def check(self) -> None:
-        """Failure if what it was registered with is not to be had."""
+        """MqiFailure if what it was registered with is not to be had."""
         described = structs.MQCBD.confirm(self.cbd)
         if described["CallbackType"] not in (mq.MQCBT_MESSAGE_CONSUMER, mq.MQCBT_EVENT_HANDLER):
-            raise Failure(mq.MQRC_CALLBACK_TYPE_ERROR)
+            raise MqiFailure(mq.MQRC_CALLBACK_TYPE_ERROR)
         if described["Options"] & ~OPTIONS:
-            raise Failure(mq.MQRC_CBD_OPTIONS_ERROR)
+            raise MqiFailure(mq.MQRC_CBD_OPTIONS_ERROR)
         if described["MaxMsgLength"] < mq.MQCBD_FULL_MSG_LENGTH:
-            raise Failure(mq.MQRC_MAX_MSG_LENGTH_ERROR)
+            raise MqiFailure(mq.MQRC_MAX_MSG_LENGTH_ERROR)
         if self.opened is not None:
             permitted.GET.check(self.gmo["Options"])
             if self.opened.kind != "queue":
-                raise Failure(mq.MQRC_HOBJ_ERROR)
+                raise MqiFailure(mq.MQRC_HOBJ_ERROR)
 
 
 class Dispatcher:
     """The consumers of one connection, and the threads that serve them."""
 
-    def __init__(self, session: Session, handles: MessageHandles, reentry: Reentry) -> None:
+    def __init__(self, session: MqiSession, handles: MessageHandles, reentry: Reentry) -> None:
         self._reentry = reentry
         self._session = session
         self._handles = handles
-        self._consumers: dict[int, Consumer] = {}
+        self._consumers: dict[int, CallbackConsumer] = {}
         self._callback: Callback | None = None
         self._calling = threading.RLock()  # held while a message is got and a function called
         self._inside = threading.RLock()  # held while a function of the program runs
@@ -110,16 +110,16 @@ class Dispatcher:
         self._events = ConnectionEvents(self._tell_handlers)
 
     def admits(self) -> bool:
-        """Whether this thread is one of its own. Failure(2500) if only those may call now."""
+        """Whether this thread is one of its own. MqiFailure(2500) if only those may call now."""
         if threading.get_ident() in self._threads or self._events.is_this_thread:
             return True
         if self._running.is_set():
-            raise Failure(mq.MQRC_HCONN_ASYNC_ACTIVE)
+            raise MqiFailure(mq.MQRC_HCONN_ASYNC_ACTIVE)
         return False
 
     # -- MQCB
 
-    def register(self, consumer: Consumer, callback: Callback) -> None:
+    def register(self, consumer: CallbackConsumer, callback: Callback) -> None:
         """MQCB(MQOP_REGISTER): a second registration takes the place of the first."""
         self._callback = callback
         known = self._consumers.get(consumer.hobj)
@@ -132,7 +132,7 @@ class Dispatcher:
             self._serve(consumer)
 
     def deregister(self, hobj: int) -> None:
-        """MQCB(MQOP_DEREGISTER). Failure(2448) if nothing is registered."""
+        """MQCB(MQOP_DEREGISTER). MqiFailure(2448) if nothing is registered."""
         consumer = self._consumer(hobj)
         del self._consumers[hobj]
         if consumer.cbd["Options"] & mq.MQCBDO_DEREGISTER_CALL:
@@ -142,10 +142,10 @@ class Dispatcher:
         """MQCB(MQOP_SUSPEND, MQOP_RESUME) of one consumer."""
         self._consumer(hobj).is_suspended = is_suspended
 
-    def _consumer(self, hobj: int) -> Consumer:
+    def _consumer(self, hobj: int) -> CallbackConsumer:
         consumer = self._consumers.get(hobj)
         if consumer is None:
-            raise Failure(mq.MQRC_CALLBACK_NOT_REGISTERED)
+            raise MqiFailure(mq.MQRC_CALLBACK_NOT_REGISTERED)
         return consumer
 
     def forget(self, hobj: int) -> None:
@@ -172,17 +172,17 @@ class Dispatcher:
             self._need_started()
             self._running.set()
         else:
-            raise Failure(mq.MQRC_OPERATION_ERROR)
+            raise MqiFailure(mq.MQRC_OPERATION_ERROR)
 
     def _need_started(self) -> None:
         if not self._started.is_set():
-            raise Failure(mq.MQRC_OPERATION_NOT_ALLOWED)
+            raise MqiFailure(mq.MQRC_OPERATION_NOT_ALLOWED)
 
     def _start(self) -> None:
         if self._started.is_set():
-            raise Failure(mq.MQRC_OPERATION_NOT_ALLOWED)
+            raise MqiFailure(mq.MQRC_OPERATION_NOT_ALLOWED)
         if not self._consumers:
-            raise Failure(mq.MQRC_CALLBACK_NOT_REGISTERED)
+            raise MqiFailure(mq.MQRC_CALLBACK_NOT_REGISTERED)
         self._join()
         self._stopping.clear()
         self._stopped.clear()
@@ -194,7 +194,7 @@ class Dispatcher:
                 if consumer.opened is not None:
                     self._serve(consumer)
 
-    def _serve(self, consumer: Consumer) -> None:
+    def _serve(self, consumer: CallbackConsumer) -> None:
         thread = threading.Thread(
             target=self._run, args=(consumer,), name=f"mqi-{consumer.hobj}", daemon=True
         )
@@ -232,7 +232,7 @@ class Dispatcher:
 
     # -- a consumer's thread
 
-    def _run(self, consumer: Consumer) -> None:
+    def _run(self, consumer: CallbackConsumer) -> None:
         waited_ms = 0
         while not self._stopping.is_set() and consumer.hobj in self._consumers:
             if consumer.is_suspended or not self._running.is_set():
@@ -244,11 +244,11 @@ class Dispatcher:
                     continue
                 waited_ms = self._wait(consumer, waited_ms)
                 consumer.told = 0
-            except Failure as failure:
+            except MqiFailure as failure:
                 if not self._mind(consumer, failure):
                     return
 
-    def _deliver(self, consumer: Consumer) -> bool:
+    def _deliver(self, consumer: CallbackConsumer) -> bool:
         """Take a message that is there, and call the function with it; whether there was one."""
         assert consumer.opened is not None
         with self._calling:
@@ -261,14 +261,14 @@ class Dispatcher:
                     got = get_unpacked(
                         self._session, self._handles, consumer.opened, md, gmo, consumer.room
                     )
-            except Failure as failure:
+            except MqiFailure as failure:
                 if failure.reason == mq.MQRC_NO_MSG_AVAILABLE:
                     return False
                 raise
             self._call(consumer, got)
             return True
 
-    def _wait(self, consumer: Consumer, waited_ms: int) -> int:
+    def _wait(self, consumer: CallbackConsumer, waited_ms: int) -> int:
         """Wait for a message to come, a slice of time; return how long it has been waited."""
         assert consumer.opened is not None
         gmo = consumer.gmo
@@ -299,7 +299,7 @@ class Dispatcher:
             command = c.Get(0, wait_ms=wait_ms, options=options, length_max=-1)
             ask(self._session, opened, command, None)
 
-    def _mind(self, consumer: Consumer, failure: Failure) -> bool:
+    def _mind(self, consumer: CallbackConsumer, failure: MqiFailure) -> bool:
         """Tell the program what went wrong; whether to go on."""
         if failure.reason in LOST:
             self._tell_handlers(failure.reason)
@@ -321,7 +321,7 @@ class Dispatcher:
 
     # -- calling the program
 
-    def _call(self, consumer: Consumer, got: Got) -> None:
+    def _call(self, consumer: CallbackConsumer, got: Got) -> None:
         removed = not got.gmo["Options"] & permitted.BROWSING
         if got.reason == mq.MQRC_TRUNCATED_MSG_FAILED:
             removed = False
@@ -331,18 +331,18 @@ class Dispatcher:
         md, gmo = structs.MQMD.write(got.md), structs.MQGMO.write(got.gmo)
         self._invoke(md, gmo, got.body, cbc)
 
-    def _call_event(self, consumer: Consumer, reason: int) -> None:
+    def _call_event(self, consumer: CallbackConsumer, reason: int) -> None:
         with self._calling:
             kind = mq.MQCBCT_EVENT_CALL
             if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 kind = mq.MQCBCT_MSG_NOT_REMOVED
             self._tell(consumer, _context(consumer, kind, mq.MQCC_FAILED, reason))
 
-    def _call_plainly(self, consumer: Consumer, kind: int) -> None:
+    def _call_plainly(self, consumer: CallbackConsumer, kind: int) -> None:
         with self._calling:
             self._tell(consumer, _context(consumer, kind, mq.MQCC_OK, mq.MQRC_NONE))
 
-    def _tell(self, consumer: Consumer, cbc: dict[str, Any]) -> None:
+    def _tell(self, consumer: CallbackConsumer, cbc: dict[str, Any]) -> None:
         md, gmo = structs.MQMD.write(consumer.md), structs.MQGMO.write(consumer.gmo)
         self._invoke(md, gmo, None, cbc)
 
@@ -356,7 +356,7 @@ class Dispatcher:
             traceback.print_exc()
 
 
-def _context(consumer: Consumer, kind: int, code: int, reason: int) -> dict[str, Any]:
+def _context(consumer: CallbackConsumer, kind: int, code: int, reason: int) -> dict[str, Any]:
     context: dict[str, Any] = dict.fromkeys(structs.MQCBC.fields, 0)
     context |= {
         "StrucId": b"CBC ",

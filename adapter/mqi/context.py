@@ -12,8 +12,8 @@ from adapter import mq_constants as mq
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import Message
 from adapter.core.mq_layouts.blank_padded import unpadded
-from adapter.mqi.reasons import Failure
-from adapter.mqi.session import Object, Session
+from adapter.mqi.reasons import MqiFailure
+from adapter.mqi.session import MqiSession, Object
 
 SETS = {
     mq.MQPMO_SET_IDENTITY_CONTEXT: (
@@ -39,7 +39,7 @@ PASS = mq.MQPMO_PASS_IDENTITY_CONTEXT | mq.MQPMO_PASS_ALL_CONTEXT
 
 
 def give(
-    session: Session,
+    session: MqiSession,
     message: Message,
     md: dict[str, Any],
     pmo: dict[str, Any],
@@ -64,7 +64,7 @@ def give(
 def _check(asked: int, opened: Object | None) -> None:
     for option, (needed, refused) in SETS.items():
         if asked & option and opened is not None and not opened.options & needed:
-            raise Failure(refused)
+            raise MqiFailure(refused)
 
 
 def _set(message: Message, details: Details, md: dict[str, Any], everything: bool) -> None:
@@ -77,13 +77,13 @@ def _set(message: Message, details: Details, md: dict[str, Any], everything: boo
         details.origin_data = unpadded(md["ApplOriginData"])
 
 
-def _saved(session: Session, number: int) -> Message:
+def _saved(session: MqiSession, number: int) -> Message:
     """Return the message that was got last through a handle that saves contexts."""
     opened = session.objects.get(number)
     if opened is None or not opened.options & mq.MQOO_SAVE_ALL_CONTEXT:
-        raise Failure(mq.MQRC_CONTEXT_HANDLE_ERROR)
+        raise MqiFailure(mq.MQRC_CONTEXT_HANDLE_ERROR)
     if opened.saved is None:
-        raise Failure(mq.MQRC_CONTEXT_NOT_AVAILABLE)
+        raise MqiFailure(mq.MQRC_CONTEXT_NOT_AVAILABLE)
     return opened.saved
 
 

@@ -37,7 +37,7 @@ def converted(
     return _chain(body, first, target)
 
 
-def _chain(body: bytes, part: formats.Part, target: Representation) -> tuple[bytes, int]:
+def _chain(body: bytes, part: formats.LayoutPart, target: Representation) -> tuple[bytes, int]:
     """Convert what follows the first part of a body; what is there already stays, with no warning.
 
     Data of no format behind a header are no fault: they stay, and the header describes them.

@@ -14,7 +14,7 @@ from adapter.core.contract.message import NO_ID, Delivered, Message
 from adapter.core.contract.results import PutDone
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
 from adapter.mqi import structs
-from adapter.mqi.reasons import Failure
+from adapter.mqi.reasons import MqiFailure
 
 TENTH_MS = 100  # MQMD.Expiry counts tenths of a second
 CCSID_UTF_8 = 1208
@@ -24,7 +24,7 @@ NO_DETAILS = Details(appl_type=mq.MQAT_DEFAULT)
 
 
 def message_of(md: dict[str, Any], body: bytes) -> Message:
-    """Make the message that a put's MQMD describes, but for its context. Raises Failure."""
+    """Make the message that a put's MQMD describes, but for its context. Raises MqiFailure."""
     structs.MQMD.confirm(md)
     message = Message(
         body,
@@ -67,7 +67,7 @@ def _persistence(number: int) -> int:
     if number == mq.MQPER_PERSISTENCE_AS_Q_DEF:
         return -1
     if number not in (0, 1):
-        raise Failure(mq.MQRC_PERSISTENCE_ERROR)
+        raise MqiFailure(mq.MQRC_PERSISTENCE_ERROR)
     return number
 
 
@@ -75,7 +75,7 @@ def _expiry_ms(tenths: int) -> int:
     if tenths == mq.MQEI_UNLIMITED:
         return -1
     if tenths <= 0:
-        raise Failure(mq.MQRC_EXPIRY_ERROR)
+        raise MqiFailure(mq.MQRC_EXPIRY_ERROR)
     return tenths * TENTH_MS
 
 

@@ -26,9 +26,9 @@ from adapter.mqi import options as permitted
 from adapter.mqi.conversion import converted
 from adapter.mqi.descriptor import flags_of, place_of, tell_got, token_of, wanted
 from adapter.mqi.message_handles import MessageHandles
-from adapter.mqi.reasons import REASON_CODES, Failure
+from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import has_more, properties_of, with_properties, without_properties
-from adapter.mqi.session import Object, Session
+from adapter.mqi.session import MqiSession, Object
 
 INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 REFINEMENTS = {
@@ -79,17 +79,17 @@ class Got(Struct):
 
 
 def get(
-    session: Session, handles: MessageHandles, number: int, md: bytes, gmo: bytes, room: int
+    session: MqiSession, handles: MessageHandles, number: int, md: bytes, gmo: bytes, room: int
 ) -> Got:
-    """MQGET. room: bytes of the program's buffer. Raises Failure."""
+    """MQGET. room: bytes of the program's buffer. Raises MqiFailure."""
     fields, options = structs.MQMD.read(md), structs.MQGMO.read(gmo)
     if room < 0:
-        raise Failure(mq.MQRC_BUFFER_LENGTH_ERROR)
+        raise MqiFailure(mq.MQRC_BUFFER_LENGTH_ERROR)
     return get_unpacked(session, handles, session.object(number), fields, options, room)
 
 
 def get_unpacked(
-    session: Session,
+    session: MqiSession,
     handles: MessageHandles,
     opened: Object,
     md: dict[str, Any],
@@ -109,7 +109,7 @@ def get_unpacked(
         found = _take(session, opened, md, gmo, match, room)
     if not found.messages:
         under = asked & UNDER_CURSOR
-        raise Failure(mq.MQRC_NO_MSG_UNDER_CURSOR if under else mq.MQRC_NO_MSG_AVAILABLE)
+        raise MqiFailure(mq.MQRC_NO_MSG_UNDER_CURSOR if under else mq.MQRC_NO_MSG_AVAILABLE)
     delivered = found.messages[0]
     if opened.options & mq.MQOO_SAVE_ALL_CONTEXT and not shows(asked):
         opened.saved = delivered.message
@@ -135,20 +135,20 @@ def _checked(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
         permitted.MATCH.check(match)
     _check_versions(md, gmo, match)
     if asked & permitted.MARKING and not asked & permitted.BROWSING:
-        raise Failure(mq.MQRC_OPTIONS_ERROR)
+        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if asked & mq.MQGMO_WAIT and gmo["WaitInterval"] < mq.MQWI_UNLIMITED:
-        raise Failure(mq.MQRC_WAIT_INTERVAL_ERROR)
+        raise MqiFailure(mq.MQRC_WAIT_INTERVAL_ERROR)
     return asked, match
 
 
 def _check_versions(md: dict[str, Any], gmo: dict[str, Any], match: int) -> None:
-    """Failure if what is asked for needs fields that these versions do not have."""
+    """MqiFailure if what is asked for needs fields that these versions do not have."""
     asked = gmo["Options"]
     if asked & OF_VERSION_2 and gmo["Version"] < mq.MQGMO_VERSION_2:
-        raise Failure(mq.MQRC_WRONG_GMO_VERSION)
+        raise MqiFailure(mq.MQRC_WRONG_GMO_VERSION)
     matches = match & MATCHING_PARTS and not asked & UNDER_CURSOR
     if (asked & mq.MQGMO_LOGICAL_ORDER or matches) and md["Version"] < mq.MQMD_VERSION_2:
-        raise Failure(mq.MQRC_WRONG_MD_VERSION)
+        raise MqiFailure(mq.MQRC_WRONG_MD_VERSION)
 
 
 def _wait_ms(gmo: dict[str, Any]) -> int:
@@ -157,7 +157,7 @@ def _wait_ms(gmo: dict[str, Any]) -> int:
 
 
 def _take(
-    session: Session,
+    session: MqiSession,
     opened: Object,
     md: dict[str, Any],
     gmo: dict[str, Any],
@@ -165,7 +165,7 @@ def _take(
     room: int,
 ) -> Messages:
     if not opened.options & INPUT or opened.handle is None:
-        raise Failure(mq.MQRC_NOT_OPEN_FOR_INPUT)
+        raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_INPUT)
     asked = gmo["Options"]
     command = c.Get(0, b"", _wait_ms(gmo), 1, *wanted(md, match))
     if asked & mq.MQGMO_MSG_UNDER_CURSOR:
@@ -203,7 +203,7 @@ def _refine(command: c.Get | c.Browse, md: dict[str, Any], asked: int, match: in
         command.offset = md["Offset"]
 
 
-def ask(session: Session, opened: Object, command: c.Get, unit: Unit | None) -> Messages:
+def ask(session: MqiSession, opened: Object, command: c.Get, unit: Unit | None) -> Messages:
     """Ask for a message."""
     assert opened.handle is not None
     request = get_request(opened.handle, command, unit)
@@ -211,7 +211,7 @@ def ask(session: Session, opened: Object, command: c.Get, unit: Unit | None) -> 
 
 
 def _browse(
-    session: Session,
+    session: MqiSession,
     opened: Object,
     md: dict[str, Any],
     gmo: dict[str, Any],
@@ -220,7 +220,7 @@ def _browse(
 ) -> Messages:
     handle = opened.handle
     if not opened.options & mq.MQOO_BROWSE or handle is None:
-        raise Failure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
+        raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
     command = _browsing(handle.number, md, gmo, match, room)
     until_s = time.monotonic() + max(command.wait_ms, 0) / 1000
     while True:
@@ -242,7 +242,7 @@ def _browsing(
 ) -> c.Browse:
     asked = gmo["Options"]
     if match & mq.MQMO_MATCH_MSG_TOKEN:
-        raise Failure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        raise MqiFailure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
     command = c.Browse(number, bool(asked & mq.MQGMO_BROWSE_FIRST), 1, *wanted(md, match))
     if asked & mq.MQGMO_BROWSE_MSG_UNDER_CURSOR:
         command = c.Browse(number, options=c.UNDER_CURSOR)
@@ -258,24 +258,24 @@ def _browsing(
     return command
 
 
-def _unmark(session: Session, opened: Object, gmo: dict[str, Any], match: int) -> Messages:
+def _unmark(session: MqiSession, opened: Object, gmo: dict[str, Any], match: int) -> Messages:
     """MQGMO_UNMARK_BROWSE_HANDLE, _CO_OP: by message token; the message is shown."""
     ours = UNMARKING.get(gmo["Options"] & ~mq.MQGMO_FAIL_IF_QUIESCING)
     if ours is None or not match & mq.MQMO_MATCH_MSG_TOKEN:
-        raise Failure(mq.MQRC_OPTIONS_ERROR)
+        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if opened.handle is None or not opened.options & mq.MQOO_BROWSE:
-        raise Failure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
+        raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
     command = c.Browse(opened.handle.number, options=ours, place=place_of(gmo["MsgToken"]))
     request = Pending(command, FROM_START, handle=opened.handle)
     return session.ask_held(request, Messages) or Messages([])
 
 
-def _unlock(session: Session, opened: Object, md: dict[str, Any], gmo: dict[str, Any]) -> Got:
+def _unlock(session: MqiSession, opened: Object, md: dict[str, Any], gmo: dict[str, Any]) -> Got:
     """MQGMO_UNLOCK: nothing is returned."""
     if opened.handle is None or not opened.options & mq.MQOO_BROWSE:
-        raise Failure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
+        raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
     if gmo["Options"] & ~UNLOCKING:
-        raise Failure(mq.MQRC_OPTIONS_ERROR)
+        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     command = c.Browse(opened.handle.number, options=c.UNLOCK)
     session.ask_held(Pending(command, FROM_START, handle=opened.handle), Messages)
     return Got(b"", md, gmo, 0)
@@ -343,7 +343,7 @@ def _body(
     body, warning = message.body, 0
     has_handle = gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] > 0
     if asked & mq.MQGMO_PROPERTIES_IN_HANDLE and not has_handle:
-        raise Failure(mq.MQRC_HMSG_ERROR)
+        raise MqiFailure(mq.MQRC_HMSG_ERROR)
     own = properties_of(message)
     others = {name: one for name, one in (message.properties or {}).items() if name not in own}
     in_handle = has_handle and not asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2

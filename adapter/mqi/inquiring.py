@@ -21,8 +21,8 @@ from adapter.core.contract.results import (
     Statuses,
 )
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
-from adapter.mqi.reasons import Failure
-from adapter.mqi.session import TOPIC, Object, Session
+from adapter.mqi.reasons import MqiFailure
+from adapter.mqi.session import TOPIC, MqiSession, Object
 
 SELECTORS_MAX = 256
 NOT_FOR_TYPE = -1
@@ -62,25 +62,25 @@ VALUE_ERRORS = {
 
 
 def inquire(
-    session: Session, number: int, selectors: list[int], int_count: int, char_length: int
+    session: MqiSession, number: int, selectors: list[int], int_count: int, char_length: int
 ) -> tuple[list[int], bytes, int, int]:
     """MQINQ: whole numbers and texts in the order of their selectors, and the two codes."""
     opened = session.object(number)
     if not opened.options & mq.MQOO_INQUIRE:
-        raise Failure(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
+        raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
     if len(selectors) > SELECTORS_MAX:
-        raise Failure(mq.MQRC_SELECTOR_COUNT_ERROR)
+        raise MqiFailure(mq.MQRC_SELECTOR_COUNT_ERROR)
     numbers, texts = [s for s in selectors if _is_number(s)], [s for s in selectors if _is_text(s)]
     if len(numbers) + len(texts) < len(selectors):
-        raise Failure(mq.MQRC_SELECTOR_ERROR)
+        raise MqiFailure(mq.MQRC_SELECTOR_ERROR)
     if len(numbers) > int_count:
-        raise Failure(mq.MQRC_INT_ATTR_COUNT_TOO_SMALL)
+        raise MqiFailure(mq.MQRC_INT_ATTR_COUNT_TOO_SMALL)
     kind, values = _values(session, opened, numbers)
     ints = [values.get(selector) for selector in numbers]
     chars = [_text(kind, selector, values.get(selector)) for selector in texts]
     found = b"".join(chars)
     if len(found) > char_length:
-        raise Failure(mq.MQRC_CHAR_ATTRS_TOO_SHORT)
+        raise MqiFailure(mq.MQRC_CHAR_ATTRS_TOO_SHORT)
     known = [NOT_FOR_TYPE if value is None else int(value) for value in ints]
     if None in ints or any(values.get(selector) is None for selector in texts):
         return known, found, mq.MQCC_WARNING, mq.MQRC_SELECTOR_NOT_FOR_TYPE
@@ -106,7 +106,7 @@ def _text(kind: str, selector: int, value: Any) -> bytes:
     return b"*" * length if value is None else padded(str(value), length)
 
 
-def _values(session: Session, opened: Object, numbers: list[int]) -> tuple[str, dict[int, Any]]:
+def _values(session: MqiSession, opened: Object, numbers: list[int]) -> tuple[str, dict[int, Any]]:
     """Return the kind of an object and its attributes by their numbers, as the MQI has them."""
     kind, found = _description(session, opened)
     attributes = found.attributes
@@ -133,7 +133,7 @@ def _values(session: Session, opened: Object, numbers: list[int]) -> tuple[str, 
 
 
 def _description(
-    session: Session, opened: Object
+    session: MqiSession, opened: Object
 ) -> tuple[str, QueueDescription | ObjectDescription]:
     if opened.kind in ("queue", TOPIC):  # a topic can be inquired about by an alias only
         request = Pending(c.Inquire(opened.name, True))
@@ -148,10 +148,10 @@ def _description(
         for one in session.ask([asked], asked, Objects).objects:
             if one.name == opened.name:
                 return kind, one
-    raise Failure(mq.MQRC_OBJECT_CHANGED)
+    raise MqiFailure(mq.MQRC_OBJECT_CHANGED)
 
 
-def _status(session: Session, name: str) -> dict[int, int]:
+def _status(session: MqiSession, name: str) -> dict[int, int]:
     request = Pending(c.AskStatus(name, True))
     found = session.ask([request], request, Statuses).queues
     return {
@@ -163,18 +163,18 @@ def _status(session: Session, name: str) -> dict[int, int]:
 
 
 def set_attributes(
-    session: Session, number: int, selectors: list[int], ints: list[int], chars: bytes
+    session: MqiSession, number: int, selectors: list[int], ints: list[int], chars: bytes
 ) -> None:
     """MQSET: change attributes of a queue through its handle."""
     opened, handle = session.queue(number, mq.MQRC_NOT_OPEN_FOR_SET)
     if not opened.options & mq.MQOO_SET:
-        raise Failure(mq.MQRC_NOT_OPEN_FOR_SET)
+        raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_SET)
     attributes: dict[str, Any] = {}
     left = list(ints)
     for selector in selectors:
         row = BY_NUMBER["queue"].get(selector)
         if row is None or not row.attribute.by_set:
-            raise Failure(mq.MQRC_SELECTOR_ERROR)
+            raise MqiFailure(mq.MQRC_SELECTOR_ERROR)
         if _is_text(selector):
             length = row.attribute.length or NAME_LENGTH_MAX
             attributes[row.name], chars = unpadded(chars[:length]), chars[length:]
@@ -185,10 +185,10 @@ def set_attributes(
 
 
 def _taken(row: Row, left: list[int]) -> Any:
-    """Take the next whole number as a value. Failure(2020, 2075-2078) if it is none."""
+    """Take the next whole number as a value. MqiFailure(2020, 2075-2078) if it is none."""
     if not left:
-        raise Failure(mq.MQRC_INT_ATTR_COUNT_ERROR)
-    refused = Failure(VALUE_ERRORS.get(row.name, mq.MQRC_SELECTOR_ERROR))
+        raise MqiFailure(mq.MQRC_INT_ATTR_COUNT_ERROR)
+    refused = MqiFailure(VALUE_ERRORS.get(row.name, mq.MQRC_SELECTOR_ERROR))
     try:
         value = from_plain(row, left.pop(0))
     except NoSuchValueError as error:

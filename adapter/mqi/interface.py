@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from adapter import mq_constants as mq
 from adapter.mqi import inquiring, opening, pointers, putting, structs, subscribing
-from adapter.mqi.connections import Connections
-from adapter.mqi.consuming import Callback, Consumer
+from adapter.mqi.connections import ConnectionTable
+from adapter.mqi.consuming import Callback, CallbackConsumer
 from adapter.mqi.getting import get
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.property_verbs import PropertyVerbs
-from adapter.mqi.reasons import OK, Failure, answered
+from adapter.mqi.reasons import OK, MqiFailure, answered
 
 
 class Interface:
@@ -22,7 +22,7 @@ class Interface:
 
     def __init__(self) -> None:
         self._messages = MessageHandles()
-        self._connections = Connections(self._messages)
+        self._connections = ConnectionTable(self._messages)
         self.connect = self._connections.connect
         self.properties = PropertyVerbs(self._connections, self._messages)
         self.proxy: Callback | None = None
@@ -41,7 +41,7 @@ class Interface:
         try:
             with self._connections.call(hconn) as session:
                 return (*opening.open_object(session, od, options), *OK)
-        except Failure as failure:
+        except MqiFailure as failure:
             return mq.MQHO_UNUSABLE_HOBJ, od, failure.code, failure.reason
 
     @answered
@@ -56,7 +56,7 @@ class Interface:
         try:
             with self._connections.call(hconn) as session:
                 return inquiring.inquire(session, hobj, selectors, int_count, char_length)
-        except Failure as failure:
+        except MqiFailure as failure:
             return [], bytes(char_length), failure.code, failure.reason
 
     @answered
@@ -76,7 +76,7 @@ class Interface:
         try:
             with self._connections.call(hconn) as session:
                 return putting.put(session, self._messages, hobj, md, pmo, body)
-        except Failure as failure:
+        except MqiFailure as failure:
             return md, pmo, failure.code, failure.reason
 
     def put1(self, hconn: int, od: bytes, md: bytes, pmo: bytes, body: bytes) -> putting.Put:
@@ -87,7 +87,7 @@ class Interface:
         try:
             with self._connections.call(hconn) as session:
                 return putting.put1(session, self._messages, od, md, pmo, body)
-        except Failure as failure:
+        except MqiFailure as failure:
             return md, pmo, failure.code, failure.reason
 
     def get(
@@ -99,7 +99,7 @@ class Interface:
         try:
             with self._connections.call(hconn) as session:
                 return get(session, self._messages, hobj, md, gmo, room).packed()
-        except Failure as failure:
+        except MqiFailure as failure:
             return b"", md, gmo, 0, failure.code, failure.reason
 
     # -- units of work
@@ -109,8 +109,8 @@ class Interface:
         """MQBEGIN: there are no other resource managers to begin with."""
         with self._connections.call(hconn) as session:
             if session.unit is not None:
-                raise Failure(mq.MQRC_UOW_IN_PROGRESS)
-            raise Failure(mq.MQRC_NO_EXTERNAL_PARTICIPANTS, warning=True)
+                raise MqiFailure(mq.MQRC_UOW_IN_PROGRESS)
+            raise MqiFailure(mq.MQRC_NO_EXTERNAL_PARTICIPANTS, warning=True)
 
     @answered
     def commit(self, hconn: int) -> None:
@@ -130,14 +130,14 @@ class Interface:
         try:
             with self._connections.call(hconn) as session:
                 if kind != mq.MQSTAT_TYPE_ASYNC_ERROR:
-                    raise Failure(mq.MQRC_STAT_TYPE_ERROR)
+                    raise MqiFailure(mq.MQRC_STAT_TYPE_ERROR)
                 structs.MQSTS.confirm(fields)
                 session.settle()
                 outcome, topic = session.take_tally()
                 fields |= outcome
                 if fields["Version"] >= mq.MQSTS_VERSION_2:
                     pointers.fill(fields, "ObjectString", topic)
-        except Failure as failure:
+        except MqiFailure as failure:
             return sts, failure.code, failure.reason
         return (structs.MQSTS.write(fields), *OK)
 
@@ -149,7 +149,7 @@ class Interface:
         try:
             with self._connections.call(hconn) as session:
                 return subscribing.subscribe(session, sd, hobj)
-        except Failure as failure:
+        except MqiFailure as failure:
             return sd, hobj, mq.MQHO_UNUSABLE_HOBJ, failure.code, failure.reason
 
     def request_publications(
@@ -160,7 +160,7 @@ class Interface:
         try:
             with self._connections.call(hconn) as session:
                 return (subscribing.request_publications(session, hsub, action, sro), *OK)
-        except Failure as failure:
+        except MqiFailure as failure:
             return sro, failure.code, failure.reason
 
     # -- callbacks
@@ -184,17 +184,17 @@ class Interface:
                 is_handler = described["CallbackType"] == mq.MQCBT_EVENT_HANDLER
                 opened = None if is_handler else session.object(hobj)
                 key = mq.MQHO_NONE if is_handler else hobj
-                consumer = Consumer(key, opened, described, message, options)
+                consumer = CallbackConsumer(key, opened, described, message, options)
                 consumer.check()
                 if self.proxy is None:
-                    raise Failure(mq.MQRC_CALLBACK_ROUTINE_ERROR)
+                    raise MqiFailure(mq.MQRC_CALLBACK_ROUTINE_ERROR)
                 dispatcher.register(consumer, self.proxy)
             elif operation == mq.MQOP_DEREGISTER:
                 dispatcher.deregister(hobj)
             elif operation in (mq.MQOP_SUSPEND, mq.MQOP_RESUME):
                 dispatcher.suspend(hobj, operation == mq.MQOP_SUSPEND)
             else:
-                raise Failure(mq.MQRC_OPERATION_ERROR)
+                raise MqiFailure(mq.MQRC_OPERATION_ERROR)
 
     @answered
     def control(self, hconn: int, operation: int, ctlo: bytes) -> None:
@@ -204,5 +204,5 @@ class Interface:
         if structs.MQCTLO.confirm(fields)["Options"] & ~(
             mq.MQCTLO_THREAD_AFFINITY | mq.MQCTLO_FAIL_IF_QUIESCING
         ):
-            raise Failure(mq.MQRC_OPTIONS_ERROR)
+            raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
         dispatcher.control(operation)

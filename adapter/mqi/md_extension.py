@@ -12,7 +12,7 @@ from adapter import mq_constants as mq
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import NO_ID, Message
 from adapter.mqi.descriptor import CCSID_UTF_8, flags_of
-from adapter.mqi.reasons import Failure
+from adapter.mqi.reasons import MqiFailure
 from adapter.mqi.structs import MQMDE
 
 FORMAT = b"MQHMDE  "
@@ -29,7 +29,7 @@ def taken_off(md: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
     """Return the MQMD of a put as version 2 has it, and the body behind an MQMDE.
 
     One of another version or encoding, or beside an MQMD that says these things itself, is part of
-    the body. Failure(2248) if it cannot be read.
+    the body. MqiFailure(2248) if it cannot be read.
     """
     if md["Format"] != FORMAT or md["Encoding"] != mq.MQENC_NATIVE:
         return md, body
@@ -37,14 +37,14 @@ def taken_off(md: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
     if said or md["CodedCharSetId"] not in NATIVE_CCSIDS:
         return md, body
     if len(body) < MQMDE.size:
-        raise Failure(mq.MQRC_MDE_ERROR)
+        raise MqiFailure(mq.MQRC_MDE_ERROR)
     extension = MQMDE.read(body[: MQMDE.size])
     if extension["StrucId"] != STRUC_ID or extension["StrucLength"] != MQMDE.size:
-        raise Failure(mq.MQRC_MDE_ERROR)
+        raise MqiFailure(mq.MQRC_MDE_ERROR)
     if extension["Version"] != VERSION_2:
         return md, body
     if extension["Flags"]:
-        raise Failure(mq.MQRC_MDE_ERROR)
+        raise MqiFailure(mq.MQRC_MDE_ERROR)
     named = (*DEFAULTS, *DESCRIBING)
     whole = md | {name: extension[name] for name in named} | {"Version": VERSION_2}
     return whole, body[MQMDE.size :]

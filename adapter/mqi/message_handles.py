@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from adapter import mq_constants as mq
 from adapter.core.contract.message import Property
-from adapter.mqi.reasons import Failure
+from adapter.mqi.reasons import MqiFailure
 
 HANDLES_MAX = 10_000
 """A program that creates handles and deletes none is to hear of it."""
@@ -32,26 +32,26 @@ NUMBERS = {
 RESERVED = ("Root.", "Body.")
 
 
-class Value(Struct):
+class PropertyValue(Struct):
     """A property's value, and the type it was set with."""
 
     value: Property
     type: int
 
 
-class Handle:
+class MessageHandle:
     """One message handle: its properties in the order they were set, and a cursor over them."""
 
     def __init__(self, connection: int) -> None:
         self.connection = connection
-        self.properties: dict[str, Value] = {}
+        self.properties: dict[str, PropertyValue] = {}
         self.cursor: str | None = None
 
     def take(self, properties: dict[str, Any] | None) -> None:
         """Hold the properties of a message that was got, and no others."""
         self.cursor = None
         self.properties = {
-            name: Value(value, type_of(value)) for name, value in (properties or {}).items()
+            name: PropertyValue(value, type_of(value)) for name, value in (properties or {}).items()
         }
 
 
@@ -59,29 +59,29 @@ class MessageHandles:
     """All message handles of a program."""
 
     def __init__(self) -> None:
-        self._handles: dict[int, Handle] = {}
+        self._handles: dict[int, MessageHandle] = {}
         self._numbers = itertools.count(1)
 
     def create(self, connection: int) -> int:
-        """MQCRTMH. Failure(2587) if there are too many."""
+        """MQCRTMH. MqiFailure(2587) if there are too many."""
         if len(self._handles) >= HANDLES_MAX:
-            raise Failure(mq.MQRC_HMSG_NOT_AVAILABLE)
+            raise MqiFailure(mq.MQRC_HMSG_NOT_AVAILABLE)
         number = next(self._numbers)
-        self._handles[number] = Handle(connection)
+        self._handles[number] = MessageHandle(connection)
         return number
 
-    def get(self, number: int) -> Handle:
-        """Return a handle. Failure(2460) if there is none."""
+    def get(self, number: int) -> MessageHandle:
+        """Return a handle. MqiFailure(2460) if there is none."""
         handle = self._handles.get(number)
         if handle is None:
-            raise Failure(mq.MQRC_HMSG_ERROR)
+            raise MqiFailure(mq.MQRC_HMSG_ERROR)
         return handle
 
     def delete(self, connection: int, number: int) -> None:
         """MQDLTMH."""
         handle = self.get(number)
         if handle.connection not in (connection, mq.MQHC_UNASSOCIATED_HCONN):
-            raise Failure(mq.MQRC_HMSG_ERROR)
+            raise MqiFailure(mq.MQRC_HMSG_ERROR)
         del self._handles[number]
 
     def forget(self, connection: int) -> None:
@@ -101,16 +101,16 @@ class MessageHandles:
         """MQSETMP: set a property, or replace it."""
         handle = self.get(number)
         plain = _plain(name)
-        handle.properties[plain] = Value(_checked(kind, value), kind)
+        handle.properties[plain] = PropertyValue(_checked(kind, value), kind)
 
     def unset(self, number: int, name: str, under_cursor: bool) -> None:
-        """MQDLTMP. Failure(2471) if there is no such property."""
+        """MQDLTMP. MqiFailure(2471) if there is no such property."""
         handle = self.get(number)
         plain = handle.cursor if under_cursor else _plain(name)
         if plain is None or handle.properties.pop(plain, None) is None:
-            raise Failure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
+            raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
 
-    def find(self, number: int, name: str, options: int) -> tuple[str, Value]:
+    def find(self, number: int, name: str, options: int) -> tuple[str, PropertyValue]:
         """MQINQMP: find a property by its name, or by one that ends in %; set the cursor to it."""
         handle = self.get(number)
         names = list(handle.properties)
@@ -121,7 +121,7 @@ class MessageHandles:
                 names = names[names.index(handle.cursor) + 1 :]
             fitting = [one for one in names if _fits(one, name)]
         if not fitting or fitting[0] is None:
-            raise Failure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
+            raise MqiFailure(mq.MQRC_PROPERTY_NOT_AVAILABLE)
         handle.cursor = fitting[0]
         return fitting[0], handle.properties[fitting[0]]
 
@@ -151,11 +151,11 @@ def size_of(kind: int, value: Property) -> int:
 
 
 def converted(value: Property, kind: int) -> Property:
-    """Return a value as another type. Failure(2470, 2472, 2467) if it cannot be one."""
+    """Return a value as another type. MqiFailure(2470, 2472, 2467) if it cannot be one."""
     if kind == mq.MQTYPE_STRING and not isinstance(value, bytes):
         return "" if value is None else _text(value)
     if kind == mq.MQTYPE_BYTE_STRING or value is None or isinstance(value, bytes):
-        raise Failure(mq.MQRC_PROP_CONV_NOT_SUPPORTED)
+        raise MqiFailure(mq.MQRC_PROP_CONV_NOT_SUPPORTED)
     try:
         if kind == mq.MQTYPE_BOOLEAN:
             return bool(int(value))
@@ -165,11 +165,11 @@ def converted(value: Property, kind: int) -> Property:
         form, _ = NUMBERS[kind]
         struct.pack(form, number)
     except KeyError as error:
-        raise Failure(mq.MQRC_PROPERTY_TYPE_ERROR) from error
+        raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR) from error
     except struct.error as error:
-        raise Failure(mq.MQRC_PROP_CONV_NOT_SUPPORTED) from error
+        raise MqiFailure(mq.MQRC_PROP_CONV_NOT_SUPPORTED) from error
     except ValueError as error:
-        raise Failure(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
+        raise MqiFailure(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
     return number
 
 
@@ -190,11 +190,11 @@ def _fits(name: str, wanted: str) -> bool:
 def _plain(name: str) -> str:
     """Check a property's name, and take the folder off that it lies in anyway."""
     if not name or name.startswith(RESERVED) or name.endswith("."):
-        raise Failure(mq.MQRC_PROPERTY_NAME_ERROR)
+        raise MqiFailure(mq.MQRC_PROPERTY_NAME_ERROR)
     if len(name) > NAME_LENGTH_MAX:
-        raise Failure(mq.MQRC_PROPERTY_NAME_TOO_BIG)
+        raise MqiFailure(mq.MQRC_PROPERTY_NAME_TOO_BIG)
     if any(letter.isspace() or letter in "%'\"" for letter in name):
-        raise Failure(mq.MQRC_PROPERTY_NAME_ERROR)
+        raise MqiFailure(mq.MQRC_PROPERTY_NAME_ERROR)
     return name.removeprefix(USER_FOLDER)
 
 
@@ -209,10 +209,10 @@ def _checked(kind: int, value: Any) -> Property:
     if kind == mq.MQTYPE_BOOLEAN:
         return bool(value)
     if kind not in NUMBERS:
-        raise Failure(mq.MQRC_PROPERTY_TYPE_ERROR)
+        raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR)
     form, _ = NUMBERS[kind]
     try:
         (narrow,) = struct.unpack(form, struct.pack(form, value))
     except struct.error as error:
-        raise Failure(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
+        raise MqiFailure(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
     return float(narrow) if isinstance(narrow, float) else int(narrow)

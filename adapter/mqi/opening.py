@@ -14,8 +14,8 @@ from adapter.core.mq_layouts.blank_padded import padded, unpadded
 from adapter.errors import Error
 from adapter.mqi import options as permitted
 from adapter.mqi import pointers, structs
-from adapter.mqi.reasons import Failure
-from adapter.mqi.session import TOPIC, Object, Session
+from adapter.mqi.reasons import MqiFailure
+from adapter.mqi.session import TOPIC, MqiSession, Object
 
 MODES = {
     mq.MQOO_INPUT_AS_Q_DEF: c.INPUT,
@@ -38,14 +38,14 @@ ONLY_INQUIRED = {
 """Objects of these types can be opened for MQOO_INQUIRE, and nothing else."""
 
 
-def open_object(session: Session, od: bytes, options: int) -> tuple[int, bytes]:
+def open_object(session: MqiSession, od: bytes, options: int) -> tuple[int, bytes]:
     """MQOPEN: return the object handle, and the MQOD with the names that were found."""
     fields = structs.MQOD.confirm(structs.MQOD.read(od))
     permitted.OPEN.check(options)
     if not options & ACCESS or (options & mq.MQOO_CO_OP and not options & mq.MQOO_BROWSE):
-        raise Failure(mq.MQRC_OPTIONS_ERROR)
+        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if fields["RecsPresent"]:
-        raise Failure(mq.MQRC_RECS_PRESENT_ERROR)
+        raise MqiFailure(mq.MQRC_RECS_PRESENT_ERROR)
     session.check_here(unpadded(fields["ObjectQMgrName"]))
     kind = fields["ObjectType"]
     if kind == mq.MQOT_Q:
@@ -55,11 +55,11 @@ def open_object(session: Session, od: bytes, options: int) -> tuple[int, bytes]:
     elif kind == mq.MQOT_TOPIC:
         opened = _topic(session, fields, options)
     else:
-        raise Failure(mq.MQRC_OBJECT_TYPE_ERROR)
+        raise MqiFailure(mq.MQRC_OBJECT_TYPE_ERROR)
     return opened.number, structs.MQOD.write(fields)
 
 
-def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
+def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     name = unpadded(fields["ObjectName"])
     modes = sum(mode for option, mode in WITH_CO_OP.items() if options & option)
     handle = session.channel.new_handle(name, modes)
@@ -69,9 +69,9 @@ def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
         request.command.dynamic_name = unpadded(fields["DynamicQName"])
     try:
         found = _opened(session, request, handle)
-    except Failure as failure:
+    except MqiFailure as failure:
         if failure.reason == mq.MQRC_UNKNOWN_REMOTE_Q_MGR and options & READING:
-            raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE) from failure
+            raise MqiFailure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE) from failure
         raise
     if found.is_made:
         name = found.queue
@@ -87,29 +87,29 @@ def _queue(session: Session, fields: dict[str, Any], options: int) -> Object:
     return session.add("queue", name, options, handle, found.queue)
 
 
-def topic_handle(session: Session, fields: dict[str, Any]) -> Handle:
+def topic_handle(session: MqiSession, fields: dict[str, Any]) -> Handle:
     """Draw a handle for the topic that an MQOD says, by an object, a string or both."""
     name, text = unpadded(fields["ObjectName"]), ""
     if fields["Version"] >= mq.MQOD_VERSION_4:
         text = pointers.charv(fields, "ObjectString")
         if fields["SelectionStringLength"]:
-            raise Failure(mq.MQRC_SELECTION_STRING_ERROR)
+            raise MqiFailure(mq.MQRC_SELECTION_STRING_ERROR)
     handle = session.channel.new_handle(text, c.OUTPUT)
     handle.opening = c.OpenTopic(handle.number, text, name)
     return handle
 
 
-def _topic(session: Session, fields: dict[str, Any], options: int) -> Object:
+def _topic(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     """Open a topic: nothing can be done by it but publish."""
     if options & ACCESS & ~mq.MQOO_OUTPUT:
-        raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+        raise MqiFailure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     handle = topic_handle(session, fields)
     topic = _opened(session, open_request(handle), handle).queue
     _tell_topic(session, fields, topic)
     return session.add(TOPIC, unpadded(fields["ObjectName"]), options, handle, topic)
 
 
-def _tell_topic(session: Session, fields: dict[str, Any], topic: str) -> None:
+def _tell_topic(session: MqiSession, fields: dict[str, Any], topic: str) -> None:
     """Write into an MQOD which topic it led to."""
     if fields["Version"] >= mq.MQOD_VERSION_4:
         pointers.fill(fields, "ResObjectString", topic)
@@ -118,7 +118,7 @@ def _tell_topic(session: Session, fields: dict[str, Any], topic: str) -> None:
     fields["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
 
 
-def _opened(session: Session, request: Pending, handle: Handle) -> Opened:
+def _opened(session: MqiSession, request: Pending, handle: Handle) -> Opened:
     """Open a queue or a topic; return the local queue, or the topic string, that it is."""
     ask_to_open(session, request, handle)
     if isinstance(request.answer, Opened):
@@ -126,37 +126,37 @@ def _opened(session: Session, request: Pending, handle: Handle) -> Opened:
     return Opened(handle.queue)
 
 
-def ask_to_open(session: Session, request: Pending, *handles: Handle) -> None:
-    """Ask for what opens handles, and keep them if it is granted. Raises Failure."""
+def ask_to_open(session: MqiSession, request: Pending, *handles: Handle) -> None:
+    """Ask for what opens handles, and keep them if it is granted. Raises MqiFailure."""
     try:
         verbs.ask_to_open(session.channel, request, *handles)
     except Error as error:
         if error.refused is Reason.LIMIT_REACHED:
-            raise Failure(mq.MQRC_HANDLE_NOT_AVAILABLE) from error
+            raise MqiFailure(mq.MQRC_HANDLE_NOT_AVAILABLE) from error
         raise session.failure(error) from error
 
 
-def _inquired(session: Session, fields: dict[str, Any], options: int, kind: str) -> Object:
+def _inquired(session: MqiSession, fields: dict[str, Any], options: int, kind: str) -> Object:
     if options & ACCESS & ~mq.MQOO_INQUIRE:
-        raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+        raise MqiFailure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if kind == "queue_manager":
         return session.add(kind, session.channel.queue_manager, options)
     name = unpadded(fields["ObjectName"])
     request = Pending(c.InquireObjects(kind, name, True))
     found = session.ask([request], request, Objects).objects
     if not any(one.name == name for one in found):
-        raise Failure(mq.MQRC_UNKNOWN_OBJECT_NAME)
+        raise MqiFailure(mq.MQRC_UNKNOWN_OBJECT_NAME)
     return session.add(kind, name, options)
 
 
-def close_object(session: Session, number: int, options: int) -> None:
+def close_object(session: MqiSession, number: int, options: int) -> None:
     """MQCLOSE of what MQOPEN opened, or of a managed queue; a dynamic queue may go with it."""
     opened = session.object(number)
     delete = options & (mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE)
     if options & (mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB):
-        raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+        raise MqiFailure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if delete and (opened.kind != "queue" or opened.managed_by is not None):
-        raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+        raise MqiFailure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if opened.handle is not None:
         request = verbs.close_request(opened.handle)
         if isinstance(request.command, c.Close):
@@ -164,19 +164,19 @@ def close_object(session: Session, number: int, options: int) -> None:
         session.settle()
         try:
             _closed(session, opened.handle, request)
-        except Failure as failure:
+        except MqiFailure as failure:
             if delete and failure.reason == mq.MQRC_OPTIONS_ERROR:  # it is no dynamic queue
-                raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE) from failure
+                raise MqiFailure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE) from failure
             raise
     del session.objects[number]
 
 
-def _closed(session: Session, handle: Handle, request: Pending) -> None:
+def _closed(session: MqiSession, handle: Handle, request: Pending) -> None:
     session.channel.drop_handle(handle)
     if not session.channel.is_connected:
         return  # the connection is lost, and the handle with it
     try:
         session.ask_held(request, Done)
-    except Failure:
+    except MqiFailure:
         session.channel.keep_handle(handle)
         raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter import mq_constants as mq
-from adapter.mqi.reasons import Failure
+from adapter.mqi.reasons import MqiFailure
 
 
 class Option(Struct, frozen=True):
@@ -25,7 +25,7 @@ class Option(Struct, frozen=True):
         return int(getattr(mq, self.name))
 
 
-class Options:
+class OptionTable:
     """The options of one verb, and which of them exclude each other."""
 
     def __init__(self, table: tuple[Option, ...], exclusive: tuple[int, ...] = ()) -> None:
@@ -38,22 +38,22 @@ class Options:
         self._exclusive = exclusive
 
     def check(self, options: int) -> None:
-        """Failure if an option is none, is not taken here, or excludes another."""
+        """MqiFailure if an option is none, is not taken here, or excludes another."""
         if options & ~self._known:
-            raise Failure(mq.MQRC_OPTIONS_ERROR)
+            raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
         for group in self._exclusive:
             chosen = options & group
             if chosen & (chosen - 1):
-                raise Failure(mq.MQRC_OPTIONS_ERROR)
+                raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
         if options & self._refused_bits:
-            raise Failure(next(o.refused for o in self._refused if options & o.bits))
+            raise MqiFailure(next(o.refused for o in self._refused if options & o.bits))
 
 
 NO_ACCESS_CONTROL = "accepted, without effect: there is no access control yet"
 HINT = "taken; a hint that changes nothing here"
 UNSUPPORTED = mq.MQRC_FUNCTION_NOT_SUPPORTED
 
-CONNECT = Options(
+CONNECT = OptionTable(
     (
         Option("MQCNO_FASTPATH_BINDING", note="taken as a client connection"),
         Option("MQCNO_SHARED_BINDING", note="taken as a client connection"),
@@ -88,7 +88,7 @@ CONNECT = Options(
         mq.MQCNO_LOCAL_BINDING | mq.MQCNO_CLIENT_BINDING,
     ),
 )
-OPEN = Options(
+OPEN = OptionTable(
     (
         Option("MQOO_INPUT_AS_Q_DEF"),
         Option("MQOO_INPUT_SHARED"),
@@ -120,7 +120,7 @@ OPEN = Options(
         mq.MQOO_READ_AHEAD | mq.MQOO_NO_READ_AHEAD,
     ),
 )
-CLOSE = Options(
+CLOSE = OptionTable(
     (
         Option("MQCO_DELETE"),
         Option("MQCO_DELETE_PURGE"),
@@ -131,7 +131,7 @@ CLOSE = Options(
     exclusive=(mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE, mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB),
 )
 ONLY_TOPICS = "for topics only; else 2046"
-PUT = Options(
+PUT = OptionTable(
     (
         Option("MQPMO_SYNCPOINT"),
         Option("MQPMO_NO_SYNCPOINT"),
@@ -167,7 +167,7 @@ PUT = Options(
         | mq.MQPMO_SET_ALL_CONTEXT,
     ),
 )
-SUBSCRIBE = Options(
+SUBSCRIBE = OptionTable(
     (
         Option("MQSO_CREATE"),
         Option("MQSO_RESUME"),
@@ -197,12 +197,12 @@ SUBSCRIBE = Options(
         mq.MQSO_READ_AHEAD | mq.MQSO_NO_READ_AHEAD,
     ),
 )
-REQUEST = Options((Option("MQSRO_FAIL_IF_QUIESCING"),))
+REQUEST = OptionTable((Option("MQSRO_FAIL_IF_QUIESCING"),))
 ONE_ONLY = "of the message that MQMO_MATCH_MSG_TOKEN says, with no other option"
 BROWSING = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
 MARKING = mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_MARK_BROWSE_CO_OP | mq.MQGMO_UNMARKED_BROWSE_MSG
 SYNCPOINTS = mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
-GET = Options(
+GET = OptionTable(
     (
         Option("MQGMO_WAIT"),
         Option("MQGMO_SYNCPOINT"),
@@ -245,7 +245,7 @@ GET = Options(
         | mq.MQGMO_PROPERTIES_COMPATIBILITY,
     ),
 )
-MATCH = Options(
+MATCH = OptionTable(
     (
         Option("MQMO_MATCH_MSG_ID"),
         Option("MQMO_MATCH_CORREL_ID"),

@@ -9,24 +9,24 @@ import ctypes
 from typing import Any
 
 from adapter import mq_constants as mq
-from adapter.mqi.reasons import Failure
+from adapter.mqi.reasons import MqiFailure
 
 TEXT_LENGTH_MAX = 10_240
 """Topic strings and property names have at most so much; selection strings too."""
 
 
 def charv(fields: dict[str, Any], name: str, refused: int = mq.MQRC_OBJECT_STRING_ERROR) -> str:
-    """Read the text of an MQCHARV; "" if there is none. Failure(refused) if it cannot be one."""
+    """Read the text of an MQCHARV; "" if there is none. MqiFailure(refused) if it cannot be one."""
     pointer, length = fields[name + "Ptr"], fields[name + "Length"]
     if not length:
         return ""
     if not pointer or fields[name + "Offset"] or length < mq.MQVS_NULL_TERMINATED:
-        raise Failure(refused)
+        raise MqiFailure(refused)
     if length == mq.MQVS_NULL_TERMINATED:
         found = ctypes.string_at(pointer)
     else:
         if length > TEXT_LENGTH_MAX:
-            raise Failure(refused)
+            raise MqiFailure(refused)
         found = ctypes.string_at(pointer, length)
     return found.rstrip(b"\0").decode("utf-8", "replace")
 

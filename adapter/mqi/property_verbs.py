@@ -9,15 +9,15 @@ from typing import Any
 
 from adapter import mq_constants as mq
 from adapter.mqi import structs
-from adapter.mqi.connections import Connections
-from adapter.mqi.message_handles import MessageHandles, Value, converted, size_of
-from adapter.mqi.reasons import OK, Failure, answered
+from adapter.mqi.connections import ConnectionTable
+from adapter.mqi.message_handles import MessageHandles, PropertyValue, converted, size_of
+from adapter.mqi.reasons import OK, MqiFailure, answered
 
 
 class PropertyVerbs:
     """MQCRTMH, MQDLTMH, MQSETMP, MQINQMP and MQDLTMP."""
 
-    def __init__(self, connections: Connections, messages: MessageHandles) -> None:
+    def __init__(self, connections: ConnectionTable, messages: MessageHandles) -> None:
         self._connections = connections
         self._messages = messages
 
@@ -32,7 +32,7 @@ class PropertyVerbs:
             self._check_connection(hconn)
             structs.MQCMHO.confirm(fields)
             return (self._messages.create(hconn), *OK)
-        except Failure as failure:
+        except MqiFailure as failure:
             return mq.MQHM_UNUSABLE_HMSG, failure.code, failure.reason
 
     @answered
@@ -60,7 +60,7 @@ class PropertyVerbs:
         self._check_connection(hconn)
         structs.MQPD.confirm(described)
         if structs.MQSMPO.confirm(fields)["Options"]:
-            raise Failure(mq.MQRC_OPTIONS_ERROR)
+            raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
         if kind == mq.MQTYPE_STRING and not isinstance(value, str):
             raise TypeError(f"the value of a text property is a str, not {value!r}")
         if length >= 0 and isinstance(value, (str, bytes)):
@@ -79,10 +79,10 @@ class PropertyVerbs:
             found, held = self._messages.find(hmsg, name.decode("utf-8", "replace"), asked)
             if kind not in (mq.MQTYPE_AS_SET, held.type):
                 if not asked & mq.MQIMPO_CONVERT_TYPE:
-                    raise Failure(mq.MQRC_PROPERTY_TYPE_ERROR)
-                held = Value(converted(held.value, kind), kind)
+                    raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR)
+                held = PropertyValue(converted(held.value, kind), kind)
             return _within(held, found, room, asked)
-        except Failure as failure:
+        except MqiFailure as failure:
             return None, 0, "", failure.code, failure.reason
 
     @answered
@@ -96,12 +96,12 @@ class PropertyVerbs:
 
 
 def _options_of(impo: bytes) -> int:
-    """Return the options of an MQIMPO. Failure(2464) if it is invalid."""
+    """Return the options of an MQIMPO. MqiFailure(2464) if it is invalid."""
     return int(structs.MQIMPO.confirm(structs.MQIMPO.read(impo))["Options"])
 
 
-def _within(held: Value, name: str, room: int, impo: int) -> tuple[Any, int, str, int, int]:
-    """Cut a value to the program's buffer. Failure(2469) if it does not fit."""
+def _within(held: PropertyValue, name: str, room: int, impo: int) -> tuple[Any, int, str, int, int]:
+    """Cut a value to the program's buffer. MqiFailure(2469) if it does not fit."""
     size = size_of(held.type, held.value)
     if impo & mq.MQIMPO_QUERY_LENGTH:
         return held.value, size, name, *OK

@@ -19,9 +19,9 @@ from adapter.mqi import options as permitted
 from adapter.mqi.descriptor import message_of, tell_put
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.opening import topic_handle
-from adapter.mqi.reasons import REASON_CODES, Failure
+from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import properties_of
-from adapter.mqi.session import TOPIC, Session
+from adapter.mqi.session import TOPIC, MqiSession
 
 Put = tuple[bytes, bytes, int, int]
 """MQMD and MQPMO as they are afterwards, completion code and reason code."""
@@ -40,15 +40,15 @@ PUBLISHING = (
 
 
 def put(
-    session: Session, handles: MessageHandles, number: int, md: bytes, pmo: bytes, body: bytes
+    session: MqiSession, handles: MessageHandles, number: int, md: bytes, pmo: bytes, body: bytes
 ) -> Put:
-    """MQPUT: put a message to an open queue. Raises Failure."""
+    """MQPUT: put a message to an open queue. Raises MqiFailure."""
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
     opened = session.object(number)
     is_topic = opened.kind == TOPIC
     _check(options, is_topic)
     if not opened.options & mq.MQOO_OUTPUT or opened.handle is None:
-        raise Failure(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
+        raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
     message = _message(session, handles, fields, options, body)
     context.give(session, message, fields, options, opened)
     options["ResolvedQName"] = padded("" if is_topic else opened.resolved, 48)
@@ -66,17 +66,17 @@ def put(
 
 
 def put1(
-    session: Session, handles: MessageHandles, od: bytes, md: bytes, pmo: bytes, body: bytes
+    session: MqiSession, handles: MessageHandles, od: bytes, md: bytes, pmo: bytes, body: bytes
 ) -> Put:
-    """MQPUT1: open a queue or a topic, put one message, close it: one exchange. Raises Failure."""
+    """MQPUT1: open a queue or a topic, put one message, close it. Raises MqiFailure."""
     where = structs.MQOD.confirm(structs.MQOD.read(od))
     fields, options = structs.MQMD.read(md), structs.MQPMO.read(pmo)
     is_topic = where["ObjectType"] == mq.MQOT_TOPIC
     _check(options, is_topic)
     if options["Options"] & mq.MQPMO_LOGICAL_ORDER:
-        raise Failure(mq.MQRC_OPTIONS_ERROR)
+        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if where["ObjectType"] != mq.MQOT_Q and not is_topic:
-        raise Failure(mq.MQRC_OBJECT_TYPE_ERROR)
+        raise MqiFailure(mq.MQRC_OBJECT_TYPE_ERROR)
     session.check_here(unpadded(where["ObjectQMgrName"]))
     name = unpadded(where["ObjectName"])
     message = _message(session, handles, fields, options, body)
@@ -98,9 +98,9 @@ def put1(
 def _check(options: dict[str, Any], is_topic: bool) -> None:
     permitted.PUT.check(structs.MQPMO.confirm(options)["Options"])
     if options["Options"] & PUBLISHING and not is_topic:
-        raise Failure(mq.MQRC_OPTIONS_ERROR)
+        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if options["RecsPresent"]:
-        raise Failure(mq.MQRC_RECS_PRESENT_ERROR)
+        raise MqiFailure(mq.MQRC_RECS_PRESENT_ERROR)
 
 
 def _refine(request: Pending, options: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ def _refine(request: Pending, options: dict[str, Any]) -> None:
 
 
 def _message(
-    session: Session,
+    session: MqiSession,
     handles: MessageHandles,
     fields: dict[str, Any],
     options: dict[str, Any],
@@ -121,9 +121,9 @@ def _message(
 ) -> Message:
     asked = options["Options"]
     if fields["Report"] & mq.MQRO_REJECT_UNSUP_MASK:
-        raise Failure(mq.MQRC_REPORT_OPTIONS_ERROR)
+        raise MqiFailure(mq.MQRC_REPORT_OPTIONS_ERROR)
     if asked & mq.MQPMO_LOGICAL_ORDER and fields["Version"] < mq.MQMD_VERSION_2:
-        raise Failure(mq.MQRC_WRONG_MD_VERSION)
+        raise MqiFailure(mq.MQRC_WRONG_MD_VERSION)
     message = message_of(*md_extension.taken_off(fields, body))
     if asked & mq.MQPMO_SUPPRESS_REPLYTO:
         message.reply_to = message.reply_to_queue_manager = ""
@@ -140,13 +140,13 @@ def _message(
     return message
 
 
-def new_id(session: Session) -> bytes:
+def new_id(session: MqiSession) -> bytes:
     """Make an identifier that nobody else has, in the manner of MQ: part of it can be read."""
     head = b"AMQ " + padded(session.channel.queue_manager, 8)
     return head + os.urandom(ID_LENGTH - len(head))
 
 
-def _unit(session: Session, asked: int) -> Unit | None:
+def _unit(session: MqiSession, asked: int) -> Unit | None:
     """Return the unit that a put belongs to; without a word it belongs to none."""
     return session.begun() if asked & mq.MQPMO_SYNCPOINT else None
 

@@ -19,7 +19,7 @@ OK: Codes = (mq.MQCC_OK, mq.MQRC_NONE)
 GivenP = ParamSpec("GivenP")
 
 
-class Failure(Exception):  # noqa: N818 -- it is an answer of the MQI, not an error
+class MqiFailure(Exception):  # noqa: N818 -- it is an answer of the MQI, not an error
     """Raised inside a verb; the program gets its codes. warning: the call has done its work."""
 
     def __init__(self, reason: int, *, warning: bool = False) -> None:
@@ -29,13 +29,13 @@ class Failure(Exception):  # noqa: N818 -- it is an answer of the MQI, not an er
 
 
 def answered(verb: Callable[GivenP, None]) -> Callable[GivenP, Codes]:
-    """Make of a verb that returns nothing, and may raise Failure, one that answers with codes."""
+    """Let a verb that returns nothing and may raise MqiFailure return its codes."""
 
     @wraps(verb)
     def call(*given: GivenP.args, **named: GivenP.kwargs) -> Codes:
         try:
             verb(*given, **named)
-        except Failure as failure:
+        except MqiFailure as failure:
             return failure.code, failure.reason
         return OK
 
@@ -53,8 +53,8 @@ REASON_CODES: dict[Reason, int] = {
 }
 
 
-def failure_of(error: Error) -> Failure:
+def failure_of(error: Error) -> MqiFailure:
     """Say in the MQI's codes what the client layer raised."""
     if error.refused is not None:
-        return Failure(REASON_CODES[error.refused])
-    return Failure(error.reason)
+        return MqiFailure(REASON_CODES[error.refused])
+    return MqiFailure(error.reason)

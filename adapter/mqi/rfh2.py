@@ -84,7 +84,7 @@ def _element(name: str, value: Property) -> str:
     return f"<{name}>{escape(value, quote=False)}</{name}>"
 
 
-class Header(Struct):
+class Rfh2Header(Struct):
     """A header that a program wrote. folders: with the text of each; rest: what is behind it."""
 
     order: str
@@ -138,7 +138,7 @@ def without_properties(md: dict[str, Any], message: Message) -> bytes:
     return head + data + header.rest
 
 
-def _header_of(message: Message) -> Header | None:
+def _header_of(message: Message) -> Rfh2Header | None:
     """Read the header that a body begins with; None if there is none, or none that can be read."""
     body = message.body
     if message.format.encode().ljust(8) != FORMAT or len(body) < FIXED.size:
@@ -160,7 +160,7 @@ def _header_of(message: Message) -> Header | None:
         raw = body[at : at + size]
         folders.append((raw, raw.decode(codec, "replace").strip("\0 ")))
         at += size
-    return Header(order, encoding, ccsid, behind, flags, names_ccsid, folders, body[length:])
+    return Rfh2Header(order, encoding, ccsid, behind, flags, names_ccsid, folders, body[length:])
 
 
 def _is_usr(text: str) -> bool:

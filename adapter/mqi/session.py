@@ -23,7 +23,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import PutDone
 from adapter.core.mq_layouts.blank_padded import padded
 from adapter.errors import BackedOut, ConnectionBroken, Error
-from adapter.mqi.reasons import REASON_CODES, Failure, failure_of
+from adapter.mqi.reasons import REASON_CODES, MqiFailure, failure_of
 
 ResultT = TypeVar("ResultT")
 
@@ -52,7 +52,7 @@ class Object(Struct, eq=False):
     managed_by: Handle | None = None
 
 
-class Tally(Struct):
+class AsyncPutTally(Struct):
     """What became of asynchronous puts since MQSTAT asked: counts, and the first failure.
 
     to: what was put to, when that failed.
@@ -66,7 +66,7 @@ class Tally(Struct):
     to: Object | None = None
 
 
-class Session:
+class MqiSession:
     """One hconn. sharing: MQCNO_HANDLE_SHARE_*."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Session:
         self.application = application
         self.user = user
         self.objects: dict[int, Object] = {}
-        self.tally = Tally()
+        self.tally = AsyncPutTally()
         self.unit: Unit | None = None
         self.is_broken = False
         self._sharing = sharing
@@ -103,11 +103,11 @@ class Session:
         """
         if self._sharing & mq.MQCNO_HANDLE_SHARE_NO_BLOCK and not from_consumer:
             if not self._busy.acquire(blocking=False):
-                raise Failure(mq.MQRC_CALL_IN_PROGRESS)
+                raise MqiFailure(mq.MQRC_CALL_IN_PROGRESS)
             return
         shared = self._sharing & mq.MQCNO_HANDLE_SHARE_BLOCK
         if not (shared or from_consumer or threading.get_ident() == self._thread):
-            raise Failure(mq.MQRC_HCONN_ERROR)
+            raise MqiFailure(mq.MQRC_HCONN_ERROR)
         self._busy.acquire()
 
     def leave(self) -> None:
@@ -115,16 +115,16 @@ class Session:
         self._busy.release()
 
     def check(self) -> None:
-        """Failure if the connection is lost for good."""
+        """MqiFailure if the connection is lost for good."""
         if not self.reconnects and self.channel.statistics()["connections_lost"]:
             self.is_broken = True
         if self.is_broken or self.channel.is_closed:
-            raise Failure(mq.MQRC_CONNECTION_BROKEN)
+            raise MqiFailure(mq.MQRC_CONNECTION_BROKEN)
 
     def check_here(self, queue_manager: str) -> None:
-        """Failure(2087) if a name is of another queue manager: "" is this one."""
+        """MqiFailure(2087) if a name is of another queue manager: "" is this one."""
         if queue_manager not in ("", self.channel.queue_manager):
-            raise Failure(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
+            raise MqiFailure(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
 
     # -- objects
 
@@ -142,26 +142,26 @@ class Session:
         return opened
 
     def object(self, number: int) -> Object:
-        """Return an object by its handle. Failure(2019) if there is none."""
+        """Return an object by its handle. MqiFailure(2019) if there is none."""
         opened = self.objects.get(number)
         if opened is None or opened.kind == SUBSCRIPTION:
-            raise Failure(mq.MQRC_HOBJ_ERROR)
+            raise MqiFailure(mq.MQRC_HOBJ_ERROR)
         if opened.managed_by is not None:  # after a lost connection it may be another queue
             opened.name = opened.resolved = opened.managed_by.leads_to
         return opened
 
     def subscription(self, number: int) -> tuple[Object, Handle]:
-        """Return a subscription by its handle. Failure(2019) if there is none."""
+        """Return a subscription by its handle. MqiFailure(2019) if there is none."""
         opened = self.objects.get(number)
         if opened is None or opened.kind != SUBSCRIPTION or opened.handle is None:
-            raise Failure(mq.MQRC_HOBJ_ERROR)
+            raise MqiFailure(mq.MQRC_HOBJ_ERROR)
         return opened, opened.handle
 
     def queue(self, number: int, refusal: int) -> tuple[Object, Handle]:
-        """Return an open queue. Failure(2019), or refusal if it is an object of another kind."""
+        """Return an open queue. MqiFailure(2019), or refusal if it is an object of another kind."""
         opened = self.object(number)
         if opened.handle is None:
-            raise Failure(refusal)
+            raise MqiFailure(refusal)
         return opened, opened.handle
 
     # -- asking
@@ -175,7 +175,7 @@ class Session:
         unit: Unit | None = None,
         after: Pending | None = None,
     ) -> ResultT:
-        """Ask requests, in the unit or outside; return the answer of one. Raises Failure."""
+        """Ask requests, in the unit or outside; return the answer of one. Raises MqiFailure."""
         try:
             return perform(self.channel, unit, requests, request, kind, after)
         except Error as error:
@@ -192,7 +192,7 @@ class Session:
             raise self.failure(error) from error
 
     def begun(self) -> Unit:
-        """Return the unit of work, beginning one if there is none. Failure(2003) if it is lost."""
+        """Return the unit of work, or begin one. MqiFailure(2003) if it is lost."""
         if self.unit is None:
             self.unit = Unit(self.channel)
             self.unit.begin()
@@ -234,12 +234,12 @@ class Session:
             if not done.warning:
                 tally.succeeded += 1
                 return
-            failure = Failure(REASON_CODES[Reason(done.warning)], warning=True)
+            failure = MqiFailure(REASON_CODES[Reason(done.warning)], warning=True)
             tally.warned += 1
         if not tally.reason:
             tally.code, tally.reason, tally.to = failure.code, failure.reason, to
 
-    def failure(self, error: Error) -> Failure:
+    def failure(self, error: Error) -> MqiFailure:
         """Say in the MQI's codes what the client layer raised, and note a lost connection."""
         if isinstance(error, ConnectionBroken):
             self.is_broken = True
@@ -250,7 +250,7 @@ class Session:
 
         And the topic string, if it was a topic that was put to when that failed.
         """
-        tally, self.tally = self.tally, Tally()
+        tally, self.tally = self.tally, AsyncPutTally()
         to = tally.to
         name = padded("" if to is None else to.name, 48)
         here = padded("" if to is None else self.channel.queue_manager, 48)
@@ -272,7 +272,7 @@ class Session:
     # -- the unit of work
 
     def commit(self) -> None:
-        """MQCMIT. Failure(2003), a warning, if the unit was lost; no unit: nothing is done."""
+        """MQCMIT. MqiFailure(2003), a warning, if the unit was lost; no unit: nothing is done."""
         self.settle()
         unit, self.unit = self.unit, None
         if unit is None:
@@ -280,7 +280,7 @@ class Session:
         try:
             unit.commit()
         except BackedOut as error:
-            raise Failure(mq.MQRC_BACKED_OUT, warning=True) from error
+            raise MqiFailure(mq.MQRC_BACKED_OUT, warning=True) from error
         except Error as error:
             if unit.is_open:
                 self.unit = unit  # it was refused: nothing has changed
@@ -298,11 +298,11 @@ class Session:
             raise self.failure(error) from error
 
     def close(self) -> None:
-        """MQDISC: commit what is open, then give everything back. Failure as of MQCMIT."""
+        """MQDISC: commit what is open, then give everything back. MqiFailure as of MQCMIT."""
         try:
             self.commit()
-        except Failure:
-            with suppress(Failure):
+        except MqiFailure:
+            with suppress(MqiFailure):
                 self.backout()
             raise
         finally:

@@ -10,7 +10,7 @@ import struct
 from typing import Any
 
 from adapter import mq_constants as mq
-from adapter.mqi.reasons import Failure
+from adapter.mqi.reasons import MqiFailure
 
 Fields = dict[str, Any]
 
@@ -50,9 +50,9 @@ class Layout:
         return dict(zip(self.fields, self._struct.unpack(data), strict=True))
 
     def confirm(self, fields: Fields) -> Fields:
-        """Return the fields. Failure if they say that they are another structure's or version's."""
+        """Return the fields. MqiFailure if they are of another structure or version."""
         if fields["StrucId"] != self._struc_id or not 1 <= fields["Version"] <= self._versions:
-            raise Failure(self._refused)
+            raise MqiFailure(self._refused)
         return fields
 
     def write(self, fields: Fields) -> bytes:

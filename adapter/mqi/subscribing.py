@@ -22,8 +22,8 @@ from adapter.core.mq_layouts.blank_padded import padded, unpadded
 from adapter.mqi import opening, pointers, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.getting import INPUT
-from adapter.mqi.reasons import REASON_CODES, Failure
-from adapter.mqi.session import Object, Session
+from adapter.mqi.reasons import REASON_CODES, MqiFailure
+from adapter.mqi.session import MqiSession, Object
 
 OPTIONS = {
     mq.MQSO_CREATE: c.CREATE,
@@ -47,13 +47,13 @@ LEVEL_USUAL = 1
 """
 
 
-def subscribe(session: Session, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
-    """MQSUB. Returns MQSD as it is afterwards, hobj, hsub and the codes. Raises Failure."""
+def subscribe(session: MqiSession, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
+    """MQSUB. Returns MQSD as it is afterwards, hobj, hsub and the codes. Raises MqiFailure."""
     fields = structs.MQSD.confirm(structs.MQSD.read(sd))
     asked: int = fields["Options"]
     permitted.SUBSCRIBE.check(asked)
     if not asked & WAYS:
-        raise Failure(mq.MQRC_OPTIONS_ERROR)
+        raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     resumes_alone = asked & WAYS == mq.MQSO_RESUME and hobj == mq.MQHO_NONE
     is_managed = bool(asked & mq.MQSO_MANAGED)
     queue = None if is_managed or resumes_alone else _provided(session, hobj)
@@ -68,10 +68,10 @@ def subscribe(session: Session, sd: bytes, hobj: int) -> tuple[bytes, int, int, 
         if not (is_managed or told.options & c.MANAGED):  # its queue has to come from the program
             close(session, queue.number, mq.MQCO_NONE)
             close(session, subscription.number, mq.MQCO_NONE)
-            raise Failure(mq.MQRC_HOBJ_ERROR)
+            raise MqiFailure(mq.MQRC_HOBJ_ERROR)
     elif told.queue != queue.resolved:
         close(session, subscription.number, mq.MQCO_NONE)
-        raise Failure(mq.MQRC_HOBJ_ERROR)
+        raise MqiFailure(mq.MQRC_HOBJ_ERROR)
     _tell(fields, told)
     code, reason = mq.MQCC_OK, mq.MQRC_NONE
     if told.warning:
@@ -79,7 +79,9 @@ def subscribe(session: Session, sd: bytes, hobj: int) -> tuple[bytes, int, int, 
     return structs.MQSD.write(fields), queue.number, subscription.number, code, reason
 
 
-def _ask(session: Session, wanted: c.Subscribe, mine: Handle, other: Handle | None) -> Subscribed:
+def _ask(
+    session: MqiSession, wanted: c.Subscribe, mine: Handle, other: Handle | None
+) -> Subscribed:
     """Open the handle of a subscription, and with it that of its queue, if there is to be one."""
     handles = [mine]
     if other is not None:
@@ -93,11 +95,11 @@ def _ask(session: Session, wanted: c.Subscribe, mine: Handle, other: Handle | No
     return told
 
 
-def _provided(session: Session, hobj: int) -> Object:
-    """Return the queue that a program has opened for publications. Failure(2019) if it is none."""
+def _provided(session: MqiSession, hobj: int) -> Object:
+    """Return the queue that a program provides for publications. MqiFailure(2019) if invalid."""
     queue = session.object(hobj)
     if queue.managed_by is not None or not queue.options & (INPUT | mq.MQOO_BROWSE):
-        raise Failure(mq.MQRC_HOBJ_ERROR)
+        raise MqiFailure(mq.MQRC_HOBJ_ERROR)
     return queue
 
 
@@ -126,12 +128,12 @@ def _wanted(fields: dict[str, Any], number: int, queue: Object | None) -> c.Subs
 
 
 def _check(fields: dict[str, Any]) -> None:
-    """Failure if an MQSD says what is no value, or what is not to be had."""
+    """MqiFailure if an MQSD says what is no value, or what is not to be had."""
     if fields["SubExpiry"] != mq.MQEI_UNLIMITED:
         wrong = fields["SubExpiry"] <= 0
-        raise Failure(mq.MQRC_EXPIRY_ERROR if wrong else mq.MQRC_FUNCTION_NOT_SUPPORTED)
+        raise MqiFailure(mq.MQRC_EXPIRY_ERROR if wrong else mq.MQRC_FUNCTION_NOT_SUPPORTED)
     if fields["SubLevel"] not in LEVELS:
-        raise Failure(mq.MQRC_SD_ERROR)
+        raise MqiFailure(mq.MQRC_SD_ERROR)
 
 
 def _again(wanted: c.Subscribe, told: Subscribed) -> c.Subscribe:
@@ -165,20 +167,20 @@ def _tell(fields: dict[str, Any], told: Subscribed) -> None:
             pointers.fill(fields, "ObjectString", told.topic)
 
 
-def request_publications(session: Session, hsub: int, action: int, sro: bytes) -> bytes:
-    """MQSUBRQ. Returns MQSRO as it is afterwards. Raises Failure."""
+def request_publications(session: MqiSession, hsub: int, action: int, sro: bytes) -> bytes:
+    """MQSUBRQ. Returns MQSRO as it is afterwards. Raises MqiFailure."""
     fields = structs.MQSRO.confirm(structs.MQSRO.read(sro))
     permitted.REQUEST.check(fields["Options"])
     if action != mq.MQSR_ACTION_PUBLICATION:
-        raise Failure(mq.MQRC_ACTION_ERROR)
+        raise MqiFailure(mq.MQRC_ACTION_ERROR)
     _, handle = session.subscription(hsub)
     request = Pending(c.SubscriptionRequest(handle.number), durable=True, handle=handle)
     fields["NumPubs"] = session.ask([request], request, Done).count
     return structs.MQSRO.write(fields)
 
 
-def close(session: Session, number: int, options: int) -> None:
-    """MQCLOSE of anything; a subscription that is not to be kept goes with it. Raises Failure."""
+def close(session: MqiSession, number: int, options: int) -> None:
+    """MQCLOSE of an object or a subscription; MQCO_REMOVE_SUB removes that. Raises MqiFailure."""
     permitted.CLOSE.check(options)
     opened = session.objects.get(number)
     if opened is None or opened.kind != SUBSCRIPTION:
@@ -188,7 +190,7 @@ def close(session: Session, number: int, options: int) -> None:
     assert isinstance(handle.opening, c.Subscribe)
     is_durable = bool(handle.opening.options & c.DURABLE)
     if options & DELETIONS or (options & mq.MQCO_KEEP_SUB and not is_durable):
-        raise Failure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+        raise MqiFailure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     remove = bool(options & mq.MQCO_REMOVE_SUB) and is_durable
     session.settle()
     _close(session, handle, remove)
@@ -197,7 +199,7 @@ def close(session: Session, number: int, options: int) -> None:
         _let_go(session, handle)
 
 
-def _let_go(session: Session, mine: Handle) -> None:
+def _let_go(session: MqiSession, mine: Handle) -> None:
     """Have the queue of a subscription that is closed opened by itself from now on."""
     for opened in session.objects.values():
         handle = opened.handle
@@ -205,7 +207,7 @@ def _let_go(session: Session, mine: Handle) -> None:
             handle.queue, handle.opened_with = mine.leads_to, 0
 
 
-def _close(session: Session, handle: Handle, remove: bool) -> None:
+def _close(session: MqiSession, handle: Handle, remove: bool) -> None:
     """Close a subscription's handle. What is to be removed is, after a lost connection too."""
     session.channel.drop_handle(handle)
     if not remove and not session.channel.is_connected:
@@ -214,7 +216,7 @@ def _close(session: Session, handle: Handle, remove: bool) -> None:
     request = Pending(command, AGAIN if remove else FORGOTTEN, handle=handle)
     try:
         session.ask_held(request, Done)
-    except Failure as failure:
+    except MqiFailure as failure:
         if request.resent and failure.reason == mq.MQRC_NO_SUBSCRIPTION:
             return  # it was removed, and the answer lost
         session.channel.keep_handle(handle)

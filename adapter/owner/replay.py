@@ -31,7 +31,7 @@ from adapter.ledger.port import (
     LedgerMismatch,
     LedgerUnavailable,
     Position,
-    Taken,
+    TakenOver,
 )
 from adapter.ledger.snapshots import Snapshot, covers
 from adapter.owner.storage import Storage
@@ -52,7 +52,7 @@ class Replayed(Struct):
     """
 
     qm: QueueManager
-    taken: Taken
+    taken: TakenOver
     last_n_of: dict[bytes, int]
     snapshot: Position | None = None
     entries: int = 0
@@ -151,7 +151,7 @@ def _replay(
             ) from error
 
     after = snapshot.after if snapshot else None
-    replayed = Replayed(qm, Taken(0, 0, b"", 0), last_n_of, after)
+    replayed = Replayed(qm, TakenOver(0, 0, b"", 0), last_n_of, after)
     replayed.taken = ledger.take_over(owner, who, replay, after)
     dispatch.begin_term(qm, replayed.taken.offset)
     return replayed

@@ -24,7 +24,7 @@ AVRO = "AVRO"
 DEFAULT_CONTEXT = ":.:"
 
 
-class Asked(Struct, frozen=True):
+class ApiRequest(Struct, frozen=True):
     """A request. parts: of the path, decoded; query: its first values."""
 
     parts: Mapping[str, str] = {}
@@ -111,7 +111,7 @@ rules that encrypt fields: it is refused, never dropped."""
 
 
 Body = TypeVar("Body", bound=Struct)
-Answer = Callable[[TopicRegistry, Asked], Any]
+Answer = Callable[[TopicRegistry, ApiRequest], Any]
 
 
 class Route(Struct, frozen=True):
@@ -127,7 +127,7 @@ def error_body(error: SchemaError) -> dict[str, Any]:
     return {"error_code": error.code, "message": error.text}
 
 
-def body_of(asked: Asked, kind: type[Body]) -> Body:
+def body_of(asked: ApiRequest, kind: type[Body]) -> Body:
     """Read what was sent; refuse what would not be kept."""
     try:
         sent = msgspec.json.decode(asked.body or b"{}", type=kind)
@@ -142,7 +142,7 @@ def body_of(asked: Asked, kind: type[Body]) -> Body:
     return sent
 
 
-def sent_schema(asked: Asked) -> SchemaBody:
+def sent_schema(asked: ApiRequest) -> SchemaBody:
     """Read the schema that was sent."""
     sent = body_of(asked, SchemaBody)
     kind = sent.schema_type or AVRO
@@ -163,7 +163,7 @@ def shown(one: Version) -> dict[str, Any]:
     }
 
 
-def as_id(asked: Asked) -> int:
+def as_id(asked: ApiRequest) -> int:
     """The id that the path names."""
     text = asked.parts["id"]
     if not text.isascii() or not text.isdigit():
@@ -171,38 +171,38 @@ def as_id(asked: Asked) -> int:
     return int(text)
 
 
-def paged(found: list[Any], asked: Asked) -> list[Any]:
+def paged(found: list[Any], asked: ApiRequest) -> list[Any]:
     """The part of a list that was asked for."""
     start, limit = max(0, asked.number("offset", 0)), asked.number("limit", -1)
     return found[start:] if limit < 0 else found[start : start + limit]
 
 
-def greet(_registry: TopicRegistry, _asked: Asked) -> Any:
+def greet(_registry: TopicRegistry, _asked: ApiRequest) -> Any:
     """Answer whoever looks whether anybody is there."""
     return {}
 
 
-def release(_registry: TopicRegistry, _asked: Asked) -> Any:
+def release(_registry: TopicRegistry, _asked: ApiRequest) -> Any:
     """Say which release this is."""
     return {"version": metadata.version("mqk"), "commitId": ""}
 
 
-def cluster(_registry: TopicRegistry, _asked: Asked) -> Any:
+def cluster(_registry: TopicRegistry, _asked: ApiRequest) -> Any:
     """Say which registry this is."""
     return {"scope": {"path": [], "clusters": {"schema-registry-cluster": "mqk"}}, "id": ""}
 
 
-def types(_registry: TopicRegistry, _asked: Asked) -> Any:
+def types(_registry: TopicRegistry, _asked: ApiRequest) -> Any:
     """Say which kinds of schemas are kept."""
     return [AVRO]
 
 
-def contexts(_registry: TopicRegistry, _asked: Asked) -> Any:
+def contexts(_registry: TopicRegistry, _asked: ApiRequest) -> Any:
     """There is one context."""
     return ["."]
 
 
-def schema_by_id(registry: TopicRegistry, asked: Asked) -> Any:
+def schema_by_id(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """The schema of an id; with fetchMaxId also the highest id that was given."""
     found: dict[str, Any] = {"schema": registry.schema(as_id(asked))}
     if asked.flag("fetchMaxId"):
@@ -210,24 +210,24 @@ def schema_by_id(registry: TopicRegistry, asked: Asked) -> Any:
     return found
 
 
-def schema_text(registry: TopicRegistry, asked: Asked) -> Any:
+def schema_text(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """The schema of an id, as it is."""
     return msgspec.Raw(registry.schema(as_id(asked)).encode())
 
 
-def subjects_of_id(registry: TopicRegistry, asked: Asked) -> Any:
+def subjects_of_id(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """The subjects that have a version with an id."""
     return sorted({one["subject"] for one in versions_of_id(registry, asked)})
 
 
-def versions_of_id(registry: TopicRegistry, asked: Asked) -> Any:
+def versions_of_id(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """The versions that have an id."""
     wanted, deleted = as_id(asked), asked.flag("deleted")
     found = registry.ask(lambda known: rules.uses(known, wanted, deleted=deleted))
     return [{"subject": one.subject, "version": one.version} for one in found]
 
 
-def schemas(registry: TopicRegistry, asked: Asked) -> Any:
+def schemas(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """All versions of all subjects."""
     prefix, latest = asked.prefix, asked.flag("latestOnly")
     found = registry.ask(lambda known: known.everything(deleted=asked.flag("deleted")))
@@ -237,7 +237,7 @@ def schemas(registry: TopicRegistry, asked: Asked) -> Any:
     return paged([shown(one) for one in named], asked)
 
 
-def subjects(registry: TopicRegistry, asked: Asked) -> Any:
+def subjects(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """The names of subjects."""
     prefix = asked.prefix
     only = asked.flag("deletedOnly", "deleted_only")
@@ -247,7 +247,7 @@ def subjects(registry: TopicRegistry, asked: Asked) -> Any:
     return paged([one for one in found if one.startswith(prefix) and one not in living], asked)
 
 
-def versions(registry: TopicRegistry, asked: Asked) -> Any:
+def versions(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """The numbers of a subject's versions."""
     only = asked.flag("deletedOnly")
     deleted = only or asked.flag("deleted")
@@ -255,29 +255,29 @@ def versions(registry: TopicRegistry, asked: Asked) -> Any:
     return paged([one.version for one in found if one.deleted or not only], asked)
 
 
-def version_asked(registry: TopicRegistry, asked: Asked) -> Version:
+def version_asked(registry: TopicRegistry, asked: ApiRequest) -> Version:
     """The version that the path names."""
     wanted, deleted = asked.parts["version"], asked.flag("deleted")
     return registry.ask(lambda known: rules.version(known, asked.subject, wanted, deleted=deleted))
 
 
-def version(registry: TopicRegistry, asked: Asked) -> Any:
+def version(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """One version of a subject."""
     return shown(version_asked(registry, asked))
 
 
-def version_text(registry: TopicRegistry, asked: Asked) -> Any:
+def version_text(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """The schema of one version, as it is."""
     return msgspec.Raw(version_asked(registry, asked).schema.encode())
 
 
-def referenced_by(registry: TopicRegistry, asked: Asked) -> Any:
+def referenced_by(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Nothing refers to another subject."""
     version_asked(registry, asked)
     return []
 
 
-def register(registry: TopicRegistry, asked: Asked) -> Any:
+def register(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Make a schema the latest version of a subject."""
     sent = sent_schema(asked)
     numbers = max(sent.version or 0, 0), max(sent.id or 0, 0)
@@ -287,7 +287,7 @@ def register(registry: TopicRegistry, asked: Asked) -> Any:
     return {"id": given}
 
 
-def lookup(registry: TopicRegistry, asked: Asked) -> Any:
+def lookup(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Say which version of a subject a schema is."""
     text, deleted = sent_schema(asked).schema, asked.flag("deleted")
     return shown(
@@ -295,12 +295,12 @@ def lookup(registry: TopicRegistry, asked: Asked) -> Any:
     )
 
 
-def delete_subject(registry: TopicRegistry, asked: Asked) -> Any:
+def delete_subject(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Delete all versions of a subject."""
     return registry.delete_subject(asked.subject, permanent=asked.flag("permanent"))
 
 
-def delete_version(registry: TopicRegistry, asked: Asked) -> Any:
+def delete_version(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Delete a version."""
     wanted, permanent = asked.parts["version"], asked.flag("permanent")
     return registry.change(
@@ -308,51 +308,51 @@ def delete_version(registry: TopicRegistry, asked: Asked) -> Any:
     )
 
 
-def check_one(registry: TopicRegistry, asked: Asked) -> Any:
+def check_one(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Say whether a schema goes together with one version."""
     text, wanted = sent_schema(asked).schema, asked.parts.get("version", LATEST)
     found = registry.ask(lambda known: rules.against(known, asked.subject, text, wanted))
     return judged(found, asked)
 
 
-def check_all(registry: TopicRegistry, asked: Asked) -> Any:
+def check_all(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Say whether a schema could be the next version."""
     return judged(registry.check(asked.subject, sent_schema(asked).schema), asked)
 
 
-def judged(found: list[str], asked: Asked) -> Any:
+def judged(found: list[str], asked: ApiRequest) -> Any:
     """What is answered of a comparison."""
     told = {"messages": found} if asked.flag("verbose") else {}
     return {"is_compatible": not found, **told}
 
 
-def level(registry: TopicRegistry, asked: Asked) -> Any:
+def level(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """The compatibility level of a subject, or of all."""
     default = asked.flag("defaultToGlobal")
     found = registry.ask(lambda known: rules.level(known, asked.subject, default=default))
     return {"compatibilityLevel": found}
 
 
-def set_level(registry: TopicRegistry, asked: Asked) -> Any:
+def set_level(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Set the compatibility level of a subject, or of all."""
     wanted = body_of(asked, LevelBody).compatibility
     found = registry.change(lambda known: rules.set_level(known, asked.subject, wanted))
     return {"compatibility": found}
 
 
-def take_level(registry: TopicRegistry, asked: Asked) -> Any:
+def take_level(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Take away the compatibility level of a subject, or of all."""
     found = registry.change(lambda known: rules.take_level(known, asked.subject))
     return {"compatibilityLevel": found}
 
 
-def mode(registry: TopicRegistry, asked: Asked) -> Any:
+def mode(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """The mode of a subject, or of all."""
     default = asked.flag("defaultToGlobal")
     return {"mode": registry.ask(lambda known: rules.mode(known, asked.subject, default=default))}
 
 
-def set_mode(registry: TopicRegistry, asked: Asked) -> Any:
+def set_mode(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Set the mode of a subject, or of all."""
     wanted, force = body_of(asked, ModeBody).mode, asked.flag("force")
     return {
@@ -362,7 +362,7 @@ def set_mode(registry: TopicRegistry, asked: Asked) -> Any:
     }
 
 
-def take_mode(registry: TopicRegistry, asked: Asked) -> Any:
+def take_mode(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Take away the mode of a subject."""
     return {"mode": registry.change(lambda known: rules.take_mode(known, asked.subject))}
 

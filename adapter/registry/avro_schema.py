@@ -27,7 +27,7 @@ QUOTED_LENGTH_MAX = 300
 PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
 
 
-class Rule(Struct, frozen=True):
+class CompatibilityRule(Struct, frozen=True):
     """What a level asks for: who reads whom, and how far back. backward: the new one reads."""
 
     backward: bool = False
@@ -35,15 +35,15 @@ class Rule(Struct, frozen=True):
     transitive: bool = False
 
 
-RULES: Mapping[str, Rule] = MappingProxyType(
+RULES: Mapping[str, CompatibilityRule] = MappingProxyType(
     {
-        "NONE": Rule(),
-        "BACKWARD": Rule(backward=True),
-        "BACKWARD_TRANSITIVE": Rule(backward=True, transitive=True),
-        "FORWARD": Rule(forward=True),
-        "FORWARD_TRANSITIVE": Rule(forward=True, transitive=True),
-        "FULL": Rule(backward=True, forward=True),
-        "FULL_TRANSITIVE": Rule(backward=True, forward=True, transitive=True),
+        "NONE": CompatibilityRule(),
+        "BACKWARD": CompatibilityRule(backward=True),
+        "BACKWARD_TRANSITIVE": CompatibilityRule(backward=True, transitive=True),
+        "FORWARD": CompatibilityRule(forward=True),
+        "FORWARD_TRANSITIVE": CompatibilityRule(forward=True, transitive=True),
+        "FULL": CompatibilityRule(backward=True, forward=True),
+        "FULL_TRANSITIVE": CompatibilityRule(backward=True, forward=True, transitive=True),
     }
 )
 

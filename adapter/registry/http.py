@@ -25,7 +25,7 @@ from msgspec import json
 from adapter import addresses, watched
 from adapter.errors import SchemaError, StartError
 from adapter.registry import api, codes
-from adapter.registry.api import Asked, Route
+from adapter.registry.api import ApiRequest, Route
 from adapter.registry.topic import TopicRegistry
 from adapter.web import HttpListener
 
@@ -67,7 +67,7 @@ def answering(
         body = await request.read()
         if body and request.content_type not in TAKEN:
             raise web.HTTPUnsupportedMediaType
-        asked = Asked(dict(request.match_info), dict(request.query), body)
+        asked = ApiRequest(dict(request.match_info), dict(request.query), body)
         loop = asyncio.get_running_loop()
         return reply(200, await loop.run_in_executor(pool, route.answer, registry, asked))
 

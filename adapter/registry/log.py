@@ -16,7 +16,13 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from msgspec import Struct
 
 from adapter.ledger.failures import Failure, classify, describe
-from adapter.ledger.kafka_reader import PARTITION, Source, offset_of, unavailable, wrong_settings
+from adapter.ledger.kafka_reader import (
+    PARTITION,
+    LedgerSource,
+    offset_of,
+    unavailable,
+    wrong_settings,
+)
 from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
@@ -115,7 +121,7 @@ class TopicLog:
             message_timeout_ms=WRITE_TIMEOUT_MS,
             read_timeout_s=READ_TIMEOUT_S,
         )
-        self._source: Source | None = None
+        self._source: LedgerSource | None = None
         self._producer: Producer | None = None
         self._next = NOWHERE
         self._unread: list[Kept] = []  # what was read before a read failed
@@ -180,12 +186,12 @@ class TopicLog:
             self._source.close()
             self._source = None
 
-    def _opened(self) -> Source:
+    def _opened(self) -> LedgerSource:
         if self._source is None:
             self._source = self._open()
         return self._source
 
-    def _open(self) -> Source:
+    def _open(self) -> LedgerSource:
         settings = self._settings
         servers, client = settings.bootstrap_servers, settings.client
         try:
@@ -196,7 +202,7 @@ class TopicLog:
         except topics.TopicError as error:
             kind = Failure.RETRY if error.retriable else Failure.FATAL
             raise unavailable(settings, "making the topic", str(error), kind) from error
-        source = Source(settings)
+        source = LedgerSource(settings)
         try:
             if self._next == NOWHERE:
                 self._next = source.bounds()[0]

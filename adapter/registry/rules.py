@@ -22,10 +22,10 @@ from adapter.registry.state import (
     Change,
     LevelSet,
     ModeSet,
+    RegistryState,
     SchemaDeleted,
     SchemaKept,
     SchemaPurged,
-    State,
     Version,
 )
 
@@ -38,7 +38,7 @@ SCHEMAS_MAX = 100_000
 Answer = TypeVar("Answer")
 
 
-class Decision(Struct, Generic[Answer], frozen=True):
+class RegistryDecision(Struct, Generic[Answer], frozen=True):
     """What changes, and what is answered when it has."""
 
     answer: Answer
@@ -46,8 +46,8 @@ class Decision(Struct, Generic[Answer], frozen=True):
 
 
 def register(
-    state: State, subject: str, schema: str, version: int = 0, schema_id: int = 0
-) -> Decision[int]:
+    state: RegistryState, subject: str, schema: str, version: int = 0, schema_id: int = 0
+) -> RegistryDecision[int]:
     """Make a schema the latest version, if the subject has it not yet.
 
     version, schema_id: which ones it is to have, in mode IMPORT; 0: the next ones.
@@ -61,17 +61,17 @@ def register(
         wanted = "is in mode IMPORT: give id" if importing else "is not in mode IMPORT: give no id"
         raise refused(codes.NOT_PERMITTED, f"Subject {subject} {wanted}", subject)
     if (there := find(state, subject, text)) is not None and not numbered:
-        return Decision(there.id)
+        return RegistryDecision(there.id)
     if not importing:
         require_compatible(state, subject, text)
     kept = numbered_schema(state, subject, text, version, schema_id)
     if state.size() >= SCHEMAS_MAX:
         raise refused(codes.STORE_FAILED, f"The registry is full: {SCHEMAS_MAX} versions", subject)
-    return Decision(kept.id, (kept,))
+    return RegistryDecision(kept.id, (kept,))
 
 
 def numbered_schema(
-    state: State, subject: str, text: str, version: int, schema_id: int
+    state: RegistryState, subject: str, text: str, version: int, schema_id: int
 ) -> SchemaKept:
     """Give a schema its numbers: those asked for, or the next ones."""
     used = state.versions(subject, deleted=True)
@@ -85,14 +85,14 @@ def numbered_schema(
     return SchemaKept(subject, number, schema_id or state.id_of(text) or state.next_id, text)
 
 
-def find(state: State, subject: str, text: str, *, deleted: bool = False) -> Version | None:
+def find(state: RegistryState, subject: str, text: str, *, deleted: bool = False) -> Version | None:
     """The newest version of a subject that is this canonical schema."""
     wanted = avro_schema.identity(text)
     found = reversed(state.versions(subject, deleted=deleted))
     return next((one for one in found if avro_schema.identity(one.schema) == wanted), None)
 
 
-def lookup(state: State, subject: str, schema: str, *, deleted: bool = False) -> Version:
+def lookup(state: RegistryState, subject: str, schema: str, *, deleted: bool = False) -> Version:
     """Which version of a subject a schema is."""
     text = canonical(schema, subject)
     existing(state, subject, deleted=deleted)
@@ -102,7 +102,7 @@ def lookup(state: State, subject: str, schema: str, *, deleted: bool = False) ->
     return found
 
 
-def schema(state: State, schema_id: int) -> str:
+def schema(state: RegistryState, schema_id: int) -> str:
     """The schema of an id."""
     found = state.text(schema_id)
     if found is None:
@@ -110,13 +110,13 @@ def schema(state: State, schema_id: int) -> str:
     return found
 
 
-def uses(state: State, schema_id: int, *, deleted: bool = False) -> list[Version]:
+def uses(state: RegistryState, schema_id: int, *, deleted: bool = False) -> list[Version]:
     """The versions that have an id."""
     schema(state, schema_id)
     return [one for one in state.everything(deleted=deleted) if one.id == schema_id]
 
 
-def existing(state: State, subject: str, *, deleted: bool = False) -> list[Version]:
+def existing(state: RegistryState, subject: str, *, deleted: bool = False) -> list[Version]:
     """The versions of a subject that must be there."""
     found = state.versions(subject, deleted=deleted)
     if not found:
@@ -124,7 +124,9 @@ def existing(state: State, subject: str, *, deleted: bool = False) -> list[Versi
     return found
 
 
-def version(state: State, subject: str, wanted: int | str, *, deleted: bool = False) -> Version:
+def version(
+    state: RegistryState, subject: str, wanted: int | str, *, deleted: bool = False
+) -> Version:
     """One version of a subject; wanted: its number, or "latest" (also -1)."""
     number = as_version(wanted, subject)
     found = existing(state, subject, deleted=deleted)
@@ -150,7 +152,7 @@ def as_version(wanted: int | str, subject: str) -> int | str:
     )
 
 
-def against(state: State, subject: str, schema: str, wanted: int | str) -> list[str]:
+def against(state: RegistryState, subject: str, schema: str, wanted: int | str) -> list[str]:
     """What speaks against a schema behind one version, by the subject's level."""
     text = canonical(schema, subject)
     number = as_version(wanted, subject)
@@ -160,14 +162,14 @@ def against(state: State, subject: str, schema: str, wanted: int | str) -> list[
     return avro_schema.problems(state.level(subject), text, [(old.version, old.schema)])
 
 
-def against_all(state: State, subject: str, schema: str) -> list[str]:
+def against_all(state: RegistryState, subject: str, schema: str) -> list[str]:
     """What speaks against a schema as the subject's next version, by the subject's level."""
     text = canonical(schema, subject)
     earlier = [(one.version, one.schema) for one in state.versions(subject)]
     return avro_schema.problems(state.level(subject), text, earlier)
 
 
-def require_compatible(state: State, subject: str, text: str) -> None:
+def require_compatible(state: RegistryState, subject: str, text: str) -> None:
     """Refuse a schema that the subject's level forbids."""
     if why := against_all(state, subject, text):
         raise refused(
@@ -179,8 +181,8 @@ def require_compatible(state: State, subject: str, text: str) -> None:
 
 
 def delete_version(
-    state: State, subject: str, wanted: int | str, *, permanent: bool
-) -> Decision[int]:
+    state: RegistryState, subject: str, wanted: int | str, *, permanent: bool
+) -> RegistryDecision[int]:
     """Delete a version; permanent: one that was deleted before."""
     number = as_version(wanted, subject)
     require_writable(state, subject)
@@ -191,10 +193,12 @@ def delete_version(
     if found.deleted and not permanent:
         text = f"Subject '{subject}' Version {found.version} was soft deleted."
         raise refused(codes.VERSION_DELETED, text, subject)
-    return Decision(found.version, (deletion(found, permanent=permanent),))
+    return RegistryDecision(found.version, (deletion(found, permanent=permanent),))
 
 
-def delete_subject(state: State, subject: str, *, permanent: bool) -> Decision[list[int]]:
+def delete_subject(
+    state: RegistryState, subject: str, *, permanent: bool
+) -> RegistryDecision[list[int]]:
     """Delete all versions of a subject, with its level and mode."""
     require_writable(state, subject)
     everything = existing(state, subject, deleted=True)
@@ -210,7 +214,7 @@ def delete_subject(state: State, subject: str, *, permanent: bool) -> Decision[l
         changes.append(LevelSet(subject, ""))
     if subject in state.modes:
         changes.append(ModeSet(subject, ""))
-    return Decision([one.version for one in going], tuple(changes))
+    return RegistryDecision([one.version for one in going], tuple(changes))
 
 
 def deletion(one: Version, *, permanent: bool) -> Change:
@@ -220,7 +224,7 @@ def deletion(one: Version, *, permanent: bool) -> Change:
     return SchemaDeleted(one.subject, one.version)
 
 
-def level(state: State, subject: str, *, default: bool) -> str:
+def level(state: RegistryState, subject: str, *, default: bool) -> str:
     """The level of a subject; default: or the one in force, if it has none of its own."""
     if subject == GLOBAL or default or subject in state.levels:
         return state.level(subject)
@@ -228,23 +232,23 @@ def level(state: State, subject: str, *, default: bool) -> str:
     raise refused(codes.NO_LEVEL, text, subject)
 
 
-def set_level(state: State, subject: str, wanted: str) -> Decision[str]:
+def set_level(state: RegistryState, subject: str, wanted: str) -> RegistryDecision[str]:
     """Set the level of a subject, or of all that have none of their own."""
     named = wanted.upper()
     if named not in RULES:
         text = f"Invalid compatibility level. Valid values are {', '.join(RULES)}"
         raise refused(codes.INVALID_LEVEL, text, subject)
     require_writable(state, subject)
-    return Decision(named, (LevelSet(subject, named),))
+    return RegistryDecision(named, (LevelSet(subject, named),))
 
 
-def take_level(state: State, subject: str) -> Decision[str]:
+def take_level(state: RegistryState, subject: str) -> RegistryDecision[str]:
     """Take away a subject's own level, or set that of all to BACKWARD again."""
     require_writable(state, subject)
-    return Decision(level(state, subject, default=False), (LevelSet(subject, ""),))
+    return RegistryDecision(level(state, subject, default=False), (LevelSet(subject, ""),))
 
 
-def mode(state: State, subject: str, *, default: bool) -> str:
+def mode(state: RegistryState, subject: str, *, default: bool) -> str:
     """The mode of a subject; default: or the one in force, if it has none of its own."""
     if subject == GLOBAL or default or subject in state.modes:
         return state.mode(subject)
@@ -252,7 +256,9 @@ def mode(state: State, subject: str, *, default: bool) -> str:
     raise refused(codes.NO_MODE, text, subject)
 
 
-def set_mode(state: State, subject: str, wanted: str, *, force: bool) -> Decision[str]:
+def set_mode(
+    state: RegistryState, subject: str, wanted: str, *, force: bool
+) -> RegistryDecision[str]:
     """Set what a subject allows. IMPORT: only where there is no schema yet, unless forced."""
     named = wanted.upper()
     if named not in MODES:
@@ -266,15 +272,15 @@ def set_mode(state: State, subject: str, wanted: str, *, force: bool) -> Decisio
             else (f"Cannot import since subject '{subject}' has versions")
         )
         raise refused(codes.NOT_PERMITTED, text, subject)
-    return Decision(named, (ModeSet(subject, named),))
+    return RegistryDecision(named, (ModeSet(subject, named),))
 
 
-def take_mode(state: State, subject: str) -> Decision[str]:
+def take_mode(state: RegistryState, subject: str) -> RegistryDecision[str]:
     """Take away a subject's own mode."""
-    return Decision(mode(state, subject, default=False), (ModeSet(subject, ""),))
+    return RegistryDecision(mode(state, subject, default=False), (ModeSet(subject, ""),))
 
 
-def require_writable(state: State, subject: str) -> None:
+def require_writable(state: RegistryState, subject: str) -> None:
     """Refuse changes where only reading is allowed."""
     if state.mode(subject) in ("READONLY", "READONLY_OVERRIDE"):
         text = f"Subject '{subject}' is in read-only mode" if subject else "It is read-only"

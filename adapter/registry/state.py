@@ -72,7 +72,7 @@ def about(change: Change) -> Key:
             return "MODE", change.subject, 0
 
 
-class Entry(Struct, frozen=True):
+class ChangeEntry(Struct, frozen=True):
     """What one append writes: changes that take effect together.
 
     next_id: the first id that was never given, so that none is ever given twice.
@@ -82,14 +82,14 @@ class Entry(Struct, frozen=True):
     next_id: int
 
 
-def encode(entry: Entry) -> bytes:
+def encode(entry: ChangeEntry) -> bytes:
     """Write an entry, as JSON."""
     return json.encode(entry)
 
 
-def decode(payload: bytes) -> Entry:
+def decode(payload: bytes) -> ChangeEntry:
     """Read an entry. Raises msgspec's DecodeError or ValidationError."""
-    return json.decode(payload, type=Entry)
+    return json.decode(payload, type=ChangeEntry)
 
 
 class Version(Struct):
@@ -102,7 +102,7 @@ class Version(Struct):
     deleted: bool = False
 
 
-class State:
+class RegistryState:
     """All that a registry holds. Only apply changes it."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class State:
         self._uses: dict[int, int] = {}
         self._ids: dict[str, int] = {}
 
-    def apply(self, entry: Entry) -> None:
+    def apply(self, entry: ChangeEntry) -> None:
         """Make the changes of an entry."""
         for change in entry.changes:
             self._apply(change)

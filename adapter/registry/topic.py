@@ -34,8 +34,8 @@ from adapter.ledger.validity import NOBODY, Validity, Verdict
 from adapter.registry import codes, rules, state
 from adapter.registry.log import SCHEMAS, Kept, MemorySchemaLog, SchemaLog, TopicLog
 from adapter.registry.port import LATEST, Latest, Level, Registered
-from adapter.registry.rules import Decision
-from adapter.registry.state import GLOBAL, Entry, Key, State
+from adapter.registry.rules import RegistryDecision
+from adapter.registry.state import GLOBAL, ChangeEntry, Key, RegistryState
 
 ATTEMPTS = 5
 """To change something, while others take over in between. Two that compete settle in two."""
@@ -52,7 +52,7 @@ class TopicRegistry:
         self._log = schema_log
         self._lock = threading.Lock()
         self._validity = Validity()
-        self._state = State()
+        self._state = RegistryState()
         self._holds: dict[Key, bytes] = {}  # what each key's last change is written in
         self._live: dict[bytes, int] = {}  # of how many keys a record is the last word
         self._dead: set[bytes] = set()  # records that nobody needs any more
@@ -63,14 +63,14 @@ class TopicRegistry:
         self._broken: RegistryNotAvailable | None = None  # why nothing more can be read
         self._counts = dict.fromkeys(("takeovers", "changes", "repeats", "records"), 0)
 
-    def ask(self, question: Callable[[State], Answer], *, fresh: bool = True) -> Answer:
+    def ask(self, question: Callable[[RegistryState], Answer], *, fresh: bool = True) -> Answer:
         """Answer from what is registered. fresh: also by others, until now."""
         with self._lock:
             if fresh:
                 self._catch_up()
             return question(self._state)
 
-    def change(self, decide: Callable[[State], Decision[Answer]]) -> Answer:
+    def change(self, decide: Callable[[RegistryState], RegistryDecision[Answer]]) -> Answer:
         """Decide a change, write it, and answer when it is there to stay."""
         with self._lock:
             for _ in range(ATTEMPTS):
@@ -155,11 +155,11 @@ class TopicRegistry:
     def _is_owner(self) -> bool:
         return self._owner != NOBODY and self._owner == self._validity.owner
 
-    def _write(self, decision: Decision[Any]) -> bool:
+    def _write(self, decision: RegistryDecision[Any]) -> bool:
         """Write a change; whether it is there, and counts."""
         owner, n = self._owner, self._n + 1
         self._attempt, self._landed = (owner, n), False
-        entry = Entry(list(decision.changes), self._state.next_id)
+        entry = ChangeEntry(list(decision.changes), self._state.next_id)
         try:
             self._log.write(key_of(owner, n), envelope_of(ENTRY, owner, n, state.encode(entry)))
         except LedgerError as doubt:

@@ -103,7 +103,7 @@ def read(path: Path) -> dict[str, str]:
     """Return the hashes by user. Raises StartError."""
     try:
         text = texts.read(path, FILE_BYTES_MAX)
-    except texts.UnreadableError as error:
+    except texts.UnreadableTextError as error:
         raise StartError(f"{path}, the file of users, cannot be read: {error}") from error
     users = {}
     for number, line in enumerate(text.splitlines(), 1):

@@ -28,7 +28,7 @@ from adapter.errors import (
     WrongQueueManager,
 )
 from adapter.services.dead_letter_header import copy_of, dead_letter_queue
-from adapter.services.dead_letter_rules import Rule, Table
+from adapter.services.dead_letter_rules import DeadLetterRule, RulesTable
 
 LOOK_S = 0.5
 """How often it is asked whether anything has come: a question that costs little."""
@@ -43,7 +43,7 @@ class CannotForward(Error):  # noqa: N818 -- it says what happened
     """A rule cannot be applied to this message."""
 
 
-class Progress(Struct):
+class RetryProgress(Struct):
     """How far a message has come. rule: the number of the rule that is tried next; due_s: when."""
 
     rule: int = 0
@@ -64,7 +64,7 @@ class DeadLetterHandler:
     def __init__(
         self,
         qm: Connection,
-        table: Table,
+        table: RulesTable,
         *,
         input_queue: str = "",
         report: Report = lambda _line: None,
@@ -88,7 +88,7 @@ class DeadLetterHandler:
         self._now_s = now_s
         self._stopping = threading.Event()
         self._wait = wait or self._stopping.wait
-        self._progress: dict[Key, Progress] = {}
+        self._progress: dict[Key, RetryProgress] = {}
         self._seen = (0, 0)
         self._counts = dict.fromkeys(
             ("discarded", "retried", "forwarded", "left", "failed_attempts", "without_header"), 0
@@ -120,12 +120,12 @@ class DeadLetterHandler:
         """Look at every message of the queue once; whether any was moved or discarded."""
         before = self._moved()
         self._seen = self._arrivals()  # first: what comes while we look has not been seen
-        progress: dict[Key, Progress] = {}
+        progress: dict[Key, RetryProgress] = {}
         for message in self._queue.browse():
             if self._stopping.is_set():
                 return self._moved() > before
             key = message.place, message.message_id
-            found = self._progress.get(key) or Progress()
+            found = self._progress.get(key) or RetryProgress()
             if not self._handle(message, found):
                 progress[key] = found
         self._progress = progress  # of those that are there: it is no larger than the queue
@@ -165,7 +165,7 @@ class DeadLetterHandler:
 
     # -- one message
 
-    def _handle(self, message: BrowsedMessage, progress: Progress) -> bool:
+    def _handle(self, message: BrowsedMessage, progress: RetryProgress) -> bool:
         """Apply the rules that are due; whether the message has left the queue."""
         if progress.is_done or (progress.attempts and self._now_s() < progress.due_s):
             return False
@@ -188,7 +188,7 @@ class DeadLetterHandler:
                 if self._failed(rule, message, progress, problem):
                     return False
 
-    def _next_rule(self, message: Message, progress: Progress) -> Rule | None:
+    def _next_rule(self, message: Message, progress: RetryProgress) -> DeadLetterRule | None:
         texts, numbers = _texts(message), _numbers(message)
         while progress.rule < len(self._rules):
             rule = self._rules[progress.rule]
@@ -197,7 +197,9 @@ class DeadLetterHandler:
             progress.rule += 1
         return None
 
-    def _failed(self, rule: Rule, message: Message, progress: Progress, problem: Error) -> bool:
+    def _failed(
+        self, rule: DeadLetterRule, message: Message, progress: RetryProgress, problem: Error
+    ) -> bool:
         """Note that an attempt failed; whether it is to be made again later."""
         progress.attempts += 1
         self._counts["failed_attempts"] += 1
@@ -211,12 +213,12 @@ class DeadLetterHandler:
         progress.rule, progress.attempts = progress.rule + 1, 0
         return False
 
-    def _leave(self, message: Message, progress: Progress, count: str, why: str) -> None:
+    def _leave(self, message: Message, progress: RetryProgress, count: str, why: str) -> None:
         progress.is_done = True
         self._counts[count] += 1
         self._report(f"{_named(message)}: stays on {self.queue}: {why}")
 
-    def _apply(self, rule: Rule, message: BrowsedMessage) -> bool:
+    def _apply(self, rule: DeadLetterRule, message: BrowsedMessage) -> bool:
         """Carry a rule out; False if another program has got the message in the meantime."""
         if rule.action == "DISCARD":
             return self._discard(rule, message)
@@ -232,7 +234,7 @@ class DeadLetterHandler:
         keeps_header = rule.action == "FWD" and rule.header
         return self._move(rule, message, target, keeps_header)
 
-    def _discard(self, rule: Rule, message: BrowsedMessage) -> bool:
+    def _discard(self, rule: DeadLetterRule, message: BrowsedMessage) -> bool:
         with self._qm.unit() as unit:
             gone = message.remove(unit)
         if gone:
@@ -240,7 +242,9 @@ class DeadLetterHandler:
             self._report(f"{_named(message)}: discarded by the rule of line {rule.line}")
         return gone
 
-    def _move(self, rule: Rule, message: BrowsedMessage, target: str, keeps_header: bool) -> bool:
+    def _move(
+        self, rule: DeadLetterRule, message: BrowsedMessage, target: str, keeps_header: bool
+    ) -> bool:
         """Put it on another queue and take it off this one, in one unit.
 
         The put comes first: if it is refused, nothing was got, and no backout is counted.
@@ -263,7 +267,7 @@ class DeadLetterHandler:
         return True
 
 
-def _check_no_circle(table: Table, name: str) -> None:
+def _check_no_circle(table: RulesTable, name: str) -> None:
     for rule in table.rules:
         if rule.forward_queue == name:
             raise InvalidValue(
@@ -273,7 +277,7 @@ def _check_no_circle(table: Table, name: str) -> None:
             )
 
 
-def _target(rule: Rule, message: Message) -> tuple[str, str]:
+def _target(rule: DeadLetterRule, message: Message) -> tuple[str, str]:
     """Return the queue and the queue manager that a message is to go to."""
     header = message.dead_letter
     assert header is not None, "rules are applied to messages with a header"

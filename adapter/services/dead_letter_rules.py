@@ -83,7 +83,7 @@ class Control(Struct, frozen=True, kw_only=True):
     wait_s: int | None = 0
 
 
-class Rule(Struct, frozen=True, kw_only=True):
+class DeadLetterRule(Struct, frozen=True, kw_only=True):
     """A pattern and an action. texts and numbers: what the message's fields must be, by keyword.
 
     forward_queue and forward_queue_manager: names, or &DESTQ and the like. header: whether a
@@ -107,14 +107,14 @@ class Rule(Struct, frozen=True, kw_only=True):
         )
 
 
-class Table(Struct, frozen=True):
+class RulesTable(Struct, frozen=True):
     """A rules table."""
 
     control: Control
-    rules: list[Rule]
+    rules: list[DeadLetterRule]
 
 
-class Value(Struct, frozen=True):
+class RuleValue(Struct, frozen=True):
     """A keyword's value as it was written; at: where in its entry."""
 
     text: str
@@ -122,7 +122,7 @@ class Value(Struct, frozen=True):
     at: int
 
 
-class Entry:
+class RuleText:
     """One entry, its lines joined: each character remembers where it stood."""
 
     def __init__(self, characters: list[tuple[str, int, int]]) -> None:
@@ -147,10 +147,10 @@ class _Wrong(Exception):  # noqa: N818 -- parse() makes a RulesError of it
         self.at, self.text = at, text
 
 
-def parse(text: str) -> Table:
+def parse(text: str) -> RulesTable:
     """Read a rules table. Raises RulesError, with everything that is wrong."""
     control = Control()
-    rules: list[Rule] = []
+    rules: list[DeadLetterRule] = []
     mistakes: list[Mistake] = []
     for number, entry in enumerate(entries(text)):
         try:
@@ -165,13 +165,13 @@ def parse(text: str) -> Table:
         mistakes.append(Mistake(1, 1, "a rules table has at least one rule: add one"))
     if mistakes:
         raise RulesError(mistakes)
-    return Table(control, rules)
+    return RulesTable(control, rules)
 
 
 # -- lines, keywords and values
 
 
-def entries(text: str) -> Iterator[Entry]:
+def entries(text: str) -> Iterator[RuleText]:
     """Join lines that are continued, and leave comments and blank lines out.
 
     A + at the end of a line: the entry goes on at the next line's first character that is no blank;
@@ -188,15 +188,15 @@ def entries(text: str) -> Iterator[Entry]:
         end = len(content) - bool(joined)
         characters += [(content[at], number, at + 1) for at in range(begin, end)]
         if not joined and characters:
-            yield Entry(characters)
+            yield RuleText(characters)
             characters = []
     if characters:
-        yield Entry(characters)
+        yield RuleText(characters)
 
 
-def _values(text: str) -> dict[str, Value]:
+def _values(text: str) -> dict[str, RuleValue]:
     """Read KEYWORD(value) KEYWORD('value') ..., each keyword once."""
-    found: dict[str, Value] = {}
+    found: dict[str, RuleValue] = {}
     at = _skip(text, 0, " ,\t")
     while at < len(text):
         match = _KEYWORD.match(text, at)
@@ -212,7 +212,7 @@ def _values(text: str) -> dict[str, Value]:
     return found
 
 
-def _value(text: str, at: int, keyword: str) -> tuple[Value, int]:
+def _value(text: str, at: int, keyword: str) -> tuple[RuleValue, int]:
     """Read a value in parentheses; returns it, and where it ends."""
     at = _skip(text, at)
     if text[at : at + 1] != "(":
@@ -221,9 +221,9 @@ def _value(text: str, at: int, keyword: str) -> tuple[Value, int]:
     quoted = _QUOTED.match(text, at)
     plain = _PLAIN.match(text, at)
     if quoted:
-        value, end = Value(quoted[1].replace("''", "'"), True, at), quoted.end()
+        value, end = RuleValue(quoted[1].replace("''", "'"), True, at), quoted.end()
     elif plain:
-        value, end = Value(plain[0].rstrip().upper(), False, at), plain.end()
+        value, end = RuleValue(plain[0].rstrip().upper(), False, at), plain.end()
     elif text[at : at + 1] == "'":
         raise _Wrong(at, "a quotation mark is not closed: close it with another one")
     else:
@@ -245,8 +245,8 @@ def _skip(text: str, at: int, what: str = " \t") -> int:
 # -- what the values mean
 
 
-def _control(values: dict[str, Value]) -> Control:
-    readers: dict[str, tuple[str, Callable[[Value], Any]]] = {
+def _control(values: dict[str, RuleValue]) -> Control:
+    readers: dict[str, tuple[str, Callable[[RuleValue], Any]]] = {
         "INPUTQ": ("input_queue", _name),
         "INPUTQM": ("input_queue_manager", _name),
         "RETRYINT": ("retry_interval_s", lambda value: _whole("RETRYINT", value, 1)),
@@ -256,7 +256,7 @@ def _control(values: dict[str, Value]) -> Control:
     return Control(**told)
 
 
-def _rule(line: int, values: dict[str, Value]) -> Rule:
+def _rule(line: int, values: dict[str, RuleValue]) -> DeadLetterRule:
     for key, value in values.items():
         if key in CONTROL:
             raise _Wrong(
@@ -265,7 +265,7 @@ def _rule(line: int, values: dict[str, Value]) -> Rule:
     action = _action(values)
     texts = {key: _text(key, values[key]) for key in values if key in TEXT_LENGTHS}
     numbers = {key: _number(key, values[key]) for key in values if key in SYMBOLS_OF}
-    return Rule(
+    return DeadLetterRule(
         line=line,
         texts=texts,
         numbers={key: number for key, number in numbers.items() if number is not None},
@@ -278,7 +278,7 @@ def _rule(line: int, values: dict[str, Value]) -> Rule:
     )
 
 
-def _action(values: dict[str, Value]) -> str:
+def _action(values: dict[str, RuleValue]) -> str:
     if "ACTION" not in values:
         raise _Wrong(0, "the rule has no ACTION: add ACTION(DISCARD, IGNORE, RETRY or FWD)")
     action = _choice("ACTION", ACTIONS, values)
@@ -292,7 +292,7 @@ def _action(values: dict[str, Value]) -> str:
     return action
 
 
-def _choice(key: str, choices: tuple[str, ...], values: dict[str, Value]) -> str:
+def _choice(key: str, choices: tuple[str, ...], values: dict[str, RuleValue]) -> str:
     """One of some words; the first is the default."""
     if key not in values:
         return choices[0]
@@ -302,14 +302,14 @@ def _choice(key: str, choices: tuple[str, ...], values: dict[str, Value]) -> str
     return word
 
 
-def _name(value: Value) -> str:
+def _name(value: RuleValue) -> str:
     name = value.text.strip(" ")
     if len(name) > NAME_LENGTH_MAX:
         raise _Wrong(value.at, f"a name has at most {NAME_LENGTH_MAX} characters, not {len(name)}")
     return name
 
 
-def _forward(key: str, variables: tuple[str, ...], values: dict[str, Value]) -> str:
+def _forward(key: str, variables: tuple[str, ...], values: dict[str, RuleValue]) -> str:
     if key not in values:
         return ""
     value = values[key]
@@ -325,20 +325,20 @@ def _forward(key: str, variables: tuple[str, ...], values: dict[str, Value]) -> 
     return name
 
 
-def _wait(value: Value) -> int | None:
+def _wait(value: RuleValue) -> int | None:
     word = value.text.upper()
     if word in ("YES", "NO"):
         return None if word == "YES" else 0
     return _whole("WAIT", value, 0, " or YES or NO")
 
 
-def _whole(key: str, value: Value, low: int, others: str = "") -> int:
+def _whole(key: str, value: RuleValue, low: int, others: str = "") -> int:
     if value.quoted or not value.text.isdecimal() or not low <= int(value.text) <= NUMBER_MAX:
         raise _Wrong(value.at, f"{key} is a number of {low} to {NUMBER_MAX}{others}")
     return int(value.text)
 
 
-def _text(key: str, value: Value) -> re.Pattern[str]:
+def _text(key: str, value: RuleValue) -> re.Pattern[str]:
     """Make a pattern: * is any characters, ? is any one; blanks at the end do not count."""
     text = value.text.rstrip(" ")
     longest = TEXT_LENGTHS[key]
@@ -348,7 +348,7 @@ def _text(key: str, value: Value) -> re.Pattern[str]:
     return re.compile("".join(parts.get(one, re.escape(one)) for one in text), re.DOTALL)
 
 
-def _number(key: str, value: Value) -> int | None:
+def _number(key: str, value: RuleValue) -> int | None:
     """Read a number or the name of one; None for *, which is any."""
     word = value.text.upper()
     if word == "*":

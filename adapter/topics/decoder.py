@@ -11,7 +11,7 @@ from confluent_kafka import Message as Record
 
 from adapter.core.contract.message import Message
 from adapter.format import chunks, descriptor
-from adapter.format.descriptor import Position
+from adapter.format.descriptor import UnitPosition
 from adapter.format.schemas import UnreadableError
 
 
@@ -33,7 +33,7 @@ class RecordDecoder:
         """Forget a message of which only some records were taken: reading goes on elsewhere."""
         self._joiner.clear()
 
-    def take(self, record: Record) -> tuple[Message, Position] | None:
+    def take(self, record: Record) -> tuple[Message, UnitPosition] | None:
         """Return the message that is complete with this record, or None.
 
         A message is left out if its first record was not taken.
@@ -43,7 +43,7 @@ class RecordDecoder:
         body = self._joiner.take(headers.get(chunks.HEADER), record.value() or b"")
         return None if body is None else self._descriptors.read(described, body)
 
-    def position(self, record: Record) -> Position:
+    def position(self, record: Record) -> UnitPosition:
         """Return the position of the message that a record belongs to."""
         return self._descriptors.read(_descriptor(_headers(record)), b"")[1]
 

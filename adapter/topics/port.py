@@ -35,7 +35,7 @@ class Page(Struct):
     messages: list[Paged]
 
 
-def paged(message: Message, at: descriptor.Position) -> Paged:
+def paged(message: Message, at: descriptor.UnitPosition) -> Paged:
     """Make the form in which core takes a message that was read from its topic."""
     return Paged(
         seq=at.seq,

@@ -107,7 +107,7 @@ def test_mqsc_and_pcf(mqk: Shell) -> None:
     assert (said.status, said.out.count("AMQ8006I")) == (0, 2), said.out
     assert mqk("mqsc", "-c", "DEL QL(NONE)").status == 1
     asked: list[pcf.Parameter] = [pcf.String(2016, "MADE.*"), pcf.Integers(1002, (15,))]
-    header = pcf.Header(type=pcf.COMMAND, command=13)
+    header = pcf.CommandHeader(type=pcf.COMMAND, command=13)
     with adapter.connect(mqk.address) as qm:
         qm.define_queue("REPLIES")
         request = qm.put(

@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import Producer
 
 from adapter.demo import checker
-from adapter.demo.checker import Found
+from adapter.demo.checker import FoundRecord
 from adapter.format.descriptor import VERSION
 from adapter.format.schemas import Codec
 from adapter.localkafka import LocalKafka
@@ -139,28 +139,28 @@ def test_even_a_killed_demo_leaves_no_process(demo: Callable[..., Run]) -> None:
     run.await_alone()
 
 
-Fault = Callable[[list[Found]], None]
+Fault = Callable[[list[FoundRecord]], None]
 
 
-def drop(records: list[Found]) -> None:
+def drop(records: list[FoundRecord]) -> None:
     del records[300]
 
 
-def duplicate(records: list[Found]) -> None:
+def duplicate(records: list[FoundRecord]) -> None:
     records.insert(300, records[300])
 
 
-def swap(records: list[Found]) -> None:
+def swap(records: list[FoundRecord]) -> None:
     lane = [at for at, found in enumerate(records) if found[:2] == ("IN", 0)]
     first, second = lane[40], lane[41]
     records[first], records[second] = records[second], records[first]
 
 
-def alter(records: list[Found]) -> None:
+def alter(records: list[FoundRecord]) -> None:
     records[300] = records[300]._replace(body=records[300].body + b"0")
 
 
-def nothing(_records: list[Found]) -> None:
+def nothing(_records: list[FoundRecord]) -> None:
     """A faultless run."""
 
 
@@ -188,7 +188,7 @@ def test_the_judge_on_real_topics(
     assert report["in"] + report["done"] + report["backout"] == len(records)
 
 
-def write(servers: str, prefix: str, records: list[Found]) -> None:
+def write(servers: str, prefix: str, records: list[FoundRecord]) -> None:
     """Write the topics as a mover does, with an aborted transaction in the middle."""
     topics = {queue: f"{prefix}{queue}" for queue in ("IN", "DONE", "BACKOUT")}
     settings = TopicSettings(replication=1, min_insync_replicas=1)

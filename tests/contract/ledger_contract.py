@@ -23,7 +23,7 @@ from adapter.ledger.port import (
     LedgerMismatch,
     LedgerReader,
     Position,
-    Taken,
+    TakenOver,
 )
 
 WAIT_S = 20.0
@@ -91,7 +91,7 @@ def new_owner() -> bytes:
     return os.urandom(OWNER_BYTES)
 
 
-def take(ledger: Ledger, who: str = "a test") -> tuple[Taken, list[Entry]]:
+def take(ledger: Ledger, who: str = "a test") -> tuple[TakenOver, list[Entry]]:
     """Take over; with what was replayed."""
     replayed: list[Entry] = []
     taken = ledger.take_over(new_owner(), who, replayed.append)

@@ -26,7 +26,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 
 from adapter.demo.proxy import Proxy
 from adapter.ledger import kafka as ledger_on_kafka
-from adapter.ledger.kafka_reader import Source
+from adapter.ledger.kafka_reader import LedgerSource
 from adapter.ledger.port import Deposed, Entry, Ledger, LedgerClosed
 from adapter.localkafka import LocalKafka
 from tests.contract.audit import Account, raw_records
@@ -128,7 +128,7 @@ class Stage:
     def await_records(self, count: int) -> list[bytes]:
         """Every record, once there are so many."""
         seen = 0
-        with Source(self.place.settings) as source:
+        with LedgerSource(self.place.settings) as source:
             source.start(0)
             while seen < count:
                 seen += len(source.take_some())
@@ -236,7 +236,7 @@ def test_a_record_rejected_in_the_middle(
 ) -> None:
     """What was sent behind it may be written behind a hole in n; nothing of that is promised."""
     if purge == "too late":
-        monkeypatch.setattr(ledger_on_kafka.Writer, "_purge", lambda _writer: None)
+        monkeypatch.setattr(ledger_on_kafka.LedgerWriter, "_purge", lambda _writer: None)
     owner = stage.owner(ONE_BY_ONE)
     owner.append_durably(3)
     limit_record_bytes(stage, 10_000)

@@ -13,7 +13,7 @@ from adapter import testing
 from adapter.core.contract import records as r
 from adapter.errors import QueueParked
 from adapter.format import events, names
-from adapter.ledger.kafka_reader import Source
+from adapter.ledger.kafka_reader import LedgerSource
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka
 from adapter.movers import mover, transactions
@@ -376,7 +376,7 @@ def until_taken(put: Callable[[], object]) -> None:
 
 
 def first_of(ledger: LedgerSettings) -> int:
-    with Source(ledger) as source:
+    with LedgerSource(ledger) as source:
         return source.bounds()[0]
 
 

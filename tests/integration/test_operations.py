@@ -29,7 +29,7 @@ import adapter
 from adapter.cli.main import run
 from adapter.demo.proxy import Proxy
 from adapter.format import names
-from adapter.ledger.kafka_reader import Source
+from adapter.ledger.kafka_reader import LedgerSource
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka, free_port
 from adapter.localkafka.jars import find_java
@@ -287,7 +287,7 @@ def first_offset(kafka: LocalKafka) -> int:
     ledger = LedgerSettings(
         bootstrap_servers=kafka.bootstrap_servers, topic=names.ledger_topic("QM1")
     )
-    with Source(ledger) as source:
+    with LedgerSource(ledger) as source:
         return source.bounds()[0]
 
 

@@ -10,7 +10,7 @@ from adapter import Message, testing
 from adapter.cli.main import run
 from adapter.errors import QueueDamaged, StartError
 from adapter.format import names
-from adapter.ledger.kafka_reader import Source
+from adapter.ledger.kafka_reader import LedgerSource
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.localkafka import LocalKafka
@@ -54,7 +54,7 @@ def test_a_backlog_is_got_in_order_through_crashes(
 ) -> None:
     one, ledger = manager
     fill(one)
-    with Source(ledger) as source:
+    with LedgerSource(ledger) as source:
         until(lambda: source.bounds()[0] > 0)
     whole = [one.name, "--bootstrap-server", ledger.bootstrap_servers]
     assert run(["ledger", "verify", *whole]) == 0
@@ -133,7 +133,7 @@ def test_a_ledger_without_its_snapshot_is_refused(
         name, bootstrap_servers=kafka.bootstrap_servers, window_messages=WINDOW, snapshot_entries=20
     ) as one:
         fill(one)
-        with Source(
+        with LedgerSource(
             LedgerSettings(
                 bootstrap_servers=kafka.bootstrap_servers, topic=names.ledger_topic(name)
             )
@@ -191,7 +191,7 @@ def test_a_clean_stop_leaves_next_to_nothing_to_read(
         qm.define_queue("Q")
         qm.queue("Q").put_many(bodies(0, 10), unit_size=5)
     one.stop()
-    with Source(ledger) as source:
+    with LedgerSource(ledger) as source:
         last = source.bounds()[1] - 1
     topic = names.snapshots_topic(one.name)
     newest = KafkaSnapshots(msgspec.structs.replace(ledger, topic=topic)).newest()

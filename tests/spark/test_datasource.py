@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from spark_jobs import browsing, errors
-from spark_jobs.options import Options
+from spark_jobs.options import SourceOptions
 from tests.support.spark_site import Site, collecting, drain, order_problems, queues, running
 
 
@@ -115,7 +115,9 @@ def test_records_that_are_gone_end_the_query_or_are_left_out(site: Site, tmp_pat
     with queues(site, "GONE"):
         site.put_units("GONE", 1, size=5, lanes=1)
     site.wait_copied("GONE", 5)
-    topic = browsing.Topic.find(Options.read({"queue": "GONE", "address": site.address}))
+    topic = browsing.BrowsedTopic.find(
+        SourceOptions.read({"queue": "GONE", "address": site.address})
+    )
     deleted = topic._admin.delete_records([TopicPartition(topic.name, 0, 3)])
     assert [one.result().low_watermark for one in deleted.values()] == [3]
     start = {"startingOffsets": '{"0": 0}'}

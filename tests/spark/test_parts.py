@@ -9,7 +9,7 @@ from adapter.localkafka import jars
 from spark_jobs import browsing, rows, running, session, sinks, topics
 from spark_jobs.descriptors import COLUMNS
 from spark_jobs.errors import SparkJobError, explain
-from spark_jobs.options import Options
+from spark_jobs.options import SourceOptions
 
 TOPICS = ["mq.QM1.q.ORDERS", "mq.QM1.q.ORDERS-2", "mq.QM1.q.A.B", "mq.QM2.q.ORDERS", "other"]
 
@@ -47,12 +47,12 @@ def test_rows_of_both_sources_have_the_same_columns() -> None:
 
 def test_options_are_read_in_whatever_case_they_come() -> None:
     told = {"QUEUE": "Q", "readmode": "GET", "Consumer": "c", "maxmessagespertrigger": "5"}
-    found = Options.read({**told, "kafka.security.protocol": "SSL"})
+    found = SourceOptions.read({**told, "kafka.security.protocol": "SSL"})
     assert (found.queue, found.read_mode, found.consumer) == ("Q", "get", "c")
     assert found.max_messages_per_batch == 5
-    assert Options.read({"queue": "Q", "startingoffsets": '{"5": 7}'}).starting == {5: 7}
+    assert SourceOptions.read({"queue": "Q", "startingoffsets": '{"5": 7}'}).starting == {5: 7}
     with pytest.raises(SparkJobError, match="leave out startingOffsets"):
-        Options.read({**told, "startingOffsets": "earliest"})
+        SourceOptions.read({**told, "startingOffsets": "earliest"})
     assert found.kafka == {"security.protocol": "SSL"}
 
 

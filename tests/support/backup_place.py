@@ -12,7 +12,7 @@ from adapter.backup.file import Copied, Entry, Header, Lane
 from adapter.core.contract.records import QueueDefined
 from adapter.format import descriptor
 from adapter.format.movable import Copy, Movable, decode_copies
-from adapter.format.progress import Progress
+from adapter.format.progress import CopyProgress
 from adapter.ledger.port import LedgerMismatch, Raw
 from adapter.ledger.snapshots import Snapshot
 
@@ -29,7 +29,7 @@ class MemoryPlace:
         self.first = 0
         self.time_ms = 7
         self.lanes: dict[Lane, list[Copied]] = {}
-        self.progress: Progress | None = None
+        self.progress: CopyProgress | None = None
         self.queues: dict[str, int] = {}
         self.before_lane: Callable[[Lane], None] = lambda _lane: None
         self.before_ledger: Callable[[], None] = lambda: None
@@ -75,7 +75,7 @@ class MemoryPlace:
         assert offset == len(self.values)
         self.values.append(value)
 
-    def finish(self, progress: Progress, snapshot: Snapshot) -> None:
+    def finish(self, progress: CopyProgress, snapshot: Snapshot) -> None:
         self.progress = progress
         self.snapshots = [snapshot]
         self.first = FIRST

@@ -14,7 +14,7 @@ from confluent_kafka import admin as kafka_admin
 from adapter.core.contract import records as r
 from adapter.core.contract.message import Message as Body
 from adapter.format import descriptor, entries, names, progress
-from adapter.format.progress import Progress
+from adapter.format.progress import CopyProgress
 from adapter.ledger.kafka import KafkaLedger, LedgerSettings
 from adapter.movers.settings import MoverSettings
 from adapter.topics.admin import Topics, TopicSettings, ledger_spec
@@ -139,7 +139,7 @@ class MoverPlace:
     def topic(self, queue: str, incarnation: int = 0) -> str:
         return names.queue_topic(self.settings.queue_manager, queue, incarnation)
 
-    def progress(self) -> list[Progress]:
+    def progress(self) -> list[CopyProgress]:
         """All that the stream mover has committed."""
         self.await_settled(self.settings.progress_topic, 1)
         records = [

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adapter import texts
-from adapter.texts import UnreadableError
+from adapter.texts import UnreadableTextError
 
 
 def test_a_text_is_read_up_to_its_bound(tmp_path: Path) -> None:
@@ -15,13 +15,13 @@ def test_a_text_is_read_up_to_its_bound(tmp_path: Path) -> None:
         assert texts.read(path, 100) == text
         assert texts.read_bytes(path, 100) == text.encode()
     path.write_text("a" * 101)
-    with pytest.raises(UnreadableError, match="it has more than 100 bytes"):
+    with pytest.raises(UnreadableTextError, match="it has more than 100 bytes"):
         texts.read(path, 100)
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/urandom"])
 def test_a_device_ends_here(path: str) -> None:
-    with pytest.raises(UnreadableError, match="it has more than 1000000 bytes"):
+    with pytest.raises(UnreadableTextError, match="it has more than 1000000 bytes"):
         texts.read(Path(path), 1_000_000)
 
 
@@ -33,5 +33,5 @@ def test_what_cannot_be_read_has_a_reason(tmp_path: Path) -> None:
         ("a\0b", "null byte"),
         ("bytes", "not text"),
     ):
-        with pytest.raises(UnreadableError, match=words):
+        with pytest.raises(UnreadableTextError, match=words):
             texts.read(tmp_path / name, 100)

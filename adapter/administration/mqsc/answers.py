@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from adapter.administration.kinds import DEFINED, Found, Kind
+from adapter.administration.kinds import DEFINED, FoundObject, Kind
 from adapter.administration.values import text
 from adapter.administration.without_effect import Accepted
 from adapter.core.attributes.table import Row
@@ -197,7 +197,7 @@ def not_found(kind: Kind, name: str, condition: bool, guess: str = "") -> str:
     return message(FAILURES[2085], "E", f"{sentence} [MQRC_UNKNOWN_OBJECT_NAME, 2085].")
 
 
-def shown(found: Found, wanted: frozenset[str]) -> list[str]:
+def shown(found: FoundObject, wanted: frozenset[str]) -> list[str]:
     """Show one object in columns. wanted: Python names of attributes; its type comes first."""
     kind = found.kind
     cells = [f"{kind.name_keyword}({found.name})"]

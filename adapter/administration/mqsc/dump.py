@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from adapter import Connection
 from adapter.administration import objects
-from adapter.administration.kinds import DEFINED, Found, Kind
+from adapter.administration.kinds import DEFINED, FoundObject, Kind
 from adapter.administration.mqsc.text import COMMAND_LENGTH_MAX, quoted
 from adapter.administration.values import NAMES, members, text
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
@@ -77,7 +77,7 @@ def _defaults(qm: Connection, kind: Kind) -> list[dict[str, Any]]:
     return [new, *(dict(values) | {"description": ""} for values in here)]
 
 
-def _usual(one: Found, defaults: list[dict[str, Any]]) -> dict[str, Any]:
+def _usual(one: FoundObject, defaults: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the values that need not be written of an object."""
     kind = one.kind
     made = (
@@ -95,7 +95,7 @@ def _usual(one: Found, defaults: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _definition(one: Found, usual: dict[str, Any] | None) -> Iterator[str | Problem]:
+def _definition(one: FoundObject, usual: dict[str, Any] | None) -> Iterator[str | Problem]:
     """Write one object. usual: values that are left out; None: all are written."""
     rows = [row for row in one.kind.given.values() if _is_written(one, row)]
     if usual is not None:
@@ -129,13 +129,13 @@ def _definition(one: Found, usual: dict[str, Any] | None) -> Iterator[str | Prob
         yield ("" if not at else INDENT) + line + ("" if at == last else " +")
 
 
-def _is_made(one: Found) -> bool:
+def _is_made(one: FoundObject) -> bool:
     """Say whether a queue manager on which nothing was defined has the object."""
     kind = one.kind.kind
     return kind == QUEUE_MANAGER or one.name in QUEUES or (kind, one.name) in OBJECTS
 
 
-def _is_written(one: Found, row: Row) -> bool:
+def _is_written(one: FoundObject, row: Row) -> bool:
     if row.attribute.fixed:
         return False
     if one.kind.kind == SUBSCRIPTION:

@@ -11,10 +11,10 @@ from difflib import get_close_matches
 
 from adapter import Connection
 from adapter.administration import objects
-from adapter.administration.kinds import DEFINED, QUEUE_WORDS, Found, Kind
+from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc import answers, meaning
 from adapter.administration.mqsc.statement import GUESSES_MAX, Statement, parse
-from adapter.administration.mqsc.text import Line, NotMqscError, lines_of, quoted
+from adapter.administration.mqsc.text import NotMqscError, ScriptLine, lines_of, quoted
 from adapter.administration.status import reset_totals
 from adapter.administration.status_kinds import (
     CONNECTION,
@@ -127,7 +127,7 @@ def _places(lines: list[int]) -> str:
     return f"{'line' if len(lines) == 1 else 'lines'} {numbers}{more}"
 
 
-def _read(line: Line) -> tuple[Statement | None, list[str]]:
+def _read(line: ScriptLine) -> tuple[Statement | None, list[str]]:
     if line.problem:
         return None, answers.not_mqsc(line.problem, "")
     try:
@@ -346,14 +346,16 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
         yield from answers.shown(one, wanted | {row.name for row in one.kind.always})
 
 
-def _of_types(kind: Kind, asked: meaning.Asked, found: list[Found]) -> list[Found]:
+def _of_types(
+    kind: Kind, asked: meaning.DisplayRequest, found: list[FoundObject]
+) -> list[FoundObject]:
     row = kind.by_keyword("TYPE")
     if row is None or kind.has_queue_name or not asked.types or asked.types[0] in EVERY_TYPE:
         return found
     return [one for one in found if one.value(row) in asked.types]
 
 
-def _check_types(kind: Kind, asked: meaning.Asked) -> None:
+def _check_types(kind: Kind, asked: meaning.DisplayRequest) -> None:
     row = kind.by_keyword("TYPE")
     known = row.choices if row is not None else ()
     if kind.has_queue_name:
@@ -364,7 +366,9 @@ def _check_types(kind: Kind, asked: meaning.Asked) -> None:
         raise NotMqscError(f"DISPLAY {kind.word} has no such TYPE", "TYPE")
 
 
-def _queues(qm: Connection, statement: Statement) -> tuple[list[Found], meaning.Asked, Kind]:
+def _queues(
+    qm: Connection, statement: Statement
+) -> tuple[list[FoundObject], meaning.DisplayRequest, Kind]:
     """DISPLAY QUEUE: keywords may be of any kind of queue."""
     every = DEFINED["QLOCAL"]
     rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].every_row.items()}

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.administration.kinds import Kind
-from adapter.administration.mqsc.statement import Parameter, Statement, expected
+from adapter.administration.mqsc.statement import Statement, StatementParameter, expected
 from adapter.administration.mqsc.text import NotMqscError
 from adapter.administration.values import (
     Filter,
@@ -76,7 +76,7 @@ class Given(Struct):
     ident: str = ""
 
 
-class Asked(Struct):
+class DisplayRequest(Struct):
     """What a DISPLAY asks for. attributes: none means all; types: only these, by word.
 
     everything: with what has no effect here. ident: of a subscription, in place of its name.
@@ -113,7 +113,7 @@ def _check_supported(statement: Statement) -> None:
                 raise UnsupportedError(text, parameter.keyword)
 
 
-def _option(kind: Kind, verb: str, parameter: Parameter, result: Given) -> bool:
+def _option(kind: Kind, verb: str, parameter: StatementParameter, result: Given) -> bool:
     """Take a parameter that is no attribute; whether it was one."""
     word = parameter.keyword
     if word in ("REPLACE", "NOREPLACE") and verb == "DEFINE":
@@ -143,7 +143,7 @@ DELETIONS = {
 """What DELETE takes besides, and the values of each."""
 
 
-def _deletion(kind: Kind, parameter: Parameter, result: Given) -> None:
+def _deletion(kind: Kind, parameter: StatementParameter, result: Given) -> None:
     word, types = parameter.keyword, [row.attribute.keyword for row in kind.always]
     if word in types:
         row = next(row for row in kind.always if row.attribute.keyword == word)
@@ -160,7 +160,7 @@ def _deletion(kind: Kind, parameter: Parameter, result: Given) -> None:
     result.ignore_state |= word == "IGNSTATE" and value == "YES"
 
 
-def subscription_id(parameter: Parameter) -> str:
+def subscription_id(parameter: StatementParameter) -> str:
     """Read SUBID: 48 hexadecimal digits, plain or as X'...'."""
     ident = _digits(parameter).upper()
     if len(ident) != SUBID_LENGTH or set(ident) - set("0123456789ABCDEF"):
@@ -168,7 +168,9 @@ def subscription_id(parameter: Parameter) -> str:
     return ident
 
 
-def _attribute(kind: Kind, parameter: Parameter, result: Given, queue_manager: str) -> None:
+def _attribute(
+    kind: Kind, parameter: StatementParameter, result: Given, queue_manager: str
+) -> None:
     word = SYNONYMS.get(parameter.keyword, parameter.keyword)
     result.named = True
     bare = kind.by_bare_word(word)
@@ -191,7 +193,7 @@ def _attribute(kind: Kind, parameter: Parameter, result: Given, queue_manager: s
 
 
 def _pass_over(
-    row: Row, value: Any, parameter: Parameter, result: Given, queue_manager: str
+    row: Row, value: Any, parameter: StatementParameter, result: Given, queue_manager: str
 ) -> None:
     """Read an attribute without effect."""
     text = problem(row, value) if not row.attribute.fixed else None
@@ -208,7 +210,7 @@ def _unknown(kind: Kind, word: str) -> NotMqscError:
     return NotMqscError(f"{kind.word} has no attribute {word}{more}", word)
 
 
-def _value(row: Row, parameter: Parameter) -> Any:
+def _value(row: Row, parameter: StatementParameter) -> Any:
     if row.attribute.keyword == "NAMES":
         names = [one.text for one in parameter.values or ()]
         return ",".join(one for one in names if one.strip())
@@ -220,7 +222,7 @@ def _value(row: Row, parameter: Parameter) -> Any:
         raise NotMqscError(str(wrong), parameter.keyword) from wrong
 
 
-def _digits(parameter: Parameter) -> str:
+def _digits(parameter: StatementParameter) -> str:
     """Read bytes in hexadecimal, plain or as X'...'; zeros are no id."""
     values = [one.text for one in parameter.values or ()]
     if len(values) == 2 and values[0].upper() == "X":
@@ -231,14 +233,14 @@ def _digits(parameter: Parameter) -> str:
     return digits if digits.strip("0") else ""
 
 
-def _one(parameter: Parameter) -> str:
+def _one(parameter: StatementParameter) -> str:
     if parameter.values is None or len(parameter.values) > TEXTS_MAX:
         word = parameter.keyword
         raise NotMqscError(f"{word} takes one value in parentheses, such as {word}(A)", word)
     return parameter.values[0].text
 
 
-def _alone(parameter: Parameter) -> None:
+def _alone(parameter: StatementParameter) -> None:
     if parameter.values is not None:
         raise NotMqscError(f"{parameter.keyword} takes no value", parameter.keyword)
 
@@ -256,7 +258,7 @@ def checked(rows: Table, statement: Statement) -> dict[str, list[str]]:
     return result
 
 
-def _checked(row: Row, parameter: Parameter) -> list[str]:
+def _checked(row: Row, parameter: StatementParameter) -> list[str]:
     if row.type is bool:
         _alone(parameter)
         return []
@@ -281,10 +283,10 @@ def type_of(statement: Statement) -> str:
     return ""
 
 
-def asked(kind: Kind, statement: Statement) -> Asked:
+def asked(kind: Kind, statement: Statement) -> DisplayRequest:
     """Read the parameters of DISPLAY. kind: whose attributes they are."""
     names: set[str] = set()
-    result = Asked(filters=[])
+    result = DisplayRequest(filters=[])
     for parameter in statement.parameters:
         word = SYNONYMS.get(parameter.keyword, parameter.keyword)
         if word == "WHERE":
@@ -305,7 +307,7 @@ def asked(kind: Kind, statement: Statement) -> Asked:
 
 
 def _choice_or_name(
-    kind: Kind, parameter: Parameter, word: str, names: set[str], result: Asked
+    kind: Kind, parameter: StatementParameter, word: str, names: set[str], result: DisplayRequest
 ) -> None:
     """Take the name of an attribute; with a value it is a condition if it is a type."""
     if word in CHANNEL_INSTANCES and kind.word == "CHSTATUS":
@@ -328,7 +330,7 @@ def _row(kind: Kind, keyword: str) -> Row:
     return row
 
 
-def _condition(kind: Kind, parameter: Parameter) -> Filter:
+def _condition(kind: Kind, parameter: StatementParameter) -> Filter:
     values = parameter.values or ()
     if len(values) != 3 or values[1].text.upper() not in OPERATORS:
         words = ", ".join(OPERATORS)

@@ -106,18 +106,18 @@ NAME_OPTIONAL = frozenset({"AUTHREC", "SECURITY", "SUB", "SBSTATUS"})
 """They may also be named by a parameter, or not at all."""
 
 
-class Value(Struct, frozen=True):
+class Word(Struct, frozen=True):
     """One value between parentheses. quoted: its case is as it was written."""
 
     text: str
     quoted: bool = False
 
 
-class Parameter(Struct, frozen=True):
+class StatementParameter(Struct, frozen=True):
     """A keyword and its values; None if it had no parentheses."""
 
     keyword: str
-    values: tuple[Value, ...] | None = None
+    values: tuple[Word, ...] | None = None
 
 
 class Statement(Struct, frozen=True):
@@ -126,7 +126,7 @@ class Statement(Struct, frozen=True):
     verb: str
     kind: str
     name: str
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[StatementParameter, ...] = ()
 
 
 def parse(text: str) -> Statement:
@@ -138,7 +138,7 @@ def parse(text: str) -> Statement:
         return Statement(verb, "", "")
     kind = reader.known(KINDS, "object type")
     name = "" if kind in NAMELESS else reader.name(kind)
-    parameters: dict[str, Parameter] = {}
+    parameters: dict[str, StatementParameter] = {}
     while not reader.ended:
         parameter = reader.parameter()
         if parameter.keyword in parameters:
@@ -187,12 +187,12 @@ class _Reader:
             raise NotMqscError(f"{kind} takes one name in parentheses, such as {kind}(A)", near)
         return values[0].text
 
-    def parameter(self) -> Parameter:
+    def parameter(self) -> StatementParameter:
         """Take a keyword and its values."""
         token = self._next()
         if token.mark or token.quoted:
             raise NotMqscError("a keyword is expected", self._text[token.at :])
-        return Parameter(token.text, self._parenthesis())
+        return StatementParameter(token.text, self._parenthesis())
 
     def expect_end(self) -> None:
         """Refuse that something follows."""
@@ -200,7 +200,7 @@ class _Reader:
             near = self._text[self._tokens[self._at].at :]
             raise NotMqscError("the command should have ended", near)
 
-    def _parenthesis(self) -> tuple[Value, ...] | None:
+    def _parenthesis(self) -> tuple[Word, ...] | None:
         if self.ended or not self._is("("):
             return None
         begin = self._next().at
@@ -210,7 +210,7 @@ class _Reader:
             if token.mark:
                 text = "a parenthesis in a value; set the value in quotation marks"
                 raise NotMqscError(text, self._text[begin:])
-            values.append(Value(token.text, token.quoted))
+            values.append(Word(token.text, token.quoted))
         if self._at == len(self._tokens):
             raise NotMqscError("a parenthesis is not closed", self._text[begin:])
         self._next()

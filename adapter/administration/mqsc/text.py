@@ -27,7 +27,7 @@ class NotMqscError(Exception):
         self.near = near
 
 
-class Line(Struct, frozen=True):
+class ScriptLine(Struct, frozen=True):
     """One command as it was written, on one line. problem: why it is invalid, or nothing."""
 
     number: int
@@ -44,7 +44,7 @@ class Token(Struct, frozen=True):
     quoted: bool = False
 
 
-def lines_of(lines: Iterable[str]) -> Iterator[Line]:
+def lines_of(lines: Iterable[str]) -> Iterator[ScriptLine]:
     """Yield the commands of a text, without comments and empty lines, as its lines come."""
     collected, begun, goes_on = "", 0, ""
     for number, line in enumerate(lines, 1):
@@ -61,13 +61,13 @@ def lines_of(lines: Iterable[str]) -> Iterator[Line]:
     yield from _finished(begun, collected)
 
 
-def _finished(number: int, collected: str) -> Iterator[Line]:
+def _finished(number: int, collected: str) -> Iterator[ScriptLine]:
     text = collected.strip().removesuffix(";").rstrip()
     if len(collected) > COMMAND_LENGTH_MAX:
         problem = f"a command has at most {COMMAND_LENGTH_MAX} characters"
-        yield Line(number, text[:60] + "...", problem)
+        yield ScriptLine(number, text[:60] + "...", problem)
     elif text:
-        yield Line(number, text)
+        yield ScriptLine(number, text)
 
 
 def tokens_of(text: str) -> list[Token]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapter.administration.kinds import Found, Kind
+from adapter.administration.kinds import FoundObject, Kind
 from adapter.administration.pcf.structures import (
     Bytes,
-    Condition,
-    Group,
+    FilterParameter,
+    GroupParameter,
     Integer,
     Integers,
     Parameter,
@@ -54,11 +54,11 @@ class Arguments:
 
     def __init__(self, parameters: list[Parameter]) -> None:
         self._given: dict[int, Parameter] = {}
-        self._conditions: list[Condition] = []
+        self._conditions: list[FilterParameter] = []
         self.without_effect: list[str] = []
         """What was given and has no effect here, as MQSC writes it."""
         for one in parameters:
-            if isinstance(one, Condition):
+            if isinstance(one, FilterParameter):
                 self._conditions.append(one)
             elif one.number in self._given:
                 reason = DUPLICATE_STRING if isinstance(one, String) else DUPLICATE_INTEGER
@@ -199,7 +199,7 @@ def _unknown(one: Parameter) -> int:
         return STRING_UNKNOWN
     if isinstance(one, Bytes):
         return BYTES_UNKNOWN
-    return GROUP_UNKNOWN if isinstance(one, Group) else LIST_UNKNOWN
+    return GROUP_UNKNOWN if isinstance(one, GroupParameter) else LIST_UNKNOWN
 
 
 def _value(row: Row, one: Parameter) -> Any:
@@ -215,7 +215,7 @@ def _value(row: Row, one: Parameter) -> Any:
         raise PcfError(WRONG_VALUE, str(problem), one.number) from problem
 
 
-def _filter(kind: Kind, one: Condition) -> Filter:
+def _filter(kind: Kind, one: FilterParameter) -> Filter:
     row = kind.by_number(one.number)
     if row is None:
         text = f"a {kind.noun} has no attribute {one.number}"
@@ -230,7 +230,7 @@ def _filter(kind: Kind, one: Condition) -> Filter:
 
 
 def reply_of(
-    found: Found, wanted: frozenset[int] | None, filters: list[Filter] | None = None
+    found: FoundObject, wanted: frozenset[int] | None, filters: list[Filter] | None = None
 ) -> list[Parameter]:
     """Describe an object: its name and type, and the attributes asked for or filtered by."""
     kind = found.kind
@@ -244,7 +244,7 @@ def reply_of(
     return parameters
 
 
-def _name(found: Found) -> Parameter:
+def _name(found: FoundObject) -> Parameter:
     if found.kind.word == CONNECTION.word:
         ident = str(found.values["extended_id"]) + found.name
         return Bytes(found.kind.name_number, bytes.fromhex(ident))

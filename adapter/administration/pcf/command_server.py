@@ -23,7 +23,7 @@ from adapter.administration.pcf.structures import (
     LAST,
     LITTLE_ENCODING,
     NOT_LAST,
-    Header,
+    CommandHeader,
     Integer,
     Order,
     Parameter,
@@ -90,7 +90,7 @@ def _told(command: int, replies: list[list[Parameter]], order: Order) -> list[by
     last = len(replies)
     return [
         encode(
-            Header(command=command, sequence=at, control=LAST if at == last else NOT_LAST),
+            CommandHeader(command=command, sequence=at, control=LAST if at == last else NOT_LAST),
             parameters,
             order,
         )
@@ -102,10 +102,10 @@ def _refused(command: int, problem: PcfError, order: Order) -> list[bytes]:
     """What is wrong, with the parameter if it is one; and that the command failed."""
     log.info("command refused", command=command, reason=problem.reason, why=problem.text)
     more = [] if problem.parameter is None else [Integer(PARAMETER_ID, problem.parameter)]
-    summary = Header(command=command, comp_code=FAILED, reason=COMMAND_FAILED)
+    summary = CommandHeader(command=command, comp_code=FAILED, reason=COMMAND_FAILED)
     if problem.reason == COMMAND_FAILED:
         return [encode(summary, [], order)]
-    what = Header(command=command, control=NOT_LAST, comp_code=FAILED, reason=problem.reason)
+    what = CommandHeader(command=command, control=NOT_LAST, comp_code=FAILED, reason=problem.reason)
     summary.sequence = 2
     return [encode(what, more, order), encode(summary, [], order)]
 
@@ -187,7 +187,7 @@ class CommandServer:
         if self._is_announced:
             return
         self._is_announced = True
-        event = Header(type=EVENT, command=QMGR_EVENT, reason=QMGR_ACTIVE)
+        event = CommandHeader(type=EVENT, command=QMGR_EVENT, reason=QMGR_ACTIVE)
         body = encode(event, [String(QMGR_NAME, qm.name, NAME_LENGTH_MAX)])
         try:
             qm.put(EVENT_QUEUE, Message(body, format=EVENT_FORMAT, persistent=False))

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from adapter import Connection
 from adapter.administration import objects
-from adapter.administration.kinds import DEFINED, QUEUE_WORDS, Found, Kind
+from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc.execute import Script
 from adapter.administration.pcf.arguments import TOO_FEW, Arguments, reply_of
 from adapter.administration.pcf.structures import (
@@ -152,7 +152,7 @@ QMGR_SELECTOR, QMGR_STATUS_SELECTOR = 1001, 1229
 STATUS_SELECTOR, CONNECTION_SELECTOR = 1026, 1107
 
 
-class Status(Struct, frozen=True):
+class StatusCommand(Struct, frozen=True):
     """An inquiry about what happens now. name, selector: numbers of its parameters.
 
     missing: why it fails if nothing is found; default: the name, if none is given, "" for needed.
@@ -168,12 +168,12 @@ class Status(Struct, frozen=True):
 
 
 STATUSES = {
-    42: Status(CHANNEL_STATUS, 3501, 1524, 3065),  # MQRCCF_CHL_STATUS_NOT_FOUND
-    97: Status(LISTENER, 3554, 1222, NOT_FOUND),
-    98: Status(LISTENER_STATUS, 3554, 1223, 3250),  # MQRCCF_LSTR_STATUS_NOT_FOUND
-    182: Status(SUBSCRIPTION_STATUS, 3152, 1294, NO_SUBSCRIPTION, "*", (1274,)),
-    183: Status(TOPIC_STATUS, 2094, 1301, 3308),  # MQRCCF_TOPIC_STRING_NOT_FOUND
-    185: Status(PUBSUB_STATUS, 2015, 1318, NOT_FOUND, "*"),
+    42: StatusCommand(CHANNEL_STATUS, 3501, 1524, 3065),  # MQRCCF_CHL_STATUS_NOT_FOUND
+    97: StatusCommand(LISTENER, 3554, 1222, NOT_FOUND),
+    98: StatusCommand(LISTENER_STATUS, 3554, 1223, 3250),  # MQRCCF_LSTR_STATUS_NOT_FOUND
+    182: StatusCommand(SUBSCRIPTION_STATUS, 3152, 1294, NO_SUBSCRIPTION, "*", (1274,)),
+    183: StatusCommand(TOPIC_STATUS, 2094, 1301, 3308),  # MQRCCF_TOPIC_STRING_NOT_FOUND
+    185: StatusCommand(PUBSUB_STATUS, 2015, 1318, NOT_FOUND, "*"),
 }
 """By command."""
 TOPIC_STATUS_TYPE, STATUS_OF_TOPIC = 1302, 1295
@@ -325,7 +325,7 @@ class Commands:
 
     def _found(
         self, family: Family, pattern: str, given: Arguments
-    ) -> tuple[list[Found], list[Filter]]:
+    ) -> tuple[list[FoundObject], list[Filter]]:
         if family.word == "QUEUE":
             kind = _kind_given(family, given)
             words = QUEUE_WORDS if kind is None else (kind.word,)
@@ -416,7 +416,7 @@ class Commands:
             raise PcfError(NOT_FOUND, f"no queue matches {pattern}", QUEUE_NAME)
         return [reply_of(one, None) for one in found]
 
-    def _inquire_running(self, status: Status, given: Arguments) -> Replies:
+    def _inquire_running(self, status: StatusCommand, given: Arguments) -> Replies:
         """INQUIRE_CHANNEL_STATUS and the like."""
         ident = given.data(SUBSCRIPTION_ID).hex() if status.kind is SUBSCRIPTION_STATUS else ""
         pattern = given.text(status.name, status.default or None)
@@ -542,7 +542,7 @@ def _any_queue() -> Kind:
     return Kind("queue", "QUEUE", "queue", "QUEUE", QUEUE_NAME, rows)
 
 
-def _type_number(found: Found) -> int:
+def _type_number(found: FoundObject) -> int:
     row = found.kind.reported["queue_type"]
     return row.attribute.numbers[row.choices.index(found.kind.word)]
 

@@ -73,7 +73,7 @@ class PcfError(Exception):
         self.parameter = parameter
 
 
-class Header(Struct, kw_only=True):
+class CommandHeader(Struct, kw_only=True):
     """MQCFH without its lengths."""
 
     type: int = RESPONSE
@@ -124,7 +124,7 @@ class Bytes(Struct, frozen=True):
     value: bytes
 
 
-class Condition(Struct, frozen=True):
+class FilterParameter(Struct, frozen=True):
     """MQCFIF, MQCFSF or MQCFBF: a filter."""
 
     number: int
@@ -132,20 +132,20 @@ class Condition(Struct, frozen=True):
     value: int | str | bytes
 
 
-class Group(Struct, frozen=True):
+class GroupParameter(Struct, frozen=True):
     """MQCFGR: parameters under one number."""
 
     number: int
     members: tuple[Parameter, ...]
 
 
-Parameter = Integer | String | Integers | Strings | Bytes | Condition | Group
+Parameter = Integer | String | Integers | Strings | Bytes | FilterParameter | GroupParameter
 
 
-class Request(Struct):
+class CommandRequest(Struct):
     """A message taken apart. order: the byte order that it was in."""
 
-    header: Header
+    header: CommandHeader
     parameters: list[Parameter]
     order: Order
 
@@ -157,14 +157,14 @@ def byte_order(data: bytes) -> Order:
     return ">" if struct.unpack_from(">i", data, 4) == (HEADER_LENGTH,) else "<"
 
 
-def decode(data: bytes, ccsid: int = UTF_8) -> Request:
+def decode(data: bytes, ccsid: int = UTF_8) -> CommandRequest:
     """Take a message apart. ccsid: of its strings that name none. PcfError if it is not PCF."""
     order = byte_order(data)
     fields = struct.unpack_from(f"{order}9i", data)
     kind, length, version, command, sequence, control, comp_code, reason, count = fields
     if length != HEADER_LENGTH:
         raise PcfError(LENGTH_ERROR, f"a header has {HEADER_LENGTH} bytes, not {length}")
-    header = Header(
+    header = CommandHeader(
         type=kind,
         version=version,
         command=command,
@@ -180,10 +180,10 @@ def decode(data: bytes, ccsid: int = UTF_8) -> Request:
     parameters = [reader.parameter() for _ in range(count)]
     if reader.at != len(data):
         raise PcfError(MESSAGE_LENGTH_ERROR, f"{len(data) - reader.at} bytes are left over")
-    return Request(header, parameters, order)
+    return CommandRequest(header, parameters, order)
 
 
-def check_request(header: Header) -> None:
+def check_request(header: CommandHeader) -> None:
     """Refuse a header that is not that of a command."""
     if header.type not in (COMMAND, COMMAND_XR):
         raise PcfError(TYPE_ERROR, f"{header.type} is not the type of a command")
@@ -255,20 +255,20 @@ class _Reader:
         self._check(0 <= count <= len(self._data), number)
         return Strings(number, tuple(self._text(length, ccsid, number) for _ in range(count)))
 
-    def _condition(self, number: int) -> Condition:
+    def _condition(self, number: int) -> FilterParameter:
         if self._kind == INTEGER_FILTER:
-            return Condition(number, *self._numbers(2, number))
+            return FilterParameter(number, *self._numbers(2, number))
         if self._kind == STRING_FILTER:
             operator, ccsid, length = self._numbers(3, number)
-            return Condition(number, operator, self._text(length, ccsid, number))
+            return FilterParameter(number, operator, self._text(length, ccsid, number))
         operator, length = self._numbers(2, number)
-        return Condition(number, operator, self._bytes(length, number))
+        return FilterParameter(number, operator, self._bytes(length, number))
 
-    def _group(self, number: int) -> Group:
+    def _group(self, number: int) -> GroupParameter:
         (count,) = self._numbers(1, number)
         self._check(0 <= count <= len(self._data), number)
         self.at = self._end
-        group = Group(number, tuple(self.parameter(nested=True) for _ in range(count)))
+        group = GroupParameter(number, tuple(self.parameter(nested=True) for _ in range(count)))
         self._kind = GROUP
         return group
 
@@ -298,7 +298,7 @@ class _Reader:
             raise PcfError(reason, "a length or a count is wrong", number)
 
 
-def encode(header: Header, parameters: Iterable[Parameter], order: Order = "<") -> bytes:
+def encode(header: CommandHeader, parameters: Iterable[Parameter], order: Order = "<") -> bytes:
     """Put a message together; the count of parameters is written by itself."""
     listed = list(parameters)
     parts = [
@@ -338,13 +338,13 @@ def _encoded(one: Parameter, order: Order) -> bytes:
         return _structure(order, STRING_LIST, one.number, (UTF_8, len(raws), length), raw)
     if isinstance(one, Bytes):
         return _structure(order, BYTES, one.number, (len(one.value),), one.value)
-    if isinstance(one, Condition):
+    if isinstance(one, FilterParameter):
         return _encoded_condition(one, order)
     head = struct.pack(f"{order}4i", GROUP, 16, one.number, len(one.members))
     return head + b"".join(_encoded(member, order) for member in one.members)
 
 
-def _encoded_condition(one: Condition, order: Order) -> bytes:
+def _encoded_condition(one: FilterParameter, order: Order) -> bytes:
     if isinstance(one.value, int):
         fixed = (one.operator, one.value)
         return _structure(order, INTEGER_FILTER, one.number, fixed, b"")

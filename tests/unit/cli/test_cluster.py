@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.cli.cluster import Cluster, NotReachedError, Topic, dangers, examine
+from adapter.cli.cluster import Cluster, ExaminedTopic, NotReachedError, dangers, examine
 
 SAFE_TOPIC = {
     "min.insync.replicas": "2", "unclean.leader.election.enable": "false",
@@ -15,7 +15,7 @@ def cluster(
     brokers: int = 3, copies: int = 3, name: str = "mq.QM.ledger", **changes: str
 ) -> Cluster:
     settings = SAFE_TOPIC | {key.replace("_", "."): value for key, value in changes.items()}
-    return Cluster(brokers, dict(SAFE_BROKER), [Topic(name, copies, settings)])
+    return Cluster(brokers, dict(SAFE_BROKER), [ExaminedTopic(name, copies, settings)])
 
 
 def test_three_brokers_with_our_settings_lose_nothing() -> None:

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from adapter.cli import spark
-from adapter.cli.lazy import Entry
+from adapter.cli.lazy import LazyCommand
 from adapter.cli.main import run
 
 
@@ -24,7 +24,7 @@ def test_spark_that_is_not_installed(
 
 
 def test_what_else_is_missing_is_not_taken_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(spark.JOBS, "archive", Entry("spark_jobs.nowhere:archive", ""))
+    monkeypatch.setitem(spark.JOBS, "archive", LazyCommand("spark_jobs.nowhere:archive", ""))
     assert run(["spark", "archive", "--help"]) == 1
     with pytest.raises(ModuleNotFoundError):
         spark.spark.get_command(None, "archive")  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from adapter.cli import top
-from adapter.cli.top import Look, Mover
+from adapter.cli.top import Look, MoverFigures
 from adapter.core.contract.results import QueueStatus
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
@@ -57,7 +57,7 @@ def test_what_comes_first(sort: str, first: str) -> None:
     assert top.screen(before, after, sort).queues[0].queue == first
 
 
-def drawn(shown: top.Screen, lines_max: int = 10) -> str:
+def drawn(shown: top.LiveScreen, lines_max: int = 10) -> str:
     out = io.StringIO()
     Console(file=out, width=120).print(top.drawn(shown, lines_max))
     return out.getvalue()
@@ -70,7 +70,7 @@ def test_movers_that_lag_or_hold_are_said() -> None:
         "events": {"lag_records": 0, "lag_bytes": 0, "holding": 0},
     }
     shown = top.screen(before, after, "name")
-    assert shown.movers["stream"] == Mover(1200, 5_000_000, 2, True)
+    assert shown.movers["stream"] == MoverFigures(1200, 5_000_000, 2, True)
     text = drawn(shown)
     assert "stream mover: 1,200 records, 5,000,000 bytes behind, 2 queues parked, holding" in text
     assert "events mover: 0 records, 0 bytes behind\n" in text
@@ -109,7 +109,7 @@ def test_a_pattern_chooses(at: Mqk, manager: TestQueueManager) -> None:
 def test_ctrl_c_is_how_it_ends(at: Mqk, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = []
 
-    def show(screen: top.Screen, as_json: bool) -> None:
+    def show(screen: top.LiveScreen, as_json: bool) -> None:
         shown.append(screen)
         if len(shown) == 2:
             raise KeyboardInterrupt

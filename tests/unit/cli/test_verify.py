@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.cli.verify import Finding, Verifier
+from adapter.cli.verify import Observation, Verifier
 from adapter.core.contract import records as r
 from adapter.format import entries
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
@@ -21,7 +21,7 @@ def entry(n: int, *records: r.Record, owner: bytes = OWNER) -> bytes:
     return encode(ENTRY, owner, n, entries.encode(records))
 
 
-def found(*values: bytes | None) -> list[Finding]:
+def found(*values: bytes | None) -> list[Observation]:
     verifier = Verifier("QM1")
     return [
         one for offset, value in enumerate(values) for one in verifier.take(Raw(offset, 0, value))
@@ -85,7 +85,7 @@ def test_a_record_that_is_missing_is_an_anomaly() -> None:
     verifier = Verifier("QM1")
     verifier.take(Raw(0, 0, changed()))
     (one,) = verifier.take(Raw(3, 0, entry(1)))
-    assert one == Finding(
+    assert one == Observation(
         1, anomaly=True, text="the records from offset 1 on are missing: 3 comes next"
     )
     assert verifier.anomalies == 1

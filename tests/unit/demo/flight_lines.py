@@ -51,10 +51,10 @@ class Topics:
     """The three queue topics, as a faultless run would leave them."""
 
     def __init__(self, lines: list[str]) -> None:
-        self._decoder = checker.Decoder()
+        self._decoder = checker.HeaderDecoder()
         self._seqs: dict[tuple[str, int], int] = {}
         self._units = 0
-        self.records: list[checker.Found] = []
+        self.records: list[checker.FoundRecord] = []
         flights = [flight_of(text) for text in lines]
         for unit in blocks(flights):
             self._unit("IN", [(flight.line, flight) for flight in unit])
@@ -85,7 +85,7 @@ class Topics:
             header = descriptor.encode(placed, self._units.to_bytes(24, "big"), len(messages))
             told = self._decoder.decode(header)
             self.records.append(
-                checker.Found(queue, flight.priority, message.put_time_ms, message.body, told)
+                checker.FoundRecord(queue, flight.priority, message.put_time_ms, message.body, told)
             )
 
 

@@ -12,22 +12,22 @@ from pathlib import Path
 import pytest
 
 from adapter.demo import checker, flights
-from adapter.demo.checker import Found
+from adapter.demo.checker import FoundRecord
 from tests.unit.demo.flight_lines import Topics, make_archive, table
 
 LINES = table(730)
 RIGHT = Topics(LINES).records
 INDEPENDENT = {"confluent_kafka", "fastavro"}
 
-Fault = Callable[[list[Found]], None]
+Fault = Callable[[list[FoundRecord]], None]
 
 
-def position(records: list[Found], queue: str, nth: int) -> int:
+def position(records: list[FoundRecord], queue: str, nth: int) -> int:
     """Where the nth record of a queue is."""
     return [at for at, found in enumerate(records) if found.queue == queue][nth]
 
 
-def told(found: Found, **changes: object) -> Found:
+def told(found: FoundRecord, **changes: object) -> FoundRecord:
     """The same record with another descriptor."""
     return found._replace(descriptor=found.descriptor | changes)
 
@@ -114,7 +114,7 @@ def test_finds_two_swapped_bodies(queue: str) -> None:
     assert report["broken_numbering"] == report["wrong_descriptor"] == 0
 
 
-def _neighbours(records: list[Found], queue: str) -> tuple[int, int]:
+def _neighbours(records: list[FoundRecord], queue: str) -> tuple[int, int]:
     """Two records that follow each other in one lane and one unit."""
     at = [n for n, found in enumerate(records) if found[:2] == (queue, 0)]
     for first, second in itertools.pairwise(at[5:]):
@@ -146,7 +146,7 @@ def test_finds_an_altered_body(queue: str, change: bytes) -> None:
     assert report["altered"] == 1
 
 
-DESCRIPTOR_FAULTS: dict[str, tuple[str, str, Callable[[Found], Found]]] = {
+DESCRIPTOR_FAULTS: dict[str, tuple[str, str, Callable[[FoundRecord], FoundRecord]]] = {
     "priority told": ("IN", "wrong_priority", lambda f: told(f, priority=7)),
     "persistence": ("IN", "wrong_descriptor", lambda f: told(f, persistent=False)),
     "aircraft": ("DONE", "wrong_descriptor", lambda f: told(f, correlation_id=b"N" * 24)),
@@ -258,7 +258,7 @@ def test_imports_only_kafka_avro_and_the_standard_library() -> None:
 
 
 def test_refuses_a_header_that_is_none() -> None:
-    decoder = checker.Decoder()
+    decoder = checker.HeaderDecoder()
     for header in (None, b"", b"\x02rest", b"\x01", b"\x01short"):
         with pytest.raises(checker.CannotCheckError, match="mqmd"):
             decoder.decode(header)
@@ -266,7 +266,7 @@ def test_refuses_a_header_that_is_none() -> None:
 
 def test_says_where_it_looked_for_the_schema(tmp_path: Path) -> None:
     with pytest.raises(checker.CannotCheckError, match=r"no\.avsc"):
-        checker.Decoder(tmp_path / "no.avsc")
+        checker.HeaderDecoder(tmp_path / "no.avsc")
 
 
 @pytest.fixture

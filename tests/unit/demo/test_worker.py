@@ -33,7 +33,7 @@ def bodies(qm: adapter.Connection, queue: str) -> list[str]:
     return [message.body.decode() for message in qm.queue(queue).browse()]
 
 
-def work_until_empty(qm: adapter.Connection) -> worker.Tally:
+def work_until_empty(qm: adapter.Connection) -> worker.WorkerTally:
     """Work, and close the queue from another thread when nothing is left."""
     source, results = qm.queue(queues.IN), qm.queue(queues.DONE)
     stop = threading.Event()

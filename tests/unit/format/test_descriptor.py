@@ -10,15 +10,15 @@ from msgspec import structs
 from adapter.core.contract.message import Message, weight
 from adapter.core.contract.records import Placed
 from adapter.format import descriptor
-from adapter.format.descriptor import VERSION, Position
+from adapter.format.descriptor import VERSION, UnitPosition
 from adapter.format.schemas import Codec, UnreadableError
 from tests.support.made_up import COUNTS, IDS, PLACED
 
 FAST = settings(max_examples=50, deadline=None)
 
 
-def position(placed: Placed, unit: bytes, unit_size: int) -> Position:
-    return Position(
+def position(placed: Placed, unit: bytes, unit_size: int) -> UnitPosition:
+    return UnitPosition(
         placed.seq, unit, placed.index, unit_size, placed.queue_index, placed.queue_size
     )
 

@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from adapter.format import progress
-from adapter.format.progress import NOWHERE, Parked, Progress
+from adapter.format.progress import NOWHERE, CopyProgress, Parked
 from adapter.format.schemas import Codec, UnreadableError
 
 
 def test_it_is_read_as_it_was_written() -> None:
-    one = Progress(
+    one = CopyProgress(
         offset=2**40, owner=b"o" * 16, n=7, copied=2**50, records=3, incarnations={"Ä": 2},
         parked={"mq.QM1.q.A": Parked(5, b"p" * 16, 4, 3, 2, 1, "no such topic", True)},
     )  # fmt: skip
@@ -18,21 +18,21 @@ def test_it_is_read_as_it_was_written() -> None:
 
 def test_before_the_first_entry_there_may_be_records_that_are_copied() -> None:
     """An entry is copied in parts if it is wide."""
-    one = Progress(records=3, copied=30)
+    one = CopyProgress(records=3, copied=30)
     assert progress.decode(progress.encode(one)).offset == NOWHERE
 
 
 def test_a_new_one_shares_nothing() -> None:
-    one = Progress()
+    one = CopyProgress()
     one.incarnations["A"] = 1
-    assert Progress().incarnations == {}
+    assert CopyProgress().incarnations == {}
 
 
 def test_other_bytes_are_refused() -> None:
     with pytest.raises(UnreadableError):
         progress.decode(b"")
     with pytest.raises(UnreadableError):
-        progress.decode(progress.encode(Progress())[:9])
+        progress.decode(progress.encode(CopyProgress())[:9])
 
 
 def test_progress_of_the_first_version_is_read() -> None:
@@ -47,11 +47,11 @@ def test_progress_of_the_first_version_is_read() -> None:
             "incarnations": {"A": 1},
         }
     )
-    assert progress.decode(old) == Progress(5, b"o" * 16, 4, 3, 2, {"A": 1})
+    assert progress.decode(old) == CopyProgress(5, b"o" * 16, 4, 3, 2, {"A": 1})
 
 
 def test_progress_of_the_second_version_is_read() -> None:
-    one = Progress(5, b"o" * 16, 4, parked={"T": Parked(3, b"p" * 16, 2, why="no")})
+    one = CopyProgress(5, b"o" * 16, 4, parked={"T": Parked(3, b"p" * 16, 2, why="no")})
     value = msgspec.to_builtins(one, builtin_types=(bytes,))
     del value["parked"]["T"]["unwritten"]
     assert progress.decode(b"\x02" + Codec("progress.2").encode(value)[1:]) == one

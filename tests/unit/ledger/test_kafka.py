@@ -99,7 +99,7 @@ class Announcing(ScriptedProducer):
 
     answers = True
     outcome: int | KafkaError | None = None
-    writer: kafka.Writer
+    writer: kafka.LedgerWriter
 
     def produce(self, topic: str, value: bytes, *, partition: int, on_delivery: Any) -> None:
         super().produce(topic, value, partition=partition, on_delivery=on_delivery)
@@ -111,7 +111,7 @@ class Stage:
     """A writer whose term began at offset 10, and what it said."""
 
     def __init__(self, made: list[ScriptedProducer]) -> None:
-        self.writer = kafka.Writer(SETTINGS, OWNER)
+        self.writer = kafka.LedgerWriter(SETTINGS, OWNER)
         self.producer = made[0]
         self.said: list[int | str] = []
         self._changed = threading.Condition()
@@ -159,7 +159,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
 def announcing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Announcing]:
     producer = Announcing({})
     monkeypatch.setattr(kafka, "Producer", lambda _settings: producer)
-    producer.writer = kafka.Writer(
+    producer.writer = kafka.LedgerWriter(
         LedgerSettings(bootstrap_servers="nowhere:1", topic="the ledger", take_over_timeout_s=0.2),
         OWNER,
     )

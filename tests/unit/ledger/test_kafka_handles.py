@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from adapter.ledger.kafka import Writer
-from adapter.ledger.kafka_reader import Source
+from adapter.ledger.kafka import LedgerWriter
+from adapter.ledger.kafka_reader import LedgerSource
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.movers.progress import Committed
 from adapter.movers.settings import MoverSettings
@@ -34,7 +34,7 @@ def no_collection() -> Iterator[None]:
 
 
 def read_ledger() -> None:
-    with Source(LEDGER):
+    with LedgerSource(LEDGER):
         pass
 
 
@@ -45,7 +45,7 @@ def read_progress() -> None:
 
 def write_ledger() -> None:
     """A term that ends with an entry in flight, as one in doubt does."""
-    writer = Writer(LEDGER, bytes(16))
+    writer = LedgerWriter(LEDGER, bytes(16))
     writer.start(0, lambda _n: None, lambda _why: None)
     writer.append(b"x")
     writer.stop()
@@ -62,4 +62,4 @@ def test_clients_that_are_closed_are_gone(use: Callable[[], None]) -> None:
 
 def clients() -> int:
     """How many there are, of other tests too."""
-    return sum(isinstance(one, Consumer | Producer | Writer) for one in gc.get_objects())
+    return sum(isinstance(one, Consumer | Producer | LedgerWriter) for one in gc.get_objects())

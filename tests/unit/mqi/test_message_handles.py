@@ -6,11 +6,11 @@ import pytest
 
 from adapter import mq_constants as mq
 from adapter.mqi.message_handles import HANDLES_MAX, MessageHandles, converted
-from adapter.mqi.reasons import Failure
+from adapter.mqi.reasons import MqiFailure
 
 
 def reason(call: Any, *arguments: Any) -> int:
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(MqiFailure) as refused:
         call(*arguments)
     return refused.value.reason
 

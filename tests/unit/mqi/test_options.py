@@ -4,8 +4,8 @@ import pytest
 
 from adapter import mq_constants as mq
 from adapter.mqi import options
-from adapter.mqi.options import Option, Options
-from adapter.mqi.reasons import Failure
+from adapter.mqi.options import Option, OptionTable
+from adapter.mqi.reasons import MqiFailure
 from tests.support.each import each
 
 TABLES = {
@@ -20,11 +20,13 @@ EACH = [(table, option) for table in TABLES.values() for option in table.table]
 
 
 @each(EACH, lambda one: getattr(one, "name", ""))
-def test_each_option_is_taken_or_refused_as_its_row_says(table: Options, option: Option) -> None:
+def test_each_option_is_taken_or_refused_as_its_row_says(
+    table: OptionTable, option: Option
+) -> None:
     if not option.refused:
         table.check(option.bits)
         return
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(MqiFailure) as refused:
         table.check(option.bits)
     assert refused.value.reason == option.refused
 
@@ -38,13 +40,13 @@ def test_each_option_has_a_bit_of_its_own(name: str) -> None:
 
 @each(TABLES)
 def test_what_is_no_option_is_refused(name: str) -> None:
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(MqiFailure) as refused:
         TABLES[name].check(1 << 31)
     assert refused.value.reason == mq.MQRC_OPTIONS_ERROR
 
 
 def test_two_of_a_kind_are_refused() -> None:
     options.GET.check(mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT)
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(MqiFailure) as refused:
         options.GET.check(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_SYNCPOINT)
     assert refused.value.reason == mq.MQRC_OPTIONS_ERROR

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adapter.mqi import pointers
-from adapter.mqi.reasons import Failure
+from adapter.mqi.reasons import MqiFailure
 
 REFUSED = 2440
 
@@ -31,13 +31,13 @@ def test_a_text_has_its_length_or_ends_with_a_zero() -> None:
 @pytest.mark.parametrize(("length", "offset"), [(-2, 0), (10_241, 0), (4, 8)])
 def test_what_is_no_text(length: int, offset: int) -> None:
     fields = pointing_at(ctypes.create_string_buffer(b"text"), length, offset=offset)
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(MqiFailure) as refused:
         pointers.charv(fields, "Text", REFUSED)
     assert refused.value.reason == REFUSED
 
 
 def test_a_length_without_a_pointer() -> None:
-    with pytest.raises(Failure):
+    with pytest.raises(MqiFailure):
         pointers.charv(pointing_at(None, 4), "Text")
 
 

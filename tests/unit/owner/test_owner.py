@@ -13,7 +13,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
 from adapter.core.model.manager import Reply
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.port import Entry, LedgerUnavailable, Position, Taken
+from adapter.ledger.port import Entry, LedgerUnavailable, Position, TakenOver
 from adapter.owner import owner as owner_module
 from adapter.owner.clock import Clock, ManualClock, SystemClock
 from adapter.owner.lifecycle import State
@@ -315,7 +315,7 @@ class Slow(MemoryLedger):
         who: str,
         replay: Callable[[Entry], None],
         after: Position | None = None,
-    ) -> Taken:
+    ) -> TakenOver:
         self.taking = True
         self.go.wait(WAIT_S)
         self.taking = False
@@ -362,8 +362,8 @@ def test_a_ledger_that_is_lost_ends_the_owner(what: str, monkeypatch: pytest.Mon
     run(test)
 
 
-def raiser(error: Exception) -> Callable[..., Taken]:
-    def fail(*_: object) -> Taken:
+def raiser(error: Exception) -> Callable[..., TakenOver]:
+    def fail(*_: object) -> TakenOver:
         raise error
 
     return fail

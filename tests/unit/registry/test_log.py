@@ -71,7 +71,7 @@ class Source:
 @pytest.fixture
 def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
     made = Topic()
-    monkeypatch.setattr(log, "Source", made.source)
+    monkeypatch.setattr(log, "LedgerSource", made.source)
     monkeypatch.setattr(topics, "settings_for", lambda *_: None)
     ensuring = SimpleNamespace(ensure=lambda _specs: [])
     monkeypatch.setattr(topics, "Topics", lambda *_: ensuring)

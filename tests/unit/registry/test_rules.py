@@ -8,26 +8,26 @@ import pytest
 
 from adapter.errors import SchemaError
 from adapter.registry import codes, rules
-from adapter.registry.rules import Decision
-from adapter.registry.state import GLOBAL, Entry, State
+from adapter.registry.rules import RegistryDecision
+from adapter.registry.state import GLOBAL, ChangeEntry, RegistryState
 from tests.contract.schema_changes import DEFAULT, INT, record
 
 A, AB = record(INT), record(INT, DEFAULT)
 
 
 @pytest.fixture
-def state() -> State:
-    return State()
+def state() -> RegistryState:
+    return RegistryState()
 
 
-def do(state: State, decision: Decision[Any]) -> Any:
+def do(state: RegistryState, decision: RegistryDecision[Any]) -> Any:
     """Make a decision's changes; its answer."""
     if decision.changes:
-        state.apply(Entry(list(decision.changes), state.next_id))
+        state.apply(ChangeEntry(list(decision.changes), state.next_id))
     return decision.answer
 
 
-def mode(state: State, wanted: str, subject: str = GLOBAL, *, force: bool = False) -> None:
+def mode(state: RegistryState, wanted: str, subject: str = GLOBAL, *, force: bool = False) -> None:
     do(state, rules.set_mode(state, subject, wanted, force=force))
 
 
@@ -37,7 +37,7 @@ def refused(code: int, step: Any, *given: Any, **named: Any) -> None:
     assert caught.value.code == code
 
 
-def test_an_import_keeps_its_numbers(state: State) -> None:
+def test_an_import_keeps_its_numbers(state: RegistryState) -> None:
     mode(state, "IMPORT")
     assert do(state, rules.register(state, "s", AB, 7, 40)) == 40
     assert do(state, rules.register(state, "s", '"int"', 3, 12)) == 12
@@ -47,14 +47,14 @@ def test_an_import_keeps_its_numbers(state: State) -> None:
     assert do(state, rules.register(state, "u", AB)) == 40
 
 
-def test_numbers_are_given_in_an_import_and_only_there(state: State) -> None:
+def test_numbers_are_given_in_an_import_and_only_there(state: RegistryState) -> None:
     refused(codes.NOT_PERMITTED, rules.register, state, "s", A, 0, 5)
     refused(codes.NOT_PERMITTED, rules.register, state, "s", A, 1, 0)
     mode(state, "IMPORT")
     refused(codes.NOT_PERMITTED, rules.register, state, "s", A)
 
 
-def test_an_import_overwrites_nothing(state: State) -> None:
+def test_an_import_overwrites_nothing(state: RegistryState) -> None:
     mode(state, "IMPORT")
     do(state, rules.register(state, "s", A, 1, 5))
     refused(codes.NOT_PERMITTED, rules.register, state, "s", AB, 1, 6)
@@ -63,7 +63,7 @@ def test_an_import_overwrites_nothing(state: State) -> None:
     assert len(state.versions("s")) == 1
 
 
-def test_an_import_begins_where_nothing_is_unless_it_is_forced(state: State) -> None:
+def test_an_import_begins_where_nothing_is_unless_it_is_forced(state: RegistryState) -> None:
     do(state, rules.register(state, "s", A))
     refused(codes.NOT_PERMITTED, rules.set_mode, state, GLOBAL, "IMPORT", force=False)
     refused(codes.NOT_PERMITTED, rules.set_mode, state, "s", "IMPORT", force=False)
@@ -73,7 +73,9 @@ def test_an_import_begins_where_nothing_is_unless_it_is_forced(state: State) -> 
 
 
 @pytest.mark.parametrize("wanted", ["READONLY", "READONLY_OVERRIDE"])
-def test_where_only_reading_is_allowed_nothing_is_changed(state: State, wanted: str) -> None:
+def test_where_only_reading_is_allowed_nothing_is_changed(
+    state: RegistryState, wanted: str
+) -> None:
     do(state, rules.register(state, "s", A))
     do(state, rules.delete_version(state, "s", 1, permanent=False))
     do(state, rules.register(state, "s", AB))
@@ -91,7 +93,7 @@ def test_where_only_reading_is_allowed_nothing_is_changed(state: State, wanted: 
     assert (state.mode("s") == "READWRITE") == (wanted == "READONLY")
 
 
-def test_a_subjects_own_mode_and_level_go_with_it(state: State) -> None:
+def test_a_subjects_own_mode_and_level_go_with_it(state: RegistryState) -> None:
     do(state, rules.register(state, "s", A))
     do(state, rules.set_level(state, "s", "FULL"))
     mode(state, "READWRITE", "s")
@@ -103,16 +105,16 @@ def test_a_subjects_own_mode_and_level_go_with_it(state: State) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "x" * 600, "a\nb", "\0"])
-def test_a_name_that_is_none_is_refused(state: State, name: str) -> None:
+def test_a_name_that_is_none_is_refused(state: RegistryState, name: str) -> None:
     refused(codes.UNPROCESSABLE, rules.register, state, name, A)
 
 
 @pytest.mark.parametrize("name", ["0", "-2", "x", "1.0", "", "2147483648", "²"])
-def test_a_version_that_is_none_is_refused(state: State, name: str) -> None:
+def test_a_version_that_is_none_is_refused(state: RegistryState, name: str) -> None:
     refused(codes.INVALID_VERSION, rules.version, state, "s", name)
 
 
-def test_a_registry_is_bounded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_registry_is_bounded(state: RegistryState, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "SCHEMAS_MAX", 2)
     for name in ("s", "t"):
         do(state, rules.register(state, name, A))

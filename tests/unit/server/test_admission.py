@@ -141,7 +141,7 @@ def test_commands_are_served_where_passwords_are_required(
     """The queue manager's own client has none, and is known all the same."""
     demand("REQUIRED")
     with manager.connect(user="ada", password="secret") as qm:
-        ping = pcf.encode(pcf.Header(type=pcf.COMMAND, command=40), [])
+        ping = pcf.encode(pcf.CommandHeader(type=pcf.COMMAND, command=40), [])
         reply = qm.queue("SYSTEM.ADMIN.COMMAND.QUEUE").request(
             ping, timeout=20, format="MQADMIN", persistent=False
         )

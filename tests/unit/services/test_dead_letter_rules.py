@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.services.dead_letter_rules import Control, Mistake, Rule, RulesError, Table, parse
+from adapter.services.dead_letter_rules import (
+    Control,
+    DeadLetterRule,
+    Mistake,
+    RulesError,
+    RulesTable,
+    parse,
+)
 
 EXAMPLE = """\
 *************************************************************
@@ -27,7 +34,7 @@ ACTION(IGNORE)
 """
 
 
-def rules(text: str) -> list[Rule]:
+def rules(text: str) -> list[DeadLetterRule]:
     return parse(text).rules
 
 
@@ -58,7 +65,7 @@ def test_a_table_is_read() -> None:
 
 
 def test_the_control_data_may_be_left_out() -> None:
-    assert parse("ACTION(IGNORE)") == Table(
+    assert parse("ACTION(IGNORE)") == RulesTable(
         Control(input_queue="", input_queue_manager="", retry_interval_s=60, wait_s=0),
         parse("ACTION(IGNORE)").rules,
     )

@@ -1,18 +1,18 @@
 """Numbered messages, and columns."""
 
-from adapter.administration.kinds import DEFINED, Found
+from adapter.administration.kinds import DEFINED, FoundObject
 from adapter.administration.mqsc import answers
 
 ALIAS = DEFINED["QALIAS"]
 
 
-def found(target: str, description: str = "") -> Found:
+def found(target: str, description: str = "") -> FoundObject:
     values: dict[str, object] = {
         "queue_type": "QALIAS",
         "target": target,
         "description": description,
     }
-    return Found(ALIAS, "A", values)
+    return FoundObject(ALIAS, "A", values)
 
 
 def test_two_columns_of_forty_characters() -> None:

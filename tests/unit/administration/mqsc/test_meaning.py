@@ -17,7 +17,7 @@ def given(text: str, word: str = "QLOCAL") -> meaning.Given:
     return meaning.given(DEFINED[word], parse(text))
 
 
-def asked(text: str) -> meaning.Asked:
+def asked(text: str) -> meaning.DisplayRequest:
     return meaning.asked(QLOCAL, parse(text))
 
 

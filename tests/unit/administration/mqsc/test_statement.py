@@ -11,17 +11,17 @@ from adapter.administration.mqsc.statement import (
     KINDS,
     NAMELESS,
     VERBS,
-    Parameter,
     Statement,
-    Value,
+    StatementParameter,
+    Word,
     parse,
 )
 from adapter.administration.mqsc.text import NotMqscError
 from tests.support.each import each
 
 
-def words(*texts: str) -> tuple[Value, ...]:
-    return tuple(Value(text) for text in texts)
+def words(*texts: str) -> tuple[Word, ...]:
+    return tuple(Word(text) for text in texts)
 
 
 def test_a_definition() -> None:
@@ -31,10 +31,10 @@ def test_a_definition() -> None:
         "QLOCAL",
         "ORDERS.IN",
         (
-            Parameter("DESCR", (Value("Orders, in", quoted=True),)),
-            Parameter("MAXDEPTH", words("10")),
-            Parameter("NOREPLACE"),
-            Parameter("TRIGGER"),
+            StatementParameter("DESCR", (Word("Orders, in", quoted=True),)),
+            StatementParameter("MAXDEPTH", words("10")),
+            StatementParameter("NOREPLACE"),
+            StatementParameter("TRIGGER"),
         ),
     )
 
@@ -53,12 +53,12 @@ def test_verbs_and_kinds_may_be_short(verb: str, kind: str) -> None:
 def test_the_queue_manager_has_no_name_here() -> None:
     found = parse("ALTER QMGR DEADQ(DLQ)")
     assert (found.kind, found.name) == ("QMGR", "")
-    assert found.parameters == (Parameter("DEADQ", words("DLQ")),)
+    assert found.parameters == (StatementParameter("DEADQ", words("DLQ")),)
 
 
 def test_a_condition_has_three_words() -> None:
     found = parse("DIS QUEUE(A*) WHERE(curdepth gt 0) ALL")
-    assert found.parameters[0] == Parameter("WHERE", words("CURDEPTH", "GT", "0"))
+    assert found.parameters[0] == StatementParameter("WHERE", words("CURDEPTH", "GT", "0"))
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 import pytest
 
-from adapter.administration.kinds import DEFINED, Found
+from adapter.administration.kinds import DEFINED, FoundObject
 from adapter.administration.pcf.arguments import Arguments, reply_of
 from adapter.administration.pcf.structures import (
     Bytes,
-    Condition,
-    Group,
+    FilterParameter,
+    GroupParameter,
     Integer,
     Integers,
     Parameter,
@@ -58,8 +58,8 @@ def test_a_parameter_is_of_its_own_kind(take: str) -> None:
         (Integers(99, (1,)), 3047),
         (Strings(99, ("x",)), 3047),
         (Bytes(99, b"x"), 3256),
-        (Group(99, ()), 3240),
-        (Condition(15, 2, 1), 3243),
+        (GroupParameter(99, ()), 3240),
+        (FilterParameter(15, 2, 1), 3243),
         (Integer(3, 1), 3014),
         (Integer(15, -1), 0),
         (Integer(10, 2), 4005),
@@ -96,7 +96,7 @@ def test_selectors(parameters: list[Parameter], expected: frozenset[int] | None)
 
 
 def test_an_attribute_may_select_objects_like_a_filter() -> None:
-    given = Arguments([Integer(12, 1), Condition(3, 4, 0)])
+    given = Arguments([Integer(12, 1), FilterParameter(3, 4, 0)])
     filters = given.filters(QLOCAL)
     assert [(one.row.name, one.operator, one.want) for one in filters] == [
         ("current_depth", 4, 0),
@@ -108,12 +108,12 @@ def test_an_attribute_may_select_objects_like_a_filter() -> None:
 @pytest.mark.parametrize(
     ("conditions", "reason"),
     [
-        ([Condition(9999, 2, 1)], 3243),
-        ([Condition(15, 99, 1)], 3242),
-        ([Condition(2013, 4, 1)], 3242),
-        ([Condition(2013, 10, "x")], 3246),
-        ([Condition(2013, 2, b"x")], 3265),
-        ([Condition(15, 2, 1), Condition(3, 2, 1)], 3248),
+        ([FilterParameter(9999, 2, 1)], 3243),
+        ([FilterParameter(15, 99, 1)], 3242),
+        ([FilterParameter(2013, 4, 1)], 3242),
+        ([FilterParameter(2013, 10, "x")], 3246),
+        ([FilterParameter(2013, 2, b"x")], 3265),
+        ([FilterParameter(15, 2, 1), FilterParameter(3, 2, 1)], 3248),
     ],
 )
 def test_a_filter_that_is_none_has_a_reason(conditions: list[Parameter], reason: int) -> None:
@@ -123,7 +123,7 @@ def test_a_filter_that_is_none_has_a_reason(conditions: list[Parameter], reason:
 
 
 def test_a_reply_has_name_and_type_and_what_is_asked_for() -> None:
-    found = Found(DEFINED["NAMELIST"], "N", {"description": "d", "names": "A,B"})
+    found = FoundObject(DEFINED["NAMELIST"], "N", {"description": "d", "names": "A,B"})
     assert reply_of(found, None) == [
         String(2010, "N", 48),
         String(2027, "", 12),
@@ -134,9 +134,9 @@ def test_a_reply_has_name_and_type_and_what_is_asked_for() -> None:
         Integer(72, 0),
     ]
     assert reply_of(found, frozenset((2009,))) == [String(2010, "N", 48), String(2009, "d", 64)]
-    channel = Found(DEFINED["CHANNEL"], "C", {"channel_type": "SVRCONN", "mca_user": "x"})
+    channel = FoundObject(DEFINED["CHANNEL"], "C", {"channel_type": "SVRCONN", "mca_user": "x"})
     assert reply_of(channel, frozenset()) == [String(3501, "C", 20), Integer(1511, 7)]
-    queue = Found(DEFINED["QREMOTE"], "R", {"queue_type": "QREMOTE", "inhibit_put": True})
+    queue = FoundObject(DEFINED["QREMOTE"], "R", {"queue_type": "QREMOTE", "inhibit_put": True})
     assert reply_of(queue, frozenset((10,))) == [
         String(2016, "R", 48),
         Integer(20, 6),
@@ -146,7 +146,7 @@ def test_a_reply_has_name_and_type_and_what_is_asked_for() -> None:
 
 def test_a_connection_is_named_by_its_bytes() -> None:
     values: dict[str, object] = {"extended_id": b"MQK QM1".ljust(16).hex(), "info_type": "CONN"}
-    found = Found(CONNECTION, "00000000000000FF", values)
+    found = FoundObject(CONNECTION, "00000000000000FF", values)
     assert reply_of(found, frozenset()) == [
         Bytes(7006, b"MQK QM1         \0\0\0\0\0\0\0\xff"),
         Integer(1110, 1111),

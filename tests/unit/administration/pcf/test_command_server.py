@@ -13,11 +13,11 @@ from adapter.administration.pcf.commands import Commands
 from adapter.administration.pcf.structures import (
     COMMAND_XR,
     LAST,
-    Header,
+    CommandHeader,
+    CommandRequest,
     Integer,
     Order,
     Parameter,
-    Request,
     String,
     decode,
     encode,
@@ -33,7 +33,7 @@ PING = 40
 
 
 def request(command: int, *parameters: Parameter, order: Order = "<") -> bytes:
-    return encode(Header(type=COMMAND_XR, version=3, command=command), parameters, order)
+    return encode(CommandHeader(type=COMMAND_XR, version=3, command=command), parameters, order)
 
 
 def replies(
@@ -55,7 +55,7 @@ def replies(
     return found
 
 
-def taken_apart(messages: list[adapter.Message]) -> list[Request]:
+def taken_apart(messages: list[adapter.Message]) -> list[CommandRequest]:
     return [decode(one.body) for one in messages]
 
 
@@ -123,7 +123,7 @@ def test_report_options_say_which_ids_a_reply_has(qm: adapter.Connection) -> Non
         (b"no pcf at all, but long enough to have a header", {}, 3002),
         (request(9999), {}, 3007),
         (request(PING), {"format": "MQSTR"}, 3023),
-        (encode(Header(type=2, command=PING), []), {}, 3001),
+        (encode(CommandHeader(type=2, command=PING), []), {}, 3001),
         (request(13, Integer(2016, 1)), {}, 3013),
     ],
 )

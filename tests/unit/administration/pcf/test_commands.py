@@ -16,13 +16,13 @@ from adapter.administration.pcf.structures import (
     COMMAND_XR,
     LAST,
     Bytes,
-    Condition,
-    Header,
+    CommandHeader,
+    CommandRequest,
+    FilterParameter,
     Integer,
     Integers,
     Order,
     Parameter,
-    Request,
     String,
     Strings,
     decode,
@@ -43,7 +43,7 @@ ROWS = [
     for row in given_rows(kind.given)
 ]
 
-Ask = Callable[..., list[Request]]
+Ask = Callable[..., list[CommandRequest]]
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +51,15 @@ def ask(qm: adapter.Connection) -> Ask:
     """ask(command, *parameters): the replies, taken apart."""
     commands = Commands(qm)
 
-    def call(command: int, *parameters: Parameter, order: Order = "<") -> list[Request]:
-        body = encode(Header(type=COMMAND_XR, version=3, command=command), parameters, order)
+    def call(command: int, *parameters: Parameter, order: Order = "<") -> list[CommandRequest]:
+        body = encode(CommandHeader(type=COMMAND_XR, version=3, command=command), parameters, order)
         bodies, _ = replies_to(commands, adapter.Message(body, format="MQADMIN "))
         return [decode(one) for one in bodies]
 
     return call
 
 
-def ok(replies: list[Request]) -> list[dict[int, object]]:
+def ok(replies: list[CommandRequest]) -> list[dict[int, object]]:
     """The parameters of replies that all went well, numbered, the last one marked."""
     headers = [one.header for one in replies]
     assert [one.reason for one in headers] == [0] * len(headers)
@@ -74,7 +74,7 @@ def ok(replies: list[Request]) -> list[dict[int, object]]:
     ]
 
 
-def reason(replies: list[Request]) -> int:
+def reason(replies: list[CommandRequest]) -> int:
     """Why a command failed; the summary follows."""
     what, summary = replies
     assert (what.header.comp_code, what.header.control) == (2, 0)
@@ -169,9 +169,11 @@ def test_an_inventory_of_queues(ask: Ask, qm: adapter.Connection) -> None:
     every = ok(ask(QUEUE.inquire, String(2016, "INV.*")))
     assert [(one[2016], one[20]) for one in every] == [("INV.A", 3), ("INV.Q", 1)]
     asked = Integers(1002, (2016,))
-    (deep,) = ok(ask(QUEUE.inquire, String(2016, "*"), asked, Condition(3, 4, 0)))
+    (deep,) = ok(ask(QUEUE.inquire, String(2016, "*"), asked, FilterParameter(3, 4, 0)))
     assert deep == {2016: "INV.Q", 20: 1, 3: 1}
-    (like,) = ok(ask(QUEUE.inquire, String(2016, "INV.*"), asked, Condition(2013, 18, "IBM MQ *")))
+    (like,) = ok(
+        ask(QUEUE.inquire, String(2016, "INV.*"), asked, FilterParameter(2013, 18, "IBM MQ *"))
+    )
     assert like[2013] == "IBM MQ like"
     aliases = ok(ask(QUEUE.inquire, String(2016, "*"), Integer(20, 3)))
     assert {one[20] for one in aliases} == {3}
@@ -315,7 +317,7 @@ def test_connections_list_whoever_asks(
     assert (handle[3046], handle[1016], handle[1022]) == ("SYSTEM.DEAD.LETTER.QUEUE", 1, 16)
     assert [one[1110] for one in both] == [1111, 1112]
     with manager.connect(application="victim"):
-        asked = ask(c.INQUIRE_CONNECTION, Bytes(7007, b""), Condition(3058, 2, "victim"))
+        asked = ask(c.INQUIRE_CONNECTION, Bytes(7007, b""), FilterParameter(3058, 2, "victim"))
         (victim,) = ok(asked)
         found = victim[7006]
         assert isinstance(found, bytes)

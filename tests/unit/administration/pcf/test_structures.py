@@ -15,9 +15,9 @@ from adapter.administration.pcf.structures import (
     INTEGER_FILTER,
     STRING_FILTER,
     Bytes,
-    Condition,
-    Group,
-    Header,
+    CommandHeader,
+    FilterParameter,
+    GroupParameter,
     Integer,
     Integers,
     Order,
@@ -30,7 +30,7 @@ from adapter.administration.pcf.structures import (
     encode,
 )
 
-ASKED = Header(type=COMMAND_XR, version=3, command=13)
+ASKED = CommandHeader(type=COMMAND_XR, version=3, command=13)
 EVERY: list[Parameter] = [
     Integer(20, -1),
     Integer(21, 2**40, wide=True),
@@ -40,10 +40,10 @@ EVERY: list[Parameter] = [
     Integers(1003, ()),
     Strings(2020, ("A", "BB", "")),
     Bytes(7006, b"\0\1\2\3\4"),
-    Condition(3, 4, 0),
-    Condition(2013, 18, "IBM MQ *"),
-    Condition(7010, 2, b"xyz"),
-    Group(8001, (Integer(1, 2), String(3, "x"))),
+    FilterParameter(3, 4, 0),
+    FilterParameter(2013, 18, "IBM MQ *"),
+    FilterParameter(7010, 2, b"xyz"),
+    GroupParameter(8001, (Integer(1, 2), String(3, "x"))),
     Integer(5, 6),
 ]
 
@@ -74,9 +74,9 @@ def test_every_structure_comes_back(order: Order) -> None:
         (Integers(1002, (7, 8)), int32s(5, 24, 1002, 2, 7, 8)),
         (Strings(2020, ("A", "BCDEF")), int32s(6, 40, 2020, 1208, 2, 8) + b"A       BCDEF   "),
         (Bytes(7006, b"\1\2"), int32s(BYTES, 20, 7006, 2) + b"\1\2\0\0"),
-        (Condition(3, 4, 9), int32s(INTEGER_FILTER, 20, 3, 4, 9)),
-        (Condition(2, 18, "A*"), int32s(STRING_FILTER, 28, 2, 18, 1208, 2) + b"A*\0\0"),
-        (Group(8001, (Integer(1, 2),)), int32s(GROUP, 16, 8001, 1, 3, 16, 1, 2)),
+        (FilterParameter(3, 4, 9), int32s(INTEGER_FILTER, 20, 3, 4, 9)),
+        (FilterParameter(2, 18, "A*"), int32s(STRING_FILTER, 28, 2, 18, 1208, 2) + b"A*\0\0"),
+        (GroupParameter(8001, (Integer(1, 2),)), int32s(GROUP, 16, 8001, 1, 3, 16, 1, 2)),
     ],
 )
 def test_the_layout_is_that_of_the_manual(parameter: Parameter, expected: bytes) -> None:
@@ -138,13 +138,13 @@ def test_what_is_no_pcf_has_a_reason(message: bytes, reason: int) -> None:
 @pytest.mark.parametrize(
     ("header", "reason"),
     [
-        (Header(type=2), 3001),
-        (Header(type=1, version=4), 3003),
-        (Header(type=1, sequence=2), 3004),
-        (Header(type=1, control=0), 3005),
+        (CommandHeader(type=2), 3001),
+        (CommandHeader(type=1, version=4), 3003),
+        (CommandHeader(type=1, sequence=2), 3004),
+        (CommandHeader(type=1, control=0), 3005),
     ],
 )
-def test_a_header_that_is_not_of_a_command_is_refused(header: Header, reason: int) -> None:
+def test_a_header_that_is_not_of_a_command_is_refused(header: CommandHeader, reason: int) -> None:
     with pytest.raises(PcfError) as caught:
         check_request(header)
     assert caught.value.reason == reason

@@ -107,6 +107,7 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (tidy_rules.layering, "spark_jobs/x.py", "from adapter.owner import loop", "must not"),
     (tidy_rules.layering, "adapter/core/x.py", "import adapter.owner.loop", "must not"),
     (tidy_rules.layering, "adapter/core/x.py", "from adapter import errors", "must not"),
+    (tidy_rules.layering, "adapter/core/contract/x.py", "import adapter.core.model.a", "must not"),
     (tidy_rules.layering, "adapter/core/x.py", "from . import y", "relative"),
     (tidy_rules.layering, "adapter/core/x.py", "def f():\n    import adapter.wire", "must not"),
     (tidy_rules.layering, "adapter/ledger/x.py", "from adapter.format import entries", "must not"),

@@ -21,6 +21,7 @@ from adapter.core.model.connection import Connection, Party
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
 from adapter.core.model.queue import Queue
+from adapter.core.model.undo import Removed
 from adapter.core.rules import (
     backout,
     browse,
@@ -94,7 +95,7 @@ DECIDE: dict[type, Rule] = {
     c.DeleteConsumer: consumers.decide_delete_consumer,
 }
 
-APPLY: dict[type, Callable[[QueueManager, Any], None]] = {
+APPLY: dict[type, Callable[[QueueManager, Any], Removed | None]] = {
     r.UnitCommitted: unit.apply_unit_committed,
     r.BackoutCounted: unit.apply_backout_counted,
     r.DeliveryCounted: unit.apply_delivery_counted,
@@ -153,13 +154,15 @@ class Executed(Struct):
     """What a step caused. records: all that was applied, in order; the logged ones are written.
 
     barrier: an entry must be written even if there is no logged record. closed: connections that
-    have ended by it, and what they are told.
+    have ended by it, and what they are told. removed: what undoes records that prove void, by their
+    index in records.
     """
 
     records: list[r.Record] = []
     replies: list[Reply] = []
     barrier: bool = False
     closed: dict[int, Refused] = {}
+    removed: dict[int, Removed] = {}
 
 
 def is_durable(command: c.Command) -> bool:
@@ -225,6 +228,7 @@ def _carry_out(qm: QueueManager, executed: Executed, request: c.Request) -> None
     except PageNeeded as needed:
         pages.park(qm, request, needed)
         return
+    qm.step.made, qm.step.subscribed = decision.made, decision.subscribed
     _apply(qm, executed, decision.records)
     executed.barrier = executed.barrier or decision.barrier
     executed.closed |= decision.closed
@@ -234,8 +238,8 @@ def _carry_out(qm: QueueManager, executed: Executed, request: c.Request) -> None
 
 def pages_wanted(qm: QueueManager) -> list[PageNeeded]:
     """Take the wishes for pages that have come up; each is to be answered by a page_loaded."""
-    wanted = list(qm.pages_wanted.values())
-    qm.pages_wanted.clear()
+    wanted = list(qm.step.pages_wanted.values())
+    qm.step.pages_wanted.clear()
     return wanted
 
 
@@ -277,10 +281,10 @@ def page_missing(qm: QueueManager, needed: PageNeeded, incarnation: int, now_ms:
     queue = qm.that_queue(needed.queue, incarnation)
     if queue is not None:
         _apply(qm, executed, delays.missing(qm, needed, now_ms))
-        qm.missing = (needed.queue, needed.lane, needed.seq)
+        qm.step.missing = (needed.queue, needed.lane, needed.seq)
         qm.wake(queue)
         _decide_again(qm, executed, queue, now_ms)
-        qm.missing = None
+        qm.step.missing = None
     return executed
 
 
@@ -479,22 +483,24 @@ def _short(text: str) -> str:
 
 def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
     _apply_each(qm, executed, records)
-    while qm.trigger_work or qm.moves_due or qm.reports_due:
-        if qm.trigger_work:
-            _apply_each(qm, executed, trigger.decide(qm, qm.trigger_work.popleft()))
-        elif qm.moves_due:
-            _apply_each(qm, executed, backout.decide(qm, qm.moves_due.popleft()))
+    while qm.step.trigger_work or qm.step.moves_due or qm.step.reports_due:
+        if qm.step.trigger_work:
+            _apply_each(qm, executed, trigger.decide(qm, qm.step.trigger_work.popleft()))
+        elif qm.step.moves_due:
+            _apply_each(qm, executed, backout.decide(qm, qm.step.moves_due.popleft()))
         else:
-            _apply_each(qm, executed, report.decide(qm, qm.reports_due.popleft()))
+            _apply_each(qm, executed, report.decide(qm, qm.step.reports_due.popleft()))
 
 
 def _apply_each(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
     for record in records:
         if type(record) is r.MessagesDiscarded:
             report.expired(qm, record)
-        APPLY[type(record)](qm, record)
+        removed = APPLY[type(record)](qm, record)
+        if removed:
+            executed.removed[len(executed.records)] = removed
         qm.tally.count(record)
-    executed.records += records
+        executed.records.append(record)
 
 
 def _reply(qm: QueueManager, executed: Executed, request: c.Request, decision: Decision) -> None:
@@ -520,8 +526,8 @@ def _reply(qm: QueueManager, executed: Executed, request: c.Request, decision: D
 def _serve(qm: QueueManager, executed: Executed, now_ms: int) -> None:
     """Serve waiting gets, one at a time, until nobody can be served any more."""
     qm.tally.now_ms = now_ms
-    while qm.woken:
-        _, queue = qm.woken.popitem()
+    while qm.step.woken:
+        _, queue = qm.step.woken.popitem()
         try:
             while queue.waiters and _serve_one(qm, executed, queue, now_ms):
                 pass

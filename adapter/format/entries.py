@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from adapter.core.contract import records as r
 from adapter.core.contract.message import weight as message_weight
-from adapter.core.model.claims import Count, Span
+from adapter.core.contract.spans import Count, Span
 from adapter.format import avro, descriptor
 from adapter.format.schemas import VERSION, Codec
 
@@ -194,7 +194,7 @@ def _outcome_value(outcome: r.OutcomeOf | None) -> dict[str, Any] | None:
 def _plain_value(record: r.Record) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for name in record.__struct_fields__:
-        if name not in ("logged", "taken", "made"):
+        if name != "logged":
             value[name] = _field_value(getattr(record, name))
     return value
 

@@ -27,7 +27,7 @@ from adapter.core.rules.restore import Unmoved
 from adapter.format import entries
 from adapter.ledger.port import Ledger, LedgerClosed
 from adapter.owner.clock import Clock
-from adapter.owner.promises import Promises
+from adapter.owner.promises import Collected, Promises
 from adapter.topics.port import Page
 
 ENTRIES_IN_FLIGHT_MAX = 4
@@ -68,7 +68,7 @@ class OwnerLoop:
         self._clock = clock
         self._outlet = outlet
         self._promises = Promises()
-        self._collected: list[Record] = []
+        self._collected = Collected()
         self._weight = 0
         self._barrier = False
         self._sealed: deque[bytes] = deque()
@@ -162,7 +162,7 @@ class OwnerLoop:
 
     def heartbeat(self) -> None:
         """Write a sign of life if nothing else is being written."""
-        if not self._collected and self._appended_n == self._durable_n:
+        if not self._collected.records and self._appended_n == self._durable_n:
             self._barrier = True
             self._schedule()
 
@@ -191,17 +191,17 @@ class OwnerLoop:
         """Whether nothing more is written and promised."""
         return self._ended
 
-    def end(self, last_n: int) -> list[Record]:
+    def end(self, last_n: int) -> Collected:
         """Stop for good. Returns what was done in entries behind last_n: it did not happen."""
         self._ended = True
-        behind = self._promises.void(last_n)
-        return behind + self._collected
+        self._promises.made(last_n + 1, self._collected)
+        return self._promises.void(last_n)
 
     @property
     def idle(self) -> bool:
         """Whether everything decided has been written and is durable."""
         return (
-            not self._collected
+            not self._collected.records
             and not self._sealed
             and not self._barrier
             and self._appended_n == self._durable_n
@@ -230,8 +230,11 @@ class OwnerLoop:
 
     def _take(self, executed: dispatch.Executed) -> None:
         first_n = self.qm.entry_n
-        for record in executed.records:
+        removed = executed.removed
+        for at, record in enumerate(executed.records):
             self._collect(record)
+            if removed and at in removed:
+                self._collected.removed += removed[at]
             if self.qm.entry_n > first_n:
                 dispatch.written_later(self.qm, record)
         self._barrier = self._barrier or executed.barrier
@@ -246,7 +249,7 @@ class OwnerLoop:
             self._outlet.close(connection, told)
         if self._weight > ENTRY_BYTES:
             self._seal()
-        if self.qm.pages_wanted:
+        if self.qm.step.pages_wanted:
             self._want_pages()
         self._schedule()
 
@@ -262,7 +265,7 @@ class OwnerLoop:
         weight = entries.weight(record) if record.logged else 0
         if self._weight and weight and self._weight + weight > entries.ENTRY_BYTES_MAX:
             self._seal()
-        self._collected.append(record)
+        self._collected.records.append(record)
         self._weight += weight
 
     def _schedule(self) -> None:
@@ -291,9 +294,9 @@ class OwnerLoop:
         """Nothing is collected that is written: what waits for it waits for the entry before."""
         before = self.qm.entry_n - 1
         self._promises.bring_forward(before)
-        if self._collected:
+        if self._collected.records:
             self._promises.made(before, self._collected)
-            self._collected = []
+            self._collected = Collected()
         if before <= self._durable_n:
             self._release(before)
 
@@ -306,12 +309,12 @@ class OwnerLoop:
 
     def _seal(self) -> None:
         """Close the entry being collected: what comes now belongs to the next one."""
-        payload = entries.encode(record for record in self._collected if record.logged)
+        payload = entries.encode(record for record in self._collected.records if record.logged)
         self._promises.made(self.qm.entry_n, self._collected)
         self._sealed.append(payload)
         self._sizes.append(len(payload))
         self.undurable_bytes += len(payload)
-        self._collected = []
+        self._collected = Collected()
         self._weight = 0
         self._barrier = False
         self.qm.entry_n += 1

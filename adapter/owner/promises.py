@@ -7,8 +7,18 @@ from __future__ import annotations
 
 from collections import deque
 
+from msgspec import Struct
+
 from adapter.core.contract.records import Record
 from adapter.core.model.manager import Reply
+from adapter.core.model.undo import Removed
+
+
+class Collected(Struct):
+    """Records that were applied, for one entry; and what they removed that no ledger has."""
+
+    records: list[Record] = []
+    removed: Removed = []
 
 
 class Promises:
@@ -16,7 +26,7 @@ class Promises:
 
     def __init__(self) -> None:
         self._parked: dict[int, list[Reply]] = {}
-        self._undurable: deque[tuple[int, list[Record]]] = deque()
+        self._undurable: deque[tuple[int, Collected]] = deque()
 
     def __len__(self) -> int:
         return sum(map(len, self._parked.values()))
@@ -25,9 +35,9 @@ class Promises:
         """Keep replies until entry n is durable."""
         self._parked.setdefault(n, []).extend(replies)
 
-    def made(self, n: int, records: list[Record]) -> None:
+    def made(self, n: int, collected: Collected) -> None:
         """Keep what entry n did until it is durable."""
-        self._undurable.append((n, records))
+        self._undurable.append((n, collected))
 
     def bring_forward(self, n: int) -> None:
         """No entry n + 1 is being written: what waits for it waits for entry n only."""
@@ -44,9 +54,13 @@ class Promises:
             replies += self._parked.pop(at)
         return replies
 
-    def void(self, last_n: int) -> list[Record]:
+    def void(self, last_n: int) -> Collected:
         """Return what the entries behind last_n did, which did not happen; forget everything."""
-        records = [record for n, records in self._undurable if n > last_n for record in records]
+        void = Collected()
+        for n, collected in self._undurable:
+            if n > last_n:
+                void.records += collected.records
+                void.removed += collected.removed
         self._parked.clear()
         self._undurable.clear()
-        return records
+        return void

@@ -9,13 +9,7 @@ from msgspec import Struct
 
 from adapter.core import dispatch
 from adapter.core.contract.message import Stored
-from adapter.core.contract.records import (
-    DelayedExpired,
-    MessagesDiscarded,
-    QueueDeleted,
-    Record,
-    UnitCommitted,
-)
+from adapter.core.contract.records import Record, UnitCommitted
 from adapter.core.contract.results import Messages, Refused, Result
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
@@ -34,6 +28,7 @@ from adapter.ledger.port import (
     TakenOver,
 )
 from adapter.ledger.snapshots import Snapshot, covers
+from adapter.owner.promises import Collected
 from adapter.owner.storage import Storage
 from adapter.topics.port import PageReader, PagesUnavailableError
 
@@ -170,7 +165,7 @@ def restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.Reader) -> 
         ) from error
 
 
-def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
+def carry_over(old: QueueManager, new: QueueManager, void: Collected) -> int:
     """Bring the non-persistent messages of a core that lived on into the one from the ledger.
 
     void: what the old core did that did not happen; its effects on them are undone first. Units
@@ -178,7 +173,10 @@ def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
     Returns how many messages were brought.
     """
     _give_up_browse_locks(old)
-    never_put, got_back = _undone(void)
+    never_put = _never_put(void.records)
+    got_back: dict[str, list[Stored]] = {}
+    for name, stored in void.removed:
+        got_back.setdefault(name, []).append(stored)
     brought = 0
     for target in new.queues.values():
         soft = got_back.get(target.name, [])
@@ -190,7 +188,7 @@ def carry_over(old: QueueManager, new: QueueManager, void: list[Record]) -> int:
             if (target.name, *stored.place) not in never_put and not is_lost:
                 _bring(new, target, stored)
                 brought += 1
-    _bring_outcomes(old, new, void)
+    _bring_outcomes(old, new, void.records)
     return brought
 
 
@@ -202,25 +200,14 @@ def _give_up_browse_locks(old: QueueManager) -> None:
                 handle.locked.locked = False
 
 
-def _undone(void: list[Record]) -> tuple[set[tuple[str, int, int, int]], dict[str, list[Stored]]]:
-    """Return where non-persistent messages were never put, and by queue those never taken."""
-    never_put: set[tuple[str, int, int, int]] = set()
-    got_back: dict[str, list[Stored]] = {}
-    for record in void:
-        if isinstance(record, QueueDeleted):
-            got_back.setdefault(record.name, []).extend(record.taken)
-        if record.logged or not isinstance(
-            record, (UnitCommitted, MessagesDiscarded, DelayedExpired)
-        ):
-            continue
-        if isinstance(record, UnitCommitted):
-            never_put |= {(put.queue, -put.lane, put.seq, put.n) for put in record.puts}
-            places = record.gets
-        else:
-            places = record.places
-        for taken, stored in zip(places, record.taken, strict=True):
-            got_back.setdefault(taken.queue, []).append(stored)
-    return never_put, got_back
+def _never_put(void: list[Record]) -> set[tuple[str, int, int, int]]:
+    """Return where non-persistent messages were never put."""
+    return {
+        (put.queue, -put.lane, put.seq, put.n)
+        for record in void
+        if isinstance(record, UnitCommitted) and not record.logged
+        for put in record.puts
+    }
 
 
 def _bring(new: QueueManager, queue: Queue, stored: Stored) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from adapter.core.contract.message import Delivered
-from adapter.core.contract.records import MessagesDiscarded, UnitCommitted
+from adapter.core.contract.records import MessagesDiscarded, Record, UnitCommitted
 from adapter.core.contract.results import Messages
 from adapter.core.dispatch import Executed
 from adapter.core.model.lane import PageNeeded
@@ -203,7 +203,7 @@ class Steps:
         """Say which messages were discarded because their time was over; note what was put."""
         gone: list[tuple[str, str]] = []
         queues, bodies = self.owner.qm.queues, self._bodies
-        for record in (record for step in executed for record in step.records):
+        for step, index, record in each_record(executed):
             if isinstance(record, UnitCommitted):
                 for put in record.puts:
                     if not put.n:
@@ -212,7 +212,7 @@ class Steps:
             elif isinstance(record, MessagesDiscarded) and record.cause == "expired":
                 for number, place in enumerate(record.places):
                     if place.n:
-                        body = record.taken[number].message.body.decode()
+                        body = step.removed[index][number][1].message.body.decode()
                     else:
                         incarnation = queues[place.queue].incarnation
                         body = bodies[place.queue, incarnation, place.lane, place.seq]
@@ -272,3 +272,8 @@ class Steps:
                 return
             self._page_on(self.rng.choice(list(owner.wanted)))
         raise AssertionError(f"pages are wanted for ever: {list(owner.wanted)}")
+
+
+def each_record(executed: Iterable[Executed]) -> Iterator[tuple[Executed, int, Record]]:
+    """Iterate over the records of steps, each with its step and its index there."""
+    return ((step, at, one) for step in executed for at, one in enumerate(step.records))

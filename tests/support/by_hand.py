@@ -12,7 +12,6 @@ import msgspec
 
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
-from adapter.core.contract.records import Record
 from adapter.core.contract.results import Refused
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
@@ -21,6 +20,7 @@ from adapter.ledger.envelope import PART_BYTES
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerUnavailable
 from adapter.owner.loop import OwnerLoop
+from adapter.owner.promises import Collected
 from adapter.owner.replay import carry_over, take_over
 from adapter.owner.storage import Storage
 from tests.support.core import Core
@@ -61,7 +61,7 @@ class ByHand(Core):
         self.held = False
         self.doubts: list[str] = []
         self.sent: list[tuple[int, list[Reply]]] = []
-        self.void: list[Record] = []
+        self.void = Collected()
         self._turns: list[Callable[[], None]] = []
         self._owner_ids = itertools.count(1)
         self.owner_id = b""

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from adapter.core.contract.message import Message, Stored
-from adapter.core.model.claims import Count, Span
+from adapter.core.contract.message import Message
+from adapter.core.contract.spans import Count, Span
 
 Verb = Literal["commit", "put", "get"]
 Cause = Literal["expired", "purged"]
@@ -67,8 +67,6 @@ class UnitCommitted(Struct):
     verb: Verb
     outcome: OutcomeOf | None
     logged: bool = True
-    taken: list[Stored] = []
-    """What apply removed, kept while a record that is not logged may still have to be undone."""
 
 
 class BackoutCounted(Struct):
@@ -96,8 +94,6 @@ class MessagesDiscarded(Struct):
     places: list[Taken]
     cause: Cause
     logged: bool = True
-    taken: list[Stored] = []
-    """What apply removed; see UnitCommitted."""
 
 
 class QueuePurged(Struct):
@@ -116,8 +112,6 @@ class QueueDefined(Struct):
     incarnation: int
     attributes: dict[str, Any]
     logged: bool = True
-    made: Any = None
-    """A core.model.queue.Queue that has a handle already; else apply makes one."""
 
 
 class QueueAltered(Struct):
@@ -133,8 +127,6 @@ class QueueDeleted(Struct):
 
     name: str
     logged: bool = True
-    taken: list[Stored] = []
-    """What was on it and is not persistent, kept while the record may prove void."""
 
 
 class SessionOpened(Struct):
@@ -293,8 +285,6 @@ class ObjectDefined(Struct):
     name: str
     attributes: dict[str, Any]
     logged: bool = True
-    made: Any = None
-    """Of a subscription that has a handle already: a core.model.topics.Subscription."""
 
 
 class ObjectAltered(Struct):
@@ -383,8 +373,6 @@ class DelayedExpired(Struct):
     queue: str
     places: list[Taken]
     logged: bool = True
-    taken: list[Stored] = []
-    """What apply removed; see UnitCommitted."""
 
 
 class DelaysRestored(Struct):

@@ -6,8 +6,6 @@ restart. This module does not know what a verb means.
 
 from __future__ import annotations
 
-from collections import deque
-
 from msgspec import Struct
 
 from adapter.core.attributes.objects import QueueManagerAttributes
@@ -23,11 +21,10 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
 from adapter.core.model.moves import MoveDue
 from adapter.core.model.queue import Queue
-from adapter.core.model.report import ReportDue
 from adapter.core.model.session import Session
+from adapter.core.model.step import Step
 from adapter.core.model.tally import Tally
 from adapter.core.model.topics import Topics
-from adapter.core.model.trigger_event import Trigger, TriggerEvent
 from adapter.core.model.waiter import Waiter
 
 
@@ -78,12 +75,7 @@ class QueueManager:
         self.topics = Topics()
         self.initiates: dict[str, dict[str, Queue]] = {}
         """By name of an initiation queue, the queues that name it."""
-        self.reports_due: deque[ReportDue] = deque()
-        """Of expired messages, for as long as a decision takes."""
-        self.moves_due: deque[MoveDue] = deque()
-        """Messages that came back, perhaps too often, until what returned them is applied."""
-        self.trigger_work: deque[TriggerEvent | Trigger] = deque()
-        """What the decision being applied has caused, until it is seen to."""
+        self.step = Step()
         self.temporaries = 0
         """How many temporary dynamic queues there have been."""
         self.generated = 0
@@ -98,7 +90,6 @@ class QueueManager:
         """Where the n of places begins in this term."""
         self.quiescing = False
         """No new work is taken; units in flight may end."""
-        self.woken: dict[str, Queue] = {}
         self.tally = Tally()
         self.parked: dict[str, ParkedQueue] = {}
         """The queues whose topics cannot be written, as the movers told last."""
@@ -111,10 +102,6 @@ class QueueManager:
         """By elapsed_ms."""
         self.entry_n = -1
         """The entry that is being collected: what records applied now will be durable with."""
-        self.pages_wanted: dict[tuple[str, int, str], PageNeeded] = {}
-        """What is to be read, until the owner takes it; by queue, lane and field."""
-        self.missing: tuple[str, int, int] | None = None
-        """Queue, lane and seq of a message that has just proved not to be on its topic."""
         self.absent: dict[tuple[bytes, int], Absent] = {}
         """Outcomes whose message was not in memory at replay: by session and number."""
         self.noted: list[ConsumedRestored] = []
@@ -167,14 +154,14 @@ class QueueManager:
     def wake(self, queue: Queue) -> None:
         """Note that gets waiting on this queue may be served now."""
         if queue.waiters:
-            self.woken[queue.name] = queue
+            self.step.woken[queue.name] = queue
 
     def note_backouts(
         self, queue: Queue, places: list[Place], now_ms: int, *, and_paged: bool = False
     ) -> None:
         """Note that messages come back to a queue; it may be that they are to be moved."""
         if queue.moves_backouts and (places or and_paged):
-            self.moves_due.append(MoveDue(queue, places, now_ms, and_paged))
+            self.step.moves_due.append(MoveDue(queue, places, now_ms, and_paged))
 
     def add_expiry(self, queue: Queue, stored: Stored) -> None:
         """Remember to look at a message when it expires, if it does."""
@@ -230,7 +217,7 @@ class QueueManager:
 
     def want_page(self, needed: PageNeeded) -> None:
         """Ask the owner for a page."""
-        self.pages_wanted[needed.queue, needed.lane, needed.field] = needed
+        self.step.pages_wanted[needed.queue, needed.lane, needed.field] = needed
 
     @property
     def window(self) -> tuple[int, int]:

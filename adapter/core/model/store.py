@@ -26,7 +26,8 @@ from collections.abc import Iterable, Iterator
 
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import PRIORITY_MAX, Place, Stored
-from adapter.core.model.claims import Batch, Consumer, Span
+from adapter.core.contract.spans import Span
+from adapter.core.model.claims import Batch, Consumer
 from adapter.core.model.indexes import Indexes
 from adapter.core.model.lane import Lane
 from adapter.core.model.marks import Marks

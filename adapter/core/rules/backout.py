@@ -96,7 +96,7 @@ def moved(qm: QueueManager, queue: Queue, found: list[Stored], now_ms: int) -> l
         moves.size += sum(weight(part.message) for part in message)
         if moves.gets and moves.size > MOVED_BYTES:
             left = [part.place for one in parts[at:] for part in one]
-            qm.moves_due.append(MoveDue(queue, left, now_ms))
+            qm.step.moves_due.append(MoveDue(queue, left, now_ms))
             break
         _move(qm, queue, message, moves, now_ms)
     if not moves.gets:

@@ -32,7 +32,8 @@ from adapter.core.contract.results import (
     ConsumerState,
     ConsumerStatus,
 )
-from adapter.core.model.claims import Batch, Consumer, Count, Span
+from adapter.core.contract.spans import Count, Span
+from adapter.core.model.claims import Batch, Consumer
 from adapter.core.model.connection import Handle
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager

@@ -12,6 +12,7 @@ from adapter.core.model.connection import Connection, Handle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
+from adapter.core.model.topics import Subscription
 
 UNIT_ID_LENGTH = 24
 SESSION_ID_LENGTH = 16
@@ -26,7 +27,9 @@ class Decision(Struct):
     that must be durable before the result may be shown. barrier: an entry made after the request
     must be durable first, so that a deposed owner cannot answer. replies: answers to other
     requests, which waited. closed: connections that have ended by this, and what they are told.
-    warning: the reason that the answer carries, if any. subscriptions: see PutDone.
+    warning: the reason that the answer carries, if any. subscriptions: see PutDone. made,
+    subscribed: queues and subscriptions that a handle has open already, by name, for the records by
+    which they come to be.
     """
 
     records: list[Record]
@@ -37,6 +40,8 @@ class Decision(Struct):
     closed: dict[int, Refused] = {}
     warning: int = 0
     subscriptions: int = -1
+    made: dict[str, Queue] = {}
+    subscribed: dict[str, Subscription] = {}
 
 
 def connection_of(qm: QueueManager, request: Request) -> Connection:

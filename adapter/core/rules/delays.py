@@ -22,8 +22,9 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, ReportDue
+from adapter.core.model.undo import Removed
 from adapter.core.rules import parking, report, trigger
-from adapter.core.rules.unit import commit_records, taken_from
+from adapter.core.rules.unit import commit_records, removed_by, taken_from
 
 MISSING = "delayed_message_missing"
 PER_STEP = 1_000
@@ -128,7 +129,7 @@ def _released(qm: QueueManager, queue: Queue, found: list[Stored], now_ms: int) 
         if queue.attributes.trigger_control:
             trigger.arrived(qm, queue, message.priority, now_ms)
         if message.report & CONFIRM_ON_ARRIVAL:
-            qm.reports_due.append(ReportDue(message, CONFIRM_ON_ARRIVAL, now_ms))
+            qm.step.reports_due.append(ReportDue(message, CONFIRM_ON_ARRIVAL, now_ms))
         puts.append((queue, message))
     gets = [(delayed, stored) for stored in found]
     return commit_records(qm.new_message_id(), puts, gets, "commit", None)
@@ -205,13 +206,14 @@ def apply_delays_restored(qm: QueueManager, record: DelaysRestored) -> None:
         qm.delay(queue, due_ms, (-lane, seq, 0), priority)
 
 
-def apply_delayed_expired(qm: QueueManager, record: DelayedExpired) -> None:
-    """Remove them."""
+def apply_delayed_expired(qm: QueueManager, record: DelayedExpired) -> Removed | None:
+    """Remove them; returns them, if they are in no ledger."""
     delayed, queue = qm.queues[DELAYED_QUEUE], qm.queues[record.queue]
     gone = [delayed.take((-one.lane, one.seq, one.n), one.priority) for one in record.places]
     queue.delayed -= len(gone)
-    if not record.logged:
-        record.taken = [stored for stored in gone if stored is not None]
+    if record.logged:
+        return None
+    return removed_by(record.places, [stored for stored in gone if stored is not None])
 
 
 def clear(qm: QueueManager, queue: Queue) -> None:

@@ -58,7 +58,7 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     if fits is not None:
         matching.select_by(handle, command.selection, fits)
     result = Done() if queue.name == command.queue else Opened(queue.name, found.is_made)
-    return Decision(found.records, result, qm.entry_n)
+    return Decision(found.records, result, qm.entry_n, made=found.made)
 
 
 def check_numbers(qm: QueueManager, connection: Connection, name: str, *numbers: int) -> None:

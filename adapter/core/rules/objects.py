@@ -39,9 +39,10 @@ from adapter.core.contract.results import (
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.model.tally import Tally
+from adapter.core.model.undo import Removed
 from adapter.core.rules import defaults, delays, naming, staging, trigger, waiting
 from adapter.core.rules.decision import Decision, done, handle_of, queue_of
-from adapter.core.rules.unit import discard_records, taken_by, taken_from
+from adapter.core.rules.unit import discard_records, removed_by, taken_by, taken_from
 
 SET_ATTRIBUTES = frozenset(name for name, row in QUEUE_ATTRIBUTES.items() if row.attribute.by_set)
 """What MQSET may change; the rest takes ALTER."""
@@ -197,7 +198,7 @@ def _inhibit(qm: QueueManager, queue: Queue, attributes: dict[str, Any]) -> list
 
 def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
     """Make the queue."""
-    queue = record.made
+    queue = qm.step.made.pop(record.name, None)
     if queue is None:
         attributes = QueueAttributes(**record.attributes)
         queue = Queue(record.name, record.incarnation, attributes)
@@ -216,13 +217,13 @@ def apply_queue_altered(qm: QueueManager, record: QueueAltered) -> None:
     qm.names_initiation(queue)
 
 
-def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> None:
-    """Forget the queue and what was on it."""
+def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> Removed:
+    """Forget the queue and what was on it; returns what of that is in no ledger."""
     queue = qm.queues.pop(record.name)
     queue.is_deleted = True
     delays.clear(qm, queue)
     qm.names_no_initiation(queue)
-    record.taken = [stored for stored in queue.stored.values() if stored.place[2]]
+    return [(queue.name, stored) for stored in queue.stored.values() if stored.place[2]]
 
 
 def apply_queue_purged(qm: QueueManager, record: QueuePurged) -> None:
@@ -232,14 +233,13 @@ def apply_queue_purged(qm: QueueManager, record: QueuePurged) -> None:
     delays.clear(qm, qm.queues[record.name])
 
 
-def apply_messages_discarded(qm: QueueManager, record: MessagesDiscarded) -> None:
-    """Remove messages that nobody got."""
+def apply_messages_discarded(qm: QueueManager, record: MessagesDiscarded) -> Removed | None:
+    """Remove messages that nobody got; returns them, if they are in no ledger."""
     gone = taken_by(qm, record.places)
     for stored in gone:
         if stored.message.destination:
             qm.queues[stored.message.destination].delayed -= 1
-    if not record.logged:
-        record.taken = gone
+    return None if record.logged else removed_by(record.places, gone)
 
 
 def apply_outcome_recorded(qm: QueueManager, record: OutcomeRecorded) -> None:

@@ -70,7 +70,7 @@ def unpark(qm: QueueManager, queue: Queue) -> list[Request]:
 
 def damaged(qm: QueueManager, needed: PageNeeded) -> Decision | None:
     """Refuse what cannot do without the message that is missing; None if that is another one."""
-    if qm.missing != (needed.queue, needed.lane, needed.seq):
+    if qm.step.missing != (needed.queue, needed.lane, needed.seq):
         return None
     text = f"message {needed.seq} of lane {needed.lane}"
     return Decision([], Refused(Reason.OBJECT_DAMAGED, needed.queue, text), qm.entry_n)

@@ -81,7 +81,7 @@ def expired(qm: QueueManager, record: MessagesDiscarded) -> None:
 def noted(qm: QueueManager, message: Message) -> None:
     """Note the report that an expired message asks for, if it does."""
     if message.report & EXPIRATION:
-        qm.reports_due.append(ReportDue(message))
+        qm.step.reports_due.append(ReportDue(message))
 
 
 def decide(qm: QueueManager, work: ReportDue) -> list[Record]:

@@ -31,6 +31,11 @@ class Found(Struct):
     records: list[Record] = []
     is_made: bool = False
 
+    @property
+    def made(self) -> dict[str, Queue]:
+        """The queue by its name, if it is new; see Decision."""
+        return {self.queue.name: self.queue} if self.is_made else {}
+
 
 def find(qm: QueueManager, command: Open) -> Found:
     """Find the local queue that an open means, or refuse."""
@@ -80,7 +85,7 @@ def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
         qm.temporaries += 1
         incarnation = qm.temporaries
     queue = Queue(name, incarnation, QueueAttributes(**attributes))
-    record = QueueDefined(name, incarnation, given, logged=not is_temporary, made=queue)
+    record = QueueDefined(name, incarnation, given, logged=not is_temporary)
     return Found(queue, None, [record], is_made=True)
 
 

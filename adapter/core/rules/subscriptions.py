@@ -32,6 +32,7 @@ from adapter.core.rules import (
     matching,
     naming,
     publish,
+    resolve,
     retained,
     topics,
     undelivered,
@@ -130,20 +131,22 @@ def _create(
     gives = not options & (c.ON_REQUEST | c.NEW_ONLY)
     if gives:
         retained.queue_in_memory(qm)  # before anything is done: it may have to be waited for
-    queue, records = _queue_for(qm, made)
+    found = _queue_for(qm, made)
+    queue, records = found.queue, list(found.records)
     copies = publish.Copies()
     if gives:
         copies = publish.retained_copies(qm, made, request.now_ms, queue)
     _open(qm, connection, command, made, queue, request.now_ms)
     if is_durable:
         attributes = _attributes_of(made, command.topic_object)
-        records.append(ObjectDefined(SUBSCRIPTION, made.name, attributes, made=made))
+        records.append(ObjectDefined(SUBSCRIPTION, made.name, attributes))
     else:
         qm.topics.add(made)
     records += publish.put_retained(qm, copies, request.now_ms)
     result = _told(made, queue, len(copies.puts))
     result.warning = Reason.RETAINED_NOT_DELIVERED if copies.lost else 0
-    return Decision(records, result, qm.entry_n)
+    subscribed = {made.name: made} if is_durable else {}
+    return Decision(records, result, qm.entry_n, made=found.made, subscribed=subscribed)
 
 
 def _correlation_id(command: c.Subscribe, ident: bytes) -> bytes:
@@ -164,13 +167,13 @@ def _check_allowed(qm: QueueManager, topic: str, name: str, *, is_durable: bool)
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
 
 
-def _queue_for(qm: QueueManager, made: Subscription) -> tuple[Queue, list[Record]]:
+def _queue_for(qm: QueueManager, made: Subscription) -> resolve.Found:
     """Return the queue of a new subscription, made for it or found."""
     if made.is_managed:
         found = managed.make(qm, made.is_durable)
         made.destination = found.queue.name
-        return found.queue, list(found.records)
-    return _queue_of(qm, made.destination), []
+        return found
+    return resolve.Found(_queue_of(qm, made.destination))
 
 
 def _queue_of(qm: QueueManager, destination: str) -> Queue:

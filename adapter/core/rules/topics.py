@@ -165,7 +165,8 @@ def note_defined(qm: QueueManager, record: ObjectDefined) -> None:
         if place is not None:
             qm.topics.objects[place] = record.name
     elif record.kind == SUBSCRIPTION:
-        qm.topics.add(record.made or _subscription(qm, record.name))
+        made = qm.step.subscribed.pop(record.name, None)
+        qm.topics.add(_subscription(qm, record.name) if made is None else made)
 
 
 def note_gone(qm: QueueManager, kind: str, name: str) -> None:

@@ -55,21 +55,23 @@ def arrived(
         stored=stored,
         unit=unit,
     )
-    qm.trigger_work.append(event)
+    qm.step.trigger_work.append(event)
 
 
 def opened(qm: QueueManager, queue: Queue, now_ms: int) -> None:
     """Note that a queue has been opened for input."""
     if queue.name in qm.initiates:
         inputs = queue.opens.input
-        qm.trigger_work.append(TriggerEvent(kind="open", queue=queue, now_ms=now_ms, inputs=inputs))
+        qm.step.trigger_work.append(
+            TriggerEvent(kind="open", queue=queue, now_ms=now_ms, inputs=inputs)
+        )
 
 
 def closed(qm: QueueManager, queue: Queue, now_ms: int) -> None:
     """Note that a handle has been closed that had a queue open for input."""
     if queue.attributes.trigger_control:
         event = TriggerEvent(kind="close", queue=queue, now_ms=now_ms, inputs=queue.opens.input)
-        qm.trigger_work.append(event)
+        qm.step.trigger_work.append(event)
 
 
 def altered(qm: QueueManager, queue: Queue, attributes: dict[str, Any], now_ms: int) -> None:
@@ -80,7 +82,7 @@ def altered(qm: QueueManager, queue: Queue, attributes: dict[str, Any], now_ms: 
         if (before := getattr(queue.attributes, name)) != attributes[name]
     }
     if was:
-        qm.trigger_work.append(TriggerEvent(kind="alter", queue=queue, now_ms=now_ms, was=was))
+        qm.step.trigger_work.append(TriggerEvent(kind="alter", queue=queue, now_ms=now_ms, was=was))
 
 
 def decide(qm: QueueManager, work: TriggerEvent | Trigger) -> list[Record]:
@@ -158,7 +160,7 @@ def _hold(
     )
     trigger = Trigger(queue, initiation.name, message, event.now_ms)
     if event.unit is None:
-        qm.trigger_work.append(trigger)
+        qm.step.trigger_work.append(trigger)
         return
     is_every = queue.attributes.trigger_type == "EVERY"
     trigger.with_unit = is_every and not qm.attributes.every_triggers_on_backout

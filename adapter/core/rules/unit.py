@@ -43,6 +43,7 @@ from adapter.core.model.queue import Queue
 from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
 from adapter.core.model.trigger_event import Trigger
+from adapter.core.model.undo import Removed
 from adapter.core.model.unit import Unit
 from adapter.core.rules import staging, waiting
 from adapter.core.rules.decision import (
@@ -360,7 +361,7 @@ def _release(qm: QueueManager, triggers: list[Trigger], now_ms: int) -> None:
     """Have trigger messages put that waited for their unit's end."""
     for trigger in triggers:
         trigger.now_ms = now_ms
-        qm.trigger_work.append(trigger)
+        qm.step.trigger_work.append(trigger)
 
 
 def backout_all(qm: QueueManager, connection: Connection, now_ms: int) -> list[Record]:
@@ -371,8 +372,8 @@ def backout_all(qm: QueueManager, connection: Connection, now_ms: int) -> list[R
     return records
 
 
-def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> None:
-    """Store what was put and remove what was got."""
+def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> Removed | None:
+    """Store what was put and remove what was got; returns that, if it is in no ledger."""
     if record.verb == "get" and record.outcome is not None:
         _note_absent(qm, record)
     got = taken_by(qm, record.gets)
@@ -381,17 +382,22 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> None:
     if record.gets and record.gets[0].queue == DELAYED_QUEUE:  # nobody else gets from there
         for placed in record.puts:
             qm.queues[placed.queue].delayed -= 1
-    if not record.logged:
-        record.taken = got
+    removed = None if record.logged else removed_by(record.gets, got)
     outcome = record.outcome
     if outcome is None:
-        return
+        return removed
     session = qm.sessions[outcome.session]
     if record.logged:
         session.told(outcome.seen)
     session.record(outcome.number, _result(record, got), written=record.logged)
     if record.verb == "commit":
         session.unit_committed(unit_number(record.unit))
+    return removed
+
+
+def removed_by(places: list[Taken], gone: list[Stored]) -> Removed:
+    """Say what a record that is not logged has removed: all of that was in memory."""
+    return [(taken.queue, stored) for taken, stored in zip(places, gone, strict=True)]
 
 
 def taken_by(qm: QueueManager, places: list[Taken]) -> list[Stored]:

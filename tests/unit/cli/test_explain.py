@@ -8,7 +8,7 @@ from adapter.cli import explain, output
 from adapter.cli.explain import in_words, ranges
 from adapter.core.contract import records as r
 from adapter.core.contract.message import Message
-from adapter.core.model.claims import Span
+from adapter.core.contract.spans import Span
 from adapter.format import entries
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, Envelope, decode
 from adapter.ledger.signs import probe

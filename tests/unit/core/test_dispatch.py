@@ -259,7 +259,7 @@ def check_connections(qm: QueueManager) -> None:
         numbers = {w.request.number for w in connection.waiters.values()} - {0}
         if connection.session:
             assert numbers == qm.sessions[connection.session].running
-    assert not qm.woken
+    assert not qm.step.woken
 
 
 def check_outcomes(live: Session, again: Session) -> None:

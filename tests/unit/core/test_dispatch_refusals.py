@@ -239,7 +239,7 @@ TestRefusing.settings = settings(
 
 def refused_late(qm: Any, request: c.Request, command: c.Open) -> Any:
     """A rule as it must not be: it counts an open, and then refuses it."""
-    qm.queues[command.queue].open_handles += 1
+    qm.queues[command.queue].opens.handles += 1
     raise Refusal(Reason.QUEUE_IN_USE, command.queue)
 
 
@@ -255,7 +255,7 @@ def test_a_rule_that_changes_something_and_refuses_is_found(
     client = client_on()
     monkeypatch.setitem(dispatch.DECIDE, c.Open, refused_late)
     purity.watch(monkeypatch)
-    with pytest.raises(AssertionError, match=r"refused_late refuses.*open_handles: 1 -> 2"):
+    with pytest.raises(AssertionError, match=r"refused_late refuses.*handles: 1 -> 2"):
         client.open(handle=2)
 
 

@@ -1,9 +1,10 @@
 """Promises: which replies may be given when, and which records did not happen."""
 
+from adapter.core.contract.message import Message, Stored
 from adapter.core.contract.records import QueueDeleted
 from adapter.core.contract.results import Done
 from adapter.core.model.manager import Reply
-from adapter.owner.promises import Promises
+from adapter.owner.promises import Collected, Promises
 
 
 def reply(request: int) -> Reply:
@@ -52,13 +53,23 @@ def test_a_reply_for_an_earlier_entry_holds_no_later_one_up() -> None:
 
 
 def test_records_behind_the_last_entry_are_void() -> None:
+    """And with them what they removed."""
+    lost = Stored(
+        message=Message(),
+        place=(0, 0, 1),
+        unit=b"",
+        unit_index=0,
+        unit_size=1,
+        queue_unit_index=0,
+        queue_unit_size=1,
+    )
     first, second, third = QueueDeleted("A"), QueueDeleted("B"), QueueDeleted("C")
     promises = Promises()
-    promises.made(1, [first])
-    promises.made(2, [second])
-    promises.made(3, [third])
+    promises.made(1, Collected([first]))
+    promises.made(2, Collected([second]))
+    promises.made(3, Collected([third], [("C", lost)]))
     promises.kept(1)
     promises.park(3, [reply(30)])
-    assert promises.void(2) == [third]
+    assert promises.void(2) == Collected([third], [("C", lost)])
     assert len(promises) == 0
     assert given(promises, 9) == []

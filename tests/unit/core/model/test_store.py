@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from adapter.core.contract.message import Message, Place, Stored
-from adapter.core.model.claims import Batch, Consumer, Span
+from adapter.core.contract.spans import Span
+from adapter.core.model.claims import Batch, Consumer
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.paged_index import LANES_MAX
 from adapter.core.model.store import Store

@@ -540,4 +540,4 @@ def test_a_client_without_triggers_notes_nothing() -> None:
     client.open()
     client.put("work")
     client.do(c.Close(1))
-    assert not client.core.qm.trigger_work
+    assert not client.core.qm.step.trigger_work

@@ -1,0 +1,53 @@
+"""What a step has caused and not seen to yet; empty between two steps, but for what is noted.
+
+Decisions note here what follows from them, and applied records what became possible: the step that
+they are part of sees to it before it ends. Whoever notes something need not know what follows. This
+module knows no rule.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from adapter.core.model.lane import PageNeeded
+    from adapter.core.model.moves import MoveDue
+    from adapter.core.model.queue import Queue
+    from adapter.core.model.report import ReportDue
+    from adapter.core.model.topics import Subscription
+    from adapter.core.model.trigger_event import Trigger, TriggerEvent
+
+
+class Step:
+    """The work that is left of a step."""
+
+    __slots__ = (
+        "made",
+        "missing",
+        "moves_due",
+        "pages_wanted",
+        "reports_due",
+        "subscribed",
+        "trigger_work",
+        "woken",
+    )
+
+    def __init__(self) -> None:
+        self.trigger_work: deque[TriggerEvent | Trigger] = deque()
+        """What was decided may cause trigger messages, or has caused these."""
+        self.moves_due: deque[MoveDue] = deque()
+        """Messages that came back, perhaps too often. What a restart found is moved by its first
+        step."""
+        self.reports_due: deque[ReportDue] = deque()
+        """Of messages that expired, or have arrived after a delay."""
+        self.woken: dict[str, Queue] = {}
+        """Queues whose waiting gets may be served now, by name."""
+        self.pages_wanted: dict[tuple[str, int, str], PageNeeded] = {}
+        """What is to be read, by queue, lane and field."""
+        self.missing: tuple[str, int, int] | None = None
+        """Queue, lane and seq of a message that has just proved not to be on its topic."""
+        self.made: dict[str, Queue] = {}
+        """New queues that a handle has open already, by name, until a record makes them known."""
+        self.subscribed: dict[str, Subscription] = {}
+        """New durable subscriptions, likewise."""

@@ -41,17 +41,17 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "owner": "core format ledger.port ledger.snapshots topics.port watched",
         "movers": "core format ledger topics errors config launch logs memory watched",
         "backup": "core.contract core.model.ranges format ledger movers topics errors",
-        "wire": "core.contract core.model.session core.attributes errors",
+        "wire": "core.contract core.attributes errors",
         "registry": "addresses web errors ledger topics format.schemas launch watched",
         "channel": "wire core.contract core.mq_layouts core.attributes errors",
         "client": "channel registry.port registry.rest registry.values wire core.contract "
-        "core.model.backout core.mq_layouts core.attributes errors",
+        "core.mq_layouts core.attributes errors",
         "mq_constants": "",
         "administration": "adapter client errors mq_constants watched core.attributes "
-        "core.contract core.model.topics",
+        "core.contract",
         "services": "adapter channel client launch mq_constants watched errors core.mq_layouts",
         "mqi": "adapter administration channel client launch mq_constants watched errors "
-        "core.attributes core.contract core.mq_layouts core.model.topics services",
+        "core.attributes core.contract core.mq_layouts services",
         "toplevel": "mq_constants mqi spark_jobs",
         "server": "owner wire core format ledger movers registry topics errors config launch logs "
         "watched addresses memory texts web administration.pcf.command_server",

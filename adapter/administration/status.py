@@ -40,7 +40,7 @@ from adapter.core.contract.results import (
     QueueDescription,
     QueueStatus,
 )
-from adapter.core.model.topics import has_wildcards, means
+from adapter.core.contract.topic_strings import has_wildcards, means
 
 COMMAND_SERVER = "mqk command server"
 """What the queue manager's own connection is named."""

@@ -20,8 +20,8 @@ from adapter.client import admin
 from adapter.client.context import Context
 from adapter.client.message import Message, incoming, outgoing
 from adapter.core.contract import commands as c
+from adapter.core.contract.backout import explained
 from adapter.core.contract.results import Messages, PutDone
-from adapter.core.model.backout import explained
 from adapter.errors import (
     BackedOut,
     BackoutThresholdReached,

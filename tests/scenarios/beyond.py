@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adapter.core.contract import backout
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import (
     IN_GROUP,
@@ -13,7 +14,7 @@ from adapter.core.contract.details import (
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, PutDone, Subscribed
-from adapter.core.model import backout, report
+from adapter.core.model import report
 from adapter.core.model.groups import is_in_group, is_segment, segment_status
 from tests.scenarios.language import Call
 

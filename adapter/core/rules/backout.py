@@ -22,9 +22,9 @@ from itertools import groupby
 import msgspec
 from msgspec import Struct
 
+from adapter.core.contract import backout
 from adapter.core.contract.message import Message, Stored, weight
 from adapter.core.contract.records import EventRaised, Record
-from adapter.core.model import backout
 from adapter.core.model.groups import is_segment
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager

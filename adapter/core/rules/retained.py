@@ -17,10 +17,10 @@ from adapter.core.contract.commands import ClearRetained, Request
 from adapter.core.contract.message import ID_LENGTH, NO_ID, Message, Stored
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import Record
+from adapter.core.contract.topic_strings import has_wildcards, means
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
-from adapter.core.model.topics import has_wildcards, means
 from adapter.core.rules.decision import Decision, done
 from adapter.core.rules.unit import discard_records, taken_from
 

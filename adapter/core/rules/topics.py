@@ -22,11 +22,12 @@ from adapter.core.contract.commands import INQUIRE, OUTPUT, Open, OpenTopic, Req
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectDefined
 from adapter.core.contract.results import Done, Opened
+from adapter.core.contract.topic_strings import SEPARATOR, levels
 from adapter.core.model.connection import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.selector import parse
-from adapter.core.model.topics import SEPARATOR, Subscription, levels
+from adapter.core.model.topics import Subscription
 from adapter.core.rules import handles
 from adapter.core.rules.decision import Decision, connection_of
 

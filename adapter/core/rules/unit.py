@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from adapter.core.attributes.system import DELAYED_QUEUE
+from adapter.core.contract.backout import THRESHOLD_REACHED
 from adapter.core.contract.commands import AskOutcome, Backout, Begin, Commit, Request
 from adapter.core.contract.message import Message, Place, Stored, delivered
 from adapter.core.contract.reasons import Reason, Refusal
@@ -35,7 +36,6 @@ from adapter.core.contract.results import (
     UnitState,
     put_done,
 )
-from adapter.core.model.backout import THRESHOLD_REACHED
 from adapter.core.model.connection import Connection
 from adapter.core.model.manager import Absent, QueueManager
 from adapter.core.model.moment import Moment

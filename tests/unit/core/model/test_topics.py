@@ -3,13 +3,17 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adapter.core.model.topics import Matcher, Node, Subscription, Topics, has_wildcards, means
+from adapter.core.contract.topic_strings import LevelNode, Matcher, has_wildcards, means
+from adapter.core.model.topics import Subscription, Topics
 
 WORDS = st.sampled_from(["", "a", "b", "a#", "+b"])
 TOPICS = st.lists(WORDS, min_size=1, max_size=5).map("/".join)
 PATTERNS = st.lists(
     st.one_of(WORDS, st.sampled_from(["#", "+", "+", "#"])), min_size=1, max_size=5
 ).map("/".join)
+
+
+Level = LevelNode[int]
 
 
 def naive(pattern: list[str], topic: list[str]) -> bool:
@@ -79,8 +83,8 @@ def test_not_every_subscription_is_looked_at() -> None:
         matcher.add(f"stocks/{number}/price", str(number), number)
     looked: list[str] = []
 
-    class Noting(dict[str, Node[int]]):
-        def get(self, key: str, _: object = None) -> Node[int] | None:  # type: ignore[override]
+    class Noting(dict[str, Level]):
+        def get(self, key: str, _: object = None) -> Level | None:  # type: ignore[override]
             looked.append(key)
             return super().get(key)
 

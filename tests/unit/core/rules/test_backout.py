@@ -1,8 +1,8 @@
 """backout_action=MOVE where a transcript does not show it: bounds, events, batches, crashes."""
 
+from adapter.core.contract import backout as told
 from adapter.core.contract import commands as c
 from adapter.core.contract.records import BackoutCounted, EventRaised, Record, UnitCommitted
-from adapter.core.model import backout as told
 from adapter.core.model.limits import Limits
 from adapter.core.rules import backout
 from adapter.format import entries

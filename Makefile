@@ -75,8 +75,10 @@ soak: $(STAMP) ## hundreds of kills of the queue manager and of brokers; KILLS=N
 bench: $(STAMP) ## throughput, latency and memory beside raw Kafka, under 30 minutes; PARTS="verbs scale" for some
 	$(BIN)/python -m benchmarks $(PARTS)
 
-docs: $(STAMP) ## write docs/reference again, from the code
+docs: $(STAMP) ## write again what the documentation has from the code
 	$(BIN)/python -m tests.docs.reference
+	$(BIN)/python -m tests.docs.triggers
+	$(BIN)/python -m tests.docs.rooms
 
 fmt: $(STAMP) ## format and mend what ruff can mend
 	$(BIN)/ruff check --fix-only --quiet .

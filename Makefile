@@ -13,7 +13,7 @@ IN_TWO := --numprocesses=2 --dist=worksteal
 COMPILED := build/compiled
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
     tests/unit/core tests/unit/format tests/unit/wire tests/golden tests/scenarios tests/simulation
-BY_FILE := --numprocesses=2 --dist=loadgroup
+BY_FILE := --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
 
 # What Python compiles is kept, whatever the environment says: else half of the time of a short run
 # would be compiling tests.

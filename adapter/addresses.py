@@ -5,6 +5,7 @@ This module knows addresses; it must not know what listens there, or what may.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
 
@@ -13,6 +14,12 @@ def reaches_only_this_machine(host: str) -> bool:
     """Whether listening there lets no other machine connect. OSError: it is no address here."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return all(ipaddress.ip_address(info[4][0]).is_loopback for info in found)
+
+
+def listening(server: asyncio.Server) -> tuple[str, int]:
+    """Return the first address that a server listens at."""
+    host, port, *_ = server.sockets[0].getsockname()
+    return host, port
 
 
 def is_loopback(address: str) -> bool:

@@ -141,7 +141,7 @@ class HttpListener:
             await self.stop()
             raise
         self._look = loop.call_later(LOOK_S, self._look_at_all)
-        return f"http://{addresses.written(*self._server.sockets[0].getsockname()[:2])}"
+        return f"http://{addresses.written(*addresses.listening(self._server))}"
 
     async def stop(self) -> None:
         """Listen no more, end what is connected; twice is no error."""

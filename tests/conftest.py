@@ -8,9 +8,10 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from adapter.localkafka import LocalKafka, free_port
 from adapter.localkafka.jars import cache_folder
@@ -55,10 +56,10 @@ def layer_rank(path: Path) -> int:
     return LAYERS.index(layer) if layer in LAYERS else -1
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: layer_rank(item.path))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    by_group = getattr(config.option, "loadgroup", False)  # then what takes long comes first
+    items.sort(key=lambda item: layer_rank(item.path), reverse=by_group)
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(group_of(item.nodeid)))
         if "spark" in getattr(item, "fixturenames", ()):
             # Spark's bridge to the JVM leaves sockets to the garbage collector.
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
@@ -67,13 +68,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             )  # with the start of the JVM, on a busy machine
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """Groups by node id: this pytest takes no notice of the names that xdist gives to its marks."""
+    return GroupScheduling(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
+class GroupScheduling(LoadScopeScheduling):
+    """Gives whole groups to the processes of a run."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
 def group_of(node: str) -> str:
     """Which tests stay in one process where a run has several: a file's, and all of Spark's.
 
     Each process has a broker of its own, and the one that runs Spark's tests the only JVM of Spark.
     """
     path = node.partition("::")[0]
-    return "spark" if path.startswith("tests/spark/") else path
+    return "spark" if "spark" in path else path
 
 
 def pytest_collection_finish() -> None:

@@ -120,8 +120,7 @@ class Listener:
         self._server = await loop.create_server(self._accept, host, port, backlog=1024)
         self._connections_max = min(CONNECTIONS_MAX, files_max() - FILES_RESERVED)
         self._look_again()
-        address = self._server.sockets[0].getsockname()
-        return address[0], address[1]
+        return addresses.listening(self._server)
 
     def serve(self, owner: Owner, figures: Callable[[], dict[str, object]] = dict) -> None:
         """Let connections through to the owner."""

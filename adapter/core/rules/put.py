@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from adapter.core.contract.commands import OUTPUT, Put, Request
@@ -12,7 +13,6 @@ from adapter.core.contract.message import (
     PRIORITY_MAX,
     PROPERTY_TYPES,
     Message,
-    Property,
     weight,
 )
 from adapter.core.contract.reasons import Reason, Refusal
@@ -194,7 +194,7 @@ def _check_numbers(queue: Queue, message: Message) -> None:
             raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"{name} is not a 32-bit number")
 
 
-def _check_properties(queue: Queue, properties: dict[str, Property]) -> None:
+def _check_properties(queue: Queue, properties: Mapping[str, object]) -> None:
     if len(properties) > PROPERTIES_MAX:
         raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"more than {PROPERTIES_MAX}")
     for name, value in properties.items():

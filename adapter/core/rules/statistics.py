@@ -124,7 +124,7 @@ def _details(qm: QueueManager, queue: Queue, before: QueueTally, now_ms: int) ->
     """Say what a queue holds, by the names of QueueStatus, and what was counted since since_ms."""
     (status,) = objects.statuses(qm, [queue], now_ms)
     since = qm.tally.round.since
-    figures = {
+    figures: dict[str, object] = {
         "since_ms": since.time_ms if since else 0,
         "current_depth": status.current_depth,
         "oldest_message_age_s": status.oldest_message_age_s,

@@ -58,7 +58,7 @@ def _wanted() -> str:
 
 
 def decoded() -> Column:
-    """The descriptor as a struct; null, or one whose fields are null, for what is none."""
+    """The descriptor as a struct; null, or one of nulls, for a header that is not a descriptor."""
     avro = F.expr(f"substring({_HEADER}.value, 2)")
     options = {"mode": "PERMISSIVE", "avroSchema": _wanted()}
     ours = F.expr(f"{_HEADER}.key = '{descriptor.HEADER}'")
@@ -72,11 +72,11 @@ def decoded() -> Column:
 
 
 def problem() -> Column:
-    """Why a record is no message of a queue; null for one that is. Needs the column descriptor."""
+    """Why a record is not a message of a queue; null for a message. Needs the column descriptor."""
     header = f"{_HEADER}.key is null or {_HEADER}.key != '{descriptor.HEADER}'"
     version = f"conv(hex(substring({_HEADER}.value, 1, 1)), 16, 10)"
     newer = f"cast({version} as int) between {descriptor.VERSION + 1} and 31"
-    none = f"no message of a queue: it has no header {descriptor.HEADER}"
+    none = f"not a message of a queue: it has no header {descriptor.HEADER}"
     return (
         F.when(F.expr("descriptor.seq is not null"), F.lit(None))
         .when(F.expr(header), F.lit(none))

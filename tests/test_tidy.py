@@ -11,6 +11,8 @@ import pytest
 from tests import tidy_rules
 from tests.tidy_records import truth_of_records
 from tests.tidy_rules import Source
+from tests.tidy_types import class_sizes, type_names
+from tests.tidy_words import plain_words
 
 TOP = Path(__file__).parents[1]
 EACH = (
@@ -23,10 +25,17 @@ EACH = (
     tidy_rules.vague_names,
     tidy_rules.mutable_globals,
     tidy_rules.unfinished,
+    plain_words,
     truth_of_records,
     tidy_rules.hidden_tests,
 )
-TOGETHER = (tidy_rules.dead_modules, tidy_rules.unused_contracts, tidy_rules.mirrors)
+TOGETHER = (
+    tidy_rules.dead_modules,
+    tidy_rules.unused_contracts,
+    tidy_rules.mirrors,
+    class_sizes,
+    type_names,
+)
 
 
 def none(problems: list[str]) -> None:
@@ -146,6 +155,11 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (tidy_rules.libraries, "adapter/demo/check.py", "import msgspec", "must not use msgspec"),
     (tidy_rules.libraries, "adapter/cli/x.py", "import dataclasses", "Structs"),
     (tidy_rules.children, "adapter/cli/x.py", "f([sys.executable, '-m', 'x'])", "launch.python"),
+    (plain_words, "adapter/core/x.py", "raise E('the priority is not one')", "riddle"),
+    (plain_words, "adapter/core/x.py", "raise E(f'{x} is none that a queue has')", "riddle"),
+    (plain_words, "adapter/core/x.py", 'def f():\n    """A name is not one."""', "riddle"),
+    (plain_words, "adapter/core/x.py", "log('nobody has it open')", "riddle"),
+    (plain_words, "adapter/core/x.py", "log('mend the topic')", "riddle"),
     (tidy_rules.unwatched, "adapter/owner/x.py", "threading.Thread(target=f)", "watched"),
     (tidy_rules.unwatched, "adapter/server/x.py", "loop.create_task(f())", "watched"),
     (tidy_rules.unwatched, "adapter/movers/x.py", "done.add_done_callback(f)", "watched"),
@@ -185,6 +199,9 @@ GOOD: list[tuple[Callable[[Source], list[str]], str, str]] = [
     (tidy_rules.libraries, "adapter/owner/clock.py", "import time"),
     (tidy_rules.libraries, "adapter/ledger/kafka.py", "from confluent_kafka import Producer"),
     (tidy_rules.children, "tests/x.py", "f([sys.executable, '-m', 'x'])"),
+    (plain_words, "adapter/core/x.py", 'def f():\n    """None if there is none."""'),
+    (plain_words, "adapter/core/x.py", "raise E('x is not one of a, b')"),
+    (plain_words, "tests/x.py", "raise E('a name is not one')"),
     (tidy_rules.unwatched, "adapter/cli/x.py", "threading.Thread(target=f)"),
     (tidy_rules.unwatched, "adapter/owner/x.py", "watched.thread('x', f, g)"),
     (tidy_rules.sizes, "adapter/x.py", "def f() -> None:\n" + "    x = 1\n" * 59),
@@ -258,6 +275,36 @@ def test_tests_that_mirror_nothing_are_found() -> None:
     assert "begins with no module" in tidy_rules.mirrors([*room, lost])[0]
     nowhere = Source("tests/unit/gone/test_queue.py", "")
     assert "there is no adapter.gone" in tidy_rules.mirrors([*room, nowhere])[0]
+
+
+def test_large_classes_are_found() -> None:
+    long = "class Long:\n" + "    x = 1\n" * 300
+    fields = "\n".join(f"        self.a{number} = 1" for number in range(21))
+    wide = f"class Wide:\n    def __init__(self) -> None:\n{fields}\n"
+    sources = [Source("adapter/core/x.py", long + wide), Source("tests/x.py", long)]
+    assert [one.partition(" has ")[0] for one in class_sizes(sources)] == [
+        "adapter/core/x.py:1: Long",
+        "adapter/core/x.py:302: Wide",
+    ]
+    data = "\n".join(f"    a{number}: int" for number in range(30))
+    good = long.removesuffix("    x = 1\n") + f"class Fields(Struct):\n{data}\n"
+    assert class_sizes([Source("adapter/core/x.py", good)]) == []
+
+
+def test_names_of_two_classes_are_found() -> None:
+    first = Source("adapter/core/x.py", "class A: ...\nclass _B: ...\n")
+    second = Source("spark_jobs/x.py", "class A: ...\nclass _B: ...\n")
+    assert type_names([first, Source("tests/x.py", "class A: ...")]) == []
+    assert type_names([first, second]) == [
+        "spark_jobs/x.py:1: there is a class A already: adapter/core/x.py:1"
+    ]
+
+
+@pytest.mark.parametrize("known", [class_sizes, type_names])
+def test_exceptions_that_are_none_any_more_are_found(
+    known: Callable[[list[Source]], list[str]],
+) -> None:
+    assert all("take it from" in one for one in known([Source("adapter/__init__.py", "")]))
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def _block(path: Path, file: BinaryIO, is_compressed: bool) -> Iterator[Frame]:
         unpacker = zlib.decompressobj()
         frames = memoryview(unpacker.decompress(content, BLOCK_BYTES_MAX))
         if not unpacker.eof or unpacker.unused_data:
-            raise damaged(path, f"the data at byte {at} are not one block")
+            raise damaged(path, f"the data at byte {at} is not a single block")
         while frames:
             (size,) = _FRAME.unpack_from(frames)
             frame, frames = frames[_FRAME.size : _FRAME.size + size], frames[_FRAME.size + size :]

@@ -48,7 +48,7 @@ def as_body(body: object) -> bytes:
         try:
             return body.encode()
         except UnicodeEncodeError as error:
-            raise InvalidOption(f"a body of text that is no Unicode: {error}") from error
+            raise InvalidOption(f"the text of the body is not valid Unicode: {error}") from error
     if isinstance(body, (bytes, bytearray, memoryview)):
         return bytes(body)
     raise InvalidType(f"a body is bytes or str, not {type(body).__name__}: encode it first")
@@ -64,7 +64,7 @@ def as_name(name: object, what: str = "queue name") -> str:
 
 
 def as_text(name: str, value: object, longest: int | None = None) -> str:
-    """Take text; None is none."""
+    """Take text; None gives an empty one."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -75,7 +75,7 @@ def as_text(name: str, value: object, longest: int | None = None) -> str:
 
 
 def as_identifier(name: str, value: object) -> bytes:
-    """Take an id of up to 24 bytes and put zeros behind it; None and mere zeros are none."""
+    """Take an id of up to 24 bytes and fill it with zeros; None and zeros alone mean no id."""
     if value is None:
         return b""
     if isinstance(value, UUID):
@@ -110,12 +110,12 @@ def as_unit_id(value: object) -> bytes:
 
 
 def as_wanted(name: str, value: object) -> bytes:
-    """Take the id that messages are to have, as as_identifier does; None is any, zeros is none."""
+    """Take the id that messages are to have, as as_identifier does; None matches any id."""
     return b"" if value is None else as_identifier(name, value) or NO_ID
 
 
 def as_whole(name: str, value: object, low: int = -(2**31), high: int = 2**31 - 1) -> int:
-    """Take a whole number within bounds; True and False are none."""
+    """Take a whole number within bounds, but not True or False."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidType(f"{name} is an int, not {value!r}")
     if not low <= value <= high:
@@ -161,7 +161,7 @@ def as_expiry_ms(value: object) -> int:
 
 
 def as_delay_ms(value: object) -> int:
-    """Take a time from the put on, in seconds; None is none."""
+    """Take a time from the put on, in seconds; None means no expiry."""
     if value is None:
         return 0
     seconds = _seconds("deliver_after", value)
@@ -171,7 +171,7 @@ def as_delay_ms(value: object) -> int:
 
 
 def as_time_ms(value: object) -> int:
-    """Take a time with a zone, in milliseconds since the epoch; None is none."""
+    """Take a time with a zone, in milliseconds since the epoch; None means no time."""
     if value is None:
         return 0
     if not isinstance(value, datetime):
@@ -185,14 +185,14 @@ def as_time_ms(value: object) -> int:
 
 
 def as_wait_ms(timeout: object) -> int:
-    """Take a time to wait in seconds; None waits for ever, 0 not at all."""
+    """Take a time to wait in seconds; None waits without end, 0 not at all."""
     if timeout is None:
         return -1
     seconds = _seconds("timeout", timeout)
     if not 0 <= seconds <= WAIT_MAX_MS / 1000:
         raise InvalidTimeout(
             f"timeout is 0 to {WAIT_MAX_MS / 1000:.0f} seconds, not {timeout!r}; "
-            "None waits for ever"
+            "None waits without end"
         )
     return math.ceil(seconds * 1000)
 
@@ -214,7 +214,7 @@ def _seconds(name: str, value: object) -> float:
 
 
 def as_properties(value: object) -> dict[str, Property] | None:
-    """Take a dict of named values; None is none."""
+    """Take a dict of named values; None means no properties."""
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -232,7 +232,7 @@ def as_properties(value: object) -> dict[str, Property] | None:
 
 
 def as_dead_letter(value: object) -> DeadLetter | None:
-    """Take a dead-letter header; None is none."""
+    """Take a dead-letter header; None means no header."""
     if value is None or isinstance(value, DeadLetter):
         return value
     raise InvalidType(f"dead_letter is an adapter.DeadLetter or None, not {value!r}")
@@ -248,7 +248,7 @@ def as_details(value: object) -> Details | None:
 
 
 def as_cancel(value: object) -> CancelToken | None:
-    """Take a token; None is none."""
+    """Take a token, or None."""
     if value is None or isinstance(value, CancelToken):
         return value
     raise InvalidType(f"cancel is an adapter.CancelToken or None, not {value!r}")

@@ -36,8 +36,8 @@ class Handle(Struct, eq=False):
 
     refused: why it could not be opened again on a new connection. leads_to: the local queue, if
     queue is another name for it, or the model that it was made from.
-    selection: what gets and browses under it are given. opening: what opens it, if it is none of a
-    queue. opened_with: the number of the handle whose opening opens this one too, or 0.
+    selection: what gets and browses under it are given. opening: what opens it, if it is not a
+    queue's. opened_with: the number of the handle whose opening opens this one too, or 0.
     """
 
     number: int

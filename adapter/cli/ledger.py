@@ -95,7 +95,7 @@ def read(settings: LedgerSettings) -> Iterator[Shown]:
 
 def as_text(shown: Shown) -> str:
     """A record as a heading and a line for each thing that happened."""
-    owner = "nobody's" if shown.owner is None else f"owner {shown.owner[: explain.ID_DIGITS]}"
+    owner = "no owner" if shown.owner is None else f"owner {shown.owner[: explain.ID_DIGITS]}"
     number = "" if shown.n is None else f" n {shown.n}"
     verdict = next(
         text for kind, text in explain.MEANING.items() if kind.name.lower() == shown.verdict

@@ -167,7 +167,7 @@ class Queue(Closing):
     ) -> Message | None:
         """Get the first message that fits (MQGET), or None if there is none in time.
 
-        timeout: seconds; None waits for ever. The order is priority descending, then commit order.
+        timeout: seconds; None: no limit. The order is priority descending, then commit order.
         logical_order: the next message of the group that this queue object is getting, or a first
         message (MQGMO_LOGICAL_ORDER). all_messages: begin no group that is not whole
         (MQGMO_ALL_MSGS_AVAILABLE). Outside a unit it is gone for good when this returns; so is a
@@ -196,7 +196,7 @@ class Queue(Closing):
     ) -> Message:
         """Put a request (MQMT_REQUEST) and wait for the reply, on a temporary queue.
 
-        timeout: seconds; None waits for ever. The request expires with it, so that nobody does the
+        timeout: seconds; None: no limit. The request expires with it, so that no program does the
         work in vain: give expiry_s, which may be None, for another expiry. The reply is the message
         whose correlation id is the request's id: qm.reply() makes such. cancel: a token by which
         another thread ends the wait, with NoReply; the request stays where it is. Inside a unit it

@@ -50,8 +50,8 @@ class ReplyQueue:
         """Put a request and wait for its reply. Raises NoReply, UnitInProgress."""
         if joined(self._channel, None) is not None:
             raise UnitInProgress(
-                "a request is put at once, for nobody could answer it before the unit's commit: "
-                "send it outside the unit, or put a message and get its reply later",
+                "a request cannot be put in a unit: it could get no reply before the commit. Put "
+                "it outside the unit, or put a message and get its reply later",
                 to.queue,
             )
         if cancel is not None and cancel.is_cancelled:
@@ -124,6 +124,6 @@ def check_wanted(message: SdkMessage) -> str:
     """Return where the reply to a message goes; InvalidOption if it asks for none."""
     if not message.reply_to:
         raise InvalidOption(
-            f"message {message.message_id.hex()} names no queue for a reply: it is no request"
+            f"message {message.message_id.hex()} names no queue for a reply: it is not a request"
         )
     return message.reply_to

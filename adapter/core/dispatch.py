@@ -131,7 +131,7 @@ APPLY: dict[type, Callable[[QueueManager, Any], Removed | None]] = {
 }
 
 TEXT_MAX = 300
-"""Longer than any sentence of core's own; a name that is none may have millions of letters."""
+"""Longer than any sentence of core; an invalid name may have millions of letters."""
 
 ALWAYS_DURABLE = (
     c.Commit,

@@ -245,7 +245,7 @@ class HeaderDecoder:
         raise CannotCheckError(f"no schema: looked for {' and '.join(map(str, paths))}")
 
     def decode(self, header: bytes | None) -> dict[str, Any]:
-        """Read one header; CannotCheckError if it is none."""
+        """Read one header; CannotCheckError if it cannot be read."""
         if not header or header[0] != SCHEMA_VERSION:
             raise CannotCheckError(f"a record's header {HEADER} is {header!r}")
         try:

@@ -160,7 +160,7 @@ class Reader:
         self._described: Described = ("", 0, 0, 0, 0, 0, "", "", "", "")
 
     def read(self, data: bytes, body: bytes) -> tuple[Message, UnitPosition]:
-        """Read a descriptor; schemas.UnreadableError if it is none."""
+        """Read a descriptor; schemas.UnreadableError if it is damaged."""
         try:
             found = self._read(data, body) if data[:1] == _VERSION else None
         except (IndexError, UnicodeDecodeError) as error:
@@ -226,7 +226,7 @@ class Reader:
 
 
 def decode(data: bytes, body: bytes) -> tuple[Message, UnitPosition]:
-    """Read one descriptor; schemas.UnreadableError if it is none."""
+    """Read one descriptor; schemas.UnreadableError if it is damaged."""
     return Reader().read(data, body)
 
 

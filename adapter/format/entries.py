@@ -210,7 +210,7 @@ def _field_value(value: Any) -> Any:
 
 
 def decode(payload: bytes, reader: descriptor.Reader | None = None) -> list[r.Record]:
-    """Read an entry's records; schemas.UnreadableError if it is none.
+    """Read an entry's records; schemas.UnreadableError if it is damaged.
 
     reader: give the same one for every entry of a ledger; it reads what recurs only once.
     """

@@ -21,7 +21,7 @@ _HEX_ESCAPE = re.compile(r"(?:-x[0-9a-f]{2})+")
 
 
 class NotAQueueTopic(ValueError):  # noqa: N818 -- it says what the name is not
-    """The topic's name is none that a queue of ours has."""
+    """The topic's name is not that of a queue's topic."""
 
 
 def escape(name: str, *, dots: bool = False) -> str:

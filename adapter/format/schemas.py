@@ -21,7 +21,7 @@ NAMES = ("descriptor", "entry", "event", "progress")
 
 
 class UnreadableError(ValueError):
-    """Bytes that are none of ours, or that a newer release wrote."""
+    """Bytes that mqk did not write, or that a newer release wrote."""
 
 
 def schema_text(name: str) -> str:

@@ -301,7 +301,9 @@ def delete_before(settings: LedgerSettings, offset: int) -> None:
     except (KafkaException, TimeoutError) as error:
         why = describe(error) if isinstance(error, KafkaException) else "no answer"
         kind = classify(error) if isinstance(error, KafkaException) else Failure.RETRY
-        raise unavailable(settings, f"deleting what lies before {offset}", why, kind) from error
+        raise unavailable(
+            settings, f"deleting records before offset {offset}", why, kind
+        ) from error
 
 
 class KafkaLedgerReader:

@@ -40,7 +40,7 @@ READ_S = 0.2
 """One wait for entries: how long a mover may be deaf to a stop. Entries wake it at once."""
 GONE = (
     "what was on this topic cannot be written again, because the ledger has been trimmed since: "
-    "restore the topic from a copy, or delete the queue and define it anew"
+    "restore the topic from a copy, or delete the queue and define it again"
 )
 ENDLESS = (
     "if this goes on, Kafka cannot end the transaction that was open, because a topic refuses even "
@@ -176,7 +176,7 @@ class Mover:
         position: the ledger offset up to which all is copied; written: up to which it is recorded,
         so that a mover that starts again reads on behind it; lag_records, lag_bytes: how much of
         the ledger lies behind it, the bytes estimated from those read so far; copied: copies since
-        the queue manager exists; holding: 1 while something must be mended before it goes on.
+        the queue manager exists; holding: 1 while a fault keeps it from copying.
         parked: topics that cannot be written; parked_messages, parked_bytes: what waits for them;
         pinned_records, pinned_bytes: how much of the ledger must be kept for lag and parked topics.
         """
@@ -215,7 +215,7 @@ class Mover:
 
     @property
     def holding(self) -> str:
-        """What the mover waits for to be mended, or nothing."""
+        """The fault that keeps the mover from copying, or nothing."""
         return self._holding
 
     def _term(self) -> None:
@@ -233,7 +233,7 @@ class Mover:
             self._turns.renew()
         except Doubtful as trouble:
             blamed = " and ".join(f"{topic} ({why})" for topic, why in self._refused.items())
-            hint = f"{ENDLESS}: mend the topic {blamed or 'that does'}"
+            hint = f"{ENDLESS}: correct the settings of topic {blamed or 'that does'}"
             raise Doubtful(f"{trouble}; {hint}", late=trouble.late) from trouble
 
     def _copy_on(self) -> None:

@@ -185,7 +185,7 @@ def set_attributes(
 
 
 def _taken(row: Row, left: list[int]) -> Any:
-    """Take the next whole number as a value. MqiFailure(2020, 2075-2078) if it is none."""
+    """Take the next whole number as a value. MqiFailure(2020, 2075-2078) if it is invalid."""
     if not left:
         raise MqiFailure(mq.MQRC_INT_ATTR_COUNT_ERROR)
     refused = MqiFailure(VALUE_ERRORS.get(row.name, mq.MQRC_SELECTOR_ERROR))

@@ -38,7 +38,7 @@ class OptionTable:
         self._exclusive = exclusive
 
     def check(self, options: int) -> None:
-        """MqiFailure if an option is none, is not taken here, or excludes another."""
+        """MqiFailure if an option is unknown, not accepted here, or excludes another."""
         if options & ~self._known:
             raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
         for group in self._exclusive:

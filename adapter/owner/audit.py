@@ -37,8 +37,8 @@ def look(storage: Storage, ledger: Ledger, needed: int) -> Audit:
     if first > needed:
         problems.append(
             f"the ledger begins at offset {first}, and a start needs it from offset {needed} on: "
-            "somebody deleted its records"
+            "its earlier records were deleted"
         )
     if not is_kept:
-        problems.append("the newest snapshot is gone: somebody deleted its records, or its topic")
+        problems.append("the newest snapshot is gone: its records or its topic were deleted")
     return Audit(tuple(problems), first > needed or not is_kept)

@@ -103,8 +103,10 @@ MOVERS: Mapping[str, MetricRow] = {
     "written": _gauge("mqk_mover_recorded_position", "Ledger offset where it would begin again."),
     "lag_records": _gauge("mqk_mover_lag_records", "Ledger records that are not copied yet."),
     "lag_bytes": _gauge("mqk_mover_lag_bytes", "About how many bytes of ledger that is."),
-    "holding": _gauge("mqk_mover_holding", "1 while it waits for something to be mended."),
-    "parked": _gauge("mqk_mover_parked_topics", "Topics that cannot be written; others go on."),
+    "holding": _gauge("mqk_mover_holding", "1 while a fault keeps it from copying."),
+    "parked": _gauge(
+        "mqk_mover_parked_topics", "Topics that cannot be written; copying to others continues."
+    ),
     "parked_messages": _gauge("mqk_mover_parked_messages", "Copies that wait for parked topics."),
     "parked_bytes": _gauge("mqk_mover_parked_bytes", "About how many bytes of copies that is."),
     "pinned_records": _gauge(

@@ -114,7 +114,7 @@ class TriggerMonitor:
     def run_once(self, timeout: float | timedelta | None = None) -> bool:
         """Carry out one trigger message; False if none came in time, or stop() came.
 
-        timeout: seconds; None waits for ever. A program in the foreground is waited for.
+        timeout: seconds; None: no limit. A program in the foreground is waited for.
         """
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         until_s = None if seconds is None else time.monotonic() + seconds

@@ -159,7 +159,7 @@ def refuse_all(place: MoverPlace, movers: MoverThread) -> int:
     place.append(place.unit(["A", "B"]), place.unit(["B"]))
     end = place.flush()
     until(lambda: "ends of transactions" in movers.holding)
-    assert f"mend the topic {place.topic('A')} (" in movers.holding, movers.holding
+    assert f"correct the settings of topic {place.topic('A')} (" in movers.holding, movers.holding
     assert "MSG_SIZE_TOO_LARGE" in movers.holding
     mend(place, "A")
     assert not movers.caught_up(end, 0.0), "Kafka has given up to end the transaction"

@@ -234,9 +234,7 @@ class SubscriptionAttributes(Struct, kw_only=True):
             high=9,
         ),
     ] = -3
-    ident: Annotated[
-        str, Attribute("SUBID", 7016, "what tells it from all others, in hex", fixed=True)
-    ] = ""
+    ident: Annotated[str, Attribute("SUBID", 7016, "its unique id, in hex", fixed=True)] = ""
 
 
 class ChannelAttributes(Dated, kw_only=True):
@@ -251,7 +249,7 @@ class ChannelAttributes(Dated, kw_only=True):
         Literal["TCP"], Attribute("TRPTYPE", 1501, "how it connects", numbers=(2,))
     ] = "TCP"
     mca_user: Annotated[
-        str, Attribute("MCAUSER", 3527, "stored; gives nobody rights", length=64)
+        str, Attribute("MCAUSER", 3527, "stored; has no effect on authorization", length=64)
     ] = ""
 
 
@@ -334,7 +332,7 @@ class QueueManagerAttributes(Struct, kw_only=True):
         Attribute(
             "MARKINT",
             68,
-            "milliseconds that what cooperating programs have browsed stays marked; -1: for ever",
+            "milliseconds that messages browsed by cooperating programs stay marked; -1: no limit",
             low=-1,
             high=999_999_999,
         ),

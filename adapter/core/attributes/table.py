@@ -62,7 +62,7 @@ Table = dict[str, Row]
 class Dated(Struct, kw_only=True):
     """When an object was defined and last altered, in ms; 0: by a version that did not note it.
 
-    It is noted with the attributes, and is none: it has no row.
+    It is stored with the attributes, but is not an attribute: it has no row.
     """
 
     created_ms: int = 0

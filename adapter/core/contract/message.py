@@ -88,7 +88,7 @@ class Message(Struct, array_like=True, gc=False):
 
     @property
     def offset(self) -> int:
-        """Where a segment begins in its logical message; 0 of a message that is none."""
+        """Where a segment begins in its logical message; 0 if it is not a segment."""
         return self.details.offset if self.details is not None else 0
 
     @property

@@ -24,8 +24,8 @@ class Handle:
     the handle is in a group or a segmented message, if it is in one. browse_head: where the group
     began that a browse in logical order has come to: the next one begins behind it. selection: what
     it was opened with, and fits what that says of a message. topic: the handle is of a topic, or of
-    a subscription to it; then its queue is none that there is, and only says what a publication is
-    checked against. consumer: which one of its queue it has open, and batches: what of it has been
+    a subscription to it; then its queue is a placeholder, which a publication is checked
+    against. consumer: which one of its queue it has open, and batches: what of it has been
     handed out by this handle. may_break_off: its program is not to blame if it does not close it.
     """
 

@@ -18,7 +18,7 @@ Piece = list[str]
 
 
 def like(pattern: str, escape: str = "") -> Callable[[str], bool]:
-    """Return a function that says whether a text matches; ValueError if the pattern is none."""
+    """Return a function that says whether a text matches; ValueError if it is invalid."""
     first, *rest = _pieces(pattern, escape)
 
     def matches(text: str) -> bool:

@@ -50,7 +50,7 @@ _ANY, _NUMBER, _TEXT, _TRUTH, _BYTES = "value", "number", "text", "condition", "
 
 
 class SelectorError(ValueError):
-    """A selection string that is none; the text says where and why."""
+    """An invalid selection string; the text says where and why."""
 
 
 class Node(Struct):
@@ -61,7 +61,7 @@ class Node(Struct):
 
 
 def parse(text: str) -> Fits:
-    """Return a function that says whether a message fits; SelectorError if the string is none."""
+    """Return a function that says whether a message fits; SelectorError if it is invalid."""
     parser = _Parser(_tokens(text))
     node = parser.either()
     parser.end()
@@ -75,7 +75,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise SelectorError(f"character {at + 1}: {text[at : at + 20].strip()!r} is nothing")
+            raise SelectorError(f"character {at + 1}: unexpected {text[at : at + 20].strip()!r}")
         kind = match.lastgroup or ""
         value = match[kind]
         if kind == "name" and value.upper() in _WORDS:
@@ -297,7 +297,7 @@ def _named(name: str) -> Evaluate:
     if name.startswith("Root."):
         field = FIELDS.get(name.removeprefix("Root.MQMD."))
         if field is None:
-            raise SelectorError(f"there is no field {name!r} that one may select by")
+            raise SelectorError(f"unknown field {name!r}")
         return field
     short = name.removeprefix("usr.")
 

@@ -68,7 +68,7 @@ def to_tm(message: TriggerMessage) -> bytes:
 
 
 def from_tm(data: bytes) -> TriggerMessage:
-    """Read an MQTM, in either order of bytes; ValueError says why if it is none."""
+    """Read an MQTM, in either byte order; ValueError says why it cannot be read."""
     if len(data) != TM_LENGTH:
         raise ValueError(f"an MQTM is {TM_LENGTH} bytes, not {len(data)}")
     order = "<" if data[4:8] == struct.pack("<i", _TM_VERSION) else ">"
@@ -101,7 +101,7 @@ def to_tmc2(message: TriggerMessage) -> bytes:
 
 
 def from_tmc2(data: bytes) -> TriggerMessage:
-    """Read an MQTMC2, also one that lost blanks at its end; ValueError says why if it is none."""
+    """Read an MQTMC2, also one without blanks at its end; ValueError says why it cannot be read."""
     if len(data) > TMC2_LENGTH or data[:8] != _TMC2_ID + _TMC2_VERSION:
         raise ValueError(
             f"an MQTMC2 is {TMC2_LENGTH} characters that begin with "

@@ -96,7 +96,7 @@ def _check_options(command: Get, handle: Handle) -> None:
     if command.options & LOGICAL_ORDER and not command.options & IF_PERSISTENT:
         groups.check_get(command, handle)
     if command.options & IF_PERSISTENT and not command.unit:
-        text = "there is no unit to get what is persistent in"
+        text = "the option to get persistent messages in a unit needs a unit"
         raise Refusal(Reason.OPTIONS_ERROR, handle.queue.name, text)
     if command.options & UNDER_CURSOR and not handle.modes & BROWSE:
         raise Refusal(Reason.NOT_OPEN_FOR_BROWSE, handle.queue.name)

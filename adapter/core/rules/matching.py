@@ -46,7 +46,7 @@ Ids = list[tuple[str, bytes]]
 
 
 def check(command: Get | Browse, queue: Queue, options: int) -> None:
-    """Refuse ids that no message can have, and options that are none or exclude each other."""
+    """Refuse ids that no message can have, and options that are unknown or exclude each other."""
     for field in ID_FIELDS:
         if len(getattr(command, field)) not in (0, ID_LENGTH):
             raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{field} is not 24 bytes")

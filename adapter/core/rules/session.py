@@ -114,10 +114,12 @@ def recorded_outcome(qm: QueueManager, request: Request) -> Result | None:
 
 
 def _fenced(session: Session, number: int) -> Result | None:
-    """Refuse to do what somebody was told was not done."""
+    """Refuse a command whose outcome was already reported as not executed."""
     if OWN_UNIT | number not in session.fenced:
         return None
-    result = Refused(Reason.BACKED_OUT, "", f"somebody asked for command {number}, and was told so")
+    result = Refused(
+        Reason.BACKED_OUT, "", f"command {number} was already reported as not executed"
+    )
     session.record(number, result)
     return result
 

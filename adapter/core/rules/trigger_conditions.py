@@ -19,7 +19,7 @@ class Situation(Struct):
     """What the conditions are asked about: an application queue at the moment of an event.
 
     event: what happened to it, or to the initiation queue that it names. initiation: that queue, if
-    there is such a local queue; one that is deleted while it is open is none. has_process: there is
+    there is such a local queue; not one that is deleted while it is open. has_process: there is
     a process of the name that it gives. interval_ms: TriggerInterval. since_ms: how long ago the
     queue's last trigger message was made, if there was one.
     """
@@ -156,19 +156,19 @@ C3 = Condition(
     "DEPTH: TriggerDepth - 1",
     _reaches_the_number,
 )
-C4 = Condition("4", "FIRST, DEPTH: nobody has the queue open for input", _nobody_serves)
+C4 = Condition("4", "FIRST, DEPTH: the queue is not open for input", _nobody_serves)
 C5 = Condition(
     "5",
-    "the queue names a process and there is one, or it is a transmission queue and names none",
+    "the queue names a process that exists, or it is a transmission queue and names none",
     _has_something_to_start,
 )
 C6 = Condition(
     "6",
-    "there is the initiation queue that the queue names: puts and gets are allowed, Usage is "
+    "the initiation queue that the queue names exists: puts and gets are allowed, Usage is "
     "NORMAL, it is not deleted",
     _initiation_queue_takes,
 )
-C7 = Condition("7", "somebody has the initiation queue open for input", _is_monitored)
+C7 = Condition("7", "the initiation queue is open for input", _is_monitored)
 C8 = Condition("8", "TriggerControl is ON", _is_on)
 C9 = Condition("9", "TriggerType is not NONE", _has_a_type)
 C10 = Condition(
@@ -179,7 +179,7 @@ C10 = Condition(
     _is_one_more,
 )
 C11 = Condition(
-    "11", "FIRST, DEPTH: the last one who had the queue open for input closes it", _was_served
+    "11", "FIRST, DEPTH: the last handle that has the queue open for input is closed", _was_served
 )
 CN = Condition(
     "n",
@@ -201,7 +201,7 @@ C12C = Condition(
 )
 C12D = Condition(
     "12d",
-    "somebody opens the initiation queue for input, and nobody else has it open so",
+    "a program opens the initiation queue for input, and it is not open for input already",
     _monitor_begins,
 )
 

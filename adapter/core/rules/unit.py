@@ -98,7 +98,7 @@ def decide_begin(qm: QueueManager, request: Request, command: Begin) -> Decision
         raise Refusal(Reason.IDENTIFIER_ERROR, detail="a unit id is its session's id and a number")
     number = unit_number(ident)
     if number in session.fenced:
-        raise Refusal(Reason.BACKED_OUT, ident.hex(), "somebody asked, and was told so")
+        raise Refusal(Reason.BACKED_OUT, ident.hex(), "it was already reported as backed out")
     if number >> 63 or ident in connection.units or session.is_committed(number) is not False:
         raise Refusal(Reason.IDENTIFIER_ERROR, detail="a unit number is new and below 2**63")
     if len(connection.units) >= qm.limits.units_per_connection:

@@ -34,8 +34,8 @@ def test_what_does_not_count_is_marked(verdict: Verdict, words: str) -> None:
     assert "does not count" in shown
 
 
-def test_what_is_no_record_is_nobodys() -> None:
-    assert "nobody's  44 bytes  corrupt" in text(Verdict.CORRUPT, None)
+def test_a_damaged_record_has_no_owner() -> None:
+    assert "no owner  44 bytes  corrupt" in text(Verdict.CORRUPT, None)
 
 
 SHOW = ["ledger", "show", "QM", "--bootstrap-server", "127.0.0.1:1"]

@@ -1,0 +1,105 @@
+"""House rules of classes: each has a name of its own, and stays small.
+
+Like tidy_rules, these know nothing of pytest; test_tidy.py runs them on the repository and on bad
+samples.
+"""
+
+import ast
+from collections.abc import Iterable
+
+from tests.tidy_rules import Source
+
+CLASS_LINES_MAX = 300
+CLASS_ATTRIBUTES_MAX = 20
+
+LARGE_CLASSES = frozenset(
+    {
+        "adapter.client.queue.Queue",
+        "adapter.core.model.manager.QueueManager",
+        "adapter.movers.mover.Mover",
+        "adapter.owner.loop.OwnerLoop",
+        "adapter.owner.owner.Owner",
+        "adapter.server.connection.ClientConnection",
+        "adapter.server.listener.Listener",
+    }
+)
+"""Larger than a class may be. The list may only become shorter."""
+TWICE = frozenset(
+    {
+        "Check",
+        "Child",
+        "Connection",
+        "Consumer",
+        "Copied",
+        "Cut",
+        "Entry",
+        "Handle",
+        "Lane",
+        "Marks",
+        "Message",
+        "Place",
+        "Progress",
+        "Queue",
+        "QueueDeleted",
+        "Sender",
+        "State",
+        "Step",
+        "Subscription",
+        "Topics",
+        "TriggerMessage",
+        "Turns",
+        "Unit",
+        "Watch",
+    }
+)
+"""Names that two classes have. The list may only become shorter."""
+
+
+def class_sizes(sources: Iterable[Source]) -> list[str]:
+    """Classes stay small. Fields of a Struct are data, and are not counted."""
+    large = {
+        f"{source.module}.{node.name}": problem
+        for source in sources
+        if source.room is not None
+        for node in source.nodes
+        if isinstance(node, ast.ClassDef) and (problem := _too_large(source, node))
+    }
+    known = frozenset[str]()
+    return [problem for name, problem in large.items() if name not in LARGE_CLASSES] + [
+        f"{name} is not too large: take it from LARGE_CLASSES"
+        for name in sorted(known - set(large))
+    ]
+
+
+def _too_large(source: Source, node: ast.ClassDef) -> str:
+    length = (node.end_lineno or node.lineno) - node.lineno + 1
+    attributes = {
+        one.attr
+        for one in ast.walk(node)
+        if isinstance(one, ast.Attribute)
+        and isinstance(one.ctx, ast.Store)
+        and isinstance(one.value, ast.Name)
+        and one.value.id == "self"
+    }
+    if length <= CLASS_LINES_MAX and len(attributes) <= CLASS_ATTRIBUTES_MAX:
+        return ""
+    return (
+        f"{source.path}:{node.lineno}: {node.name} has {length} lines and {len(attributes)} "
+        f"attributes, {CLASS_LINES_MAX} and {CLASS_ATTRIBUTES_MAX} at most"
+    )
+
+
+def type_names(sources: Iterable[Source]) -> list[str]:
+    """A name of a class means one class; names that begin with _ are their module's."""
+    defined: dict[str, list[str]] = {}
+    for source in sources:
+        for node in source.nodes if source.room is not None else ():
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                defined.setdefault(node.name, []).append(f"{source.path}:{node.lineno}")
+    twice = {name: places for name, places in defined.items() if len(places) > 1}
+    known = frozenset[str]()
+    return [
+        f"{places[-1]}: there is a class {name} already: {places[0]}"
+        for name, places in twice.items()
+        if name not in TWICE
+    ] + [f"{name} names one class: take it from TWICE" for name in sorted(known - set(twice))]

@@ -1,0 +1,39 @@
+"""House rules of words: texts say what is wrong, in words of the field.
+
+Like tidy_rules, these know nothing of pytest; test_tidy.py runs them on the repository and on bad
+samples.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from tests.tidy_rules import Source
+
+RIDDLES = re.compile(
+    r"(?<!\bthere )\b[Ii]s (?:not one\b(?! of)|none\b)|\b[Aa]re (?:not one\b|none of (?:ours|mqk))"
+)
+"""`X is none`, `X is not one`: say what X is, as `invalid X`. `There is none` is plain English."""
+PRONOUNS = re.compile(
+    r"\b(?:nobody|somebody|whoever|let in|mend(?:ed|s)?|is no setting)\b", re.IGNORECASE
+)
+"""What no text for users has: name the client, the owner, the operator, and the field's verb."""
+
+
+def plain_words(source: Source) -> list[str]:
+    """Texts say what is wrong, in words of the field."""
+    if source.room is None:
+        return []
+    documentation = {id(node) for node in _documentation(source.nodes)}
+    return [
+        f"{source.path}:{node.lineno}: {match[0]!r} is a riddle: write what is meant"
+        for node in source.nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for match in (RIDDLES.search(node.value), PRONOUNS.search(node.value))
+        if match is not None and (id(node) not in documentation or match.re is RIDDLES)
+    ]
+
+
+def _documentation(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    """Strings that stand alone: docstrings, and those below a constant."""
+    return (node.value for node in nodes if isinstance(node, ast.Expr))

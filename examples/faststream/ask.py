@@ -1,4 +1,4 @@
-"""Ask what shop.py answers.
+"""Send questions to shop.py, and print its replies.
 
 Usage: python ask.py QUESTION...
 """

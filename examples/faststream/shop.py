@@ -16,7 +16,7 @@ app = FastStream(broker)
 
 
 class Order(BaseModel):
-    """What an order's body is, as JSON."""
+    """The body of an order, as JSON."""
 
     customer: str
     widgets: int

@@ -1,4 +1,4 @@
-"""Have a function called for each message of a queue, until one says "stop".
+"""Register a function for the messages of a queue; it ends at the body "stop".
 
 Usage: python callback.py ORDERS
 """

@@ -1,4 +1,4 @@
-"""Add up the numbers on a queue; set aside what is no number and came back too often.
+"""Add up the numbers on a queue; set aside bodies that are not numbers after some backouts.
 
 Usage: python poison.py NUMBERS [SECONDS]
 

@@ -1,4 +1,4 @@
-"""Print what is published on a topic, until nothing comes for some seconds (30).
+"""Print the publications on a topic, until none comes for some seconds (30).
 
 Usage: python subscribe.py prices/# [SECONDS [NAME]]
 

@@ -1,4 +1,4 @@
-"""Show the messages of a queue and what their descriptors say, and leave them there.
+"""Print the messages of a queue, and fields of their descriptors, without removing them.
 
 Usage: python browse.py ORDERS
 """

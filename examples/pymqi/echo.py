@@ -1,4 +1,4 @@
-"""Answer requests with what they say, in capitals, until none comes for some seconds (30).
+"""Answer requests with their text in capitals, until none comes for some seconds (30).
 
 Usage: python echo.py REQUESTS [SECONDS]
 

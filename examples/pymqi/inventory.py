@@ -1,4 +1,4 @@
-"""List the local queues whose names begin so, by PCF: depth, description.
+"""List local queues by the beginning of their names, with PCF: depth, description.
 
 Usage: python inventory.py [NAME*]
 """

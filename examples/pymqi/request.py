@@ -1,4 +1,4 @@
-"""Ask what each line of the standard input says, and print the replies; echo.py answers.
+"""Send each line of the standard input as a request, and print the replies of echo.py.
 
 Usage: python request.py REQUESTS <questions.txt
 

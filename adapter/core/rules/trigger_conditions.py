@@ -152,7 +152,7 @@ C1 = Condition("1", "a message is put on the queue", _is_put)
 C2 = Condition("2", "its priority is TriggerMsgPriority or higher", _has_priority)
 C3 = Condition(
     "3",
-    "before it there were, of such a priority: FIRST: no messages; EVERY: any number of them; "
+    "messages of such a priority that were on the queue before: FIRST: none; EVERY: any number; "
     "DEPTH: TriggerDepth - 1",
     _reaches_the_number,
 )
@@ -173,9 +173,9 @@ C8 = Condition("8", "TriggerControl is ON", _is_on)
 C9 = Condition("9", "TriggerType is not NONE", _has_a_type)
 C10 = Condition(
     "10",
-    "a message is put on the queue, and before it there were, of such a priority: FIRST: messages, "
-    "and TriggerInterval is over since the last trigger message for the queue; DEPTH: TriggerDepth "
-    "or more",
+    "a message is put on the queue; messages of such a priority that were there before: FIRST: 1 "
+    "or more, and TriggerInterval has passed since the last trigger message for the queue; DEPTH: "
+    "TriggerDepth or more",
     _is_one_more,
 )
 C11 = Condition(
@@ -183,8 +183,8 @@ C11 = Condition(
 )
 CN = Condition(
     "n",
-    "on the queue there are, of such a priority: FIRST, EVERY: 1 message or more; DEPTH: "
-    "TriggerDepth or more",
+    "messages of such a priority on the queue: FIRST, EVERY: 1 or more; DEPTH: TriggerDepth or "
+    "more",
     _has_the_number,
 )
 C12A = Condition(

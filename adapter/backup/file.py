@@ -246,7 +246,7 @@ class _Version(Struct):
 
 def _read_header(path: Path, file: BinaryIO) -> Header:
     if file.read(len(MAGIC)) != MAGIC:
-        raise BackupError(f"{path} is no backup of a ledger: name a file that mqk has written")
+        raise BackupError(f"{path} is not a backup of a ledger: name a file that mqk has written")
     content = _read_block(path, file)
     try:
         found = msgspec.json.decode(content, type=_Version)

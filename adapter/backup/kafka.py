@@ -136,7 +136,7 @@ class Target:
         deadline_s = time.monotonic() + STALL_S
         while left := set(topics) & set(topics_like(self._settings, "")):
             if time.monotonic() > deadline_s:
-                raise BackupError(f"{', '.join(sorted(left))} are there still: delete them by hand")
+                raise BackupError(f"{', '.join(sorted(left))} still exist: delete them by hand")
             time.sleep(POLL_S)
 
     def begin(self, queues: dict[str, int]) -> None:
@@ -270,7 +270,7 @@ class Pouring:
 
     def _check(self) -> None:
         if not self._problem and time.monotonic() - self._heard_s > STALL_S:
-            self._problem = f"Kafka confirms nothing: {self._last_error.text or 'no answer'}"
+            self._problem = f"Kafka acknowledges no writes: {self._last_error.text or 'no answer'}"
         if self._problem:
             self._producer.purge()
             raise self.failed(self._problem)

@@ -266,8 +266,7 @@ class Administration:
         if isinstance(request.answer, rq.StartOver):
             raise ConnectionBroken(
                 f"this connection was lost before it was known whether connection {number} was "
-                "ended: list the connections again; a queue manager that started anew numbers "
-                "them anew"
+                "ended: list the connections again; after a restart they have other numbers"
             )
         return self._channel.result(request, Done).count
 

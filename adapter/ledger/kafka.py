@@ -266,7 +266,7 @@ class LedgerWriter:
             remedy = f"set max.message.bytes of {topic} to {RECORD_BYTES_MAX} or more"
         return RefusedByKafka(
             f"Kafka refuses what is written to {topic}: {describe(error)}; {remedy}, and start the "
-            "queue manager again. Nothing that was confirmed is lost"
+            "queue manager again. Nothing that was acknowledged is lost"
         )
 
     def _fail(self, why: str) -> None:

@@ -43,8 +43,8 @@ GONE = (
     "restore the topic from a copy, or delete the queue and define it again"
 )
 ENDLESS = (
-    "if this goes on, Kafka cannot end the transaction that was open, because a topic refuses even "
-    "the ends of transactions"
+    "if this continues, Kafka cannot end the open transaction, because a topic refuses even the "
+    "end of a transaction"
 )
 MESSAGES_MAX = 4000
 BYTES_MAX = 4 * 1024 * 1024
@@ -383,7 +383,12 @@ class Mover:
             place = at.offset, at.owner, at.n, at.records
             defined = self._cargo.is_defined(topic)
             at.parked[topic] = Parked(*place, why=why, unwritten=unwritten, defined=defined)
-            log.warning("topic parked; the others go on", topic=topic, reason=why, mover=self.name)
+            log.warning(
+                "topic parked; copying to the others continues",
+                topic=topic,
+                reason=why,
+                mover=self.name,
+            )
         self._show_parked()
 
     def _try_parked(self) -> None:

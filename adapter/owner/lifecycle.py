@@ -23,7 +23,7 @@ from enum import Enum
 
 
 class State(Enum):
-    """Where the owner stands."""
+    """State of the owner."""
 
     TAKING_OVER = "taking over"
     RUNNING = "running"

@@ -152,8 +152,8 @@ class Owner:
         if waits_s < SLOW_S:
             return self._unavailable
         return (
-            f"Kafka has confirmed nothing for {waits_s:.0f} s: puts and commits wait until it "
-            "does, and nothing is lost; see to the brokers"
+            f"Kafka has acknowledged no writes for {waits_s:.0f} s: puts and commits wait until it "
+            "does, and nothing is lost; check the brokers"
         )
 
     @property
@@ -385,9 +385,9 @@ class Owner:
         """Log that Kafka keeps everybody waiting, once, and that it is over."""
         told, self._told = self._told, self._stall
         if self._told and not told:
-            log.warning("Kafka confirms nothing", queue_manager=self.name, reason=self._told)
+            log.warning("Kafka acknowledges no writes", queue_manager=self.name, reason=self._told)
         elif told and not self._told:
-            log.info("Kafka confirms again", queue_manager=self.name)
+            log.info("Kafka acknowledges writes again", queue_manager=self.name)
 
     def _watched(self, name: str, call: Callable[[], None]) -> Callable[[], None]:
         return watched.callback(name, call, self.broke)
@@ -399,7 +399,7 @@ class Owner:
         """End by name, when something has ended without which nothing can go on."""
         self._fail(
             f"queue manager {self.name} ends, because {what}. Start it again: nothing that was "
-            "confirmed is lost. Please report this"
+            "acknowledged is lost. Please report this"
         )
 
     def _fail(self, why: str) -> None:

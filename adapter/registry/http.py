@@ -103,7 +103,7 @@ def check_loopback(host: str) -> None:
     try:
         is_local = addresses.reaches_only_this_machine(host)
     except OSError as error:
-        raise StartError(f"{host!r} is no address of this machine: {error}") from error
+        raise StartError(f"{host!r} is not an address of this machine: {error}") from error
     if not is_local:
         raise StartError(
             f"{host!r} is reachable from other machines; until there is access control the schema "

@@ -180,7 +180,7 @@ class ClientConnection(asyncio.Protocol):
             self.goodbye(_late("a frame was begun and nothing more of it came", SILENT_S))
         elif not self._takes(now_s):
             log.warning(
-                "client cut off: it does not read its replies",
+                "slow client disconnected: it does not read its replies",
                 connection=self.number,
                 unread_bytes=self._transport.get_write_buffer_size(),
             )

@@ -44,7 +44,7 @@ class ServerView(Protocol):
 
     @property
     def state(self) -> State:
-        """Where the owner stands."""
+        """State of the owner."""
         ...
 
     @property
@@ -149,5 +149,5 @@ class Monitor:
         return answer
 
     async def _other(self, request: web.Request) -> web.Response:
-        text = f"there is no {request.path}; there are {PAGES}\n"
+        text = f"{request.path} does not exist; the pages are {PAGES}\n"
         return web.Response(text=text, status=404)

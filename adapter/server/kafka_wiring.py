@@ -149,7 +149,7 @@ def wire(name: str, settings: KafkaSettings, log: LogSettings | None = None) -> 
     """
     if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
         allowed = f"a name has 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
-        raise StartError(f"{name!r} is no name for a queue manager: {allowed}", name)
+        raise StartError(f"{name!r} is not a name for a queue manager: {allowed}", name)
     topics = _topic_settings(settings)
     wired = Wired(name, settings, topics, log or LogSettings())
     check_ledger_is_there(wired.mover_settings())

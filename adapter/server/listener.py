@@ -51,7 +51,7 @@ def check_loopback(host: str) -> None:
     try:
         is_local = addresses.reaches_only_this_machine(host)
     except OSError as error:
-        raise NotLoopbackError(f"{host!r} is no address of this machine: {error}") from error
+        raise NotLoopbackError(f"{host!r} is not an address of this machine: {error}") from error
     if not is_local:
         raise NotLoopbackError(
             f"{host!r} is reachable from other machines: listen on loopback, such as 127.0.0.1, or "
@@ -248,7 +248,7 @@ class Listener:
         elif isinstance(command, frames.Stop):
             client.answer(frames.Answer(operation.request, Done()))
             who = by(client.number, client.party)
-            log.info("told to stop", immediate=command.immediate, **who)
+            log.info("stop requested by a client", immediate=command.immediate, **who)
             self._on_stop(command.immediate)
         elif isinstance(command, frames.AskServer):
             figures = frames.Figures(self.figures())

@@ -265,7 +265,7 @@ async def serve_registry(
 
 def _no_port(address: str, error: OSError, remedy: str) -> str:
     why = error.strerror or error
-    return f"{address} cannot be listened on: {why}; choose another port with {remedy}"
+    return f"{address} cannot be used to listen: {why}; choose another port with {remedy}"
 
 
 def main() -> int:

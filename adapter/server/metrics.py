@@ -59,7 +59,7 @@ FIGURES: Mapping[str, MetricRow] = {
     ),
     "ledger_waits_s": _gauge(
         "mqk_ledger_waits_seconds",
-        "For how long Kafka has confirmed no append although some are on their way.",
+        "How long Kafka has acknowledged no append while some are in flight.",
     ),
     "replies_parked": _gauge("mqk_replies_parked", "Replies that wait for an entry to be durable."),
     "terms": _counter("mqk_owner_terms_total", "How often this process took the ledger over."),
@@ -95,12 +95,14 @@ FIGURES: Mapping[str, MetricRow] = {
     "log_lines_dropped": _counter(
         "mqk_log_lines_dropped_total", "Lines of the log that could not be written."
     ),
-    "mover_restarts": _counter("mqk_mover_restarts_total", "How often the movers had to be begun."),
+    "mover_restarts": _counter(
+        "mqk_mover_restarts_total", "How often the movers were started again."
+    ),
 }
 
 MOVERS: Mapping[str, MetricRow] = {
     "position": _gauge("mqk_mover_position", "Ledger offset up to which all is copied."),
-    "written": _gauge("mqk_mover_recorded_position", "Ledger offset where it would begin again."),
+    "written": _gauge("mqk_mover_recorded_position", "Ledger offset from which it would restart."),
     "lag_records": _gauge("mqk_mover_lag_records", "Ledger records that are not copied yet."),
     "lag_bytes": _gauge("mqk_mover_lag_bytes", "About how many bytes of ledger that is."),
     "holding": _gauge("mqk_mover_holding", "1 while a fault keeps it from copying."),
@@ -114,12 +116,12 @@ MOVERS: Mapping[str, MetricRow] = {
     ),
     "pinned_bytes": _gauge("mqk_mover_pinned_bytes", "About how many bytes of ledger that is."),
     "copied": _counter("mqk_mover_copied_total", "Copies since the queue manager exists."),
-    "terms": _counter("mqk_mover_terms_total", "How often it began from its progress."),
+    "terms": _counter("mqk_mover_terms_total", "How often it restarted from its progress."),
     "transactions": _counter("mqk_mover_transactions_total", "Kafka transactions committed."),
     "doubtful_commits": _counter(
         "mqk_mover_doubtful_commits_total", "Transactions whose commit was in doubt."
     ),
-    "failures": _counter("mqk_mover_failures_total", "Failures after which it began again."),
+    "failures": _counter("mqk_mover_failures_total", "Failures after which it restarted."),
 }
 
 QUEUES: Mapping[str, MetricRow] = {
@@ -130,7 +132,7 @@ QUEUES: Mapping[str, MetricRow] = {
         "mqk_queue_in_flight", "Messages that open units have got and not yet committed."
     ),
     "claimed": _gauge(
-        "mqk_queue_claimed", "Messages that durable consumers have been given and not yet consumed."
+        "mqk_queue_claimed", "Messages assigned to durable consumers and not yet consumed."
     ),
     "delayed": _gauge("mqk_queue_delayed", "Messages that wait until they are due."),
     "uncommitted_puts": _gauge(
@@ -146,7 +148,7 @@ QUEUES: Mapping[str, MetricRow] = {
     "got_total": _counter("mqk_queue_gets_total", "Messages got, once committed."),
     "returned_total": _counter("mqk_queue_backouts_total", "Messages returned by backouts."),
     "discarded_total": _counter(
-        "mqk_queue_discarded_total", "Messages gone without having been got: expired or purged."
+        "mqk_queue_discarded_total", "Messages that expired or were purged."
     ),
 }
 
@@ -184,7 +186,7 @@ def families(snapshot: MetricsSnapshot) -> Iterator[Metric]:
     about = {"queue_manager": str(figures.get("queue_manager", "")), "version": snapshot.release}
     yield InfoMetricFamily("mqk", "Which queue manager this is.", about)
     states = {state.value: figures.get("state") == state.value for state in State}
-    yield StateSetMetricFamily("mqk_owner_state", "Where the owner stands.", states)
+    yield StateSetMetricFamily("mqk_owner_state", "State of the owner.", states)
     for key, value in figures.items():
         if isinstance(value, int | float):
             yield _family(FIGURES.get(key) or _unknown("mqk", key), [], [([], value)])

@@ -264,7 +264,7 @@ class Server:
 
     @property
     def state(self) -> State:
-        """Where the owner stands."""
+        """State of the owner."""
         return self.owner.lifecycle.state
 
     @property
@@ -324,7 +324,7 @@ class Server:
             if end is not None:
                 self._ends += 1
                 self._end = end
-                log.warning("movers ended; starting them again", reason=end)
+                log.warning("movers ended; restarting them", reason=end)
                 doublings = max(0, self._ends - RESTARTS_AT_ONCE)
                 pause_s = min(MOVER_CHECK_S * (2**doublings - 1), MOVER_PAUSE_S_MAX)
                 await asyncio.sleep(pause_s)

@@ -122,7 +122,9 @@ class KafkaTrimmer:
                         trimmed.undone[lane] = describe(error)
                     continue
                 except (LookupError, ValueError) as error:
-                    trimmed.undone[lane] = f"{place.topic} holds what is no copy: {error!r}"
+                    trimmed.undone[lane] = (
+                        f"{place.topic} holds a record that is not a copy: {error!r}"
+                    )
                     continue
                 if end > first:
                     found[lane] = first, end

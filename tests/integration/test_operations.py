@@ -190,7 +190,7 @@ def test_a_port_that_is_taken(kafka: LocalKafka, unlike: str, tmp_path: Path) ->
         with ServerProcess(other, servers, tmp_path, http_port=port) as told:
             told.launch()
             assert told.await_end() == 1
-            assert f"{HOST}:{port} cannot be listened on" in told.sentence()
+            assert f"{HOST}:{port} cannot be used to listen" in told.sentence()
             assert "choose another port with --http-listen" in told.sentence()
         with ServerProcess(other, servers, tmp_path, http_port=port, http_if_free=True) as let_be:
             let_be.launch()

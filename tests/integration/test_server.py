@@ -68,7 +68,7 @@ def test_a_port_in_use(make: MakeServer) -> None:
     with socket.create_server((HOST, 0)) as taken:
         port = taken.getsockname()[1]
         sentence = refused(make(port=port))
-    assert f"{HOST}:{port} cannot be listened on" in sentence
+    assert f"{HOST}:{port} cannot be used to listen" in sentence
     assert "address already in use" in sentence.lower()
     assert "--listen" in sentence
 
@@ -78,7 +78,7 @@ def test_a_server_that_is_started_twice(make: MakeServer) -> None:
     first = make()
     first.start()
     with Bystander(first.address, "BYSTANDER") as bystander:
-        assert "cannot be listened on" in refused(make(first.queue_manager, port=first.port))
+        assert "cannot be used to listen" in refused(make(first.queue_manager, port=first.port))
         bystander.await_turns(10)
     assert "took over" not in first.said()
 
@@ -103,7 +103,7 @@ def test_a_setting_that_the_client_of_kafka_does_not_know(make: MakeServer) -> N
 
 @pytest.mark.parametrize("name", ["no name", "x" * 49, "Ä", "-"])
 def test_a_name_that_is_none(make: MakeServer, name: str) -> None:
-    assert "is no name for a queue manager: a name has 1 to 48 of" in refused(make(name))
+    assert "is not a name for a queue manager: a name has 1 to 48 of" in refused(make(name))
 
 
 def test_settings_that_cannot_be_read(make: MakeServer) -> None:

@@ -57,9 +57,9 @@ def away(seconds: float, say: Say) -> None:
             lines = len(server.said().splitlines())
             time.sleep(seconds)
             reason = not_ready(http_port)
-            assert "Kafka has confirmed nothing for" in reason, reason
+            assert "Kafka has acknowledged no writes for" in reason, reason
             logged = server.said().splitlines()[lines:]
-            assert any("Kafka confirms nothing" in line for line in logged)
+            assert any("Kafka acknowledges no writes" in line for line in logged)
             assert len(logged) < LINES_MAX * max(1, seconds / 60), f"{len(logged)} lines of log"
             kafka.start(1)
             load.await_gets(100)

@@ -38,9 +38,15 @@ def check(handle: Handle, command: Browse) -> None:
     """Refuse what cannot be marked, and what goes with no mark (MQRC_OPTIONS_ERROR)."""
     asked, name = command.options, handle.queue.name
     if asked & UNMARKING and asked not in (UNMARK_HANDLE, UNMARK_CO_OP):
-        raise Refusal(Reason.OPTIONS_ERROR, name, "a mark is taken away with no other option")
+        raise Refusal(
+            Reason.OPTIONS_ERROR,
+            name,
+            "an option that removes a mark cannot be combined with other options",
+        )
     if bool(asked & UNMARKING) != (command.place is not None):
-        text = "a place says which message's mark is taken away, and nothing else"
+        text = (
+            "the place of the message whose mark is removed cannot be combined with other options"
+        )
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
     if asked & MARKING == MARKING:
         raise Refusal(Reason.OPTIONS_ERROR, name, "a mark is for one handle, or for the set")

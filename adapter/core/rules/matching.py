@@ -61,7 +61,11 @@ def _check_options(command: Get | Browse, queue: Queue, options: int) -> None:
     if command.limit != 1:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "with options it is one message")
     if asked & UNDER_CURSOR and (asked & (MATCH | WHOLE) or ids(command)):
-        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "the cursor says which message it is")
+        raise Refusal(
+            Reason.OPTIONS_ERROR,
+            queue.name,
+            "the cursor selects the message: no other selection is allowed",
+        )
     if asked & UNLOCK and asked != UNLOCK:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "UNLOCK goes with no other option")
 

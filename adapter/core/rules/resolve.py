@@ -67,7 +67,9 @@ def _base(qm: QueueManager, name: str, alias: AliasAttributes) -> Queue:
         return queue
     kind = naming.opened_as(qm, alias.target)
     if kind is None:
-        raise Refusal(Reason.UNKNOWN_ALIAS_BASE, name, f"there is no queue {alias.target!r}")
+        raise Refusal(
+            Reason.UNKNOWN_ALIAS_BASE, name, f"its target queue {alias.target!r} does not exist"
+        )
     text = f"{alias.target!r} is of kind {kind}, and not a local queue"
     raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
 

@@ -22,7 +22,7 @@ def check(qm: QueueManager, name: str, message: Message, now_ms: int) -> None:
         text = f"a delay of {delay_ms} ms: it is 0 to {DELAY_MAX_MS} ms from the put"
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
     if delay_ms > 0 and DELAYED_QUEUE not in qm.queues:
-        text = f"there is no {DELAYED_QUEUE}, where messages wait; the next start makes it"
+        text = f"{DELAYED_QUEUE} does not exist; the next start defines it"
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
 
 

@@ -68,7 +68,9 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     connection = connection_of(qm, request)
     handles.check_numbers(qm, connection, name, command.handle)
     if (TOPIC, alias.target) not in qm.objects:
-        raise Refusal(Reason.UNKNOWN_ALIAS_BASE, name, f"there is no topic {alias.target!r}")
+        raise Refusal(
+            Reason.UNKNOWN_ALIAS_BASE, name, f"its target topic {alias.target!r} does not exist"
+        )
     if not command.modes & OUTPUT or command.modes & ~(OUTPUT | INQUIRE):
         text = f"it stands for topic {alias.target}, which is opened for output"
         raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)

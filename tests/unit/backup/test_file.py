@@ -173,5 +173,5 @@ def test_another_format_names_who_wrote_it(tmp_path: Path, number: int) -> None:
 def test_what_is_no_backup_is_said_so(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("hello")
-    with pytest.raises(BackupError, match="is no backup of a ledger: name a file that mqk has"):
+    with pytest.raises(BackupError, match="is not a backup of a ledger: name a file that mqk has"):
         files.read_header(path)

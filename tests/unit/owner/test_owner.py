@@ -234,7 +234,7 @@ def test_people_are_told_while_kafka_confirms_nothing() -> None:
         clock.advance(4.9)
         assert (bench.owner.trouble, bench.owner.statistics()["ledger_waits_s"]) == ("", 4.9)
         clock.advance(7.1)
-        assert "confirmed nothing for 12 s" in bench.owner.trouble
+        assert "acknowledged no writes for 12 s" in bench.owner.trouble
         bench.ledger.release()
         await until(lambda: not bench.owner.trouble)
         assert bench.owner.statistics()["ledger_waits_s"] == 0.0

@@ -106,7 +106,7 @@ def test_the_owners_own_words_say_more() -> None:
 @pytest.mark.parametrize("state", [State.RUNNING, State.TAKING_OVER, State.DOUBTFUL])
 def test_a_kafka_that_is_away_makes_it_not_ready(state: State) -> None:
     server = FakeServer()
-    server.state, server.trouble = state, "Kafka has confirmed nothing for 12 s"
+    server.state, server.trouble = state, "Kafka has acknowledged no writes for 12 s"
     server.movers_hold = "that too"
     live, ready = asked(server, "/live", "/ready")
     assert live.status == 200
@@ -132,7 +132,7 @@ def test_metrics() -> None:
 def test_another_page_names_those_that_there_are() -> None:
     for page in asked(FakeServer(), "/", "/nowhere"):
         assert page.status == 404
-        assert "there are /metrics, /live, /ready" in page.text
+        assert "the pages are /metrics, /live, /ready" in page.text
 
 
 def test_it_is_on_loopback_and_a_taken_port_is_an_error() -> None:

@@ -32,7 +32,7 @@ def test_another_address_is_refused(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["", "no host"])
 def test_no_address_at_all(host: str) -> None:
-    with pytest.raises(NotLoopbackError, match="is no address of this machine"):
+    with pytest.raises(NotLoopbackError, match="is not an address of this machine"):
         check_loopback(host)
 
 

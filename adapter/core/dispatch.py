@@ -7,7 +7,7 @@ through the same apply_* functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -397,7 +397,7 @@ def acknowledge(qm: QueueManager, connection: int, seen: list[int], now_ms: int)
     if was_full and kept.kept_bytes < most:
         _go_on(qm, executed, known, now_ms)
         for waiter in known.waiters.values():
-            qm.wake(known.handles[waiter.command.handle].queue)
+            qm.waiters.wake(waiter.key)
         _serve(qm, executed, now_ms)
     return executed
 
@@ -526,17 +526,16 @@ def _reply(qm: QueueManager, executed: Executed, request: c.Request, decision: D
 def _serve(qm: QueueManager, executed: Executed, now_ms: int) -> None:
     """Serve waiting gets, one at a time, until nobody can be served any more."""
     qm.tally.now_ms = now_ms
-    while qm.step.woken:
-        _, queue = qm.step.woken.popitem()
+    while (key := qm.waiters.pop_woken()) is not None:
         try:
-            while queue.waiters and _serve_one(qm, executed, queue, now_ms):
+            while qm.waiters.count(key) and _serve_one(qm, executed, key, now_ms):
                 pass
         except PageNeeded as needed:
             qm.want_page(needed)  # it wakes the queue when it comes
 
 
-def _serve_one(qm: QueueManager, executed: Executed, queue: Queue, now_ms: int) -> bool:
-    served = serving.next_served(qm, queue, now_ms)
+def _serve_one(qm: QueueManager, executed: Executed, key: Hashable, now_ms: int) -> bool:
+    served = serving.next_served(qm, key, now_ms)
     if isinstance(served, list):
         _apply(qm, executed, served)
         return bool(served)

@@ -11,6 +11,7 @@ from adapter.core import dispatch
 from adapter.core.contract.message import Stored
 from adapter.core.contract.records import Record, UnitCommitted
 from adapter.core.contract.results import Messages, Refused, Result
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
@@ -196,7 +197,7 @@ def _give_up_browse_locks(old: QueueManager) -> None:
     """Let what browses had locked look like what nobody held: it was never handed out."""
     for connection in old.connections.values():
         for handle in connection.handles.values():
-            if handle.locked is not None:
+            if isinstance(handle, QueueHandle) and handle.locked is not None:
                 handle.locked.locked = False
 
 

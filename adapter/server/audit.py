@@ -41,7 +41,7 @@ def _of_object(verb: str) -> Describe:
 def _of_handle(command: c.SetAttributes, qm: QueueManager, connection: int) -> ObjectAndDetails:
     known = qm.connections.get(connection)
     handle = known.handles.get(command.handle) if known else None
-    return "set attributes of queue", handle.queue.name if handle else ""
+    return "set attributes of queue", handle.name if handle else ""
 
 
 AUDITED: Mapping[type[Struct], Describe] = {

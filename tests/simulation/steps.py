@@ -18,7 +18,7 @@ from adapter.core.dispatch import Executed
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Reply
 from adapter.core.model.queue import Queue
-from adapter.core.model.waiter import Waiter
+from adapter.core.model.waiters import Waiter
 from adapter.core.rules import waiting
 from adapter.core.rules.matching import candidates
 from adapter.movers.mover import Mover
@@ -100,7 +100,7 @@ class Steps:
         assert wanted.page is not None, "it has been read"
         queue = owner.qm.queues.get(key[0])
         before = self._who_waits(queue) if queue else []
-        woken = [key[0]] if queue and queue.waiters else []
+        woken = [key[0]] if queue and self.owner.qm.waiters.count(queue) else []
         owner.loop.page(wanted.needed, wanted.incarnation, wanted.page)
         self._went_on(before, woken)
 
@@ -125,7 +125,7 @@ class Steps:
         client, queues = program.client, self.owner.qm.queues.values()
         held = self.owner.qm.connections[client.number].turns.held
         before = [(one.connection, one.request) for one in held]
-        woken = [queue.name for queue in queues if queue.waiters]
+        woken = [queue.name for queue in queues if self.owner.qm.waiters.count(queue)]
         client.seen(*numbers)
         self._went_on(before, woken)
 
@@ -237,7 +237,7 @@ class Steps:
         """Tell the auditor of an operation, and of the waiting gets that cannot be served now."""
         full, stuck = set(), set()
         for queue in self.owner.qm.queues.values():
-            for waiter in queue.waiters:
+            for waiter in self.owner.qm.waiters.waiting_for(queue):
                 at = waiter.request
                 program = self._by_connection.get(at.connection)
                 asked = program.asked.get(at.request) if program else None
@@ -252,10 +252,8 @@ class Steps:
 
     def _needs_a_page(self, queue: Queue, waiter: Waiter) -> bool:
         """Whether nobody can say before a page comes if a waiting get is served."""
-        connection = self.owner.qm.connections[waiter.request.connection]
-        handle = connection.handles[waiter.command.handle]
         try:
-            for stored in candidates(handle, waiter.command) if queue.paged_count else ():
+            for stored in candidates(waiter.handle, waiter.command) if queue.paged_count else ():
                 if not 0 < stored.message.expires_at_ms <= self.now_ms:
                     break
         except PageNeeded:

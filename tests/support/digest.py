@@ -12,7 +12,7 @@ import msgspec
 from adapter.core.model.places import Places
 from adapter.core.model.ranges import Ranges
 
-CACHES = frozenset({"_index", "_paged_index", "_watches"})
+CACHES = frozenset({"indexes"})
 """Made on first use from what else there is, and nobody can tell whether they are there."""
 DRAWN = frozenset({"_ids", "_order", "generated", "temporaries", "now_ms"})
 """How many numbers were drawn, one of which may have been in vain; and what time it is."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from adapter.core.contract.message import Place
-from adapter.core.model.waiter import Waiter
+from adapter.core.model.waiters import Waiter
 
 SWEEP_AT = 1_024
 """Entries of a heap before it is looked through for what is over."""

@@ -25,7 +25,7 @@ from adapter.core.model.session import Session
 from adapter.core.model.step import Step
 from adapter.core.model.tally import Tally
 from adapter.core.model.topics import Topics
-from adapter.core.model.waiter import Waiter
+from adapter.core.model.waiters import Waiter, Waiters
 
 
 class Absent(Struct):
@@ -90,6 +90,7 @@ class QueueManager:
         """Where the n of places begins in this term."""
         self.quiescing = False
         """No new work is taken; units in flight may end."""
+        self.waiters = Waiters()
         self.tally = Tally()
         self.parked: dict[str, ParkedQueue] = {}
         """The queues whose topics cannot be written, as the movers told last."""
@@ -153,8 +154,7 @@ class QueueManager:
 
     def wake(self, queue: Queue) -> None:
         """Note that gets waiting on this queue may be served now."""
-        if queue.waiters:
-            self.step.woken[queue.name] = queue
+        self.waiters.wake(queue)
 
     def note_backouts(
         self, queue: Queue, places: list[Place], now_ms: int, *, and_paged: bool = False

@@ -7,7 +7,7 @@ what a verb means.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from typing import Any
 
 from adapter.core.attributes.queue import QueueAttributes
@@ -15,7 +15,6 @@ from adapter.core.contract.lanes import LANES
 from adapter.core.contract.message import Message, Stored
 from adapter.core.model.delays import Delays, class_of
 from adapter.core.model.store import PRIORITIES, Store
-from adapter.core.model.waiter import Waiter
 
 ID_FIELDS = ("message_id", "correlation_id", "group_id")
 
@@ -66,7 +65,6 @@ class Queue(Store):
         """No trigger message for it could be put since an event said so."""
         self.is_deleted = False
         """Handles may still lead here."""
-        self.waiters: deque[Waiter] = deque()
         self.consuming: dict[str, int] = {}
         """Which connection has a durable consumer open, by the consumer's name."""
         self.selections: Counter[str] = Counter()

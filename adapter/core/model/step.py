@@ -30,7 +30,6 @@ class Step:
         "reports_due",
         "subscribed",
         "trigger_work",
-        "woken",
     )
 
     def __init__(self) -> None:
@@ -41,8 +40,6 @@ class Step:
         step."""
         self.reports_due: deque[ReportDue] = deque()
         """Of messages that expired, or have arrived after a delay."""
-        self.woken: dict[str, Queue] = {}
-        """Queues whose waiting gets may be served now, by name."""
         self.pages_wanted: dict[tuple[str, int, str], PageNeeded] = {}
         """What is to be read, by queue, lane and field."""
         self.missing: tuple[str, int, int] | None = None

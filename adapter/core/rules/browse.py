@@ -18,15 +18,14 @@ from adapter.core.contract.commands import (
 from adapter.core.contract.message import NO_ID, Stored
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages
-from adapter.core.model.connection import Handle
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.views import START
-from adapter.core.rules import cursor, groups, marks, matching, selection
+from adapter.core.rules import cursor, groups, marks, matching, selection, waiting
 from adapter.core.rules.decision import Decision, handle_of
 from adapter.core.rules.get import (
     check_allowed,
-    park,
     show,
 )
 
@@ -57,11 +56,13 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
         return shown
     if command.wait_ms == 0:
         return Decision([], Messages([]), qm.entry_n)
-    park(qm, request, command, handle)
+    waiting.begin(qm, request, command, handle)
     return Decision([])
 
 
-def look(qm: QueueManager, request: Request, command: Browse, handle: Handle) -> Decision | None:
+def look(
+    qm: QueueManager, request: Request, command: Browse, handle: QueueHandle
+) -> Decision | None:
     """Show a browse what there is now, or None."""
     before = (handle.cursor, handle.browse_head)
     locked = handle.locked
@@ -89,7 +90,7 @@ def look(qm: QueueManager, request: Request, command: Browse, handle: Handle) ->
     return Decision([], Messages(shown), qm.entry_n)
 
 
-def _unlock(qm: QueueManager, request: Request, handle: Handle) -> Decision:
+def _unlock(qm: QueueManager, request: Request, handle: QueueHandle) -> Decision:
     """MQGMO_UNLOCK: give up the lock of the handle; the cursor stays."""
     if cursor.release(qm, handle, request.now_ms) is None:
         raise Refusal(Reason.NO_MESSAGE_LOCKED, handle.queue.name)
@@ -97,7 +98,7 @@ def _unlock(qm: QueueManager, request: Request, handle: Handle) -> Decision:
 
 
 def _select_beside_lock(
-    qm: QueueManager, handle: Handle, command: Browse, now_ms: int
+    qm: QueueManager, handle: QueueHandle, command: Browse, now_ms: int
 ) -> list[Stored]:
     """Choose while the handle has a lock: it sees that message, and gives it up if it finds any."""
     locked = cursor.lift(handle)
@@ -113,7 +114,7 @@ def _select_beside_lock(
     return found
 
 
-def _select(handle: Handle, command: Browse, now_ms: int) -> list[Stored]:
+def _select(handle: QueueHandle, command: Browse, now_ms: int) -> list[Stored]:
     options = command.options
     if options & UNDER_CURSOR:
         return [cursor.under(handle, now_ms)]
@@ -136,7 +137,7 @@ def _select(handle: Handle, command: Browse, now_ms: int) -> list[Stored]:
     return found
 
 
-def _move_cursor(handle: Handle, command: Browse, found: list[Stored], inside: bool) -> None:
+def _move_cursor(handle: QueueHandle, command: Browse, found: list[Stored], inside: bool) -> None:
     """inside: what was found goes on with the group that the handle was in."""
     if found:
         handle.cursor = found[-1].place

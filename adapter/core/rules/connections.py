@@ -15,7 +15,8 @@ from adapter.core.contract.results import (
     Refused,
     UnitStatus,
 )
-from adapter.core.model.connection import Connection, Handle
+from adapter.core.model.connection import Connection
+from adapter.core.model.handles import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import Unit
 from adapter.core.rules import handles
@@ -77,7 +78,7 @@ def _unit_status(unit: Unit, elapsed_ms: int) -> UnitStatus:
 
 def _handle_status(connection: Connection, handle: Handle) -> HandleStatus:
     waiting = sum(one.command.handle == handle.number for one in connection.waiters.values())
-    return HandleStatus(connection.number, handle.number, handle.queue.name, handle.modes, waiting)
+    return HandleStatus(connection.number, handle.number, handle.name, handle.modes, waiting)
 
 
 def _age_s(unit: Unit, elapsed_ms: int) -> float:

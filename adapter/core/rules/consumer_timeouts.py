@@ -6,20 +6,19 @@ This module does not know what becomes of what such a consumer holds.
 from __future__ import annotations
 
 from adapter.core.model.claims import Consumer
-from adapter.core.model.connection import Connection, Handle
+from adapter.core.model.connection import Connection
+from adapter.core.model.handles import ConsumerHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 
 
-def opened(connection: Connection, handle: Handle, consumer: str, *, may_break_off: bool) -> None:
-    """Note that a handle is a consumer's."""
-    handle.consumer = consumer
-    handle.may_break_off = may_break_off
-    handle.queue.consuming[consumer] = connection.number
+def opened(connection: Connection, handle: ConsumerHandle) -> None:
+    """Note which connection has a consumer open."""
+    handle.queue.consuming[handle.consumer] = connection.number
 
 
-def closed(qm: QueueManager, handle: Handle, broke_off: bool) -> None:
-    """Note that nobody has the consumer open any more whose handle this was, if it was one's.
+def closed(qm: QueueManager, handle: ConsumerHandle, broke_off: bool) -> None:
+    """Note that the consumer is no longer open.
 
     broke_off: its program did not close it; the connection ended.
     """

@@ -34,7 +34,7 @@ from adapter.core.contract.results import (
 )
 from adapter.core.contract.spans import Count, Span
 from adapter.core.model.claims import Batch, Consumer
-from adapter.core.model.connection import Handle
+from adapter.core.model.handles import ConsumerHandle
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
@@ -82,11 +82,15 @@ def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenCo
         text = "a temporary queue, or a model of one, has no messages that others could read"
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, text)
     records, state = _known(qm, queue, command)
-    handle = Handle(command.handle, queue, c.INPUT, found.alias)
-    handles.opened(qm, connection, handle, request.now_ms)
-    consumer_timeouts.opened(
-        connection, handle, command.consumer, may_break_off=command.may_break_off
+    handle = ConsumerHandle(
+        command.handle,
+        queue,
+        command.consumer,
+        found.alias,
+        may_break_off=command.may_break_off,
     )
+    handles.opened(qm, connection, handle, request.now_ms)
+    consumer_timeouts.opened(connection, handle)
     return Decision(records, state, qm.entry_n)
 
 
@@ -315,10 +319,10 @@ def _check(consumer: Consumer, claim: bytes, after: int, through: int) -> None:
         raise Refusal(Reason.BATCH_NOT_FOUND, consumer.name, text)
 
 
-def _opened(qm: QueueManager, request: c.Request, number: int) -> tuple[Handle, Consumer]:
+def _opened(qm: QueueManager, request: c.Request, number: int) -> tuple[ConsumerHandle, Consumer]:
     """Return a handle that is a consumer's, and the consumer."""
     handle = connection_of(qm, request).handles.get(number)
-    if handle is None or not handle.consumer:
+    if not isinstance(handle, ConsumerHandle):
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not a consumer's")
     if handle.queue.is_deleted:
         raise Refusal(Reason.QUEUE_DELETED, handle.queue.name)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from adapter.core.contract.message import Stored
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.model.connection import Handle
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.rules import matching
 
 
-def under(handle: Handle, now_ms: int) -> Stored:
+def under(handle: QueueHandle, now_ms: int) -> Stored:
     """Return the message under the cursor; refuse if it has gone, or somebody else holds it."""
     queue = handle.queue
     stored = matching.at_place(queue, handle.cursor)
@@ -25,13 +25,13 @@ def under(handle: Handle, now_ms: int) -> Stored:
     return stored
 
 
-def lock(handle: Handle, stored: Stored) -> None:
+def lock(handle: QueueHandle, stored: Stored) -> None:
     """Hide an available message from everybody else."""
     handle.queue.lock(stored)
     handle.locked = stored
 
 
-def release(qm: QueueManager, handle: Handle, now_ms: int) -> Stored | None:
+def release(qm: QueueManager, handle: QueueHandle, now_ms: int) -> Stored | None:
     """Make the message that a handle has locked available again; returns it, if there is one."""
     stored, handle.locked = handle.locked, None
     if stored is None:
@@ -41,7 +41,7 @@ def release(qm: QueueManager, handle: Handle, now_ms: int) -> Stored | None:
     return stored
 
 
-def lift(handle: Handle) -> Stored:
+def lift(handle: QueueHandle) -> Stored:
     """Unlock what a handle has locked, for a look that may end with locking it again.
 
     Nobody is woken: one who waits under that handle would look for ever.

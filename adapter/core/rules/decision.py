@@ -8,7 +8,8 @@ from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import OutcomeOf, OutcomeRecorded, Record
 from adapter.core.contract.results import Done, Refused, Result
-from adapter.core.model.connection import Connection, Handle
+from adapter.core.model.connection import Connection
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
@@ -65,13 +66,15 @@ def outcome_of(qm: QueueManager, request: Request) -> OutcomeOf | None:
     return OutcomeOf(session.ident, request.number, list(session.seen))
 
 
-def handle_of(qm: QueueManager, request: Request, number: int, mode: int, reason: Reason) -> Handle:
-    """Return an open handle, or refuse if it is not open, or not open for this."""
+def handle_of(
+    qm: QueueManager, request: Request, number: int, mode: int, reason: Reason
+) -> QueueHandle:
+    """Return the handle of an open queue, or refuse if it is not open, or not open for this."""
     handle = qm.connections[request.connection].handles.get(number)
     if handle is None:
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not open")
-    if not handle.modes & mode:
-        raise Refusal(reason, handle.queue.name)
+    if not handle.modes & mode or not isinstance(handle, QueueHandle):
+        raise Refusal(reason, handle.name)
     if handle.queue.is_deleted:
         raise Refusal(Reason.QUEUE_DELETED, handle.queue.name)
     return handle

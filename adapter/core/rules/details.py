@@ -19,13 +19,13 @@ from adapter.core.contract.details import (
 )
 from adapter.core.contract.message import PRIORITY_MAX, Message
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.model.queue import Queue
+from adapter.core.model.destination import Destination
 
 TEXT_LENGTHS = (("identity_data", 32), ("origin_data", 4))
 NUMBERS = ("appl_type", "original_length", "priority_asked")
 
 
-def check(queue: Queue, message: Message, details: Details) -> None:
+def check(queue: Destination, message: Message, details: Details) -> None:
     """Refuse details that no message can have."""
     if details.flags & ~FLAGS:
         raise Refusal(Reason.MESSAGE_FLAGS_ERROR, queue.name, f"flags {details.flags}")

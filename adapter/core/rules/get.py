@@ -15,7 +15,6 @@ from adapter.core.contract.commands import (
     IF_PERSISTENT,
     INPUT,
     LOGICAL_ORDER,
-    THROUGH_QUIESCE,
     UNDER_CURSOR,
     Browse,
     Get,
@@ -33,16 +32,14 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Messages
 from adapter.core.model import segments
-from adapter.core.model.connection import Handle
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.model.unit import Unit
-from adapter.core.model.waiter import Waiter
 from adapter.core.rules import cursor, groups, matching, pages, report, selection, waiting
 from adapter.core.rules.decision import (
     Decision,
-    connection_of,
     handle_of,
     outcome_of,
     own_unit,
@@ -71,11 +68,11 @@ def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
         return given
     if command.wait_ms == 0:
         return Decision(records, Messages([]), qm.entry_n)
-    park(qm, request, command, handle)
+    waiting.begin(qm, request, command, handle)
     return Decision(records)
 
 
-def _check(qm: QueueManager, request: Request, command: Get, handle: Handle) -> None:
+def _check(qm: QueueManager, request: Request, command: Get, handle: QueueHandle) -> None:
     queue = handle.queue
     check_allowed(handle)
     matching.check(command, queue, matching.GET_OPTIONS)
@@ -86,13 +83,13 @@ def _check(qm: QueueManager, request: Request, command: Get, handle: Handle) -> 
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a get takes one message")
 
 
-def check_allowed(handle: Handle) -> None:
+def check_allowed(handle: QueueHandle) -> None:
     """Refuse to get from, or browse, what is inhibited (MQRC_GET_INHIBITED)."""
     if handle.queue.attributes.inhibit_get or (handle.alias and handle.alias.inhibit_get):
         raise Refusal(Reason.GET_INHIBITED, handle.queue.name)
 
 
-def _check_options(command: Get, handle: Handle) -> None:
+def _check_options(command: Get, handle: QueueHandle) -> None:
     if command.options & LOGICAL_ORDER and not command.options & IF_PERSISTENT:
         groups.check_get(command, handle)
     if command.options & IF_PERSISTENT and not command.unit:
@@ -103,7 +100,7 @@ def _check_options(command: Get, handle: Handle) -> None:
 
 
 def give(
-    qm: QueueManager, request: Request, command: Get, handle: Handle, records: list[Record]
+    qm: QueueManager, request: Request, command: Get, handle: QueueHandle, records: list[Record]
 ) -> Decision | None:
     """Give a get what there is now, or None: select, settle the options, take.
 
@@ -134,7 +131,7 @@ def _select(
     qm: QueueManager,
     request: Request,
     command: Get,
-    handle: Handle,
+    handle: QueueHandle,
     unit: Unit | None,
     records: list[Record],
 ) -> list[Stored]:
@@ -158,7 +155,7 @@ def _select(
 
 
 def _first(
-    handle: Handle,
+    handle: QueueHandle,
     command: Get,
     limit: int,
     unit: Unit | None,
@@ -187,7 +184,7 @@ def _follow_group(
     qm: QueueManager,
     request: Request,
     command: Get,
-    handle: Handle,
+    handle: QueueHandle,
     unit: Unit | None,
     found: list[Stored],
 ) -> int:
@@ -264,7 +261,7 @@ def discarded(queue: Queue, expired: list[Stored]) -> list[Record]:
 
 
 def _settle_options(
-    qm: QueueManager, request: Request, command: Get, handle: Handle, found: list[Stored]
+    qm: QueueManager, request: Request, command: Get, handle: QueueHandle, found: list[Stored]
 ) -> Messages | None:
     """Do what options ask for before a message is taken; or say what stays, for it is too long."""
     shown = show(command, found)
@@ -295,27 +292,3 @@ def _at_place(
         records += discarded(queue, [stored])
         return []
     return [stored]
-
-
-def park(qm: QueueManager, request: Request, command: Get | Browse, handle: Handle) -> None:
-    """Let a get or a browse wait; they are served in the order of arrival."""
-    queue = handle.queue
-    if qm.quiescing and not command.options & THROUGH_QUIESCE:
-        raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
-    if len(queue.waiters) >= qm.limits.waiters_per_queue:
-        most = qm.limits.waiters_per_queue
-        raise Refusal(Reason.LIMIT_REACHED, queue.name, f"{most} gets wait already")
-    connection = connection_of(qm, request)
-    if len(connection.waiters) >= qm.limits.waiters_per_connection:
-        most = qm.limits.waiters_per_connection
-        raise Refusal(Reason.LIMIT_REACHED, queue.name, f"{most} gets of this connection wait")
-    if request.request in connection.waiters:
-        text = f"request {request.request} of this connection waits already"
-        raise Refusal(Reason.OUT_OF_ORDER, queue.name, text)
-    deadline = qm.elapsed_ms + command.wait_ms if command.wait_ms > 0 else 0
-    waiter = Waiter(request, command, deadline)
-    queue.waiters.append(waiter)
-    connection.waiters[request.request] = waiter
-    if deadline:
-        qm.add_deadline(deadline, waiter)
-    waiting.runs(qm, request)

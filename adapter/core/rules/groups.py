@@ -24,8 +24,8 @@ from adapter.core.contract.commands import (
 from adapter.core.contract.details import IN_GROUP, SEGMENT
 from adapter.core.contract.message import Message, Place, Stored, position_of
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.model.connection import Handle
 from adapter.core.model.groups import NAME, Groups, Progress, progress_after, segment_status
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.views import START
@@ -36,7 +36,7 @@ from adapter.core.rules.details import flags_of, settle
 Kind = Literal["put_group", "get_group", "browse_group"]
 
 
-def number(qm: QueueManager, command: Put, handle: Handle) -> int:
+def number(qm: QueueManager, command: Put, handle: QueueHandle) -> int:
     """Number what is put in logical order; returns the reason of a warning, or 0.
 
     Refuses what leaves a group or a message unfinished, or differs from the rest of its group. Put
@@ -93,7 +93,7 @@ def _place_segment(message: Message, flags: int, offset: int) -> None:
 
 
 def candidates(
-    handle: Handle, command: Get | Browse, at: Progress | None, after: Place = START
+    handle: QueueHandle, command: Get | Browse, at: Progress | None, after: Place = START
 ) -> Iterable[Stored]:
     """Iterate over the messages that fit, where groups or segmented messages count as a whole."""
     if command.options & LOGICAL_ORDER and at is not None:
@@ -110,7 +110,7 @@ def _following(queue: Queue, options: int, at: Progress) -> Iterable[Stored]:
     return (stored for stored in following if found.is_whole_message(stored.message))
 
 
-def _beginning(handle: Handle, command: Get | Browse, after: Place) -> Iterable[Stored]:
+def _beginning(handle: QueueHandle, command: Get | Browse, after: Place) -> Iterable[Stored]:
     """Iterate over what a handle that is in no group may begin with."""
     queue, options = handle.queue, command.options
     found = queue.indexes.watch(NAME, partial(Groups, queue.stored))
@@ -157,7 +157,7 @@ def parts(queue: Queue, first: Stored) -> list[Stored]:
     return found
 
 
-def check_get(command: Get, handle: Handle) -> None:
+def check_get(command: Get, handle: QueueHandle) -> None:
     """Refuse a get in logical order that is in a unit and the others of its group are not."""
     at = handle.get_group
     if at is not None and at.in_unit != bool(command.unit):
@@ -165,7 +165,12 @@ def check_get(command: Get, handle: Handle) -> None:
 
 
 def moved(
-    qm: QueueManager, request: Request, handle: Handle, kind: Kind, message: Message, unit: bytes
+    qm: QueueManager,
+    request: Request,
+    handle: QueueHandle,
+    kind: Kind,
+    message: Message,
+    unit: bytes,
 ) -> None:
     """Remember where a handle is now; in a unit also where it was, for a backout."""
     before: Progress | None = getattr(handle, kind)

@@ -19,7 +19,13 @@ from adapter.core.contract.commands import (
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, Record
 from adapter.core.contract.results import Done, Messages, Opened
-from adapter.core.model.connection import Connection, Handle
+from adapter.core.model.connection import Connection
+from adapter.core.model.handles import (
+    ConsumerHandle,
+    Handle,
+    QueueHandle,
+    SubscriptionHandle,
+)
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.rules import (
@@ -52,7 +58,7 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     check_numbers(qm, connection, command.queue, command.handle)
     found = resolve.find(qm, command)
     queue = found.queue
-    handle = Handle(command.handle, queue, command.modes, found.alias, found.is_made)
+    handle = QueueHandle(command.handle, queue, command.modes, found.alias, found.is_made)
     fits = matching.selection_for(queue, command.selection) if command.selection else None
     opened(qm, connection, handle, request.now_ms)
     if fits is not None:
@@ -71,7 +77,7 @@ def check_numbers(qm: QueueManager, connection: Connection, name: str, *numbers:
         raise Refusal(Reason.LIMIT_REACHED, name, f"a connection has at most {most} handles")
 
 
-def opened(qm: QueueManager, connection: Connection, handle: Handle, now_ms: int) -> None:
+def opened(qm: QueueManager, connection: Connection, handle: QueueHandle, now_ms: int) -> None:
     """Open a queue by a handle, or refuse for the sake of others who have it open."""
     queue = handle.queue
     if handle.modes & ~(BROWSE | INQUIRE | CO_OP):
@@ -125,19 +131,21 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
     waiters = [w for w in connection.waiters.values() if w.command.handle == handle.number]
     replies = [waiting.answer(qm, waiter, Messages([])) for waiter in waiters]
     records = _close(qm, connection, handle, replies, request.now_ms, broke_off=False)
-    if command.delete and not handle.queue.is_temporary:
-        records.append(QueueDeleted(handle.queue.name))
-    warning = groups.unfinished(handle.put_group) or groups.unfinished(handle.get_group)
+    warning = 0
+    if isinstance(handle, QueueHandle):
+        if command.delete and not handle.queue.is_temporary:
+            records.append(QueueDeleted(handle.queue.name))
+        warning = groups.unfinished(handle.put_group) or groups.unfinished(handle.get_group)
     after = qm.entry_n if records else -1
     return Decision(records, Done(), after, replies=replies, warning=warning)
 
 
 def _check_deletion(handle: Handle, delete: int) -> None:
     """Refuse a deletion at the close: of dynamic queues only, and of such as nobody else uses."""
-    queue = handle.queue
-    definition = queue.attributes.definition_type
-    if definition == "PREDEFINED" or delete not in (DELETE, PURGE):
-        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "only a dynamic queue goes with its close")
+    queue = handle.queue if isinstance(handle, QueueHandle) else None
+    definition = queue.attributes.definition_type if queue is not None else "PREDEFINED"
+    if queue is None or definition == "PREDEFINED" or delete not in (DELETE, PURGE):
+        raise Refusal(Reason.OPTIONS_ERROR, handle.name, "only a dynamic queue goes with its close")
     if definition == "TEMPDYN":
         return
     if queue.opens.handles > 1 or queue.uncommitted_puts or queue.locked_count:
@@ -158,22 +166,29 @@ def _close(
     *,
     broke_off: bool,
 ) -> list[Record]:
-    """Close a handle; a temporary queue goes with the one that made it, whoever else uses it.
+    """Close a handle of any kind. broke_off: nobody has asked for it; the connection ends."""
+    del connection.handles[handle.number]
+    if isinstance(handle, QueueHandle):
+        return _close_queue(qm, handle, replies, now_ms, broke_off)
+    if isinstance(handle, SubscriptionHandle):
+        return managed.closed(qm, connection, handle.subscription, replies)
+    return []
 
-    broke_off: nobody has asked for it; the connection ends.
-    """
+
+def _close_queue(
+    qm: QueueManager, handle: QueueHandle, replies: list[Reply], now_ms: int, broke_off: bool
+) -> list[Record]:
+    """Close a queue; a temporary one goes with the handle that made it, whoever else uses it."""
+    queue = handle.queue
     cursor.release(qm, handle, now_ms)
     if handle.selection:
         matching.deselect(handle)
-    del connection.handles[handle.number]
-    queue = handle.queue
     _count(queue, handle.modes, -1)
-    consumer_timeouts.closed(qm, handle, broke_off)
+    if isinstance(handle, ConsumerHandle):
+        consumer_timeouts.closed(qm, handle, broke_off)
     marks.closed(handle)
     if handle.modes & INPUT:
         trigger.closed(qm, queue, now_ms)
-    if handle.subscription is not None:
-        return managed.closed(qm, connection, handle.subscription, replies)
     if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
         return []
     return [managed.removal(qm, queue, replies)]

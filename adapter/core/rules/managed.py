@@ -13,6 +13,7 @@ from adapter.core.attributes.system import DURABLE_MODEL, NON_DURABLE_MODEL
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import QueueDeleted, Record
 from adapter.core.model.connection import Connection
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.model.topics import Subscription
@@ -53,5 +54,6 @@ def closed(
     if not queue.opens.handles:
         return [removal(qm, queue, replies)]
     for handle in connection.handles.values():
-        handle.is_maker = handle.is_maker or handle.queue is queue
+        if isinstance(handle, QueueHandle) and handle.queue is queue:
+            handle.is_maker = True
     return []

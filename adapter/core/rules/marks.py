@@ -21,7 +21,7 @@ from adapter.core.contract.commands import (
 from adapter.core.contract.message import Stored, delivered
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages
-from adapter.core.model.connection import Handle
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.marks import Marks
 from adapter.core.model.queue import Queue
@@ -34,7 +34,7 @@ OPTIONS = MARKING | UNMARKING | UNMARKED
 FOR_EVER = -1
 
 
-def check(handle: Handle, command: Browse) -> None:
+def check(handle: QueueHandle, command: Browse) -> None:
     """Refuse what cannot be marked, and what goes with no mark (MQRC_OPTIONS_ERROR)."""
     asked, name = command.options, handle.queue.name
     if asked & UNMARKING and asked not in (UNMARK_HANDLE, UNMARK_CO_OP):
@@ -57,7 +57,7 @@ def check(handle: Handle, command: Browse) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, name, "the handle is not open for CO_OP")
 
 
-def is_hidden(handle: Handle, stored: Stored) -> bool:
+def is_hidden(handle: QueueHandle, stored: Stored) -> bool:
     """Whether a browse for what is not marked passes over a message."""
     marks = handle.queue.marks
     if marks is None:
@@ -65,7 +65,7 @@ def is_hidden(handle: Handle, stored: Stored) -> bool:
     return marks.is_marked(stored.place, handle, cooperates=bool(handle.modes & CO_OP))
 
 
-def mark(qm: QueueManager, handle: Handle, options: int, stored: Stored) -> None:
+def mark(qm: QueueManager, handle: QueueHandle, options: int, stored: Stored) -> None:
     """Mark what a browse shows."""
     queue = handle.queue
     if queue.marks is None:
@@ -110,7 +110,7 @@ def tick(qm: QueueManager) -> None:
             _look_again(qm, queue, queue.marks)
 
 
-def take_away(qm: QueueManager, handle: Handle, command: Browse) -> Decision:
+def take_away(qm: QueueManager, handle: QueueHandle, command: Browse) -> Decision:
     """MQGMO_UNMARK_BROWSE_HANDLE, _CO_OP: the message is shown, if it is still there."""
     assert command.place is not None, "it was checked"
     queue, (lane, seq, n) = handle.queue, command.place
@@ -124,7 +124,7 @@ def take_away(qm: QueueManager, handle: Handle, command: Browse) -> Decision:
     return Decision([], Messages([] if stored.locked else [delivered(stored)]), qm.entry_n)
 
 
-def closed(handle: Handle) -> None:
+def closed(handle: QueueHandle) -> None:
     """End what a handle has marked, and the set's marks with its last one."""
     marks = handle.queue.marks
     if marks is not None:

@@ -27,7 +27,7 @@ from adapter.core.contract.commands import (
 )
 from adapter.core.contract.message import ID_LENGTH, Message, Place, Stored
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.model.connection import Handle
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.queue import ID_FIELDS, Queue
 from adapter.core.model.selector import TEXT_MAX, Fits, SelectorError, parse
@@ -70,7 +70,9 @@ def _check_options(command: Get | Browse, queue: Queue, options: int) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "UNLOCK goes with no other option")
 
 
-def candidates(handle: Handle, command: Get | Browse, after: Place = START) -> Iterable[Stored]:
+def candidates(
+    handle: QueueHandle, command: Get | Browse, after: Place = START
+) -> Iterable[Stored]:
     """Iterate over the available messages that fit, in the order of delivery.
 
     after: with ids, what lies before it is found too.
@@ -83,7 +85,7 @@ def candidates(handle: Handle, command: Get | Browse, after: Place = START) -> I
     return (stored for stored in _chosen(queue, command, after) if fits(stored.message))
 
 
-def selected(handle: Handle) -> View:
+def selected(handle: QueueHandle) -> View:
     """Return the messages that fit the selection of a handle."""
     assert handle.fits is not None, "it has one"
     made = partial(Selected, handle.fits)
@@ -170,13 +172,13 @@ def selection_for(queue: Queue, selection: str) -> Fits:
     return fits
 
 
-def select_by(handle: Handle, selection: str, fits: Fits) -> None:
+def select_by(handle: QueueHandle, selection: str, fits: Fits) -> None:
     """Give a handle that has been opened its selection."""
     handle.fits, handle.selection = fits, selection
     handle.queue.selections[selection] += 1
 
 
-def deselect(handle: Handle) -> None:
+def deselect(handle: QueueHandle) -> None:
     """Forget the selection of a handle that is closed, and what was kept for it."""
     selections = handle.queue.selections
     selections[handle.selection] -= 1

@@ -38,7 +38,6 @@ from adapter.core.contract.results import (
 )
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
-from adapter.core.model.tally import Tally
 from adapter.core.model.undo import Removed
 from adapter.core.rules import defaults, delays, naming, staging, trigger, waiting
 from adapter.core.rules.decision import Decision, done, handle_of, queue_of
@@ -153,7 +152,7 @@ def decide_status(qm: QueueManager, request: Request, command: AskStatus) -> Dec
 
 def statuses(qm: QueueManager, queues: Iterable[Queue], now_ms: int) -> list[QueueStatus]:
     """Return the figures of these queues."""
-    return [_status(queue, qm.tally, now_ms) for queue in queues]
+    return [_status(qm, queue, now_ms) for queue in queues]
 
 
 def _fitting(qm: QueueManager, pattern: str, system: bool) -> list[Queue]:
@@ -162,8 +161,8 @@ def _fitting(qm: QueueManager, pattern: str, system: bool) -> list[Queue]:
     return [qm.queues[name] for name in naming.fitting(qm.queues, pattern, system)]
 
 
-def _status(queue: Queue, counted: Tally, now_ms: int) -> QueueStatus:
-    tally, times = counted.of(queue.name), counted.times_of(queue.name)
+def _status(qm: QueueManager, queue: Queue, now_ms: int) -> QueueStatus:
+    tally, times = qm.tally.of(queue.name), qm.tally.times_of(queue.name)
     heads = [put_ms for lane in queue.lanes if (put_ms := lane.oldest_put_ms()) is not None]
     age_s = max(0, now_ms - min(heads)) / 1000 if heads else 0.0
     return QueueStatus(
@@ -174,7 +173,7 @@ def _status(queue: Queue, counted: Tally, now_ms: int) -> QueueStatus:
         queue.uncommitted_puts + queue.locked_count,
         queue.uncommitted_puts,
         queue.locked_count,
-        len(queue.waiters),
+        qm.waiters.count(queue),
         age_s,
         queue.depth_by_priority,
         tally.put,
@@ -187,7 +186,7 @@ def _status(queue: Queue, counted: Tally, now_ms: int) -> QueueStatus:
         queue.high_depth,
         tally.put - times.put_before,
         tally.got - times.got_before,
-        max(0, now_ms - (times.reset_ms or counted.started_ms or now_ms)) / 1000,
+        max(0, now_ms - (times.reset_ms or qm.tally.started_ms or now_ms)) / 1000,
         queue.delayed,
     )
 

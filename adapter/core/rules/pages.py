@@ -93,7 +93,7 @@ def unhold(qm: QueueManager, connection: Connection) -> list[Request]:
 def forget(qm: QueueManager, connection: Connection) -> None:
     """Drop what a connection that has gone waited for; nobody is answered."""
     unhold(qm, connection)
-    for queue in {handle.queue for handle in connection.handles.values()}:
+    for queue in qm.queues.values() if connection.turns.parked else ():
         queue.suspended = [one for one in queue.suspended if one.connection != connection.number]
     for request in connection.turns.parked:
         waiting.runs_no_more(qm, request)
@@ -135,7 +135,7 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
         if len(queue.stored) <= messages and queue.weight <= size:
             continue
         ends_before = [set(lane.ends) for lane in queue.lanes]
-        if _joins(queue):
+        if _joins(qm, queue):
             gone = queue.page_out(qm.limits.unit_messages, qm.limits.unit_bytes, moved_n)
         else:
             gone = queue.page_out(messages, size, moved_n)
@@ -147,7 +147,7 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
     return count
 
 
-def _joins(queue: Queue) -> bool:
+def _joins(qm: QueueManager, queue: Queue) -> bool:
     """Whether somebody waits for many messages, which must be in memory together: for all segments
     of one, or for a batch.
     """
@@ -155,7 +155,7 @@ def _joins(queue: Queue) -> bool:
         isinstance(one.command, (ClaimBatch, ReadBatches))
         or getattr(one.command, "options", 0) & COMPLETE
         for one in queue.suspended
-    ) or any(waiter.command.options & COMPLETE for waiter in queue.waiters)
+    ) or any(waiter.command.options & COMPLETE for waiter in qm.waiters.waiting_for(queue))
 
 
 def load(

@@ -17,7 +17,6 @@ from msgspec import Struct
 from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.commands import (
     AS_QUEUE_SAYS,
-    OUTPUT,
     RETAIN,
     WARN_NO_SUBSCRIBERS,
     Put,
@@ -28,7 +27,8 @@ from adapter.core.contract.message import Message, weight
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.contract.results import PutDone
-from adapter.core.model.connection import Handle
+from adapter.core.model.destination import TopicDestination
+from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import DISCARD, EXCEPTION
@@ -37,7 +37,6 @@ from adapter.core.rules import put, report, retained, staging, topics, trigger, 
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
-    handle_of,
     outcome_of,
     own_unit,
     session_of,
@@ -67,21 +66,23 @@ class Copies(Struct):
 def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     """MQPUT, by a handle of a queue or of a topic."""
     handle = connection_of(qm, request).handles.get(command.handle)
-    if handle is None or handle.topic is None:
+    if not isinstance(handle, TopicHandle):
         return put.decide_put(qm, request, command)
-    return _decide_publish(qm, request, command, handle.topic)
+    return _decide_publish(qm, request, command, handle)
 
 
-def _decide_publish(qm: QueueManager, request: Request, command: Put, topic: str) -> Decision:
+def _decide_publish(
+    qm: QueueManager, request: Request, command: Put, handle: TopicHandle
+) -> Decision:
     """MQPUT by a handle of a topic: the ids of the publications are the answer."""
-    handle = handle_of(qm, request, command.handle, OUTPUT, Reason.NOT_OPEN_FOR_OUTPUT)
     if command.options & RETAIN:
         retained.queue_in_memory(qm)  # before anything is filled in: it may have to be waited for
-    warning = _check(qm, request, command, handle, topic)
+    topic = handle.topic
+    destination, warning = _check(qm, request, command, handle)
     copies = Copies()
     records: list[Record] = []
     for message in command.messages:
-        put.resolve(qm, handle.queue, message, request.now_ms)
+        put.resolve(qm, destination, message, request.now_ms)
         for subscription in _reached(qm, topic, message, command.level):
             deliver(qm, copies, subscription, topic, message, request.now_ms)
     if command.options & RETAIN:
@@ -114,11 +115,14 @@ def _check_delay(qm: QueueManager, topic: str, message: Message, options: int, n
         raise Refusal(Reason.OPTIONS_ERROR, topic, "what is retained is not delayed")
 
 
-def _check(qm: QueueManager, request: Request, command: Put, handle: Handle, topic: str) -> int:
+def _check(
+    qm: QueueManager, request: Request, command: Put, handle: TopicHandle
+) -> tuple[TopicDestination, int]:
     """Refuse what cannot be published, and fill in what is left to the topic.
 
-    Returns the reason of a warning, or 0.
+    Returns the topic as a destination, and the reason of a warning, or 0.
     """
+    topic = handle.topic
     count = len(command.messages)
     if not 1 <= count <= (put.MESSAGES_PER_PUT_MAX if command.unit else 1):
         raise Refusal(Reason.OPTIONS_ERROR, topic, "outside a unit a put has one message")
@@ -127,22 +131,19 @@ def _check(qm: QueueManager, request: Request, command: Put, handle: Handle, top
     if not 0 <= command.level <= LEVEL_MAX:
         text = f"level {command.level} is not 0 to {LEVEL_MAX}"
         raise Refusal(Reason.OPTIONS_ERROR, topic, text)
-    standing = topics.standing(qm, topic)
-    if standing.publish != "ENABLED" or (handle.alias and handle.alias.inhibit_put):
+    effective = topics.effective(qm, topic)
+    if effective.publish != "ENABLED" or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, topic)
-    usual = msgspec.structs.replace(
-        handle.queue.attributes,
-        def_priority=standing.def_priority,
-        def_persistence=standing.def_persistence == "YES",
-    )
+    destination = topics.destination(topic, effective)
+    defaults = handle.alias or destination.attributes
     warning = 0
     for message in command.messages:
         if message.delay_ms or message.deliver_at_ms:
             _check_delay(qm, topic, message, command.options, request.now_ms)
-        if put.check(handle.queue, message):
+        if put.check(destination, message):
             raise Refusal(Reason.MESSAGE_TOO_LONG, topic, f"{len(message.body)} bytes")
-        warning = put.default(handle.alias or usual, message) or warning
-    return warning
+        warning = put.default(destination, message, defaults) or warning
+    return destination, warning
 
 
 def deliver(

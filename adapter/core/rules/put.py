@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from adapter.core.contract.commands import OUTPUT, Put, Request
 from adapter.core.contract.details import IN_GROUP, OFFSET_MAX, SEGMENT
@@ -19,7 +18,8 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.contract.results import Refused, put_done
 from adapter.core.model import segments
-from adapter.core.model.connection import Handle
+from adapter.core.model.destination import Destination, PutDefaults
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
@@ -79,19 +79,19 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
 
 
 def _check_each(
-    qm: QueueManager, request: Request, command: Put, handle: Handle
+    qm: QueueManager, request: Request, command: Put, handle: QueueHandle
 ) -> tuple[int, bool]:
     """Refuse what cannot be put, and fill in what is left to the queue.
 
     Returns the reason of a warning, or 0, and whether any message is to be cut.
     """
-    warning, is_cut = 0, False
+    warning, is_cut, queue = 0, False, handle.queue
+    defaults = handle.alias or queue.attributes
     for message in command.messages:
-        is_cut = check(handle.queue, message) or is_cut
+        is_cut = check(queue, message) or is_cut
         if message.delay_ms or message.deliver_at_ms:
-            staging.check(qm, handle.queue.name, message, request.now_ms)
-        is_soft = handle.queue.is_temporary
-        warning = default(handle.alias or handle.queue.attributes, message, is_soft) or warning
+            staging.check(qm, queue.name, message, request.now_ms)
+        warning = default(queue, message, defaults) or warning
     return warning, is_cut
 
 
@@ -103,30 +103,23 @@ def _last(queue: Queue, message: Message, is_cut: bool) -> Message:
     return segments.split(message, queue.attributes.max_message_length)[-1] if is_cut else message
 
 
-class Defaults(Protocol):
-    """What an object says of messages that are put by its name and leave it open."""
+def default(destination: Destination, message: Message, defaults: PutDefaults) -> int:
+    """Fill in the priority and persistence that are left to the name under which it was opened.
 
-    def_priority: int
-    def_persistence: bool
-
-
-def default(attributes: Defaults, message: Message, is_soft: bool = False) -> int:
-    """Fill in the priority and persistence that a message leaves to what was opened.
-
-    is_soft: to a temporary queue. Returns the reason of a warning, or 0.
+    Returns the reason of a warning, or 0.
     """
     warning = 0
     if message.priority < 0:
-        message.priority = attributes.def_priority
+        message.priority = defaults.def_priority
     elif message.priority > PRIORITY_MAX:
         details.lower_priority(message)
         warning = Reason.PRIORITY_TOO_HIGH
     if message.persistence < 0:
-        message.persistence = 0 if is_soft else int(attributes.def_persistence)
+        message.persistence = 0 if destination.is_temporary else int(defaults.def_persistence)
     return warning
 
 
-def check(queue: Queue, message: Message) -> bool:
+def check(queue: Destination, message: Message) -> bool:
     """Refuse a message that no queue, or not this queue, takes; whether it is to be cut for it."""
     is_cut = len(message.body) > queue.attributes.max_message_length
     if is_cut:
@@ -148,13 +141,13 @@ def check(queue: Queue, message: Message) -> bool:
     return is_cut
 
 
-def _check_ids(queue: Queue, message: Message) -> None:
+def _check_ids(queue: Destination, message: Message) -> None:
     for name in ("message_id", "correlation_id", "group_id"):
         if len(getattr(message, name)) not in (0, ID_LENGTH):
             raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{name} is not 24 bytes")
 
 
-def _check_cut(queue: Queue, message: Message) -> None:
+def _check_cut(queue: Destination, message: Message) -> None:
     limit = queue.attributes.max_message_length
     if not limit or not segments.may_be_split(message):
         text = f"{len(message.body)} bytes, max_message_length is {limit}"
@@ -164,7 +157,7 @@ def _check_cut(queue: Queue, message: Message) -> None:
         raise Refusal(Reason.OFFSET_ERROR, queue.name, f"offset {message.details.offset}")
 
 
-def _check_rest(queue: Queue, message: Message) -> None:
+def _check_rest(queue: Destination, message: Message) -> None:
     kind = message.message_type
     if kind not in MESSAGE_TYPES and kind not in MESSAGE_TYPE_APPLICATION:
         raise Refusal(Reason.MESSAGE_TYPE_ERROR, queue.name, f"message_type {kind}")
@@ -181,20 +174,20 @@ def _check_rest(queue: Queue, message: Message) -> None:
         details.check(queue, message, message.details)
 
 
-def _check_texts(queue: Queue, message: Message) -> None:
+def _check_texts(queue: Destination, message: Message) -> None:
     for name, length in TEXT_LENGTHS:
         if len(getattr(message, name)) > length:
             text = f"{name} has more than {length} characters"
             raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
 
 
-def _check_numbers(queue: Queue, message: Message) -> None:
+def _check_numbers(queue: Destination, message: Message) -> None:
     for name in NUMBERS:
         if not -(2**31) <= getattr(message, name) < 2**31:
             raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"{name} is not a 32-bit number")
 
 
-def _check_properties(queue: Queue, properties: Mapping[str, object]) -> None:
+def _check_properties(queue: Destination, properties: Mapping[str, object]) -> None:
     if len(properties) > PROPERTIES_MAX:
         raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"more than {PROPERTIES_MAX}")
     for name, value in properties.items():
@@ -204,7 +197,7 @@ def _check_properties(queue: Queue, properties: Mapping[str, object]) -> None:
             raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"{name} is not a 64-bit number")
 
 
-def resolve(qm: QueueManager, queue: Queue, message: Message, now_ms: int) -> None:
+def resolve(qm: QueueManager, queue: Destination, message: Message, now_ms: int) -> None:
     """Fill in what the put left to the queue and the queue manager."""
     if message.details is not None:
         details.settle(message, message.details)

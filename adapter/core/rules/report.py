@@ -17,6 +17,7 @@ from msgspec import Struct
 from adapter.core.contract.message import Message, weight
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, MessagesDiscarded, Record
+from adapter.core.model.destination import Destination
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import (
@@ -44,7 +45,7 @@ class Sent(Struct):
     records: list[Record] = []
 
 
-def check(queue: Queue, message: Message) -> None:
+def check(queue: Destination, message: Message) -> None:
     """Refuse to ask for an answer that has nowhere to go (MQRC_MISSING_REPLY_TO_Q)."""
     if not message.reply_to and (message.report & ASKS or message.message_type == REQUEST):
         raise Refusal(Reason.MISSING_REPLY_TO, queue.name)

@@ -32,8 +32,8 @@ from collections.abc import Callable, Iterable
 from adapter.core.contract.commands import Browse, Get
 from adapter.core.contract.message import Place, Stored, weight
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.model.connection import Handle
 from adapter.core.model.groups import Progress
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.queue import Queue
 from adapter.core.model.views import START
@@ -54,7 +54,7 @@ def check_bounds(command: Get | Browse, queue: Queue) -> None:
 
 
 def source(
-    handle: Handle, command: Get | Browse, at: Progress | None, after: Place = START
+    handle: QueueHandle, command: Get | Browse, at: Progress | None, after: Place = START
 ) -> Iterable[Stored]:
     """Iterate over the available messages that fit a command.
 

@@ -11,6 +11,7 @@ from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.delays import DELAY_MAX_MS
+from adapter.core.model.destination import Destination
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 
@@ -26,7 +27,7 @@ def check(qm: QueueManager, name: str, message: Message, now_ms: int) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
 
 
-def resolve(queue: Queue, message: Message, now_ms: int) -> None:
+def resolve(queue: Destination, message: Message, now_ms: int) -> None:
     """Settle when a message is due; one that is due by now waits nowhere."""
     if message.delay_ms:
         message.deliver_at_ms = now_ms + message.delay_ms

@@ -22,7 +22,8 @@ from adapter.core.contract.message import ID_LENGTH, NO_ID
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted, Record
 from adapter.core.contract.results import Subscribed
-from adapter.core.model.connection import Connection, Handle
+from adapter.core.model.connection import Connection
+from adapter.core.model.handles import QueueHandle, SubscriptionHandle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.model.topics import Subscription
@@ -158,10 +159,10 @@ def _correlation_id(command: c.Subscribe, ident: bytes) -> bytes:
 
 def _check_allowed(qm: QueueManager, topic: str, name: str, *, is_durable: bool) -> None:
     """Refuse what the topic does not allow, or what there is no room for."""
-    standing = topics.standing(qm, topic)
-    if standing.subscribe != "ENABLED":
+    effective = topics.effective(qm, topic)
+    if effective.subscribe != "ENABLED":
         raise Refusal(Reason.SUBSCRIBE_INHIBITED, topic)
-    if is_durable and standing.durable != "YES":
+    if is_durable and effective.durable != "YES":
         raise Refusal(Reason.DURABILITY_NOT_ALLOWED, topic)
     if is_durable and len(qm.objects) >= qm.limits.objects:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
@@ -193,12 +194,10 @@ def _open(
 ) -> None:
     """Open the handle of a subscription, and the one of its queue if that is asked for."""
     if command.queue_handle:
-        handle = Handle(command.queue_handle, queue, QUEUE_MODES)
+        handle = QueueHandle(command.queue_handle, queue, QUEUE_MODES)
         handles.opened(qm, connection, handle, now_ms)
-    handle = topics.handle_for(subscription.topic, command.handle, 0)
-    handle.subscription = subscription
     subscription.connection = connection.number
-    connection.handles[command.handle] = handle
+    connection.handles[command.handle] = SubscriptionHandle(command.handle, subscription)
 
 
 def _attributes_of(made: Subscription, topic_object: str) -> dict[str, Any]:
@@ -300,7 +299,7 @@ def decide_close_subscription(
 
 def _of_handle(qm: QueueManager, request: c.Request, number: int) -> Subscription:
     handle = connection_of(qm, request).handles.get(number)
-    if handle is None or handle.subscription is None:
+    if not isinstance(handle, SubscriptionHandle):
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not of a subscription")
     return handle.subscription
 

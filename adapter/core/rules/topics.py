@@ -16,16 +16,15 @@ from adapter.core.attributes.objects import (
     SubscriptionAttributes,
     TopicAttributes,
 )
-from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX, QueueAttributes
 from adapter.core.attributes.system import BASE_TOPIC
 from adapter.core.contract.commands import INQUIRE, OUTPUT, Open, OpenTopic, Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectDefined
 from adapter.core.contract.results import Done, Opened
 from adapter.core.contract.topic_strings import SEPARATOR, levels
-from adapter.core.model.connection import Handle
+from adapter.core.model.destination import TopicDefaults, TopicDestination
+from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
 from adapter.core.model.selector import parse
 from adapter.core.model.topics import Subscription
 from adapter.core.rules import handles
@@ -36,10 +35,10 @@ LEVELS_MAX = 256
 """Each is a node of the tree; and a topic of a thousand levels is a mistake."""
 AS_PARENT = "ASPARENT"
 PRIORITY_AS_PARENT = -2
-STANDS = ("publish", "subscribe", "durable", "def_persistence")
+INHERITED = ("publish", "subscribe", "durable", "def_persistence")
 
 
-class Standing(Struct):
+class EffectiveAttributes(Struct):
     """What holds at a topic string, by the topic objects at and above it."""
 
     def_priority: int = 0
@@ -54,7 +53,7 @@ def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) ->
     connection = connection_of(qm, request)
     handles.check_numbers(qm, connection, command.topic_string, command.handle)
     topic = full_string(qm, command.topic_object, command.topic_string)
-    connection.handles[command.handle] = handle_for(topic, command.handle, OUTPUT)
+    connection.handles[command.handle] = TopicHandle(command.handle, topic, OUTPUT)
     opened = Opened(topic, is_topic=True) if command.topic_object else Done()
     return Decision([], opened, qm.entry_n)
 
@@ -75,21 +74,8 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
         text = f"it stands for topic {alias.target}, which is opened for output"
         raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
     topic = full_string(qm, alias.target, "")
-    handle = handle_for(topic, command.handle, command.modes)
-    handle.alias = alias
-    connection.handles[command.handle] = handle
+    connection.handles[command.handle] = TopicHandle(command.handle, topic, command.modes, alias)
     return Decision([], Opened(topic, is_topic=True), qm.entry_n)
-
-
-def handle_for(topic: str, number: int, modes: int) -> Handle:
-    """Make a handle of a topic, or of a subscription to it.
-
-    Its queue is one that nobody else sees: what a publication is checked against.
-    """
-    attributes = QueueAttributes(max_message_length=MESSAGE_LENGTH_MAX)
-    handle = Handle(number, Queue(topic, 0, attributes), modes)
-    handle.topic = topic
-    return handle
 
 
 def full_string(qm: QueueManager, topic_object: str, topic_string: str) -> str:
@@ -117,10 +103,10 @@ def check_string(topic: str) -> None:
         raise Refusal(Reason.TOPIC_STRING_ERROR, topic, f"it has more than {LEVELS_MAX} levels")
 
 
-def standing(qm: QueueManager, topic: str) -> Standing:
+def effective(qm: QueueManager, topic: str) -> EffectiveAttributes:
     """Say what holds at a topic string: of each attribute what the nearest object says of it."""
-    found = Standing()
-    open_names = {*STANDS, "def_priority"}
+    found = EffectiveAttributes()
+    open_names = {*INHERITED, "def_priority"}
     for name in _objects_above(qm, topic):
         attributes = qm.objects[TOPIC, name]
         for one in sorted(open_names):
@@ -129,6 +115,12 @@ def standing(qm: QueueManager, topic: str) -> Standing:
                 setattr(found, one, value)
                 open_names.remove(one)
     return found
+
+
+def destination(topic: str, attributes: EffectiveAttributes) -> TopicDestination:
+    """Return what publications to a topic are checked against, and filled in by."""
+    persistence = attributes.def_persistence == "YES"
+    return TopicDestination(topic, TopicDefaults(attributes.def_priority, persistence))
 
 
 def _objects_above(qm: QueueManager, topic: str) -> list[str]:

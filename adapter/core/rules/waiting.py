@@ -1,21 +1,47 @@
-"""Waiting gets: how a wait ends. It does not know which message fits: that is core.rules.get."""
+"""Waiting gets and browses: how a wait begins and ends. It does not know which message fits."""
 
 from __future__ import annotations
 
-from adapter.core.contract.commands import Get, Request
-from adapter.core.contract.reasons import Reason
+from adapter.core.contract.commands import THROUGH_QUIESCE, Browse, Get, Request
+from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages, Refused, Result
 from adapter.core.model.connection import Connection
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
-from adapter.core.model.waiter import Waiter
+from adapter.core.model.waiters import Waiter
+from adapter.core.rules.decision import connection_of
+
+
+def begin(qm: QueueManager, request: Request, command: Get | Browse, handle: QueueHandle) -> None:
+    """Let a get or a browse wait for a message of its queue; refuse if too many wait already."""
+    queue = handle.queue
+    if qm.quiescing and not command.options & THROUGH_QUIESCE:
+        raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
+    if qm.waiters.count(queue) >= qm.limits.waiters_per_queue:
+        most = qm.limits.waiters_per_queue
+        raise Refusal(Reason.LIMIT_REACHED, queue.name, f"{most} gets wait already")
+    connection = connection_of(qm, request)
+    if len(connection.waiters) >= qm.limits.waiters_per_connection:
+        most = qm.limits.waiters_per_connection
+        raise Refusal(Reason.LIMIT_REACHED, queue.name, f"{most} gets of this connection wait")
+    if request.request in connection.waiters:
+        text = f"request {request.request} of this connection waits already"
+        raise Refusal(Reason.OUT_OF_ORDER, queue.name, text)
+    deadline = qm.elapsed_ms + command.wait_ms if command.wait_ms > 0 else 0
+    waiter = Waiter(queue, request, command, handle, deadline)
+    qm.waiters.add(waiter)
+    connection.waiters[request.request] = waiter
+    if deadline:
+        qm.add_deadline(deadline, waiter)
+    runs(qm, request)
 
 
 def end(qm: QueueManager, waiter: Waiter) -> None:
     """Take a waiter out: it has been answered, or has gone."""
     waiter.ended = True
     connection = qm.connections[waiter.request.connection]
-    connection.handles[waiter.command.handle].queue.waiters.remove(waiter)
+    qm.waiters.remove(waiter)
     connection.waiters.pop(waiter.request.request, None)
     runs_no_more(qm, waiter.request)
 
@@ -78,7 +104,7 @@ def timed_out(qm: QueueManager) -> list[Reply]:
 def refused(qm: QueueManager, queue: Queue, reason: Reason) -> list[Reply]:
     """Refuse the waiting gets of a queue that is inhibited now, or deleted."""
     result = Refused(reason, queue.name)
-    return [answer(qm, waiter, result) for waiter in list(queue.waiters)]
+    return [answer(qm, waiter, result) for waiter in list(qm.waiters.waiting_for(queue))]
 
 
 def unit_ended(qm: QueueManager, connection: Connection, unit: bytes) -> list[Reply]:

@@ -268,5 +268,5 @@ def test_a_subscription_goes_on_waiting_when_its_connection_is_lost(
 
 def is_waited_for_anew(server: Loopback) -> bool:
     """Whether a get waits on the queue of the second subscription."""
-    waited_for = any(queue.waiters for queue in server.qm.queues.values())
+    waited_for = any(map(server.qm.waiters.count, server.qm.queues.values()))
     return server.count(c.Subscribe) > 1 and waited_for

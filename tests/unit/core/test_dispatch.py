@@ -16,6 +16,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, Message, weight
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Done, Messages, Refused
+from adapter.core.model.handles import QueueHandle
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
@@ -233,17 +234,17 @@ def check_queue(qm: QueueManager, queue: Queue) -> None:
     assert queue.depth == len(available) + len(held)
     priorities = [each.message.priority for each in available] + [each.priority for each in held]
     assert queue.depth_by_priority == [priorities.count(priority) for priority in range(10)]
-    handles = [each for con in connections for each in con.handles.values() if each.queue is queue]
+    handles = [
+        each
+        for con in connections
+        for each in con.handles.values()
+        if isinstance(each, QueueHandle) and each.queue is queue
+    ]
     assert queue.opens.handles == len(handles)
     assert queue.opens.input == sum(1 for each in handles if each.modes & c.INPUT)
     assert queue.opens.output == sum(1 for each in handles if each.modes & c.OUTPUT)
-    waiters = [
-        w
-        for con in connections
-        for w in con.waiters.values()
-        if con.handles[w.command.handle].queue is queue
-    ]
-    assert sorted(map(id, waiters)) == sorted(map(id, queue.waiters))
+    waiters = [w for con in connections for w in con.waiters.values() if w.handle.queue is queue]
+    assert sorted(map(id, waiters)) == sorted(map(id, qm.waiters.waiting_for(queue)))
 
 
 def check_connections(qm: QueueManager) -> None:
@@ -259,7 +260,7 @@ def check_connections(qm: QueueManager) -> None:
         numbers = {w.request.number for w in connection.waiters.values()} - {0}
         if connection.session:
             assert numbers == qm.sessions[connection.session].running
-    assert not qm.step.woken
+    assert not qm.waiters.woken()
 
 
 def check_outcomes(live: Session, again: Session) -> None:

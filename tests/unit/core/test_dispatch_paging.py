@@ -7,7 +7,7 @@ import pytest
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Done, Messages, Result, Statuses, UnitOutcome
+from adapter.core.contract.results import Done, Messages, Result, Statuses, Subscribed, UnitOutcome
 from adapter.core.model.due import SWEEP_AT
 from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core, client_on
@@ -142,6 +142,27 @@ def test_a_request_that_waits_for_a_page_goes_with_its_connection() -> None:
     assert isinstance(answer, Messages)
     assert answer.messages[0].message.body == b"0", "nobody got it before"
     assert core.queue().depth == 29
+
+
+def test_a_request_that_waits_for_a_queue_it_has_no_handle_of_goes_with_its_connection() -> None:
+    """A new subscription looks at retained publications, which may have to be read first."""
+    core = Core()
+    core.configure()
+    publisher = core.connect()
+    publisher.define("COPIES")
+    publisher.do(c.OpenTopic(1, "prices"))
+    publisher.do(c.Put(1, [Message(body=b"10")], options=c.RETAIN))
+    core.crash_with_snapshot()
+    core.reads_pages = False
+    subscriber, other = core.connect(), core.connect()
+    subscriber.send(c.Subscribe(1, "prices", destination="COPIES"))
+    waiting = other.send(c.Subscribe(1, "prices", destination="COPIES"))
+    assert core.answers == {}
+    subscriber.lose()
+    core.reads_pages = True
+    core.advance(0)
+    assert isinstance(other.answer(waiting), Subscribed)
+    assert list(core.answers) == [(other.number, waiting)]
 
 
 def test_a_get_that_waits_for_an_index_is_served_when_it_is_complete() -> None:

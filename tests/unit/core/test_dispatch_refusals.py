@@ -255,7 +255,7 @@ def test_a_rule_that_changes_something_and_refuses_is_found(
     client = client_on()
     monkeypatch.setitem(dispatch.DECIDE, c.Open, refused_late)
     purity.watch(monkeypatch)
-    with pytest.raises(AssertionError, match=r"refused_late refuses.*handles: 1 -> 2"):
+    with pytest.raises(AssertionError, match=r"refused_late refuses.*opens.handles: 1 -> 2"):
         client.open(handle=2)
 
 

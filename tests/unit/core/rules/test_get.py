@@ -356,7 +356,7 @@ def test_a_request_that_waits_cannot_be_asked_twice() -> None:
     assert isinstance(answer, Refused)
     assert answer.reason == Reason.OUT_OF_ORDER
     client.lose()
-    assert not client.core.queue().waiters
+    assert not client.core.qm.waiters.count(client.core.queue())
 
 
 def test_served_waits_leave_nothing_behind() -> None:

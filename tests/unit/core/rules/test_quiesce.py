@@ -88,7 +88,7 @@ def test_waiting_gets_end_with_the_reason() -> None:
         (client.number, inside): refused,
         (other.number, elsewhere): refused,
     }
-    assert not client.core.queue().waiters
+    assert not client.core.qm.waiters.count(client.core.queue())
     client.core.advance(120)
 
 
@@ -103,7 +103,7 @@ def test_gets_and_browses_that_ask_for_it_are_served_until_the_end() -> None:
     stopping = Refused(Reason.QUEUE_MANAGER_STOPPING, "QM1")
     assert quiesce(client) == {(other.number, elsewhere): stopping}, "nothing more is done there"
     getting = client.send(c.Get(1, unit, wait_ms=-1, options=c.THROUGH_QUIESCE))
-    assert len(client.core.queue().waiters) == 2
+    assert client.core.qm.waiters.count(client.core.queue()) == 2
     client.do(c.Commit(unit))
     assert isinstance(client.core.answers[client.number, browsing], Messages)
     assert (client.number, getting) in client.core.answers

@@ -6,7 +6,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Opened
-from adapter.core.rules.topics import Standing, full_string, standing
+from adapter.core.rules.topics import EffectiveAttributes, effective, full_string
 from tests.support.core import Client, Core
 from tests.support.topics import DURABLE, subscribe
 
@@ -34,18 +34,20 @@ def test_what_the_nearest_object_says_holds(client: Client, core: Core) -> None:
     client.do(c.DefineObject("topic", "A", above))
     client.do(c.DefineObject("topic", "C", {"topic_string": "a/b/c", "def_priority": 7}))
     qm = core.qm
-    assert standing(qm, "a/b/c/d") == Standing(7, "NO", durable="NO")
-    assert standing(qm, "a/b") == Standing(5, "NO", durable="NO")
-    assert standing(qm, "ab") == Standing()
+    assert effective(qm, "a/b/c/d") == EffectiveAttributes(7, "NO", durable="NO")
+    assert effective(qm, "a/b") == EffectiveAttributes(5, "NO", durable="NO")
+    assert effective(qm, "ab") == EffectiveAttributes()
     client.do(c.AlterObject("topic", "SYSTEM.BASE.TOPIC", {"subscribe": "DISABLED"}))
-    assert standing(qm, "ab") == Standing(subscribe="DISABLED")
+    assert effective(qm, "ab") == EffectiveAttributes(subscribe="DISABLED")
     client.do(c.AlterObject("topic", "C", {"topic_string": "x"}))
-    assert standing(qm, "a/b/c") == Standing(5, "NO", subscribe="DISABLED", durable="NO")
-    assert standing(qm, "x").def_priority == 7
+    assert effective(qm, "a/b/c") == EffectiveAttributes(
+        5, "NO", subscribe="DISABLED", durable="NO"
+    )
+    assert effective(qm, "x").def_priority == 7
     client.do(c.DeleteObject("topic", "A"))
     core.crash_with_snapshot()
-    assert standing(core.qm, "a/b") == Standing(subscribe="DISABLED")
-    assert standing(core.qm, "x").def_priority == 7
+    assert effective(core.qm, "a/b") == EffectiveAttributes(subscribe="DISABLED")
+    assert effective(core.qm, "x").def_priority == 7
 
 
 def test_a_place_has_one_object(client: Client) -> None:
@@ -57,7 +59,7 @@ def test_a_place_has_one_object(client: Client) -> None:
     assert client.refused(moved) == Reason.OBJECT_EXISTS
     assert client.refused(c.OpenTopic(1, "", "C")) == Reason.OBJECT_NOT_FOUND
     client.do(c.AlterObject("topic", "A", {"topic_string": "a", "def_priority": 1}))
-    assert standing(client.core.qm, "a").def_priority == 1
+    assert effective(client.core.qm, "a").def_priority == 1
 
 
 @pytest.mark.parametrize("topic", ["", "a\0b", "x" * 10_241, "/" * 256])

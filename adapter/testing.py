@@ -33,7 +33,8 @@ from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
 from adapter.server.credentials import Credentials
-from adapter.server.server import Movers, NoMovers, Server
+from adapter.server.movers import Movers, NoMovers
+from adapter.server.server import Server
 from adapter.topics.admin import DAY_MS
 
 CALL_TIMEOUT_S = 60.0  # no step of a queue manager in memory takes longer, nor on a healthy Kafka

@@ -45,6 +45,7 @@ HOT = (
     "adapter/owner/loop.py",
     "adapter/owner/owner.py",
     "adapter/owner/promises.py",
+    "adapter/owner/term.py",
     "adapter/server/connection.py",
     "adapter/server/frame_budget.py",
     "adapter/server/listener.py",

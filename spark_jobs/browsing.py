@@ -25,14 +25,14 @@ from spark_jobs import ranges
 from spark_jobs.errors import SparkJobError
 from spark_jobs.options import BROKERS, SourceOptions
 from spark_jobs.planning import AvailableNow, Limit, limit_of, rows_of
-from spark_jobs.rows import Found, batches
+from spark_jobs.rows import FoundMessage, batches
 from spark_jobs.topics import choose
 
 ANSWER_S = 20.0
 LOOK_S = 5.0
 """Between two looks whether the queue still has the topic that is read."""
-Lanes = dict[str, int]
-Offset = dict[str, Any]
+LaneOffsets = dict[str, int]
+BrowseOffset = dict[str, Any]
 
 
 class Range(InputPartition):
@@ -108,7 +108,7 @@ class BrowsedTopic:
         if now != self.name:
             raise deleted(self._options.queue, self.name, now)
 
-    def beginning(self, options: SourceOptions) -> Lanes:
+    def beginning(self, options: SourceOptions) -> LaneOffsets:
         """Where a new query begins."""
         if options.starting == "latest":
             return self.ends()
@@ -117,18 +117,18 @@ class BrowsedTopic:
             lanes |= {str(lane): offset for lane, offset in options.starting.items()}
         return lanes
 
-    def ends(self) -> Lanes:
+    def ends(self) -> LaneOffsets:
         """How far each lane is committed."""
         return self._ask(OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
-    def ranges(self, start: Lanes, end: Lanes) -> Iterator[Range]:
+    def ranges(self, start: LaneOffsets, end: LaneOffsets) -> Iterator[Range]:
         """A range for each lane that has anything between two offsets."""
         for lane in self._lanes:
             begin = start.get(str(lane), 0)
             if end[str(lane)] > begin:
                 yield Range(self._options, self._servers, self.name, lane, begin, end[str(lane)])
 
-    def _ask(self, spec: OffsetSpec) -> Lanes:
+    def _ask(self, spec: OffsetSpec) -> LaneOffsets:
         wanted = {TopicPartition(self.name, lane): spec for lane in self._lanes}
         asked = self._admin.list_offsets(
             wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=ANSWER_S
@@ -166,11 +166,11 @@ class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc] 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._topic: BrowsedTopic | None = None
-        self._planned: Offset | None = None
-        self._until: Lanes | None = None
+        self._planned: BrowseOffset | None = None
+        self._until: LaneOffsets | None = None
         """Where a trigger of what is available now ends."""
 
-    def initialOffset(self) -> Offset:  # noqa: N802 -- Spark's name
+    def initialOffset(self) -> BrowseOffset:  # noqa: N802 -- Spark's name
         """Where a new query begins."""
         topic = self._found()
         self._planned = _offset(topic.name, topic.beginning(self._options))
@@ -185,8 +185,8 @@ class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc] 
         self._until = self._found().ends()
 
     def latestOffset(  # noqa: N802 -- Spark's name
-        self, start: Offset | None = None, limit: Limit | None = None
-    ) -> Offset:
+        self, start: BrowseOffset | None = None, limit: Limit | None = None
+    ) -> BrowseOffset:
         """How far the next batch goes.
 
         start, limit: from Spark 4.2 on. Before, it does not say where a batch begins: that is where
@@ -203,12 +203,12 @@ class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc] 
         self._planned = _offset(topic.name, ends)
         return self._planned
 
-    def reportLatestOffset(self) -> Offset | None:  # noqa: N802 -- Spark's name
+    def reportLatestOffset(self) -> BrowseOffset | None:  # noqa: N802 -- Spark's name
         """For the query's progress: how far the lanes go now."""
         topic = self._found()
         return _offset(topic.name, topic.ends())
 
-    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+    def partitions(self, start: BrowseOffset, end: BrowseOffset) -> list[InputPartition]:
         """The ranges of one batch; the same for the same offsets, also after a restart."""
         self._check(start)
         self._check(end)
@@ -219,14 +219,14 @@ class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc] 
         """In a task: the rows of one lane, as Arrow batches."""
         return read_lane(partition)
 
-    def commit(self, end: Offset) -> None:
+    def commit(self, end: BrowseOffset) -> None:
         """Nothing is consumed."""
 
     def stop(self) -> None:
         """Let go of Kafka."""
         self._topic = None
 
-    def _check(self, offset: Offset | None) -> None:
+    def _check(self, offset: BrowseOffset | None) -> None:
         """Refuse a checkpoint of something else."""
         if offset is None:
             return
@@ -243,12 +243,12 @@ class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc] 
         return self._topic
 
 
-def _offset(topic: str, lanes: Lanes) -> Offset:
+def _offset(topic: str, lanes: LaneOffsets) -> BrowseOffset:
     """In one fixed order: Spark compares offsets as text."""
     return {"topic": topic, "lanes": {lane: lanes[lane] for lane in sorted(lanes, key=int)}}
 
 
-def limited(start: Lanes, ends: Lanes, count: int) -> Lanes:
+def limited(start: LaneOffsets, ends: LaneOffsets, count: int) -> LaneOffsets:
     """Cut a batch down to so many records, those of the highest priority first; 0: to none."""
     count = count or sys.maxsize
     cut = {}
@@ -273,7 +273,7 @@ def read(wanted: Range) -> Iterator[Any]:
     return batches(wanted.options.queue, wanted.topic, wanted.lane, messages(wanted))
 
 
-def messages(wanted: Range) -> Iterator[Found]:
+def messages(wanted: Range) -> Iterator[FoundMessage]:
     """Decode the records of a range, and join those that are one message."""
     decoder = RecordDecoder()
     for record in records(wanted):

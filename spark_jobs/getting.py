@@ -23,16 +23,16 @@ from spark_jobs.errors import SparkJobError
 from spark_jobs.options import SourceOptions
 from spark_jobs.planning import AvailableNow, Limit, limit_of
 from spark_jobs.rows import batches
-from spark_jobs.spans import Span, SpanReader
+from spark_jobs.spans import SeqSpan, SpanReader
 
-Offset = dict[str, Any]
+GetOffset = dict[str, Any]
 """As Spark keeps it in its checkpoint: queue, consumer, the claim in hexadecimal digits, and the
 number of a batch. ends: that batch is an empty one, which only says that the one before is done."""
 PART_MESSAGES = 2_500
 """Below that another task costs more than it brings: each has a Kafka client of its own."""
 UNKNOWN = -1
 """Before Spark 4.2 a query that comes back does not say where it begins."""
-Lanes = dict[int, list[Span]]
+LaneSpans = dict[int, list[SeqSpan]]
 """Which messages of each lane, in the order of delivery."""
 
 
@@ -45,7 +45,7 @@ class SpanPart(InputPartition):
         queue_manager: str,
         servers: str,
         incarnation: int,
-        lanes: Lanes,
+        lanes: LaneSpans,
     ) -> None:
         super().__init__(tuple(lanes))
         self.options = options
@@ -70,7 +70,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         self._connection: adapter.Connection | None = None
         self._consumer: adapter.Consumer | None = None
 
-    def initialOffset(self) -> Offset:  # noqa: N802 -- Spark's name
+    def initialOffset(self) -> GetOffset:  # noqa: N802 -- Spark's name
         """Where a new query begins: where the consumer stands."""
         with _marked():
             self._planned = self._open().consumed
@@ -87,9 +87,9 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
 
     def latestOffset(  # noqa: N802 -- Spark's name
         self,
-        start: Offset | None = None,
+        start: GetOffset | None = None,
         limit: Limit | None = None,  # noqa: ARG002
-    ) -> Offset:
+    ) -> GetOffset:
         """The next batch, if there is anything to bring, or to end; otherwise the last one.
 
         start, limit: from Spark 4.2 on. limit is what getDefaultReadLimit said, or no limit at all,
@@ -106,12 +106,12 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
                 return self._end(start or self._offset(consumer.last))
             return self._offset(consumer.next_batch(self._limit))
 
-    def reportLatestOffset(self) -> Offset | None:  # noqa: N802 -- Spark's name
+    def reportLatestOffset(self) -> GetOffset | None:  # noqa: N802 -- Spark's name
         """For the query's progress: how many messages wait on the queue."""
         with _marked():
             return {"queue": self._options.queue, "waiting": self._depth()}
 
-    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+    def partitions(self, start: GetOffset, end: GetOffset) -> list[InputPartition]:
         """Parts of whole lanes. What lies before is consumed, if Spark did not come to say so.
 
         A query that comes back may ask for nothing at all from where the last micro-batch ended,
@@ -128,7 +128,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
             is_one = end["batch"] - start["batch"] == 1 and not end.get("ends")
             limit = self._limit if is_one else 0
             found = consumer.read(start["batch"], end["batch"], limit)
-        lanes: Lanes = {}
+        lanes: LaneSpans = {}
         for batch in found.batches:
             for at in range(0, len(batch.spans), 3):
                 lane, first, last = batch.spans[at : at + 3]
@@ -143,7 +143,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         """In a task: the rows of a part, as Arrow batches."""
         return read(partition) if isinstance(partition, SpanPart) else iter(())
 
-    def commit(self, end: Offset) -> None:
+    def commit(self, end: GetOffset) -> None:
         """Consume what Spark has done."""
         with _marked():
             self._open(end).consume(end["batch"])
@@ -160,13 +160,13 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         """Go to tasks without the connection."""
         return self.__dict__ | {"_connection": None, "_consumer": None}
 
-    def _note_size(self, lanes: Lanes) -> None:
+    def _note_size(self, lanes: LaneSpans) -> None:
         spans = [span for some in lanes.values() for span in some]
         self._size = sum(last - first + 1 for first, last in spans)
         if self._left is not None:
             self._left -= self._size
 
-    def _end(self, start: Offset) -> Offset:
+    def _end(self, start: GetOffset) -> GetOffset:
         """Where a query ends that has brought all that it was to bring.
 
         Spark says that a micro-batch is done when it begins the next one: therefore an empty one.
@@ -183,7 +183,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
             self._connection = adapter.connect(self._options.address, application="spark")
         return self._connection
 
-    def _open(self, offset: Offset | None = None) -> adapter.Consumer:
+    def _open(self, offset: GetOffset | None = None) -> adapter.Consumer:
         """Open the consumer; and check that an offset of a checkpoint is still of its claim."""
         options = self._options
         if self._consumer is None:
@@ -197,7 +197,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
             self._check(offset, self._consumer)
         return self._consumer
 
-    def _check(self, offset: Offset, consumer: adapter.Consumer) -> None:
+    def _check(self, offset: GetOffset, consumer: adapter.Consumer) -> None:
         """Refuse a checkpoint of something else, and one whose claim is lost."""
         options = self._options
         if not isinstance(offset.get("claim"), str) or not isinstance(offset.get("batch"), int):
@@ -226,7 +226,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
             name,
         )
 
-    def _offset(self, batch: int) -> Offset:
+    def _offset(self, batch: int) -> GetOffset:
         consumer = self._open()
         named = {"queue": self._options.queue, "consumer": self._options.consumer}
         return named | {"claim": consumer.claim.hex(), "batch": batch}
@@ -249,9 +249,9 @@ def read(part: SpanPart) -> Iterator[Any]:
         reader.close()
 
 
-def shared(lanes: Lanes) -> Iterator[Lanes]:
+def shared(lanes: LaneSpans) -> Iterator[LaneSpans]:
     """Share lanes out to tasks, so that each has enough to do; the highest priorities first."""
-    some: Lanes = {}
+    some: LaneSpans = {}
     count = 0
     for lane in sorted(lanes, reverse=True):
         some[lane] = lanes[lane]

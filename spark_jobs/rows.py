@@ -16,7 +16,7 @@ from adapter.core.contract.message import Message, Property
 from adapter.format.descriptor import UnitPosition
 from spark_jobs.property_types import TYPE_NAMES
 
-Found = tuple[Message, UnitPosition, int]
+FoundMessage = tuple[Message, UnitPosition, int]
 """A message, its place in its unit and lane, and the offset of its (last) record."""
 TEXT, BINARY, TIME = pyarrow.string(), pyarrow.binary(), pyarrow.timestamp("us", tz="UTC")
 INT, LONG = pyarrow.int32(), pyarrow.int64()
@@ -72,11 +72,11 @@ OF_PLACE = attrgetter(
 
 
 def batches(
-    queue: str, topic: str, partition: int, messages: Iterable[Found]
+    queue: str, topic: str, partition: int, messages: Iterable[FoundMessage]
 ) -> Iterator[pyarrow.RecordBatch]:
     """Make rows of the messages of one lane, some at a time."""
     constant = {"queue": queue, "topic": topic, "partition": partition}
-    some: list[Found] = []
+    some: list[FoundMessage] = []
     size = 0
     for found in messages:
         some.append(found)
@@ -88,13 +88,13 @@ def batches(
         yield _batch(constant, some)
 
 
-def _batch(constant: dict[str, Any], found: list[Found]) -> pyarrow.RecordBatch:
+def _batch(constant: dict[str, Any], found: list[FoundMessage]) -> pyarrow.RecordBatch:
     columns = _columns(constant, found)
     arrays = [pyarrow.array(columns[name], kind) for name, _, kind in ARROW]
     return pyarrow.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
 
 
-def _columns(constant: dict[str, Any], found: list[Found]) -> dict[str, Any]:
+def _columns(constant: dict[str, Any], found: list[FoundMessage]) -> dict[str, Any]:
     said = zip(*(OF_MESSAGE(message) for message, _, _ in found), strict=True)
     at = zip(*(OF_PLACE(place) for _, place, _ in found), strict=True)
     columns: dict[str, Any] = dict(zip(SAID, said, strict=True))

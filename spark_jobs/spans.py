@@ -12,9 +12,9 @@ from adapter.topics.decoder import RecordDecoder
 from adapter.topics.port import PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
 from spark_jobs.errors import SparkJobError
-from spark_jobs.rows import Found
+from spark_jobs.rows import FoundMessage
 
-Span = tuple[int, int]
+SeqSpan = tuple[int, int]
 """The first and the last seq of adjacent messages."""
 READ_OVER = 2_000
 """Messages between two spans that are rather read over than jumped over."""
@@ -35,8 +35,8 @@ class SpanReader:
         self._pages = KafkaPageReader(queue_manager, bootstrap_servers, options)
 
     def messages(
-        self, queue: str, incarnation: int, lane: int, spans: Sequence[Span]
-    ) -> Iterator[Found]:
+        self, queue: str, incarnation: int, lane: int, spans: Sequence[SeqSpan]
+    ) -> Iterator[FoundMessage]:
         """Iterate over the messages of a lane that the spans name, in the spans' order.
 
         Raises SparkJobError for what is not there, unless it may be left out, and if Kafka does not
@@ -52,7 +52,9 @@ class SpanReader:
         """Let go of the connections."""
         self._pages.close()
 
-    def _read(self, queue: str, incarnation: int, lane: int, spans: list[Span]) -> Iterator[Found]:
+    def _read(
+        self, queue: str, incarnation: int, lane: int, spans: list[SeqSpan]
+    ) -> Iterator[FoundMessage]:
         """Read ascending spans that are near one another, in one go."""
         decoder = RecordDecoder()
         waiting = iter(spans)
@@ -87,9 +89,9 @@ class SpanReader:
         )
 
 
-def _neighbours(spans: Sequence[Span]) -> Iterator[list[Span]]:
+def _neighbours(spans: Sequence[SeqSpan]) -> Iterator[list[SeqSpan]]:
     """Put together the spans that ascend and are near one another."""
-    near: list[Span] = []
+    near: list[SeqSpan] = []
     for span in spans:
         if near and not 0 < span[0] - near[-1][1] <= READ_OVER:
             yield near

@@ -16,9 +16,7 @@ LARGE_CLASSES = frozenset(
     {
         "adapter.client.queue.Queue",
         "adapter.core.model.manager.QueueManager",
-        "adapter.movers.mover.Mover",
         "adapter.owner.loop.OwnerLoop",
-        "adapter.owner.owner.Owner",
         "adapter.server.connection.ClientConnection",
         "adapter.server.listener.Listener",
     }
@@ -27,29 +25,18 @@ LARGE_CLASSES = frozenset(
 TWICE = frozenset(
     {
         "Check",
-        "Child",
         "Connection",
         "Consumer",
-        "Copied",
-        "Cut",
         "Entry",
         "Handle",
-        "Lane",
-        "Marks",
         "Message",
-        "Place",
-        "Progress",
         "Queue",
         "QueueDeleted",
         "Sender",
-        "State",
         "Step",
         "Subscription",
-        "Topics",
         "TriggerMessage",
-        "Turns",
         "Unit",
-        "Watch",
     }
 )
 """Names that two classes have. The list may only become shorter."""

@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from adapter.backup.file import (
     BackupError,
-    Copied,
-    Cut,
-    Entry,
-    Header,
-    Lane,
-    Part,
+    BackupHeader,
+    BackupLane,
+    CopiedRecord,
+    LedgerRecord,
+    SnapshotHead,
+    SnapshotPart,
     damaged,
     read,
     read_header,
@@ -35,15 +35,15 @@ FIRST = 1
 """Where the first record of a restored ledger lies: before it there is the mark of a restore."""
 
 
-class Waiting(Struct):
+class WaitingMessages(Struct):
     """What a snapshot speaks of: the queues' incarnations by name, and each lane's messages.
 
     whole: those that it holds itself because they were on no topic, by number, as they would lie.
     """
 
     queues: dict[str, int] = {}
-    lanes: dict[Lane, Ranges] = {}
-    whole: dict[Lane, dict[int, list[Copied]]] = {}
+    lanes: dict[BackupLane, Ranges] = {}
+    whole: dict[BackupLane, dict[int, list[CopiedRecord]]] = {}
 
 
 class Contents(Struct):
@@ -53,9 +53,9 @@ class Contents(Struct):
     one. records, messages: how many of the ledger, and how many wait at the cut.
     """
 
-    header: Header
+    header: BackupHeader
     snapshot: Snapshot
-    waiting: Waiting
+    waiting: WaitingMessages
     cut: Position
     end: int
     records: int
@@ -67,9 +67,9 @@ class Contents(Struct):
         return Position(offset, position.owner, position.n)
 
 
-def waiting_of(snapshot: Snapshot) -> Waiting:
+def waiting_of(snapshot: Snapshot) -> WaitingMessages:
     """Read which messages a snapshot speaks of. Raises BackupError for one that is not known."""
-    waiting = Waiting()
+    waiting = WaitingMessages()
     try:
         for part in snapshot.parts:
             for record in entries.decode(part):
@@ -82,25 +82,25 @@ def waiting_of(snapshot: Snapshot) -> Waiting:
     return waiting
 
 
-def _take_in(waiting: Waiting, record: Record) -> None:
+def _take_in(waiting: WaitingMessages, record: Record) -> None:
     if isinstance(record, QueueRestored):
         waiting.queues[record.name] = record.incarnation
     elif isinstance(record, LaneRestored):
-        lane = Lane(record.queue, waiting.queues[record.queue], record.lane)
+        lane = BackupLane(record.queue, waiting.queues[record.queue], record.lane)
         seqs = waiting.lanes.setdefault(lane, Ranges())
         for at in range(0, len(record.spans), 2):
             seqs.add_span(record.spans[at], record.spans[at + 1])
     elif isinstance(record, MessageRestored):
-        lane = Lane(record.put.queue, waiting.queues[record.put.queue], record.put.lane)
+        lane = BackupLane(record.put.queue, waiting.queues[record.put.queue], record.put.lane)
         waiting.whole.setdefault(lane, {})[record.put.seq] = _as_copied(record)
 
 
-def _as_copied(record: MessageRestored) -> list[Copied]:
+def _as_copied(record: MessageRestored) -> list[CopiedRecord]:
     """Make the records that a mover would have written."""
     put, message = record.put, record.put.message
     header = (descriptor.HEADER, descriptor.encode(put, record.unit, record.unit_size))
     return [
-        Copied(put.seq, message.put_time_ms, headers, None, value)
+        CopiedRecord(put.seq, message.put_time_ms, headers, None, value)
         for headers, value in chunks.records_of(header, message.body)
     ]
 
@@ -109,15 +109,15 @@ def examine(path: Path) -> Contents:
     """Read a whole backup and see that nothing is missing in it. Raises BackupError."""
     examining = Examining(path)
     for frame in read(path):
-        if isinstance(frame, Lane):
+        if isinstance(frame, BackupLane):
             examining.lane = examining.found.setdefault(frame, Ranges())
-        elif isinstance(frame, Copied):
+        elif isinstance(frame, CopiedRecord):
             examining.copied(frame)
-        elif isinstance(frame, Cut):
+        elif isinstance(frame, SnapshotHead):
             examining.cut(frame)
-        elif isinstance(frame, Part):
+        elif isinstance(frame, SnapshotPart):
             examining.parts.append(frame.content)
-        elif isinstance(frame, Entry):
+        elif isinstance(frame, LedgerRecord):
             examining.entry(frame)
     return examining.contents(read_header(path))
 
@@ -128,20 +128,20 @@ class Examining:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.lane: Ranges | None = None
-        self.found: dict[Lane, Ranges] = {}
+        self.found: dict[BackupLane, Ranges] = {}
         self.parts: list[bytes] = []
-        self._head: Cut | None = None
+        self._head: SnapshotHead | None = None
         self._scan: Scan | None = None
         self._cut: Position | None = None
         self._records = 0
 
-    def copied(self, frame: Copied) -> None:
+    def copied(self, frame: CopiedRecord) -> None:
         """Take a message's copy in."""
         if self.lane is None:
             raise damaged(self._path, f"message {frame.seq} is of no lane")
         self.lane.add(frame.seq)
 
-    def cut(self, frame: Cut) -> None:
+    def cut(self, frame: SnapshotHead) -> None:
         """Take the head of the snapshot in."""
         if self._head is not None:
             raise damaged(self._path, "it has two snapshots")
@@ -151,7 +151,7 @@ class Examining:
         if frame.cut_n == frame.n:
             self._cut = after
 
-    def entry(self, frame: Entry) -> None:
+    def entry(self, frame: LedgerRecord) -> None:
         """Take a record of the ledger in."""
         head, scan = self._head, self._scan
         if head is None or scan is None:
@@ -161,7 +161,7 @@ class Examining:
         if self._cut is None and entry and (entry.owner, entry.n) == (head.owner, head.cut_n):
             self._cut = Position(entry.offset, entry.owner, entry.n)
 
-    def contents(self, header: Header) -> Contents:
+    def contents(self, header: BackupHeader) -> Contents:
         """Say what there is, when all has been read."""
         head, scan = self._head, self._scan
         if head is None or scan is None or len(self.parts) != head.parts:

@@ -46,7 +46,7 @@ class BackupError(LedgerError):
     """A backup cannot be taken, read or restored; the text says why, and what to do."""
 
 
-class Header(Struct, kw_only=True):
+class BackupHeader(Struct, kw_only=True):
     """What a backup says of itself. versions: of what wrote it; made_ms: when, since 1970."""
 
     queue_manager: str
@@ -55,7 +55,7 @@ class Header(Struct, kw_only=True):
     format: int = FORMAT
 
 
-class Lane(Struct, tag=1, array_like=True, frozen=True):
+class BackupLane(Struct, tag=1, array_like=True, frozen=True):
     """Says of which lane the copies are that follow."""
 
     queue: str
@@ -63,7 +63,7 @@ class Lane(Struct, tag=1, array_like=True, frozen=True):
     lane: int
 
 
-class Copied(Struct, tag=2, array_like=True, gc=False):
+class CopiedRecord(Struct, tag=2, array_like=True, gc=False):
     """One record of a queue's topic as it lies there; seq: of its message."""
 
     seq: int
@@ -73,7 +73,7 @@ class Copied(Struct, tag=2, array_like=True, gc=False):
     value: bytes | None
 
 
-class Cut(Struct, tag=3, array_like=True, gc=False):
+class SnapshotHead(Struct, tag=3, array_like=True, gc=False):
     """The head of the snapshot; its parts follow. See ledger.snapshots.Snapshot."""
 
     offset: int
@@ -83,13 +83,13 @@ class Cut(Struct, tag=3, array_like=True, gc=False):
     parts: int
 
 
-class Part(Struct, tag=4, array_like=True, gc=False):
+class SnapshotPart(Struct, tag=4, array_like=True, gc=False):
     """One part of the snapshot."""
 
     content: bytes
 
 
-class Entry(Struct, tag=5, array_like=True, gc=False):
+class LedgerRecord(Struct, tag=5, array_like=True, gc=False):
     """One record of the ledger as it lies there: the snapshot's own, and all that follow."""
 
     offset: int
@@ -107,15 +107,15 @@ class Last(Struct, tag=6, array_like=True, gc=False):
     frames: int
 
 
-Frame = Lane | Copied | Cut | Part | Entry | Last
+Frame = BackupLane | CopiedRecord | SnapshotHead | SnapshotPart | LedgerRecord | Last
 
 _decoder: msgspec.msgpack.Decoder[Frame] = msgspec.msgpack.Decoder(Frame)
 
 
-class Writer:
+class BackupWriter:
     """Writes frames behind a header. Made by new()."""
 
-    def __init__(self, file: BinaryIO, header: Header) -> None:
+    def __init__(self, file: BinaryIO, header: BackupHeader) -> None:
         self._file = file
         self._frames = 0
         self._encoder = msgspec.msgpack.Encoder()
@@ -162,7 +162,7 @@ class Writer:
 
 
 @contextmanager
-def new(path: Path, header: Header) -> Iterator[Writer]:
+def new(path: Path, header: BackupHeader) -> Iterator[BackupWriter]:
     """Write a new file that only its owner may read; it is finished behind the block.
 
     Never overwrites; removes a file that could not be finished. Raises BackupError.
@@ -175,7 +175,7 @@ def new(path: Path, header: Header) -> Iterator[Writer]:
         raise _failed("written", path, error) from error
     try:
         with file:
-            writer = Writer(file, header)
+            writer = BackupWriter(file, header)
             yield writer
             writer.finish()
     except OSError as error:
@@ -186,7 +186,7 @@ def new(path: Path, header: Header) -> Iterator[Writer]:
         raise
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: Path) -> BackupHeader:
     """Read what a backup says of itself. Raises BackupError."""
     with _open(path) as file:
         return _read_header(path, file)
@@ -244,14 +244,14 @@ class _Version(Struct):
     versions: dict[str, str | int]
 
 
-def _read_header(path: Path, file: BinaryIO) -> Header:
+def _read_header(path: Path, file: BinaryIO) -> BackupHeader:
     if file.read(len(MAGIC)) != MAGIC:
         raise BackupError(f"{path} is not a backup of a ledger: name a file that mqk has written")
     content = _read_block(path, file)
     try:
         found = msgspec.json.decode(content, type=_Version)
         if found.format in (FORMAT, UNCOMPRESSED):
-            return msgspec.json.decode(content, type=Header)
+            return msgspec.json.decode(content, type=BackupHeader)
     except msgspec.DecodeError as error:
         raise damaged(path, f"its header is not understood ({error})") from error
     raise BackupError(

@@ -12,7 +12,7 @@ import msgspec
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.backup.contents import FIRST
-from adapter.backup.file import BackupError, Copied, Lane
+from adapter.backup.file import BackupError, BackupLane, CopiedRecord
 from adapter.core.contract.lanes import LANES
 from adapter.format import names
 from adapter.format import progress as progress_format
@@ -31,12 +31,10 @@ from adapter.ledger.kafka_settings import LastError, LedgerSettings, producer_se
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import LedgerUnavailable, Raw
 from adapter.ledger.snapshots import Snapshot
-from adapter.movers.events import Events
 from adapter.movers.progress import ever_written, topics_like
-from adapter.movers.settings import MOVERS, MoverSettings
-from adapter.movers.stream import Stream
+from adapter.movers.settings import EVENTS, PARTITIONS, STREAM, MoverSettings
 from adapter.topics.admin import (
-    Topics,
+    TopicAdmin,
     events_spec,
     ledger_spec,
     progress_spec,
@@ -53,7 +51,7 @@ WAITING_KBYTES = 64 * 1024
 """What is read from the file and not yet confirmed."""
 
 
-class Source:
+class KafkaBackupSource:
     """What a backup is taken of; see taking.Place. close() it."""
 
     def __init__(self, settings: MoverSettings) -> None:
@@ -61,7 +59,7 @@ class Source:
         self._ledger = _on(settings, names.ledger_topic)
         self._snapshots = KafkaSnapshots(_on(settings, names.snapshots_topic))
         self._pages = KafkaPageReader(
-            settings.queue_manager, settings.bootstrap_servers, settings.kafka_options
+            settings.queue_manager, settings.source.bootstrap_servers, settings.source.options
         )
 
     def close(self) -> None:
@@ -81,12 +79,12 @@ class Source:
         """See taking.Place."""
         return Whole(self._ledger).records(first)
 
-    def lane(self, lane: Lane, seq: int) -> Iterator[Copied]:
+    def lane(self, lane: BackupLane, seq: int) -> Iterator[CopiedRecord]:
         """See taking.Place."""
         try:
             for at, record in self._pages.records(lane.queue, lane.incarnation, lane.lane, seq):
                 headers = cast("list[tuple[str, bytes | None]]", record.headers() or [])
-                yield Copied(at, record.timestamp()[1], headers, record.key(), record.value())
+                yield CopiedRecord(at, record.timestamp()[1], headers, record.key(), record.value())
         except PagesUnavailableError as error:
             raise LedgerUnavailable(f"{error}; check that Kafka runs, and try again") from error
 
@@ -94,13 +92,13 @@ class Source:
 def _on(settings: MoverSettings, topic: Callable[[str], str]) -> LedgerSettings:
     """How one of the queue manager's topics is read and written."""
     return LedgerSettings(
-        bootstrap_servers=settings.bootstrap_servers,
+        bootstrap_servers=settings.source.bootstrap_servers,
         topic=topic(settings.queue_manager),
-        client=settings.kafka_options,
+        client=settings.source.options,
     )
 
 
-class Target:
+class KafkaRestoreTarget:
     """Where a backup is restored to; see restoring.Place."""
 
     def __init__(self, settings: MoverSettings) -> None:
@@ -108,7 +106,8 @@ class Target:
         self._name = settings.queue_manager
         self._ledger = _on(settings, names.ledger_topic)
         self._snapshots = KafkaSnapshots(_on(settings, names.snapshots_topic))
-        self._topics = Topics(settings.bootstrap_servers, settings.topics, settings.kafka_options)
+        here = settings.destination
+        self._topics = TopicAdmin(here.bootstrap_servers, settings.topics, here.options)
         self._mark = restoring(os.urandom(16))
         self._pouring: Pouring | None = None
 
@@ -150,13 +149,13 @@ class Target:
         self._topics.ensure(
             [
                 snapshots_spec(names.snapshots_topic(name)),
-                progress_spec(settings.progress_topic, MOVERS),
+                progress_spec(settings.progress_topic, len(PARTITIONS)),
                 events_spec(names.events_topic(name), settings.topics),
                 *(queue_spec(topic, LANES) for topic in topics),
             ]
         )
 
-    def copy(self, lane: Lane, copied: Copied) -> None:
+    def copy(self, lane: BackupLane, copied: CopiedRecord) -> None:
         """See restoring.Place."""
         topic = names.queue_topic(self._name, lane.queue, lane.incarnation)
         self._poured.pour(topic, lane.lane, copied.value, like=copied)
@@ -170,11 +169,9 @@ class Target:
         """See restoring.Place."""
         topic = self._settings.progress_topic
         events = msgspec.structs.replace(progress, copied=0, incarnations={})
-        for mover, partition, one in (
-            (Stream.name, Stream.partition, progress),
-            (Events.name, Events.partition, events),
-        ):
-            self._poured.pour(topic, partition, progress_format.encode(one), mover.encode())
+        for mover, one in ((STREAM, progress), (EVENTS, events)):
+            value = progress_format.encode(one)
+            self._poured.pour(topic, PARTITIONS[mover], value, mover.encode())
         self._poured.flush()
         if read_values(self._ledger, range(1)) != [self._mark]:
             raise self._poured.failed("another restore was begun meanwhile")
@@ -226,7 +223,7 @@ class Pouring:
         partition: int,
         value: bytes | None,
         key: bytes | None = None,
-        like: Copied | None = None,
+        like: CopiedRecord | None = None,
     ) -> None:
         """Write a record. like: of which it has the rest."""
         self._written[topic, partition] += 1

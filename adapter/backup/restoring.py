@@ -17,20 +17,20 @@ from typing import Protocol
 import msgspec
 
 from adapter.backup.contents import FIRST, Contents
-from adapter.backup.file import Copied, Entry, Lane, read
+from adapter.backup.file import BackupLane, CopiedRecord, LedgerRecord, read
 from adapter.core.model.ranges import Ranges
 from adapter.format.progress import CopyProgress
 from adapter.ledger.snapshots import Snapshot
 
 
-class Place(Protocol):
+class RestoreTarget(Protocol):
     """Where a backup is restored to. Blocking; raises LedgerError."""
 
     def begin(self, queues: dict[str, int]) -> None:
         """Make the topics, with those of these queues, and mark the ledger as unfinished."""
         ...
 
-    def copy(self, lane: Lane, copied: Copied) -> None:
+    def copy(self, lane: BackupLane, copied: CopiedRecord) -> None:
         """Write a message's record behind those of its lane."""
         ...
 
@@ -43,19 +43,19 @@ class Place(Protocol):
         ...
 
 
-def restore(path: Path, contents: Contents, place: Place, step: Callable[[], None]) -> None:
+def restore(path: Path, contents: Contents, place: RestoreTarget, step: Callable[[], None]) -> None:
     """Write a backup that was examined. step is called for each record."""
     place.begin(contents.waiting.queues)
-    lane, wanted, copies = Lane("", 0, 0), Ranges(), 0
+    lane, wanted, copies = BackupLane("", 0, 0), Ranges(), 0
     base = contents.snapshot.after.offset
     for frame in read(path):
-        if isinstance(frame, Lane):
+        if isinstance(frame, BackupLane):
             lane, wanted = frame, contents.waiting.lanes.get(frame, Ranges())
-        elif isinstance(frame, Copied) and frame.seq in wanted:  # the rest was got meanwhile
+        elif isinstance(frame, CopiedRecord) and frame.seq in wanted:  # the rest was got meanwhile
             place.copy(lane, frame)
             copies += 1
             step()
-        elif isinstance(frame, Entry):
+        elif isinstance(frame, LedgerRecord):
             place.append(frame.offset - base + FIRST, frame.value)
             step()
     cut, after = contents.moved(contents.cut), contents.moved(contents.snapshot.after)

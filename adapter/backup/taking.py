@@ -13,7 +13,15 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from adapter.backup.contents import waiting_of
-from adapter.backup.file import BackupError, Copied, Cut, Entry, Lane, Part, Writer
+from adapter.backup.file import (
+    BackupError,
+    BackupLane,
+    BackupWriter,
+    CopiedRecord,
+    LedgerRecord,
+    SnapshotHead,
+    SnapshotPart,
+)
 from adapter.core.model.ranges import Ranges
 from adapter.format import entries
 from adapter.ledger.port import LedgerMismatch, Position, Raw
@@ -24,7 +32,7 @@ SNAPSHOTS_MAX = 100
 """Newer ones that are followed. The first copying takes long, the others ever less."""
 
 
-class Place(Protocol):
+class BackupSource(Protocol):
     """What a backup is taken of. Blocking; raises LedgerError."""
 
     name: str
@@ -41,7 +49,7 @@ class Place(Protocol):
         """Read the ledger from an offset to its present end; LedgerMismatch if it is gone."""
         ...
 
-    def lane(self, lane: Lane, seq: int) -> Iterator[Copied]:
+    def lane(self, lane: BackupLane, seq: int) -> Iterator[CopiedRecord]:
         """Read the records of a queue's topic from a message on to their present end, in order.
 
         Nothing, if there is no such topic.
@@ -53,9 +61,9 @@ class Missing(Exception):  # noqa: N818
     """A message that a snapshot speaks of is not on its topic."""
 
 
-def take(place: Place, file: Writer) -> None:
+def take(place: BackupSource, file: BackupWriter) -> None:
     """Write all of a backup but its header. Raises LedgerError."""
-    through: dict[Lane, int] = {}
+    through: dict[BackupLane, int] = {}
     before: Snapshot | None = None
     trouble = ""
     for _ in range(SNAPSHOTS_MAX):
@@ -84,7 +92,7 @@ def take(place: Place, file: Writer) -> None:
     )
 
 
-def _empty(place: Place) -> Snapshot:
+def _empty(place: BackupSource) -> Snapshot:
     """Stand for a ledger from its beginning: nothing was, when the first owner came."""
     first, end = place.bounds()
     if first:
@@ -103,12 +111,12 @@ def _empty(place: Place) -> Snapshot:
 
 
 def _copy(
-    place: Place,
-    lane: Lane,
+    place: BackupSource,
+    lane: BackupLane,
     seqs: Ranges,
-    whole: dict[int, list[Copied]],
-    through: dict[Lane, int],
-    file: Writer,
+    whole: dict[int, list[CopiedRecord]],
+    through: dict[BackupLane, int],
+    file: BackupWriter,
 ) -> None:
     """Copy those messages of a lane that have not been copied before.
 
@@ -134,8 +142,8 @@ def _copy(
 
 
 def _filled(
-    copies: Iterator[Copied], whole: dict[int, list[Copied]], first: int
-) -> Iterator[Copied]:
+    copies: Iterator[CopiedRecord], whole: dict[int, list[CopiedRecord]], first: int
+) -> Iterator[CopiedRecord]:
     """Fill in what a topic lacks."""
     left = deque(sorted(seq for seq in whole if seq >= first))
     for copied in copies:
@@ -148,10 +156,12 @@ def _filled(
         yield from whole[seq]
 
 
-def _write_ledger(place: Place, snapshot: Snapshot, file: Writer) -> None:
+def _write_ledger(place: BackupSource, snapshot: Snapshot, file: BackupWriter) -> None:
     after = snapshot.after
-    file.write(Cut(after.offset, after.owner, after.n, snapshot.cut_n, len(snapshot.parts)))
+    file.write(
+        SnapshotHead(after.offset, after.owner, after.n, snapshot.cut_n, len(snapshot.parts))
+    )
     for part in snapshot.parts:
-        file.write(Part(part))
+        file.write(SnapshotPart(part))
     for raw in place.ledger(after.offset):
-        file.write(Entry(raw.offset, raw.time_ms, raw.value))
+        file.write(LedgerRecord(raw.offset, raw.time_ms, raw.value))

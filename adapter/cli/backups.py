@@ -19,8 +19,8 @@ from adapter.backup import contents as backups
 from adapter.backup import file as files
 from adapter.backup import restoring, taking
 from adapter.backup.contents import Contents
-from adapter.backup.file import Entry, Header
-from adapter.backup.kafka import Source, Target
+from adapter.backup.file import BackupHeader, LedgerRecord
+from adapter.backup.kafka import KafkaBackupSource, KafkaRestoreTarget
 from adapter.cli import output
 from adapter.cli.verify import Observation, Verifier
 from adapter.command import default_kafka, failures, options
@@ -35,9 +35,9 @@ from adapter.ledger.port import LedgerError, LedgerMismatch, Raw
 from adapter.ledger.snapshots import Snapshot
 from adapter.movers.errors import Doubtful
 from adapter.movers.recorded import check_ledger_is_there, recorded
-from adapter.movers.settings import MoverSettings
+from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.owner.liveness import OwnedElsewhereError, check_free
-from adapter.owner.owner import HEARTBEAT_S
+from adapter.owner.parts import HEARTBEAT_S
 from adapter.owner.replay import LedgerUnreadableError, known_entries
 from adapter.topics.admin import TopicError, settings_for
 
@@ -81,7 +81,7 @@ def verify(
     with _failures():
         if file is not None:
             found = _examine(file, name)
-            raws = (one.raw() for one in files.read(file) if isinstance(one, Entry))
+            raws = (one.raw() for one in files.read(file) if isinstance(one, LedgerRecord))
             report = _verify(str(file), name, raws, found.records, as_json, found.snapshot)
         else:
             servers = bootstrap_servers or default_kafka.servers()
@@ -192,8 +192,8 @@ def backup(
     with _failures():
         movers = _movers(name, bootstrap_servers, command_config, settings)
         made_ms = time.time_ns() // 1_000_000
-        header = Header(queue_manager=name, made_ms=made_ms, versions=versions())
-        with closing(Source(movers)) as source, files.new(file, header) as writer:
+        header = BackupHeader(queue_manager=name, made_ms=made_ms, versions=versions())
+        with closing(KafkaBackupSource(movers)) as source, files.new(file, header) as writer:
             taking.take(source, writer)
         found = _examined(file)
         for lost in _lost(_ledger(name, bootstrap_servers, command_config, settings), movers):
@@ -260,7 +260,7 @@ def restore(
     with _failures():
         found = _examine(file, name)
         movers = _movers(name, bootstrap_servers, command_config, settings)
-        target = Target(movers)
+        target = KafkaRestoreTarget(movers)
         ledger = _ledger(name, bootstrap_servers, command_config, settings)
         _clear(file, target, name, ledger, delete_topics)
         with output.progress("restoring", found.messages + found.records) as step:
@@ -276,7 +276,7 @@ def restore(
 
 
 def _clear(
-    file: Path, target: Target, name: str, ledger: LedgerSettings, delete_topics: bool
+    file: Path, target: KafkaRestoreTarget, name: str, ledger: LedgerSettings, delete_topics: bool
 ) -> None:
     """See that nothing is there; what a restore has left is deleted, and more if it is wanted."""
     existing = target.existing()
@@ -326,9 +326,9 @@ def _movers(
     client = options.kafka_options(command_config, settings)
     return MoverSettings(
         queue_manager=name,
-        bootstrap_servers=servers,
+        source=KafkaCluster(servers, client),
+        destination=KafkaCluster(servers, client),
         topics=settings_for(servers, client, ANSWER_S),
-        kafka_options=client,
     )
 
 

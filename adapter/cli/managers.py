@@ -18,7 +18,7 @@ from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerError
 from adapter.owner.liveness import SILENCES, has_stopped, is_gone
-from adapter.owner.owner import HEARTBEAT_S
+from adapter.owner.parts import HEARTBEAT_S
 
 
 class Manager(Struct):
@@ -47,7 +47,7 @@ def found(servers: str, client: Mapping[str, str]) -> list[Manager]:
 def _look(name: str, settings: LedgerSettings) -> Manager:
     ledger = KafkaLedger(settings)
     try:
-        sign = ledger.last_sign()
+        sign = ledger.last_record()
         if sign is None:
             return Manager(name, "empty", None, "")
         owner = ledger.announcement_of(sign.owner)

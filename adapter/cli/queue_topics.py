@@ -14,7 +14,7 @@ from adapter.cli import cluster, output
 from adapter.cli.connected import connected
 from adapter.command import failures, options
 from adapter.format import names
-from adapter.topics.admin import TopicError, Topics, TopicSettings
+from adapter.topics.admin import TopicAdmin, TopicError, TopicSettings
 
 
 class QueueTopic(Struct, frozen=True):
@@ -89,7 +89,7 @@ def examined(
 
 def _delete(servers: str, client: dict[str, str], listed: list[str]) -> None:
     try:
-        Topics(servers, TopicSettings.for_brokers(1), client).delete(listed)
+        TopicAdmin(servers, TopicSettings.for_brokers(1), client).delete(listed)
     except TopicError as problem:
         raise failures.Failed(str(problem)) from problem
 

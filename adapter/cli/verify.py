@@ -42,7 +42,7 @@ class Verifier:
         self._next = 0
         self._validity = Validity()
         self._assembly = Assembly()
-        self._reader = descriptor.Reader()
+        self._reader = descriptor.DescriptorReader()
         self._seqs: dict[tuple[str, int], int] = {}
         self._replayable = True
         self._snapshot = snapshot

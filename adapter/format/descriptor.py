@@ -146,7 +146,7 @@ def value_of(placed: Placed, unit: bytes, unit_size: int) -> dict[str, Any]:
     return value
 
 
-class Reader:
+class DescriptorReader:
     """Reads descriptors, mostly those of one queue manager one after another.
 
     What programs say the same of all their messages is met again and again: its bytes are compared
@@ -227,7 +227,7 @@ class Reader:
 
 def decode(data: bytes, body: bytes) -> tuple[Message, UnitPosition]:
     """Read one descriptor; schemas.UnreadableError if it is damaged."""
-    return Reader().read(data, body)
+    return DescriptorReader().read(data, body)
 
 
 def decode_by_schema(data: bytes, body: bytes) -> tuple[Message, UnitPosition]:

@@ -209,19 +209,19 @@ def _field_value(value: Any) -> Any:
     return value
 
 
-def decode(payload: bytes, reader: descriptor.Reader | None = None) -> list[r.Record]:
+def decode(payload: bytes, reader: descriptor.DescriptorReader | None = None) -> list[r.Record]:
     """Read an entry's records; schemas.UnreadableError if it is damaged.
 
     reader: give the same one for every entry of a ledger; it reads what recurs only once.
     """
-    reader = reader or descriptor.Reader()
+    reader = reader or descriptor.DescriptorReader()
     return [
         _read_unit(value, reader) if name == _UNIT_NAME else read_record(name, value)
         for name, value in raw_records(payload)
     ]
 
 
-def _read_unit(value: dict[str, Any], reader: descriptor.Reader) -> r.UnitCommitted:
+def _read_unit(value: dict[str, Any], reader: descriptor.DescriptorReader) -> r.UnitCommitted:
     return r.UnitCommitted(
         value["unit"],
         value["size"],
@@ -232,7 +232,7 @@ def _read_unit(value: dict[str, Any], reader: descriptor.Reader) -> r.UnitCommit
     )
 
 
-def _read_put(value: dict[str, Any], reader: descriptor.Reader) -> r.Placed:
+def _read_put(value: dict[str, Any], reader: descriptor.DescriptorReader) -> r.Placed:
     message, at = reader.read(value["descriptor"], value["body"])
     return r.Placed(
         value["queue"],
@@ -272,13 +272,13 @@ def _reader(kind: type[Struct]) -> Callable[[dict[str, Any]], Any]:
 
 
 def _read_outcome_restored(value: dict[str, Any]) -> r.OutcomeRestored:
-    reader = descriptor.Reader()
+    reader = descriptor.DescriptorReader()
     value["gets"] = [_read_put(put, reader) for put in value["gets"]]
     return r.OutcomeRestored(**value)
 
 
 def _read_message_restored(value: dict[str, Any]) -> r.MessageRestored:
-    value["put"] = _read_put(value["put"], descriptor.Reader())
+    value["put"] = _read_put(value["put"], descriptor.DescriptorReader())
     return r.MessageRestored(**value)
 
 

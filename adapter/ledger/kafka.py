@@ -66,12 +66,12 @@ from adapter.ledger.port import (
     RECORD_BYTES_MAX,
     Entry,
     Known,
+    LastRecord,
     LedgerClosed,
     LedgerFull,
     LedgerUnavailable,
     Position,
     RefusedByKafka,
-    Sign,
     TakenOver,
     check_size,
     ignore_doubt,
@@ -341,9 +341,9 @@ class KafkaLedger:
         """See the port."""
         check_known_entries(self._settings, known)
 
-    def last_sign(self) -> Sign | None:
+    def last_record(self) -> LastRecord | None:
         """See the port."""
-        return kafka_signs.find_last_sign(self._settings)
+        return kafka_signs.find_last_record(self._settings)
 
     def time_ms(self) -> int:
         """See the port."""

@@ -16,13 +16,13 @@ from adapter.ledger.kafka_reader import (
     wrong_settings,
 )
 from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
-from adapter.ledger.port import Sign
+from adapter.ledger.port import LastRecord
 from adapter.ledger.signs import (
     ANNOUNCEMENT_RECORDS_MAX,
     WINDOWS,
     Seen,
     announcement,
-    last_sign,
+    last_record,
     probe,
 )
 
@@ -30,14 +30,14 @@ POLL_S = 0.1
 PROBING = "asking for its time"
 
 
-def find_last_sign(settings: LedgerSettings) -> Sign | None:
+def find_last_record(settings: LedgerSettings) -> LastRecord | None:
     """See the port."""
     with LedgerSource(settings) as source:
         source.check_topic()
         first, end = source.bounds()
         for window in WINDOWS:
             start = max(first, end - window)
-            sign = last_sign(settings.topic, _read(source, start, end))
+            sign = last_record(settings.topic, _read(source, start, end))
             if sign is not None or start == first:
                 return sign
     return None

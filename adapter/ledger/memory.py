@@ -35,10 +35,10 @@ from adapter.ledger.envelope import (
 from adapter.ledger.port import (
     Entry,
     Known,
+    LastRecord,
     LedgerClosed,
     LedgerUnavailable,
     Position,
-    Sign,
     TakenOver,
     check_size,
     ignore_doubt,
@@ -203,9 +203,9 @@ class MemoryLedger:
             check_known(log.topic, one, log.first, log.end)
             check_known_value(log.topic, one, log.read(offset, offset + 1)[0].value)
 
-    def last_sign(self) -> Sign | None:
+    def last_record(self) -> LastRecord | None:
         """See the port."""
-        return signs.last_sign(self.log.topic, self._seen())
+        return signs.last_record(self.log.topic, self._seen())
 
     def time_ms(self) -> int:
         """See the port."""

@@ -95,7 +95,7 @@ class Raw(Struct, gc=False):
     value: bytes | None
 
 
-class Sign(Struct, gc=False):
+class LastRecord(Struct, gc=False):
     """The last record of the owner in force. payload: of its entry, b"" if it has none yet."""
 
     owner: bytes
@@ -163,7 +163,7 @@ class Ledger(Protocol):
         the term before, if there is one. Raises LedgerUnavailable or LedgerMismatch.
         """
 
-    def last_sign(self) -> Sign | None:
+    def last_record(self) -> LastRecord | None:
         """Return the last that was heard of the owner in force; None of nobody. Blocking.
 
         Raises LedgerUnavailable, or LedgerMismatch for what a later mqk wrote.

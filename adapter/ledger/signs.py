@@ -16,7 +16,7 @@ from adapter.ledger.envelope import (
     decode,
     encode,
 )
-from adapter.ledger.port import LedgerMismatch, Sign
+from adapter.ledger.port import LastRecord, LedgerMismatch
 from adapter.ledger.validity import NOBODY
 
 PROBE_N = 0
@@ -40,7 +40,7 @@ def probe(owner: bytes) -> bytes:
     return encode(ENTRY, owner, PROBE_N, b"")
 
 
-def last_sign(topic: str, records: Iterable[Seen]) -> Sign | None:
+def last_record(topic: str, records: Iterable[Seen]) -> LastRecord | None:
     """Find the last record of the owner in force; None if there is no sign of anybody.
 
     Raises LedgerMismatch for what a later mqk wrote: this one must not take over from it.
@@ -56,11 +56,11 @@ def last_sign(topic: str, records: Iterable[Seen]) -> Sign | None:
             continue
         if found.kind == OWNER_CHANGED:
             owner = found.owner
-            sign = Sign(owner, record.time_ms, b"")
+            sign = LastRecord(owner, record.time_ms, b"")
         elif found.n != PROBE_N and owner in (NOBODY, found.owner):
             owner = found.owner  # two owners do not write without a change between them
             whole = found.payload if found.parts == 1 else b""
-            sign = Sign(owner, record.time_ms, whole)
+            sign = LastRecord(owner, record.time_ms, whole)
     return sign
 
 

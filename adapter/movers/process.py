@@ -3,10 +3,10 @@
     python -m adapter.movers.process
 
 reads its settings from the first line of standard input and prints its state as lines of JSON: when
-its movers have found where to go on, and whenever the figures change. It ends when it is told to
-(SIGTERM), when a mover cannot go on (status 1), and when standard input ends: then its parent is
-gone, however it went. (Linux could tell it of the parent's death, but tells of the death of the
-parent's *thread* that started it.)
+its movers have found where to go on, and whenever the figures change. A further line on standard
+input, whatever it says, starts those movers again that have ended; the others are not disturbed. It
+ends by SIGTERM, and when standard input ends: then its parent is gone, however it went. (Linux
+could report the parent's death, but reports the death of the parent's *thread* that started it.)
 """
 
 from __future__ import annotations
@@ -43,22 +43,23 @@ STOP_GRACE_S = 3.0
 """After it a stopping process is killed. Nothing is lost by that: the next one goes on from the
 progress, and ends what this one left open."""
 KILL_TIMEOUT_S = 30.0
+RESTART = b"restart\n"
 GC_THRESHOLD = 100_000
 """Copies make no cycles."""
 
 log = structlog.get_logger("mqk.movers")
 
 
-class State(Struct):
+class MoverReport(Struct):
     """One line that the process prints.
 
-    failure: why a mover cannot go on, or "". holding: what it waits for to be mended, or "".
-    parked: topics that cannot be written, by name.
+    holding: the faults that keep its movers from copying, or "". failures: by name of a mover why
+    it has ended, until it is started again. parked: topics that cannot be written, by name.
     """
 
     ready: bool = False
     holding: str = ""
-    failure: str = ""
+    failures: dict[str, str] = {}
     movers: dict[str, dict[str, int]] = {}
     parked: dict[str, Held] = {}
 
@@ -80,6 +81,12 @@ class MoverProcess:
         self.stop()
         self._run = Run(self._settings)
 
+    def restart(self) -> None:
+        """Start those of its movers again that have ended, or the process if that has ended."""
+        run = self._run
+        if run is None or not run.begin_again():
+            self.start()
+
     def stop(self) -> None:
         """Let it finish the transactions that are open, and end; twice is no error."""
         run, self._run = self._run, None
@@ -93,11 +100,16 @@ class MoverProcess:
             self._run.wait(KILL_TIMEOUT_S)
 
     def ended(self) -> str | None:
-        """Why it ended by itself; None while it runs, before a start, and after a stop."""
+        """Why it, or a mover, has ended by itself; None while all copy and when it was stopped."""
         return None if self._run is None else self._run.ended()
 
+    @property
+    def failures(self) -> dict[str, str]:
+        """Why movers have ended while the others go on, by name; as they reported it last."""
+        return {} if self._run is None else self._run.state.failures
+
     def wait(self, timeout_s: float) -> bool:
-        """Wait until it has ended; False if not in time."""
+        """Wait until the process has ended; False if not in time."""
         return self._run is None or self._run.wait(timeout_s)
 
     def wait_ready(self, timeout_s: float) -> bool:
@@ -107,7 +119,7 @@ class MoverProcess:
     def caught_up(self, offset: int, timeout_s: float) -> bool:
         """Wait until all entries up to a ledger offset are copied; False if not in time."""
 
-        def copied(state: State) -> bool:
+        def copied(state: MoverReport) -> bool:
             movers = state.movers.values()
             return bool(movers) and all(one["position"] >= offset for one in movers)
 
@@ -115,16 +127,16 @@ class MoverProcess:
 
     @property
     def holding(self) -> str:
-        """What the movers wait for to be mended, or nothing; as they told it last."""
+        """The faults that keep movers from copying, or ""; as they reported it last."""
         return "" if self._run is None else self._run.state.holding
 
     @property
     def parked(self) -> dict[str, Held]:
-        """The topics that cannot be written, by name; as the movers told them last."""
+        """The topics that cannot be written, by name; as the movers reported them last."""
         return {} if self._run is None else self._run.state.parked
 
     def statistics(self) -> dict[str, dict[str, int]]:
-        """The figures of each mover, by its name, as it told them last; never waits."""
+        """The figures of each mover, by its name, as it reported them last; never waits."""
         return {} if self._run is None else self._run.state.movers
 
 
@@ -132,7 +144,7 @@ class Run:
     """One life of the process, from its start to its end."""
 
     def __init__(self, settings: MoverSettings) -> None:
-        self.state = State()
+        self.state = MoverReport()
         self._silent = False
         self._failure = ""  # why nobody hears of it any more
         self._changed = threading.Condition()
@@ -143,6 +155,18 @@ class Run:
         with contextlib.suppress(BrokenPipeError):  # it has ended; ended() says how
             self.process.stdin.write(msgspec.json.encode(settings) + b"\n")
             self.process.stdin.flush()
+
+    def begin_again(self) -> bool:
+        """Have those movers started again that have ended; False if the process has ended."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(RESTART)
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return False
+        with self._changed:
+            self.state = msgspec.structs.replace(self.state, failures={})
+        return self.process.poll() is None
 
     def end(self, grace_s: float) -> None:
         """SIGTERM, then SIGKILL; returns when it is gone."""
@@ -165,15 +189,13 @@ class Run:
         return True
 
     def ended(self) -> str | None:
-        """Why it ended; None while it runs."""
+        """Why it, or a mover in it, has ended; None while all run."""
         if self.process.poll() is None:
-            return None
-        self._watch.join(KILL_TIMEOUT_S)  # its last words are in the pipe
+            return "; ".join(self.state.failures.values()) or None
         status = self.process.returncode
-        told = self._failure or self.state.failure
-        return told or f"the movers' process ended with status {status}"
+        return self._failure or f"the movers' process ended with status {status}"
 
-    def wait_for(self, condition: Callable[[State], bool], timeout_s: float) -> bool:
+    def wait_for(self, condition: Callable[[MoverReport], bool], timeout_s: float) -> bool:
         """Wait until it has told of a state; False if not in time, or if it ended before."""
         with self._changed:
             self._changed.wait_for(lambda: condition(self.state) or self._silent, timeout_s)
@@ -193,41 +215,41 @@ class Run:
         with self.process.stdout as lines:
             for line in lines:
                 with self._changed:
-                    self.state = msgspec.json.decode(line, type=State)
+                    self.state = msgspec.json.decode(line, type=MoverReport)
                     self._changed.notify_all()
         with self._changed:
             self._silent = True
             self._changed.notify_all()
 
 
-class Child:
+class MoverChild:
     """The process itself: runs the movers, prints states, notices its parent's end."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._last = State()
+        self._last = MoverReport()
         self._stopping = threading.Event()
 
     def run(self, settings: MoverSettings, commands: FileIO) -> int:
-        """Copy until told to stop; returns the exit status."""
+        """Copy until stop(); returns the exit status."""
         movers = MoverThread(settings)
-        watched.thread("orphanhood", partial(self._notice_orphanhood, commands), self._end_now)
         movers.start()
-        while not self._stopping.wait(REPORT_S) and movers.ended() is None:
+        watched.thread("commands", partial(self._obey, commands, movers), self._end_now)
+        while not self._stopping.wait(REPORT_S):
             self._print(movers)
         movers.stop()
         self._print(movers)
-        return 1 if movers.ended() else 0
+        return 0
 
     def stop(self, _number: int = 0, _frame: FrameType | None = None) -> None:
         """End after the transactions that are open; a signal handler."""
         self._stopping.set()
 
     def _print(self, movers: MoverThread) -> None:
-        state = State(
+        state = MoverReport(
             ready=movers.is_ready,
             holding=movers.holding,
-            failure=movers.ended() or "",
+            failures=movers.failures,
             movers=movers.statistics(),
             parked=movers.parked,
         )
@@ -242,9 +264,10 @@ class Child:
     def _end_now(self, _what: str) -> None:
         os._exit(1)
 
-    def _notice_orphanhood(self, commands: FileIO) -> None:
+    def _obey(self, commands: FileIO, movers: MoverThread) -> None:
+        """Start movers again when asked to; end when nobody is left who could ask."""
         while commands.read(1024):
-            continue
+            movers.restart()
         self.stop()
         threading.Event().wait(ORPHAN_GRACE_S)
         os._exit(1)
@@ -254,7 +277,7 @@ def main() -> int:
     """Run as `python -m adapter.movers.process`."""
     gc.set_threshold(GC_THRESHOLD)
     memory.give_back_long_blocks()
-    child = Child(sys.stdout)
+    child = MoverChild(sys.stdout)
     signal.signal(signal.SIGTERM, child.stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the parent too
     # Unbuffered: a buffer's lock, held by a thread that waits, would be in the way at the end.

@@ -74,7 +74,7 @@ class Committed:
 
     def __init__(self, settings: MoverSettings) -> None:
         self._deadline_s = time.monotonic() + READ_TIMEOUT_S
-        self._what = f"Kafka at {settings.bootstrap_servers}"
+        self._what = f"Kafka at {settings.destination.bootstrap_servers}"
         self._error = LastError()
         self._consumer = Consumer(consumer_settings(settings, self._error))
 

@@ -1,4 +1,9 @@
-"""What a mover needs to know of what it copies: a port, and nothing else."""
+"""What a mover copies, and to where: ports, and nothing else.
+
+A Projection turns entries of the ledger into records of topics. One that writes to many topics,
+which are created and deleted as the ledger says, is parkable: a topic that refuses is left out
+while the others go on (movers.parking). One with a single topic is not: it holds its mover.
+"""
 
 from __future__ import annotations
 
@@ -11,91 +16,104 @@ from adapter.format.movable import Movable
 from adapter.format.progress import Parked
 
 if TYPE_CHECKING:
-    from adapter.movers.mover import Load
+    from adapter.movers.batch import CopyBatch
 
-Report = Callable[[KafkaError | None, Message], None]
+OnDelivery = Callable[[KafkaError | None, Message], None]
 
 
-class Cargo(Protocol):
-    """What one mover copies."""
+class Projection(Protocol):
+    """What one mover copies. A record of the ledger is a list of what it moves."""
 
     name: str
-    partition: int
-    """Of the progress topic."""
-    incarnations: dict[str, int]
-    """Kept in the progress; stays empty if the cargo has no use for it."""
-    parks: bool
-    """Whether a topic that refuses is parked; else it holds everything."""
+    """The mover's name: of its progress, its transactional ids and its figures."""
+
+    @property
+    def parkable(self) -> ParkableProjection | None:
+        """Itself, if its topics can be parked; else None."""
+        ...
 
     def open(self) -> None:
-        """Create the topics that must be there before anything is read."""
+        """Create the topics that must exist before anything is read."""
         ...
 
     def topics(self) -> list[str]:
-        """List the topics that are there and hold copies, if there are any."""
+        """List the existing topics that may hold copies."""
         ...
 
     def read(self, payload: bytes) -> list[list[Movable]]:
-        """Read an entry, a list for each of its records; empty for one that is not its business."""
+        """Read an entry: a list for each of its records, empty if nothing of it is copied."""
         ...
+
+    def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
+        """Return the partitions to which the copies of a record go."""
+        ...
+
+    def send(
+        self, record: list[Movable], producer: Producer, report: OnDelivery, batch: CopyBatch
+    ) -> None:
+        """Produce a record's copies, and count them in the batch."""
+        ...
+
+    def last_topic(self) -> str:
+        """Return the topic of the copy whose produce call failed."""
+        ...
+
+
+class ParkableProjection(Projection, Protocol):
+    """A projection to many topics, of which each can be parked."""
+
+    incarnations: dict[str, int]
+    """Of the queues whose name was used before; kept in the progress."""
 
     def is_sent(self, record: list[Movable]) -> bool:
-        """Whether a record is to be produced, or else to be taken in."""
+        """Whether a record is copied; if not, take_in() is called with it."""
         ...
 
-    def asks_to_settle(self, record: list[Movable]) -> bool:
-        """Whether something is to be settled before a record is produced; asked once for each."""
+    def needs_topics(self, record: list[Movable]) -> bool:
+        """Whether a record needs topics that settle() creates; called once for each record."""
         ...
 
     def take_in(self, record: list[Movable]) -> None:
-        """Take in a record that is not produced."""
+        """Follow a record that is not copied: a queue was defined or deleted."""
         ...
 
     def settle(self) -> dict[str, str]:
-        """Do what taken-in records ask for. May be slow, may be done twice.
+        """Create the topics that are needed. May be slow; repeating it is harmless.
 
-        Returns the topics for which it could not be done, with the reasons.
+        Returns the topics that could not be created, each with the reason.
         """
         ...
 
     def keep_back(self, record: list[Movable], parked: dict[str, Parked]) -> list[Movable]:
-        """Return what of a record goes to topics that are not parked, and count the rest there."""
+        """Return the part of a record that goes to topics that are not parked; count the rest."""
+        ...
+
+    def send_to(
+        self,
+        topic: str,
+        record: list[Movable],
+        producer: Producer,
+        report: OnDelivery,
+        batch: CopyBatch,
+    ) -> None:
+        """Produce copies of one queue to this topic, whichever topic the queue has now."""
+        ...
+
+    def weight(self, record: list[Movable]) -> int:
+        """Return the bytes of a record's bodies."""
         ...
 
     def repair(self, topic: str) -> bool:
-        """See that a parked topic can be written, creating it if it is missing.
+        """Check that a parked topic can be written, and create it if it is missing.
 
         Returns whether it was never written. Raises TopicError if it cannot be written.
         """
         ...
 
     def is_defined(self, topic: str) -> bool:
-        """Whether what has been taken in says that copies go to this topic now."""
+        """Whether copies go to this topic now, by the records taken in so far."""
         ...
 
     def is_unwritten(self, topic: str) -> bool:
-        """Whether a topic is as it was made: nothing was ever written to it."""
-        ...
-
-    def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
-        """Say where the copies of a record go."""
-        ...
-
-    def weight(self, record: list[Movable]) -> int:
-        """Count the bytes of a record's bodies."""
-        ...
-
-    def send(
-        self,
-        record: list[Movable],
-        producer: Producer,
-        report: Report,
-        load: Load,
-        topics: dict[str, str] | None = None,
-    ) -> None:
-        """Produce a record's copies, and add them to the load. topics: where else to, by queue."""
-        ...
-
-    def last_topic(self) -> str:
-        """Say which topic the copy was for whose produce failed."""
+        """Whether nothing was ever written to a topic."""
         ...

@@ -11,10 +11,8 @@ from adapter.format.progress import NOWHERE
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Known, LedgerMismatch, LedgerUnavailable, Position
 from adapter.movers.errors import Doubtful
-from adapter.movers.events import Events
 from adapter.movers.progress import Committed
-from adapter.movers.settings import MoverSettings
-from adapter.movers.stream import Stream
+from adapter.movers.settings import PARTITIONS, MoverSettings
 
 LISTED_MAX = 5
 
@@ -29,13 +27,13 @@ def recorded(settings: MoverSettings) -> list[Known]:
     try:
         with Committed(settings) as committed:
             there = committed.partitions(topic)
-            for mover in (Stream, Events):
-                last = committed.last(topic, mover.partition, mover.name) if there else None
+            for mover, partition in PARTITIONS.items():
+                last = committed.last(topic, partition, mover) if there > partition else None
                 if last is None:
                     continue
                 at = progress_format.decode(last.value() or b"")
                 if at.offset != NOWHERE:
-                    how = f"was copied up to offset {at.offset} by the {mover.name} mover"
+                    how = f"was copied up to offset {at.offset} by the {mover} mover"
                     known.append(Known(Position(at.offset, at.owner, at.n), how))
     except Doubtful as trouble:
         raise LedgerUnavailable(

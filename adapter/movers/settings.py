@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError
@@ -16,9 +17,13 @@ from adapter.logs import LogSettings
 from adapter.topics.admin import TopicSettings
 
 SOCKET_TIMEOUT_MS = 3000
-"""After this librdkafka gives a request up and sends it again, and does not tell."""
-MOVERS = 2
-"""The stream mover and the event mover: each has its partition of the progress topic."""
+"""After this librdkafka gives a request up and sends it again, and says nothing."""
+STREAM = "stream"
+EVENTS = "events"
+PARTITIONS: Mapping[str, int] = MappingProxyType({STREAM: 0, EVENTS: 1})
+"""The partition of the progress topic that each mover has, by the mover's name. A number stays the
+mover's for ever; a new mover gets the next one, and existing topics the partition for it. None is
+shared: a transaction that one mover left open would hide the progress of the other."""
 TRANSACTION_TIMEOUT_MS = 30_000
 """After this Kafka aborts a transaction whose mover is gone; until then readers of the topics that
 it had written to wait, if no new mover comes. A new mover aborts it at once."""
@@ -26,7 +31,7 @@ MISSING_TOPIC_MS = 5000
 """How long a topic may be unknown before its copies fail; a new one is known within a second."""
 
 
-class Watch(Protocol):
+class ProducerWatch(Protocol):
     """Hears what librdkafka would write to stderr, and of errors that belong to no request."""
 
     def log(self, level: int, text: str, *args: object) -> None:
@@ -38,18 +43,27 @@ class Watch(Protocol):
         ...
 
 
+class KafkaCluster(Struct, frozen=True):
+    """A Kafka. options: further librdkafka settings, for security."""
+
+    bootstrap_servers: str
+    options: dict[str, str] = {}
+
+
 class MoverSettings(Struct, kw_only=True, frozen=True):
     """What movers need to know.
 
-    kafka_options: further librdkafka settings, for security. interval_ms: while entries trickle in,
+    source: where the ledger is. destination: where the copies go, and with them the progress, which
+    is written in their transactions.
+    topics: how topics are created at the destination. interval_ms: while entries trickle in,
     how long to collect them: the first after a pause is copied at once, the others wait so long at
     most, and do not cost a transaction each. log: how their process logs.
     """
 
     queue_manager: str
-    bootstrap_servers: str
+    source: KafkaCluster
+    destination: KafkaCluster
     topics: TopicSettings
-    kafka_options: dict[str, str] = {}
     interval_ms: int = 50
     log: LogSettings = LogSettings()
 
@@ -61,24 +75,24 @@ class MoverSettings(Struct, kw_only=True, frozen=True):
     def ledger(self) -> LedgerSettings:
         """Where the ledger is."""
         return LedgerSettings(
-            bootstrap_servers=self.bootstrap_servers,
+            bootstrap_servers=self.source.bootstrap_servers,
             topic=names.ledger_topic(self.queue_manager),
             # What waits in the client is enough, if it is one record: the next fetch then brings
             # all that has come meanwhile, where many fetches would bring them one by one.
-            client={**self.kafka_options, "queued.min.messages": "1"},
+            client={**self.source.options, "queued.min.messages": "1"},
         )
 
 
 def producer_settings(
-    settings: MoverSettings, transactional_id: str, watch: Watch
+    settings: MoverSettings, transactional_id: str, watch: ProducerWatch
 ) -> dict[str, Any]:
     """For one of a mover's two producers, and who hears of its troubles."""
     return {
         **TIMINGS,
         "request.timeout.ms": 2500,
         "client.id": "mqk-mover",
-        **settings.kafka_options,
-        "bootstrap.servers": settings.bootstrap_servers,
+        **settings.destination.options,
+        "bootstrap.servers": settings.destination.bootstrap_servers,
         "transactional.id": transactional_id,
         "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
         "socket.timeout.ms": SOCKET_TIMEOUT_MS,
@@ -108,8 +122,8 @@ def consumer_settings(
         **TIMINGS,
         "client.id": "mqk-mover-progress",
         "fetch.wait.max.ms": 20,
-        **settings.kafka_options,
-        "bootstrap.servers": settings.bootstrap_servers,
+        **settings.destination.options,
+        "bootstrap.servers": settings.destination.bootstrap_servers,
         "group.id": "mqk-mover-progress",  # asked for by the client, never used
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,

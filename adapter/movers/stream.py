@@ -1,4 +1,4 @@
-"""The stream mover's cargo: messages, to the topics of their queues.
+"""What the stream mover copies: messages, to the topics of their queues.
 
 A topic is created when its queue is defined in the ledger, before the first copy. Which topic a
 queue has depends on how often its name was used before: that is known from the ledger, and kept in
@@ -7,7 +7,7 @@ the progress, because the record that defined the queue may be trimmed one day.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Self, cast
 
 import msgspec
 from confluent_kafka import KafkaException, Producer
@@ -19,13 +19,13 @@ from adapter.format import chunks, names
 from adapter.format.descriptor import HEADER
 from adapter.format.movable import Copy, Movable, decode_copies
 from adapter.format.progress import Parked
-from adapter.movers.mover import Load
+from adapter.movers.batch import CopyBatch
 from adapter.movers.progress import never_written, topics_like
-from adapter.movers.projection import Report
-from adapter.movers.settings import MOVERS, MoverSettings
+from adapter.movers.projection import OnDelivery
+from adapter.movers.settings import PARTITIONS, STREAM, MoverSettings
 from adapter.topics.admin import (
+    TopicAdmin,
     TopicError,
-    Topics,
     TopicSpec,
     progress_spec,
     queue_spec,
@@ -41,16 +41,15 @@ class Stream:
     A body that is longer than chunk_bytes becomes several records.
     """
 
-    name = "stream"
-    partition = 0
-    parks = True
+    name = STREAM
 
     def __init__(self, settings: MoverSettings, chunk_bytes: int = chunks.CHUNK_BYTES) -> None:
         self._settings = settings
         self._chunk_bytes = chunk_bytes
         self._queue_manager = settings.queue_manager
-        self._progress = progress_spec(settings.progress_topic, MOVERS)
-        self._topics = Topics(settings.bootstrap_servers, settings.topics, settings.kafka_options)
+        self._progress = progress_spec(settings.progress_topic, len(PARTITIONS))
+        there = settings.destination
+        self._topics = TopicAdmin(there.bootstrap_servers, settings.topics, there.options)
         self._incarnations: dict[str, int] = {}
         self._names: dict[str, str] = {}
         self._written: set[str] = set()
@@ -58,7 +57,12 @@ class Stream:
         self._missing: list[TopicSpec] = []
         self._last_topic = ""
         hasty = msgspec.structs.replace(settings.topics, timeout_s=REPAIR_S)
-        self._repairs = Topics(settings.bootstrap_servers, hasty, settings.kafka_options)
+        self._repairs = TopicAdmin(there.bootstrap_servers, hasty, there.options)
+
+    @property
+    def parkable(self) -> Self:
+        """Each queue has a topic of its own."""
+        return self
 
     @property
     def incarnations(self) -> dict[str, int]:
@@ -73,25 +77,25 @@ class Stream:
         self._missing.clear()
 
     def open(self) -> None:
-        """See Cargo."""
+        """See the port."""
         self._topics.ensure([self._progress])
 
     def topics(self) -> list[str]:
-        """See Cargo."""
+        """See the port."""
         beginning = names.queue_topic(self._queue_manager, "")
         return topics_like(self._settings, beginning)
 
     def read(self, payload: bytes) -> list[list[Movable]]:
-        """See Cargo."""
+        """See the port."""
         return [record if _is_ours(record) else [] for record in decode_copies(payload)]
 
     def is_sent(self, record: list[Movable]) -> bool:
-        """See Cargo."""
+        """See the port."""
         return isinstance(record[0], Copy)
 
-    def asks_to_settle(self, record: list[Movable]) -> bool:
-        """See Cargo: topics of SYSTEM queues, and of those created from models, are made when they
-        are first written, for most of them hold nothing persistent ever.
+    def needs_topics(self, record: list[Movable]) -> bool:
+        """See the port: topics of SYSTEM queues, and of those created from models, are created when
+        they are first written, because most of them never hold a persistent message.
         """
         new = {
             one.queue
@@ -103,7 +107,7 @@ class Stream:
         return bool(new)
 
     def take_in(self, record: list[Movable]) -> None:
-        """See Cargo: a queue was defined or deleted."""
+        """See the port: a queue was defined or deleted."""
         change = record[0]
         assert isinstance(change, QueueDefined | QueueDeleted)
         self._names.pop(change.name, None)
@@ -116,7 +120,7 @@ class Stream:
                 self._missing.append(queue_spec(self._topic(change.name), LANES))
 
     def settle(self) -> dict[str, str]:
-        """See Cargo: the topics of queues that were defined together are created together."""
+        """See the port: the topics of queues that were defined together are created together."""
         missing, self._missing = self._missing, []
         if not missing:
             return {}
@@ -141,7 +145,7 @@ class Stream:
         return refused
 
     def keep_back(self, record: list[Movable], parked: dict[str, Parked]) -> list[Movable]:
-        """See Cargo."""
+        """See the port."""
         kept: list[Movable] = []
         for one in cast("list[Copy]", record):
             at = parked.get(self._names.get(one.queue) or self._topic(one.queue))
@@ -153,43 +157,59 @@ class Stream:
         return kept
 
     def repair(self, topic: str) -> bool:
-        """See Cargo."""
+        """See the port."""
         self._repairs.ensure([queue_spec(topic, LANES)])
         return never_written(self._settings, topic)
 
     def is_defined(self, topic: str) -> bool:
-        """See Cargo. Of a name that was never used before it makes no difference."""
+        """See the port. Of a name that was never used before it makes no difference."""
         _, queue, incarnation = names.parse_queue_topic(topic)
         return self._incarnations.get(queue, 0) == incarnation
 
     def is_unwritten(self, topic: str) -> bool:
-        """See Cargo. One with fewer lanes was made by somebody else, in the place of ours."""
+        """See the port. One with fewer lanes was made by somebody else, in the place of ours."""
         return never_written(self._settings, topic, LANES)
 
     def last_topic(self) -> str:
-        """See Cargo."""
+        """See the port."""
         return self._last_topic
 
     def weight(self, record: list[Movable]) -> int:
-        """See Cargo."""
+        """See the port."""
         return sum(len(one.body) for one in record if isinstance(one, Copy))
 
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
-        """See Cargo."""
+        """See the port."""
         return {(one.queue, one.lane) for one in record if isinstance(one, Copy)}
 
     def send(
+        self, record: list[Movable], producer: Producer, report: OnDelivery, batch: CopyBatch
+    ) -> None:
+        """See the port."""
+        self._send(self._names, record, producer, report, batch)
+
+    def send_to(
         self,
+        topic: str,
         record: list[Movable],
         producer: Producer,
-        report: Report,
-        load: Load,
-        topics: dict[str, str] | None = None,
+        report: OnDelivery,
+        batch: CopyBatch,
     ) -> None:
-        """See Cargo."""
+        """See the port."""
+        _, queue, _ = names.parse_queue_topic(topic)
+        self._send({queue: topic}, record, producer, report, batch)
+
+    def _send(
+        self,
+        topics: dict[str, str],
+        record: list[Movable],
+        producer: Producer,
+        report: OnDelivery,
+        batch: CopyBatch,
+    ) -> None:
         produce = producer.produce
-        add = load.partitions.add
-        topics = topics or self._names
+        add = batch.partitions.add
         size, most = 0, self._chunk_bytes
         topic = ""
         try:
@@ -204,8 +224,8 @@ class Stream:
         except KafkaException:
             self._last_topic = topic
             raise
-        load.messages += len(record)
-        load.bytes += size
+        batch.messages += len(record)
+        batch.bytes += size
 
     def _topic(self, queue: str) -> str:
         incarnation = self._incarnations.get(queue, 0)

@@ -1,4 +1,8 @@
-"""The movers of one queue manager in threads of this process."""
+"""The movers of one queue manager in threads of this process.
+
+Each mover lives and fails alone: one that has ended is reported, and stays so until it is started
+again, while the others go on copying. Who starts it again, and when, is decided elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -13,54 +17,89 @@ from adapter.movers.errors import MoverError
 from adapter.movers.events import Events
 from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
-from adapter.movers.projection import Cargo
+from adapter.movers.projection import Projection
 from adapter.movers.settings import MoverSettings
 from adapter.movers.stream import Stream
 
 JOIN_TIMEOUT_S = 60.0
 """Over all the time limits of a transaction with brokers that do not answer."""
+PROJECTIONS: tuple[Callable[[MoverSettings], Projection], ...] = (Stream, Events)
+
+
+class RunningMover:
+    """One mover and the thread that it runs in. ended is called when it has ended by itself."""
+
+    def __init__(self, mover: Mover, ended: Callable[[], None]) -> None:
+        self.mover = mover
+        self.failure = ""
+        """Why it has ended by itself, or ""."""
+        self._ended = ended
+        self._thread = watched.thread(f"mover-{mover.name}", self._run, self._fail)
+
+    def stop(self) -> None:
+        """Let it end after the transaction that is open."""
+        self.mover.stop()
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        self._thread.join(JOIN_TIMEOUT_S)
+
+    def _run(self) -> None:
+        try:
+            self.mover.run()
+        except MoverError as error:
+            self._fail(str(error))
+
+    def _fail(self, text: str) -> None:
+        self.failure = text
+        self._ended()
 
 
 class MoverThread:
-    """Runs the stream mover and the event mover, each in a thread; both end when one fails."""
+    """Runs the movers, each in a thread of its own. For any thread."""
 
     def __init__(self, settings: MoverSettings) -> None:
         self._settings = settings
-        self._movers: list[Mover] = []
-        self._threads: list[threading.Thread] = []
-        self._failure = ""
-        self._stopping = False
+        self._running: tuple[RunningMover, ...] = ()
+        self._changing = threading.Lock()
         self._ended = threading.Event()
 
     def start(self) -> None:
         """Start copying, or start again; does not wait for Kafka."""
         self.stop()
-        settings = self._settings
-        self._failure = ""
-        self._stopping = False
-        self._ended.clear()
-        cargoes: list[Callable[[MoverSettings], Cargo]] = [Stream, Events]
-        self._movers = [Mover(settings, cargo(settings), self._reader) for cargo in cargoes]
-        self._threads = [
-            watched.thread(f"mover-{mover.name}", partial(self._run, mover), self._fail)
-            for mover in self._movers
-        ]
+        with self._changing:
+            self._ended.clear()
+            self._running = tuple(map(self._start, PROJECTIONS))
+
+    def restart(self) -> None:
+        """Start those movers again that have ended by themselves; the others go on."""
+        with self._changing:
+            self._ended.clear()
+            self._running = tuple(
+                self._start(make) if one.failure else one
+                for make, one in zip(PROJECTIONS, self._running, strict=True)
+            )
 
     def stop(self) -> None:
         """End after the transactions that are open; twice is no error."""
-        self._stopping = True
-        for mover in self._movers:
-            mover.stop()
-        for thread in self._threads:
-            thread.join(JOIN_TIMEOUT_S)
+        with self._changing:
+            for one in self._running:
+                one.stop()
+            for one in self._running:
+                one.join()
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Why movers have ended by themselves, by name, until they are started again."""
+        return {one.mover.name: one.failure for one in self._running if one.failure}
 
     def ended(self) -> str | None:
-        """Why the movers ended by themselves, until they are started again; or None."""
-        return self._failure or None
+        """Why movers have ended by themselves, until they are started again; or None."""
+        return "; ".join(self.failures.values()) or None
 
     @property
     def holding(self) -> str:
-        """What the movers wait for to be mended, or nothing."""
+        """The faults that keep movers from copying, or ""."""
         return "; ".join(mover.holding for mover in self._movers if mover.holding)
 
     @property
@@ -71,10 +110,10 @@ class MoverThread:
     @property
     def is_ready(self) -> bool:
         """Whether every mover has found where to go on."""
-        return bool(self._movers) and all(mover.is_ready for mover in self._movers)
+        return bool(self._running) and all(mover.is_ready for mover in self._movers)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until one of them has ended; False if not in time."""
+        """Wait until one of them has ended by itself; False if not in time."""
         return self._ended.wait(timeout_s)
 
     def none_parked(self, timeout_s: float) -> bool:
@@ -86,21 +125,20 @@ class MoverThread:
         return all(mover.caught_up(offset, timeout_s) for mover in self._movers)
 
     def statistics(self) -> dict[str, dict[str, int]]:
-        """The figures of each mover, by its name."""
-        return {mover.name: mover.statistics() for mover in self._movers}
+        """The figures of each mover, by its name; one that has ended holds."""
+        return {
+            one.mover.name: one.mover.statistics() | ({"holding": 1} if one.failure else {})
+            for one in self._running
+        }
 
-    def _reader(self, position: Position | None) -> LedgerReader:
-        return KafkaLedgerReader(self._settings.ledger, position)
+    @property
+    def _movers(self) -> list[Mover]:
+        return [one.mover for one in self._running]
 
-    def _run(self, mover: Mover) -> None:
-        try:
-            mover.run()
-        except MoverError as error:
-            self._fail(str(error))
-        finally:
-            self._ended.set()
+    def _start(self, make: Callable[[MoverSettings], Projection]) -> RunningMover:
+        reader = partial(_reader, self._settings)
+        return RunningMover(Mover(self._settings, make(self._settings), reader), self._ended.set)
 
-    def _fail(self, text: str) -> None:
-        self._failure = self._failure or text
-        for other in self._movers:
-            other.stop()
+
+def _reader(settings: MoverSettings, position: Position | None) -> LedgerReader:
+    return KafkaLedgerReader(settings.ledger, position)

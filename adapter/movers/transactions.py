@@ -91,7 +91,7 @@ class Trouble:
         self.text = describe(error)
 
 
-class Turns:
+class AlternatingProducers:
     """The two producers of one mover. For one thread."""
 
     def __init__(self, settings: MoverSettings, mover: str) -> None:

@@ -14,7 +14,7 @@ from adapter.ledger.port import Ledger
 from adapter.owner.storage import Storage
 
 
-class Audit(Struct, frozen=True):
+class TopicAudit(Struct, frozen=True):
     """problems: a sentence each. renew: the next start would be refused without a new snapshot."""
 
     problems: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Audit(Struct, frozen=True):
         return "; ".join(self.problems)
 
 
-def look(storage: Storage, ledger: Ledger, needed: int) -> Audit:
+def look(storage: Storage, ledger: Ledger, needed: int) -> TopicAudit:
     """Look at ledger and snapshots. Blocking; raises LedgerError.
 
     needed: the ledger's offset from which on the newest snapshot needs it; 0 without a snapshot.
@@ -41,4 +41,4 @@ def look(storage: Storage, ledger: Ledger, needed: int) -> Audit:
         )
     if not is_kept:
         problems.append("the newest snapshot is gone: its records or its topic were deleted")
-    return Audit(tuple(problems), first > needed or not is_kept)
+    return TopicAudit(tuple(problems), first > needed or not is_kept)

@@ -15,12 +15,12 @@ import structlog
 
 from adapter import watched
 from adapter.ledger.port import Ledger, LedgerError, Position
-from adapter.owner.audit import Audit, look
+from adapter.owner.audit import TopicAudit, look
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
 from adapter.owner.retention import Retention
-from adapter.owner.snapshots import Cut, Progress, publish
-from adapter.owner.storage import FOREVER, NOTHING, Copied, Storage
+from adapter.owner.snapshots import EntryProgress, SnapshotCut, publish
+from adapter.owner.storage import FOREVER, NOTHING, CopyStatus, Storage
 from adapter.topics.port import LaneKey, Trimmed
 
 AUDIT_SWEEPS = 150
@@ -46,7 +46,7 @@ SNAPSHOT_FAILED = "a snapshot was not finished; another follows"
 log = structlog.get_logger("mqk.owner")
 
 
-class Keeping:
+class Housekeeping:
     """Keeps one term's memory and ledger small. For the owner's thread."""
 
     def __init__(
@@ -62,9 +62,9 @@ class Keeping:
         self._storage = storage
         self._ledger = ledger
         self._loop = loop
-        self._progress = Progress()
+        self._progress = EntryProgress()
         self._parked: frozenset[str] = frozenset()
-        self._cut: Cut | None = None
+        self._cut: SnapshotCut | None = None
         self._patience = 0
         # A start would read again what this one has read.
         self._cut_entries = -replayed.entries
@@ -75,7 +75,7 @@ class Keeping:
         """The ledger's offset before which nothing but movers needs anything; 0: nothing to do."""
         self._needed = self._superfluous
         """The ledger's offset from which on the newest snapshot needs it."""
-        self.audit = Audit()
+        self.audit = TopicAudit()
         self._next_audit = AUDIT_SWEEPS
         self._working: asyncio.Future[None] | None = None
         self.retention = Retention(
@@ -114,11 +114,11 @@ class Keeping:
         elif durable.n >= self._cut.n:
             self._publish_if_complete(self._cut, copied.parked)
 
-    def _copied(self) -> Copied:
+    def _copied(self) -> CopyStatus:
         """How far copying has come; movers that begin again do not know yet what is parked."""
         copied = self._storage.copied()
         if copied.position == NOTHING:
-            return Copied(parked=self._parked)
+            return CopyStatus(parked=self._parked)
         self._parked = copied.parked
         return copied
 
@@ -129,15 +129,15 @@ class Keeping:
         much = loop.entries - self._cut_entries >= storage.snapshot_entries
         return (much or size >= storage.snapshot_bytes) and size >= self._carried_bytes
 
-    def _cut_now(self, durable: Position, parked: frozenset[str]) -> Cut:
+    def _cut_now(self, durable: Position, parked: frozenset[str]) -> SnapshotCut:
         loop = self._loop
         self._patience = PATIENCE
         self._cut_entries, self._cut_bytes = loop.entries, loop.bytes
         n, records, unmoved = loop.cut(self._progress.moved_n, parked)
         records += self.retention.note(records, loop.now_ms)
-        return Cut(n, records, unmoved, durable)
+        return SnapshotCut(n, records, unmoved, durable)
 
-    def _publish_if_complete(self, cut: Cut, parked: frozenset[str]) -> None:
+    def _publish_if_complete(self, cut: SnapshotCut, parked: frozenset[str]) -> None:
         """Write a snapshot that says all: of what is copied where it is, of the rest what it is."""
         moved_n = self._progress.moved_n
         if moved_n < cut.n and self._patience:
@@ -152,7 +152,7 @@ class Keeping:
     def _look_at_topics(self) -> None:
         """See whether somebody changed them; where a new snapshot helps, a sweep begins it."""
         self._next_audit = AUDIT_SWEEPS
-        found: list[Audit] = []
+        found: list[TopicAudit] = []
         needed = self._needed
         self._work(
             lambda: found.append(look(self._storage, self._ledger, needed)),
@@ -160,7 +160,7 @@ class Keeping:
             "the topics were not looked at",
         )
 
-    def _take_audit(self, audit: Audit) -> None:
+    def _take_audit(self, audit: TopicAudit) -> None:
         if audit.problems and audit.problems != self.audit.problems:
             log.error("topics are not as they must be", reason=audit.text)
         elif self.audit.problems and not audit.problems:
@@ -213,7 +213,7 @@ class Keeping:
         self._superfluous = self._needed = self._cut.after.offset
         self._cut = None
         if self.audit.renew:
-            self.audit = Audit(self.audit.problems)
+            self.audit = TopicAudit(self.audit.problems)
             self._next_audit = 0
         self._loop.forget_names(self.retention.written())
         self.snapshots += 1
@@ -256,7 +256,7 @@ class Keeping:
             return False
         return True
 
-    async def _last_cut(self) -> Cut | None:
+    async def _last_cut(self) -> SnapshotCut | None:
         """Cut, and wait for the movers; None if they leave too much."""
         durable, copied = self._ledger.durable(), self._copied()
         self._progress.note(durable, copied)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class State(Enum):
+class OwnerState(Enum):
     """State of the owner."""
 
     TAKING_OVER = "taking over"
@@ -35,31 +35,47 @@ class State(Enum):
     STOPPED = "stopped"
 
 
-NEXT: dict[State, frozenset[State]] = {
-    State.TAKING_OVER: frozenset(
-        {State.RUNNING, State.DOUBTFUL, State.DEPOSED, State.FAILED, State.STOPPING}
+NEXT: dict[OwnerState, frozenset[OwnerState]] = {
+    OwnerState.TAKING_OVER: frozenset(
+        {
+            OwnerState.RUNNING,
+            OwnerState.DOUBTFUL,
+            OwnerState.DEPOSED,
+            OwnerState.FAILED,
+            OwnerState.STOPPING,
+        }
     ),
-    State.RUNNING: frozenset(
-        {State.QUIESCING, State.DOUBTFUL, State.DEPOSED, State.STOPPING, State.FAILED}
+    OwnerState.RUNNING: frozenset(
+        {
+            OwnerState.QUIESCING,
+            OwnerState.DOUBTFUL,
+            OwnerState.DEPOSED,
+            OwnerState.STOPPING,
+            OwnerState.FAILED,
+        }
     ),
-    State.QUIESCING: frozenset({State.DOUBTFUL, State.DEPOSED, State.STOPPING, State.FAILED}),
-    State.DOUBTFUL: frozenset({State.TAKING_OVER, State.STOPPING, State.FAILED}),
-    State.DEPOSED: frozenset({State.STOPPING}),
-    State.FAILED: frozenset({State.STOPPING}),
-    State.STOPPING: frozenset({State.STOPPED}),
-    State.STOPPED: frozenset(),
+    OwnerState.QUIESCING: frozenset(
+        {OwnerState.DOUBTFUL, OwnerState.DEPOSED, OwnerState.STOPPING, OwnerState.FAILED}
+    ),
+    OwnerState.DOUBTFUL: frozenset(
+        {OwnerState.TAKING_OVER, OwnerState.STOPPING, OwnerState.FAILED}
+    ),
+    OwnerState.DEPOSED: frozenset({OwnerState.STOPPING}),
+    OwnerState.FAILED: frozenset({OwnerState.STOPPING}),
+    OwnerState.STOPPING: frozenset({OwnerState.STOPPED}),
+    OwnerState.STOPPED: frozenset(),
 }
 
 
-WHY_NOT: dict[State, str] = {
-    State.TAKING_OVER: "the ledger is being taken over: what it holds is read first",
-    State.DOUBTFUL: "an append is in doubt: the ledger is taken over again",
-    State.DEPOSED: "another process owns the ledger",
-    State.FAILED: "the ledger cannot be had or read",
+WHY_NOT: dict[OwnerState, str] = {
+    OwnerState.TAKING_OVER: "the ledger is being taken over: what it holds is read first",
+    OwnerState.DOUBTFUL: "an append is in doubt: the ledger is taken over again",
+    OwnerState.DEPOSED: "another process owns the ledger",
+    OwnerState.FAILED: "the ledger cannot be had or read",
 }
 
 
-def why_not(state: State) -> str:
+def why_not(state: OwnerState) -> str:
     """Say why requests are not served in a state."""
     return WHY_NOT.get(state, f"the queue manager is {state.value}")
 
@@ -72,9 +88,9 @@ class Lifecycle:
     """Holds the state and refuses what is not in the table."""
 
     def __init__(self) -> None:
-        self.state = State.TAKING_OVER
+        self.state = OwnerState.TAKING_OVER
 
-    def to(self, state: State) -> None:
+    def to(self, state: OwnerState) -> None:
         """Go to another state."""
         if state not in NEXT[self.state]:
             raise IllegalTransition(f"{self.state.value} does not become {state.value}")

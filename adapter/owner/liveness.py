@@ -19,7 +19,7 @@ from adapter.core.contract.records import EventRaised
 from adapter.core.rules.lifetime import STOPPED
 from adapter.format import entries
 from adapter.format.schemas import VERSION, UnreadableError
-from adapter.ledger.port import Ledger, Sign
+from adapter.ledger.port import LastRecord, Ledger
 from adapter.owner import clock
 from adapter.owner.replay import LedgerUnreadableError
 
@@ -56,7 +56,7 @@ def check_free(
     is watched for as long as it may be silent. Raises OwnedElsewhereError, LedgerUnavailable, and
     LedgerMismatch or LedgerUnreadableError for a later release's ledger.
     """
-    sign = ledger.last_sign()
+    sign = ledger.last_record()
     if sign is not None:
         _check_readable(name, sign)
     if sign is None or has_stopped(sign.payload) or is_gone(sign.owner):
@@ -77,17 +77,17 @@ def check_free(
 
 
 def _stays_silent(
-    ledger: Ledger, sign: Sign, heartbeat_s: float, pause: Callable[[float], None]
+    ledger: Ledger, sign: LastRecord, heartbeat_s: float, pause: Callable[[float], None]
 ) -> bool:
     """Whether an owner writes nothing for so long that it is not taken for alive."""
     for _ in range(SILENCES):
         pause(heartbeat_s)
-        if ledger.last_sign() != sign:
+        if ledger.last_record() != sign:
             return False
     return True
 
 
-def _check_readable(name: str, sign: Sign) -> None:
+def _check_readable(name: str, sign: LastRecord) -> None:
     """Refuse, before anything is written, what could not be read afterwards."""
     version = sign.payload[0] if sign.payload else VERSION
     if version > VERSION:

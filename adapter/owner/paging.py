@@ -24,7 +24,7 @@ MISSING_S = 10.0
 
 Deliver = Callable[[PageNeeded, int, Page], None]
 Miss = Callable[[PageNeeded, int], None]
-Key = tuple[str, int, str]
+PageKey = tuple[str, int, str]
 
 log = structlog.get_logger("mqk.owner")
 
@@ -42,8 +42,8 @@ class Paging:
         self._miss = miss
         self._asyncio = asyncio.get_running_loop()
         self._executor = ThreadPoolExecutor(1, "pages")
-        self._reading: set[Key] = set()
-        self._lacking: dict[Key, tuple[int, float]] = {}
+        self._reading: set[PageKey] = set()
+        self._lacking: dict[PageKey, tuple[int, float]] = {}
         """Which message was not there, and since when."""
         self._ended = False
         self.read = 0
@@ -131,5 +131,5 @@ class Paging:
         self._miss(needed, incarnation)
 
 
-def _key(needed: PageNeeded) -> Key:
+def _key(needed: PageNeeded) -> PageKey:
     return needed.queue, needed.lane, needed.field

@@ -125,7 +125,7 @@ def _replay(
     qm = QueueManager(name, owner, limits)
     qm.entry_n = 0  # replayed messages are copied when everything before this term is
     last_n_of: dict[bytes, int] = {}
-    reader = descriptor.Reader()
+    reader = descriptor.DescriptorReader()
     if snapshot is not None:
         last_n_of[snapshot.after.owner] = snapshot.cut_n
         restore(qm, snapshot, reader)
@@ -153,7 +153,7 @@ def _replay(
     return replayed
 
 
-def restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.Reader) -> None:
+def restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.DescriptorReader) -> None:
     """Bring an empty core to the state of a snapshot."""
     try:
         for part in snapshot.parts:

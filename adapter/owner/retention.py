@@ -42,7 +42,7 @@ PAUSE_SWEEPS_MAX = 3_000
 log = structlog.get_logger("mqk.owner")
 
 
-class Marks(Struct):
+class TrimMarks(Struct):
     """first: of each lane the first message that is needed. ended: by name, how many incarnations
     are over.
     """
@@ -57,10 +57,10 @@ class Retention:
     def __init__(self, keep_ms: int, notes: Iterable[ConsumedRestored]) -> None:
         self._keep_ms = keep_ms
         self._notes = list(notes) if keep_ms >= 0 else []
-        self._marks = Marks()
+        self._marks = TrimMarks()
         """As of the last durable note, so far as this term knows; what is not known is noted
         again."""
-        self._new: tuple[Marks, list[ConsumedRestored]] | None = None
+        self._new: tuple[TrimMarks, list[ConsumedRestored]] | None = None
         self._over: list[str] = []
         """The names of queues that were gone by the snapshot, and noted to be."""
         self._due: dict[LaneKey, int] = {}
@@ -166,12 +166,12 @@ class Retention:
                     self._due[one.name, one.incarnation, number] = seq
 
 
-def marks_of(records: Iterable[Record]) -> Marks:
+def marks_of(records: Iterable[Record]) -> TrimMarks:
     """Read from a snapshot's records what is still needed.
 
     Messages that units hold are on the queue. An outcome that is kept holds its message by itself.
     """
-    marks = Marks()
+    marks = TrimMarks()
     living: dict[str, int] = {}
     for record in records:
         if isinstance(record, NamesRestored):
@@ -185,11 +185,11 @@ def marks_of(records: Iterable[Record]) -> Marks:
     return marks
 
 
-def _over(marks: Marks) -> list[str]:
+def _over(marks: TrimMarks) -> list[str]:
     return [name for name, count in marks.ended.items() if count]
 
 
-def _changes(old: Marks, new: Marks) -> Iterator[QueueNoted]:
+def _changes(old: TrimMarks, new: TrimMarks) -> Iterator[QueueNoted]:
     for name, count in new.ended.items():
         for incarnation in range(max(old.ended.get(name, 0), count - ENDED_MAX), count):
             yield QueueNoted(name, incarnation, [])

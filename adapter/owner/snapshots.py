@@ -21,7 +21,7 @@ from adapter.core.rules.restore import Unmoved, still_unmoved, whole
 from adapter.format import entries
 from adapter.ledger.port import Position
 from adapter.ledger.snapshots import Snapshot, SnapshotLog
-from adapter.owner.storage import NOTHING, Copied
+from adapter.owner.storage import NOTHING, CopyStatus
 
 PART_BYTES = 512 * 1024
 SAMPLES_MAX = 10_000
@@ -29,7 +29,7 @@ SAMPLES_MAX = 10_000
 log = structlog.get_logger("mqk.owner")
 
 
-class Cut(Struct):
+class SnapshotCut(Struct):
     """State as of entry n, and a durable entry at or before it.
 
     unmoved: its messages that may be on no topic, for records only say where a message is.
@@ -46,7 +46,7 @@ class Cut(Struct):
         return sum(weight(one.message) for left in self.unmoved.values() for one in left)
 
 
-class Progress:
+class EntryProgress:
     """Which entries of this term are copied for good: from offsets of the ledger to n."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Progress:
         self.moved_n = NOTHING
         """Entries up to this n have their copies on their topics; 0: all before this term."""
 
-    def note(self, durable: Position, copied: Copied) -> None:
+    def note(self, durable: Position, copied: CopyStatus) -> None:
         """Remember where an entry is; see how far copying has come."""
         samples = self._samples
         if not samples or durable.n > samples[-1].n or samples[-1].offset != durable.offset:
@@ -78,7 +78,7 @@ def parts_of(records: Iterable[Record]) -> list[bytes]:
     return [*parts, entries.encode_by_schema(held)]
 
 
-def publish(cut: Cut, snapshots: SnapshotLog, within_s: float | None = None) -> None:
+def publish(cut: SnapshotCut, snapshots: SnapshotLog, within_s: float | None = None) -> None:
     """Write a snapshot. Blocking, for so long at most, if that is given."""
     parts = parts_of(chain(cut.records, whole(cut.unmoved)))
     snapshots.write(Snapshot(cut.after, cut.n, parts), within_s)

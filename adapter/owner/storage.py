@@ -21,7 +21,7 @@ SNAPSHOT_BYTES = 16 * 1024 * 1024
 """About a second of replay with small messages."""
 
 
-class Copied(Struct):
+class CopyStatus(Struct):
     """How far the ledger has been copied, in its offsets; NOTHING if that is not known.
 
     position: the entries up to it have their copies on the topics for good. kept: records from
@@ -47,7 +47,7 @@ class Storage(Struct, kw_only=True):
     topic_problems: Callable[[], list[str]] | None = None
     known: Callable[[], list[Known]] = list
     pages: PageReader
-    copied: Callable[[], Copied]
+    copied: Callable[[], CopyStatus]
     trimmer: Trimmer | None = None
     retention_ms: int = FOREVER
     snapshot_entries: int = SNAPSHOT_ENTRIES

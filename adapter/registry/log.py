@@ -198,7 +198,7 @@ class TopicLog:
             wanted = topics.settings_for(servers, client, settings.read_timeout_s)
             if copies := self._replication:
                 wanted = TopicSettings(replication=copies, min_insync_replicas=max(1, copies - 1))
-            topics.Topics(servers, wanted, client).ensure([topics.schemas_spec(self.topic)])
+            topics.TopicAdmin(servers, wanted, client).ensure([topics.schemas_spec(self.topic)])
         except topics.TopicError as error:
             kind = Failure.RETRY if error.retriable else Failure.FATAL
             raise unavailable(settings, "making the topic", str(error), kind) from error

@@ -19,7 +19,7 @@ from msgspec import Struct, json
 from adapter import addresses
 from adapter.core.contract.results import QueueStatus
 from adapter.owner import lifecycle
-from adapter.owner.lifecycle import State
+from adapter.owner.lifecycle import OwnerState
 from adapter.registry import http as registry_api
 from adapter.registry.topic import TopicRegistry
 from adapter.server import metrics
@@ -31,7 +31,7 @@ JSON = "application/json"
 REGISTRY = "/registry"
 PAGES = "/metrics, /live, /ready"
 
-DEAD = frozenset({State.DEPOSED, State.FAILED, State.STOPPED})
+DEAD = frozenset({OwnerState.DEPOSED, OwnerState.FAILED, OwnerState.STOPPED})
 """It will never serve again in this process."""
 
 log = structlog.get_logger("mqk.http")
@@ -43,7 +43,7 @@ class ServerView(Protocol):
     name: str
 
     @property
-    def state(self) -> State:
+    def state(self) -> OwnerState:
         """State of the owner."""
         ...
 
@@ -90,7 +90,7 @@ def live(server: ServerView) -> Health:
 def ready(server: ServerView) -> Health:
     """Say whether requests are served, and what they do is copied to the topics."""
     state = server.state
-    well = state is State.RUNNING
+    well = state is OwnerState.RUNNING
     reason = server.trouble or server.movers_hold if well else why_not(server)
     return Health(server.name, state.value, not reason, reason)
 

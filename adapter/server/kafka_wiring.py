@@ -18,14 +18,14 @@ from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.logs import LogSettings
 from adapter.movers.process import MoverProcess
 from adapter.movers.recorded import check_ledger_is_there, recorded
-from adapter.movers.settings import MoverSettings
+from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
-from adapter.server.server import Movers, copied
+from adapter.server.movers import Movers, copied
 from adapter.topics.admin import (
     DAY_MS,
+    TopicAdmin,
     TopicError,
-    Topics,
     TopicSettings,
     TopicSpec,
     ledger_spec,
@@ -118,9 +118,9 @@ class Wired:
     def _specs(self) -> list[TopicSpec]:
         return own_specs(self._name)
 
-    def _admin(self) -> Topics:
+    def _admin(self) -> TopicAdmin:
         settings = self._settings
-        return Topics(settings.bootstrap_servers, self._topics, settings.options)
+        return TopicAdmin(settings.bootstrap_servers, self._topics, settings.options)
 
     def movers(self) -> Movers:
         """Make the process that copies from the ledger to the topics."""
@@ -132,10 +132,11 @@ class Wired:
 
     def mover_settings(self) -> MoverSettings:
         """Say how its movers reach Kafka."""
+        here = KafkaCluster(self._settings.bootstrap_servers, self._settings.options)
         return MoverSettings(
             queue_manager=self._name,
-            bootstrap_servers=self._settings.bootstrap_servers,
-            kafka_options=self._settings.options,
+            source=here,
+            destination=here,
             topics=self._topics,
             interval_ms=self._settings.mover_interval_ms,
             log=self._log,
@@ -153,7 +154,7 @@ def wire(name: str, settings: KafkaSettings, log: LogSettings | None = None) -> 
     topics = _topic_settings(settings)
     wired = Wired(name, settings, topics, log or LogSettings())
     check_ledger_is_there(wired.mover_settings())
-    Topics(settings.bootstrap_servers, topics, settings.options).ensure(own_specs(name))
+    TopicAdmin(settings.bootstrap_servers, topics, settings.options).ensure(own_specs(name))
     return wired
 
 

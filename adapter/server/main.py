@@ -28,7 +28,8 @@ from adapter.format import names
 from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
 from adapter.owner.liveness import OwnedElsewhereError
-from adapter.owner.owner import HEARTBEAT_S, QUIESCE_S
+from adapter.owner.owner import QUIESCE_S
+from adapter.owner.parts import HEARTBEAT_S
 from adapter.owner.replay import LedgerUnreadableError
 from adapter.registry.log import SCHEMAS
 from adapter.registry.topic import TopicRegistry

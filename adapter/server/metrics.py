@@ -22,7 +22,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from adapter.core.contract.results import QueueStatus
-from adapter.owner.lifecycle import State
+from adapter.owner.lifecycle import OwnerState
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -185,7 +185,7 @@ def families(snapshot: MetricsSnapshot) -> Iterator[Metric]:
     figures = snapshot.figures
     about = {"queue_manager": str(figures.get("queue_manager", "")), "version": snapshot.release}
     yield InfoMetricFamily("mqk", "Which queue manager this is.", about)
-    states = {state.value: figures.get("state") == state.value for state in State}
+    states = {state.value: figures.get("state") == state.value for state in OwnerState}
     yield StateSetMetricFamily("mqk_owner_state", "State of the owner.", states)
     for key, value in figures.items():
         if isinstance(value, int | float):

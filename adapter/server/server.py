@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from importlib import metadata
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
@@ -17,113 +17,19 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import ParkedQueue
-from adapter.format import names
 from adapter.ledger.port import Ledger
-from adapter.movers.parking import Held
 from adapter.owner.clock import Clock
-from adapter.owner.lifecycle import State
-from adapter.owner.owner import HEARTBEAT_S, Owner
-from adapter.owner.storage import Copied, Storage
+from adapter.owner.lifecycle import OwnerState
+from adapter.owner.owner import Owner
+from adapter.owner.parts import HEARTBEAT_S, OwnerSettings
+from adapter.owner.storage import Storage
 from adapter.server.admission import DEMANDS, Admission, demand
 from adapter.server.commands import COMMAND_QUEUE, CommandService
 from adapter.server.credentials import Credentials
 from adapter.server.listener import Listener
-
-STREAM = "stream"
-"""The name of the mover that copies messages."""
-EVENTS = "events"
-ENDS_MAX = 2
-"""So many ends of the movers, one soon after the other, are no accident: they hold."""
-STEADY_S = 10.0
-"""Movers that have run for so long since they were started again are well."""
-MOVER_CHECK_S = 0.5
-"""How often the movers are looked at: dead ones are started again after this."""
-RESTARTS_AT_ONCE = 4
-"""So many, one soon after the other; before further ones there are pauses, each twice as long."""
-MOVER_PAUSE_S_MAX = 10.0
+from adapter.server.movers import Movers, MoverWatch
 
 log = structlog.get_logger("mqk.server")
-
-
-class Movers(Protocol):
-    """What copies from the ledger to the topics."""
-
-    def start(self) -> None:
-        """Start copying."""
-        ...
-
-    def stop(self) -> None:
-        """Stop copying; bounded."""
-        ...
-
-    def ended(self) -> str | None:
-        """Say how it ended, or None while it copies."""
-        ...
-
-    @property
-    def holding(self) -> str:
-        """Say what they wait for to be mended, or nothing; never waits."""
-        ...
-
-    @property
-    def parked(self) -> dict[str, Held]:
-        """The topics that cannot be written, by name; never waits."""
-        ...
-
-    def statistics(self) -> dict[str, dict[str, int]]:
-        """Return the figures of each mover, by its name; never waits."""
-        ...
-
-
-def copied(movers: Movers) -> Copied:
-    """Say how far the ledger has been copied."""
-    figures = movers.statistics()
-    parked = movers.parked  # after the figures: what they leave out is in here
-    if STREAM not in figures:
-        return Copied()
-    return Copied(
-        figures[STREAM]["position"],
-        min(one["written"] for one in figures.values()),
-        frozenset(parked_queues(parked)),
-    )
-
-
-def parked_queues(topics: dict[str, Held]) -> dict[str, ParkedQueue]:
-    """Say of which queues these topics are; of several incarnations, of the last."""
-    found: dict[str, ParkedQueue] = {}
-    for topic, held in topics.items():
-        _, queue, incarnation = names.parse_queue_topic(topic)
-        if queue not in found or found[queue].incarnation < incarnation:
-            found[queue] = ParkedQueue(incarnation, held.bytes, held.why)
-    return found
-
-
-class NoMovers:
-    """A queue manager without Kafka has no topics to copy to."""
-
-    def start(self) -> None:
-        """Nothing to start."""
-
-    def stop(self) -> None:
-        """Nothing to stop."""
-
-    def ended(self) -> str | None:
-        """It never ends."""
-        return None
-
-    @property
-    def holding(self) -> str:
-        """Nothing needs mending."""
-        return ""
-
-    @property
-    def parked(self) -> dict[str, Held]:
-        """There are no topics."""
-        return {}
-
-    def statistics(self) -> dict[str, dict[str, int]]:
-        """There are no movers."""
-        return {}
 
 
 class Server:
@@ -153,11 +59,7 @@ class Server:
         self.name = name
         self.stopping = asyncio.Event()
         self._movers = movers
-        self._mover_failures = 0
-        self._ends = 0
-        """Of the movers, one soon after the other; and why they ended last."""
-        self._ended_s = 0.0
-        self._end = ""
+        self._mover_watch = MoverWatch(movers, self._report_parked)
         self._immediate = False
         self._watch: asyncio.Task[None] | None = None
         self._commands = CommandService(own)
@@ -177,9 +79,10 @@ class Server:
             remote_clients=remote_clients,
             why_not=lambda: self.owner.why_not,
         )
-        self.owner = Owner(
-            name, ledger, clock, self.listener, limits, storage, heartbeat_s, settings
+        attributes = OwnerSettings(
+            limits=limits, heartbeat_s=heartbeat_s, attributes=settings or {}
         )
+        self.owner = Owner(name, ledger, clock, self.listener, storage, attributes)
         self.listener.on_broken = self.owner.broke
 
     async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
@@ -194,7 +97,7 @@ class Server:
             self.listener.abandon()
             raise
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
-        self._watch = watched.task("movers' watch", self._watch_movers(), self.owner.broke)
+        self._watch = watched.task("movers' watch", self._mover_watch.run(), self.owner.broke)
         self._address = address
         self.listener.serve(self.owner, self._figures)
         self._warn_of_clients_without_password()
@@ -208,6 +111,9 @@ class Server:
         if self._has_users and demanded != DEMANDS["REQUIRED"]:
             text = "clients of this machine need no password: CHCKCLNT of CONNAUTH allows it"
             log.warning(text, queue_manager=self.name, demanded=demanded)
+
+    def _report_parked(self, parked: dict[str, ParkedQueue]) -> None:
+        self.owner.note_parked(parked)
 
     def _need_commands(self) -> None:
         self._commands.need(*self._address)
@@ -263,7 +169,7 @@ class Server:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     @property
-    def state(self) -> State:
+    def state(self) -> OwnerState:
         """State of the owner."""
         return self.owner.lifecycle.state
 
@@ -279,11 +185,8 @@ class Server:
 
     @property
     def movers_hold(self) -> str:
-        """Why nothing is copied to the topics, or nothing."""
-        ended = self._movers.ended()
-        if ended is None and self._ends >= ENDS_MAX:
-            ended = f"{self._end} (and again: {self._ends} times now)"
-        return self._movers.holding if ended is None else f"the movers ended: {ended}"
+        """Why something is not copied to the topics, or ""."""
+        return self._mover_watch.trouble
 
     def figures(self) -> dict[str, object]:
         """Return what `mqk qmgr status` shows."""
@@ -300,39 +203,8 @@ class Server:
             "uptime_s": round(time.monotonic() - self._started_s, 1),
             "address": self.address,
             "kafka": self._kafka,
-            "mover_restarts": self._mover_failures,
-            "movers": self._mover_figures(),
+            "mover_restarts": self._mover_watch.restarts,
+            "movers": self._mover_watch.figures(),
             "movers_hold": self.movers_hold,
             "movers_parked": {topic: held.why for topic, held in self._movers.parked.items()},
         } | self._commands.statistics()
-
-    def _mover_figures(self) -> dict[str, dict[str, int]]:
-        """Movers that end again and again tell nothing of themselves, and hold all the same."""
-        figures = self._movers.statistics()
-        if self._ends < ENDS_MAX:
-            return figures
-        return {name: figures.get(name, {}) | {"holding": 1} for name in (STREAM, EVENTS)}
-
-    async def _watch_movers(self) -> None:
-        """Start the movers again when they end: what they have copied, they know."""
-        while True:
-            await asyncio.sleep(MOVER_CHECK_S)
-            end = self._movers.ended()
-            now_s = asyncio.get_running_loop().time()
-            if now_s - self._ended_s > STEADY_S:
-                self._ends = 0
-            if end is not None:
-                self._ends += 1
-                self._end = end
-                log.warning("movers ended; restarting them", reason=end)
-                doublings = max(0, self._ends - RESTARTS_AT_ONCE)
-                pause_s = min(MOVER_CHECK_S * (2**doublings - 1), MOVER_PAUSE_S_MAX)
-                await asyncio.sleep(pause_s)
-                await asyncio.get_running_loop().run_in_executor(None, self._restart_movers)
-                self._mover_failures += 1
-                self._ended_s = asyncio.get_running_loop().time()
-            self.owner.movers_told(parked_queues(self._movers.parked))
-
-    def _restart_movers(self) -> None:
-        self._movers.stop()
-        self._movers.start()

@@ -17,6 +17,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
     AdminClient,
     ConfigResource,
+    NewPartitions,
     NewTopic,
     ResourceType,
 )
@@ -68,13 +69,18 @@ class TopicSettings(Struct, frozen=True, kw_only=True):
 
 
 class TopicSpec(Struct, frozen=True, kw_only=True):
-    """One topic as it must be. instead: what to do where a topic of that name is another one."""
+    """One topic as it must be.
+
+    instead: what to do where a topic of that name is another one. grows: an existing topic with
+    fewer partitions gets the missing ones, and one with more is accepted.
+    """
 
     name: str
     partitions: int
     settings: Mapping[str, str]
     instead: str = "use another queue manager name"
     tunable: tuple[str, ...] = ()  # settings that an operator may change
+    grows: bool = False
 
 
 # Nothing is deleted by age or size: what may go is decided by the queue manager, on durable facts.
@@ -148,8 +154,9 @@ def events_spec(name: str, settings: TopicSettings) -> TopicSpec:
 def progress_spec(name: str, movers: int) -> TopicSpec:
     """How far each mover has come: a partition for each mover, the last record for each key.
 
-    Every record needs a key. Deletion is allowed beside compaction, so that the queue manager may
-    trim by itself; by age or size nothing goes.
+    A later release may have more movers; its partitions stay. Every record needs a key. Deletion is
+    allowed beside compaction, so that the queue manager may trim by itself; by age or size nothing
+    goes.
     """
     compacted = {
         "cleanup.policy": "compact,delete",
@@ -162,6 +169,7 @@ def progress_spec(name: str, movers: int) -> TopicSpec:
         name=name,
         partitions=movers,
         settings={**KEPT, **compacted, **ANY_TIME},
+        grows=True,
     )
 
 
@@ -175,7 +183,7 @@ def schemas_spec(name: str) -> TopicSpec:
     return TopicSpec(name=name, partitions=1, settings={**KEPT, **compacted}, instead=instead)
 
 
-class Topics:
+class TopicAdmin:
     """Creates and checks topics. Every call blocks, at most about settings.timeout_s.
 
     client: further librdkafka settings, for security. Raises TopicError.
@@ -194,6 +202,7 @@ class Topics:
     def ensure(self, specs: Sequence[TopicSpec]) -> list[str]:
         """Create the topics that are missing and check the others; the names of the created."""
         created = self._create(specs)
+        self._grow([spec for spec in specs if spec.grows and spec.name not in created])
         self._await_leaders([spec.name for spec in specs])
         self.check([spec for spec in specs if spec.name not in created])
         return created
@@ -271,6 +280,18 @@ class Topics:
                     raise self._failed(f"creating {name}", error) from error
         return created
 
+    def _grow(self, specs: Sequence[TopicSpec]) -> None:
+        """Add the partitions that existing topics lack."""
+        few = [spec for spec in specs if 0 < len(self._metadata(spec.name)) < spec.partitions]
+        wanted = [NewPartitions(spec.name, spec.partitions) for spec in few]
+        futures = self._admin.create_partitions(wanted, **self._timeouts()) if wanted else {}
+        for name, future in futures.items():
+            try:
+                self._result(future)
+            except KafkaException as error:
+                if error_of(error).code() != KafkaError.INVALID_PARTITIONS:  # another was faster
+                    raise self._failed(f"adding partitions to {name}", error) from error
+
     def _await_leaders(self, names: Sequence[str]) -> None:
         """Wait until every partition has a leader: a topic just created has none for a moment."""
         deadline_s = time.monotonic() + self._settings.timeout_s
@@ -298,10 +319,9 @@ class Topics:
     def _layout_problems(self, spec: TopicSpec) -> list[str]:
         partitions = self._metadata(spec.name)
         problems = []
-        if len(partitions) != spec.partitions:
-            problems.append(
-                f"{spec.name} has {len(partitions)} partitions and needs {spec.partitions}"
-            )
+        count = len(partitions)
+        if count < spec.partitions or (count > spec.partitions and not spec.grows):
+            problems.append(f"{spec.name} has {count} partitions and needs {spec.partitions}")
         copies = min((len(one.replicas) for one in partitions.values()), default=0)
         if copies < self._settings.replication:
             problems.append(

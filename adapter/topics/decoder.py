@@ -26,7 +26,7 @@ class RecordDecoder:
     """
 
     def __init__(self) -> None:
-        self._descriptors = descriptor.Reader()
+        self._descriptors = descriptor.DescriptorReader()
         self._joiner = chunks.Joiner()
 
     def clear(self) -> None:

@@ -18,7 +18,7 @@ from adapter.demo.checker import FoundRecord
 from adapter.format.descriptor import VERSION
 from adapter.format.schemas import Codec
 from adapter.localkafka import LocalKafka
-from adapter.topics.admin import Topics as KafkaTopics
+from adapter.topics.admin import TopicAdmin as KafkaTopics
 from adapter.topics.admin import TopicSettings, queue_spec
 from tests.unit.demo.flight_lines import Topics, make_archive, table
 

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import Ledger, LedgerReader, Position
-from adapter.topics.admin import Topics, TopicSettings, ledger_spec
+from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec
 
 WAIT_S = 20.0
 
@@ -21,7 +21,7 @@ class KafkaPlace:
         self.settings = LedgerSettings(
             bootstrap_servers=bootstrap_servers, topic=topic, read_timeout_s=WAIT_S, **settings
         )
-        self._topics = Topics(bootstrap_servers, TopicSettings.for_brokers(1))
+        self._topics = TopicAdmin(bootstrap_servers, TopicSettings.for_brokers(1))
         self._topics.ensure([ledger_spec(topic)])
         self._closers: list[Callable[[], None]] = []
         self._producer: Producer | None = None

@@ -536,20 +536,20 @@ class LedgerContract:
         assert payloads_of(take(ledger)[1]) == [b"one"]
 
     def test_the_last_sign_of_the_owner_in_force(self, place: Place, ledger: Ledger) -> None:
-        assert ledger.last_sign() is None
+        assert ledger.last_record() is None
         heard = Heard(ledger)
         owner = new_owner()
         before_ms = ledger.time_ms()
         ledger.take_over(owner, "a rival (process 7)", lambda _entry: None)
         other = place.ledger()
-        sign = other.last_sign()
+        sign = other.last_record()
         assert sign is not None
         assert (sign.owner, sign.payload) == (owner, b"")
         write_durably(ledger, heard, [b"one", b"two"])
         asked_ms = other.time_ms()
         place.write(b"text of another program")
         place.write(encode(ENTRY, new_owner(), 3, b"of a deposed owner"))
-        sign = other.last_sign()
+        sign = other.last_record()
         assert sign is not None
         assert (sign.owner, sign.payload) == (owner, b"two")
         assert before_ms <= sign.time_ms <= asked_ms
@@ -565,7 +565,7 @@ class LedgerContract:
         write_durably(ledger, heard, [b"one"])
         for _ in range(10):
             place.write(b"text of another program")
-        sign = place.ledger().last_sign()
+        sign = place.ledger().last_record()
         assert sign is not None
         assert sign.payload == b"one"
 

@@ -9,7 +9,7 @@ import sys
 import typing
 from pathlib import Path
 
-from adapter.backup.file import Header, new
+from adapter.backup.file import BackupHeader, new
 from adapter.backup.taking import take
 from adapter.cli.backups import versions
 from adapter.cli.verify import Verifier
@@ -34,7 +34,7 @@ def make(name: str) -> None:
     place = MemoryPlace(MANAGER)
     place.values = [raw.value for raw in ledger]
     place.time_ms = START_MS
-    header = Header(queue_manager=MANAGER, made_ms=START_MS, versions=versions())
+    header = BackupHeader(queue_manager=MANAGER, made_ms=START_MS, versions=versions())
     with new(HERE / f"{name}.backup", header) as file:
         take(place, file)
     verifier = Verifier(MANAGER)

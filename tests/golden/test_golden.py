@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapter.backup.contents import examine
-from adapter.backup.file import Entry, new, read, read_header
+from adapter.backup.file import LedgerRecord, new, read, read_header
 from adapter.cli.verify import Verifier
 from adapter.ledger.envelope import decode, encode
 from adapter.ledger.memory import MemoryLedger, MemoryLog
@@ -61,7 +61,7 @@ def test_a_ledger_that_says_otherwise_is_noticed(tmp_path: Path) -> None:
     source = HERE / f"{LEDGERS[0]}.backup"
     frames = list(read(source))
     lost = next(
-        one for one in frames if isinstance(one, Entry) and b"the last" in (one.value or b"")
+        one for one in frames if isinstance(one, LedgerRecord) and b"the last" in (one.value or b"")
     )
     envelope = decode(lost.value)
     lost.value = encode(envelope.kind, envelope.owner, envelope.n, b"\x01\x00")

@@ -17,7 +17,7 @@ from adapter.ledger.port import LedgerMismatch
 from adapter.localkafka import LocalKafka
 from adapter.owner import housekeeping
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import Topics, TopicSettings
+from adapter.topics.admin import TopicAdmin, TopicSettings
 from tests.support.backlog import bodies, drain, until
 from tests.support.topic_settings import set_up
 
@@ -45,7 +45,7 @@ def manager(
 
 
 def delete_snapshots(kafka: LocalKafka, one: TestQueueManager) -> None:
-    topics = Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(1))
+    topics = TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(1))
     topics.delete([names.snapshots_topic(one.name)])
 
 

@@ -12,8 +12,8 @@ from confluent_kafka import Producer
 import adapter
 import adapter.testing
 from adapter.backup import contents, restoring
-from adapter.backup.file import Copied, Lane
-from adapter.backup.kafka import Target
+from adapter.backup.file import BackupLane, CopiedRecord
+from adapter.backup.kafka import KafkaRestoreTarget
 from adapter.cli.main import run
 from adapter.format import names
 from adapter.ledger.kafka_reader import Whole
@@ -21,11 +21,11 @@ from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerError
 from adapter.localkafka import LocalKafka
 from adapter.movers.progress import topics_like
-from adapter.movers.settings import MoverSettings
+from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
-from adapter.owner.housekeeping import Keeping
+from adapter.owner.housekeeping import Housekeeping
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import Topics, TopicSettings
+from adapter.topics.admin import TopicAdmin, TopicSettings
 from tests.support.backlog import bodies, until
 from tests.support.mover_place import WAIT_S, MoverPlace
 
@@ -39,9 +39,12 @@ class Place:
         self.servers = servers
         self.name = name
         self.file = folder / "ledger.backup"
-        self.topics = Topics(servers, TopicSettings.for_brokers(1))
+        self.topics = TopicAdmin(servers, TopicSettings.for_brokers(1))
         self.settings = MoverSettings(
-            queue_manager=name, bootstrap_servers=servers, topics=TopicSettings.for_brokers(1)
+            queue_manager=name,
+            source=KafkaCluster(servers),
+            destination=KafkaCluster(servers),
+            topics=TopicSettings.for_brokers(1),
         )
 
     @property
@@ -98,7 +101,7 @@ class Place:
 
     def lose_all(self) -> None:
         """As if the cluster were another one."""
-        target = Target(self.settings)
+        target = KafkaRestoreTarget(self.settings)
         target.delete(target.existing())
 
 
@@ -180,7 +183,9 @@ def test_a_trimmed_ledger_is_restored_with_all_that_waits(place: Place) -> None:
 def test_a_ledger_without_a_snapshot_is_restored_from_its_beginning(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Keeping, "write_last", AsyncMock())  # as if there had been no time for it
+    monkeypatch.setattr(
+        Housekeeping, "write_last", AsyncMock()
+    )  # as if there had been no time for it
     with (
         adapter.testing.queue_manager(place.name, bootstrap_servers=place.servers) as manager,
         manager.connect() as qm,
@@ -210,12 +215,12 @@ def test_topics_of_a_queue_manager_that_runs_are_not_deleted(place: Place) -> No
         assert drain(qm) == [b"a"]
 
 
-class Interrupted(Target):
+class Interrupted(KafkaRestoreTarget):
     """Dies when it has written so many records."""
 
     left = 0
 
-    def copy(self, lane: Lane, copied: Copied) -> None:
+    def copy(self, lane: BackupLane, copied: CopiedRecord) -> None:
         self._count()
         super().copy(lane, copied)
 

@@ -23,7 +23,7 @@ from adapter.ledger.kafka_reader import Whole, read_values
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerUnavailable
 from adapter.localkafka import LocalKafka
-from adapter.topics.admin import Topics, TopicSettings, ledger_spec
+from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec
 from tests.support.backlog import until
 from tests.support.log_file import LENGTH_AT, MAGIC_AT, RECORDS_AT, LogFile
 from tests.support.server_process import ServerProcess
@@ -180,7 +180,7 @@ def test_a_ledger_that_was_deleted_before_its_first_snapshot(
 ) -> None:
     name = unique_name()
     ledger = ledger_of(kafka, name)
-    topics = Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(1))
+    topics = TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(1))
     with testing.queue_manager(name, bootstrap_servers=kafka.bootstrap_servers) as one:
         fill(one.address)
         one.crash()
@@ -228,7 +228,7 @@ def test_movers_whose_progress_was_deleted_hold(
     kafka: LocalKafka, unique_name: Callable[..., str]
 ) -> None:
     name = unique_name()
-    topics = Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(1))
+    topics = TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(1))
     with testing.queue_manager(name, bootstrap_servers=kafka.bootstrap_servers) as one:
         fill(one.address)
         one.crash()

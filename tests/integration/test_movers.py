@@ -14,11 +14,11 @@ from adapter.core.contract import records as r
 from adapter.format import events, names
 from adapter.localkafka import LocalKafka
 from adapter.movers import mover
+from adapter.movers.batch import PARTITIONS_MAX
 from adapter.movers.errors import Doubtful
-from adapter.movers.mover import PARTITIONS_MAX
 from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
-from adapter.movers.transactions import Turns
+from adapter.movers.transactions import AlternatingProducers
 from tests.support.mover_place import LANES, PUT_TIME_MS, WAIT_S, MoverPlace
 
 
@@ -132,15 +132,15 @@ def test_an_entry_of_many_queues_is_copied_in_parts(
     queues = [f"Q{number}" for number in range(8)]
     place.define(*queues)
     place.append(*(place.unit([queue]) for queue in queues), place.unit(queues))
-    commit = Turns.commit
+    commit = AlternatingProducers.commit
     commits = itertools.count()
 
-    def doubt_the_second(turns: Turns) -> None:
+    def doubt_the_second(turns: AlternatingProducers) -> None:
         if turns.mover == "stream" and next(commits) == 1:
             raise Doubtful("as the test wants it")
         commit(turns)
 
-    monkeypatch.setattr(Turns, "commit", doubt_the_second)
+    monkeypatch.setattr(AlternatingProducers, "commit", doubt_the_second)
     copy_all(place, movers)
     place.check(*queues)
     assert movers.statistics()["stream"]["failures"] >= 1

@@ -16,11 +16,11 @@ from adapter.format import events, names
 from adapter.ledger.kafka_reader import LedgerSource
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka
-from adapter.movers import mover, transactions
+from adapter.movers import batch, transactions
 from adapter.movers.errors import Doubtful
 from adapter.movers.process import MoverProcess
 from adapter.movers.thread import MoverThread
-from adapter.movers.transactions import Turns
+from adapter.movers.transactions import AlternatingProducers
 from adapter.topics.admin import queue_spec
 from tests.support.backlog import until
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
@@ -170,7 +170,7 @@ def test_what_is_parked_outlives_the_mover(
     place: MoverPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also one that dies between two slices of a queue that it catches up with."""
-    monkeypatch.setattr(mover, "MESSAGES_MAX", 30)
+    monkeypatch.setattr(batch, "MESSAGES_MAX", 30)
     place.define("A", "B")
     parked = place.topic("A")
     place.topics.ensure([queue_spec(parked, 1)])  # another program's
@@ -185,9 +185,9 @@ def test_what_is_parked_outlives_the_mover(
     assert place.progress()[-1].parked[parked].messages == 160
     place.topics.delete([parked])
     commits = 0
-    commit = Turns.commit
+    commit = AlternatingProducers.commit
 
-    def doubt_some(turns: Turns) -> None:
+    def doubt_some(turns: AlternatingProducers) -> None:
         nonlocal commits
         commit(turns)
         if turns.mover == "stream":
@@ -195,7 +195,7 @@ def test_what_is_parked_outlives_the_mover(
             if commits in (4, 5, 8):
                 raise Doubtful("as the test wants it", late=True)
 
-    monkeypatch.setattr(Turns, "commit", doubt_some)
+    monkeypatch.setattr(AlternatingProducers, "commit", doubt_some)
     again = MoverThread(place.settings)
     again.start()
     assert again.none_parked(WAIT_S)

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from adapter.movers import transactions
 from adapter.movers.errors import Fenced
-from adapter.movers.transactions import Turns
+from adapter.movers.transactions import AlternatingProducers
 from adapter.topics.admin import progress_spec
 from tests.support.mover_place import WAIT_S, MoverPlace
 
@@ -32,7 +32,9 @@ class Order:
             self._changed.notify_all()
 
 
-def start_both(place: MoverPlace, steps: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Turns]:
+def start_both(
+    place: MoverPlace, steps: str, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, AlternatingProducers]:
     """Let movers a and b initialise their two ids each, in this order."""
     order = Order(steps)
 
@@ -47,7 +49,7 @@ def start_both(place: MoverPlace, steps: str, monkeypatch: pytest.MonkeyPatch) -
             order.take(self._step, lambda: super(Stepped, self).init_transactions(timeout))
 
     monkeypatch.setattr(transactions, "Producer", Stepped)
-    both = {name: Turns(place.settings, "stream") for name in "ab"}
+    both = {name: AlternatingProducers(place.settings, "stream") for name in "ab"}
     threads = [threading.Thread(target=turns.renew, name=name) for name, turns in both.items()]
     for thread in threads:
         thread.start()
@@ -57,12 +59,12 @@ def start_both(place: MoverPlace, steps: str, monkeypatch: pytest.MonkeyPatch) -
     return both
 
 
-def transact(place: MoverPlace, turns: Turns, text: str) -> None:
+def transact(place: MoverPlace, turns: AlternatingProducers, text: str) -> None:
     turns.begin().produce(place.settings.progress_topic, text, "key", 0)
     turns.commit()
 
 
-def fenced_at(place: MoverPlace, turns: Turns, name: str) -> int:
+def fenced_at(place: MoverPlace, turns: AlternatingProducers, name: str) -> int:
     """How many transactions succeed before one is refused; 3 if none is."""
     for number in range(3):
         try:

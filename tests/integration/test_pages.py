@@ -9,7 +9,7 @@ from adapter.core.contract.message import Message
 from adapter.core.contract.records import Placed
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka
-from adapter.topics.admin import Topics, TopicSettings, queue_spec
+from adapter.topics.admin import TopicAdmin, TopicSettings, queue_spec
 from adapter.topics.reader import KafkaPageReader
 
 WAIT_S = 20.0
@@ -22,7 +22,9 @@ ID = bytes(24)
 def reader(kafka: LocalKafka) -> Iterator[KafkaPageReader]:
     """Of a lane that holds these messages and no others."""
     topic = names.queue_topic("GAPS", "Q")
-    Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(1)).ensure([queue_spec(topic, 10)])
+    TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(1)).ensure(
+        [queue_spec(topic, 10)]
+    )
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 5})
     for seq in SEQS:
         message = Message(b"%d" % seq, ID, ID, ID, persistence=1)

@@ -15,7 +15,7 @@ from adapter.core.contract.message import Message as Put
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import Topics, TopicSettings, queue_spec
+from adapter.topics.admin import TopicAdmin, TopicSettings, queue_spec
 from adapter.topics.port import ALL, PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
 from adapter.topics.trim import KafkaTrimmer
@@ -94,7 +94,7 @@ def name(unique_name: Callable[..., str]) -> str:
 @pytest.fixture
 def topic(kafka: LocalKafka, name: str) -> str:
     one = names.queue_topic(name, "Q")
-    Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(1)).ensure([queue_spec(one, 10)])
+    TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(1)).ensure([queue_spec(one, 10)])
     return one
 
 

@@ -15,7 +15,7 @@ from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
-from adapter.topics.admin import Topics, TopicSettings
+from adapter.topics.admin import TopicAdmin, TopicSettings
 from tests.support.backlog import bodies, drain, until
 
 WINDOW = 20
@@ -139,7 +139,7 @@ def test_a_ledger_without_its_snapshot_is_refused(
             )
         ) as source:
             until(lambda: source.bounds()[0] > 0)
-    Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(1)).delete(
+    TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(1)).delete(
         [names.snapshots_topic(name)]
     )
     with (
@@ -164,7 +164,7 @@ def test_messages_whose_topic_was_deleted_are_refused_until_the_queue_is_defined
 ) -> None:
     one, ledger = manager
     fill(one)
-    topics = Topics(ledger.bootstrap_servers, TopicSettings.for_brokers(1))
+    topics = TopicAdmin(ledger.bootstrap_servers, TopicSettings.for_brokers(1))
     topics.delete([names.queue_topic(one.name, "Q")])
     with one.connect() as qm:
         got, why = got_until_damaged(qm)

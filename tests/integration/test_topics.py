@@ -16,8 +16,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 
 from adapter.localkafka import LocalKafka, free_port
 from adapter.topics.admin import (
+    TopicAdmin,
     TopicError,
-    Topics,
     TopicSettings,
     TopicSpec,
     events_spec,
@@ -38,8 +38,8 @@ def admin(kafka: LocalKafka) -> AdminClient:
 
 
 @pytest.fixture
-def topics(kafka: LocalKafka) -> Topics:
-    return Topics(kafka.bootstrap_servers, SETTINGS)
+def topics(kafka: LocalKafka) -> TopicAdmin:
+    return TopicAdmin(kafka.bootstrap_servers, SETTINGS)
 
 
 def settings_of(admin: AdminClient, name: str) -> dict[str, str]:
@@ -66,7 +66,7 @@ def specs_of(stem: str) -> list[TopicSpec]:
 
 
 def test_topics_are_created_once_with_explicit_settings(
-    topics: Topics, admin: AdminClient, unique_name: Callable[..., str]
+    topics: TopicAdmin, admin: AdminClient, unique_name: Callable[..., str]
 ) -> None:
     specs = specs_of(unique_name())
     assert topics.ensure(specs) == [spec.name for spec in specs]
@@ -85,7 +85,11 @@ def test_topics_are_created_once_with_explicit_settings(
     [("retention.ms", "1000"), ("unclean.leader.election.enable", "true")],
 )
 def test_an_existing_topic_that_could_lose_is_refused(
-    topics: Topics, admin: AdminClient, unique_name: Callable[..., str], setting: str, value: str
+    topics: TopicAdmin,
+    admin: AdminClient,
+    unique_name: Callable[..., str],
+    setting: str,
+    value: str,
 ) -> None:
     ledger = ledger_spec(unique_name())
     topics.ensure([ledger])
@@ -96,7 +100,7 @@ def test_an_existing_topic_that_could_lose_is_refused(
 
 
 def test_a_topic_of_another_schema_registry_is_refused_in_words_of_registries(
-    topics: Topics, admin: AdminClient, unique_name: Callable[..., str]
+    topics: TopicAdmin, admin: AdminClient, unique_name: Callable[..., str]
 ) -> None:
     """As other registries make it: compacted, stamped by their producers."""
     name = unique_name("_schemas.")
@@ -108,7 +112,7 @@ def test_a_topic_of_another_schema_registry_is_refused_in_words_of_registries(
 
 
 def test_a_topic_with_other_partitions_is_refused(
-    topics: Topics, unique_name: Callable[..., str]
+    topics: TopicAdmin, unique_name: Callable[..., str]
 ) -> None:
     name = unique_name()
     topics.ensure([queue_spec(name, 3)])
@@ -122,20 +126,20 @@ def test_a_topic_with_too_few_copies_is_refused(
     name = unique_name()
     admin.create_topics([NewTopic(name, 1, 1)])[name].result(WAIT_S)
     with pytest.raises(TopicError, match=f"{name} has replication 1 and needs 3"):
-        Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(3)).check([ledger_spec(name)])
+        TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(3)).check([ledger_spec(name)])
 
 
 def test_more_copies_than_brokers_cannot_be_had(
     kafka: LocalKafka, unique_name: Callable[..., str]
 ) -> None:
-    topics = Topics(kafka.bootstrap_servers, TopicSettings.for_brokers(3))
+    topics = TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(3))
     with pytest.raises(TopicError, match=r"creating .*INVALID_REPLICATION_FACTOR") as caught:
         topics.ensure([ledger_spec(unique_name())])
     assert not caught.value.retriable
 
 
 def test_deleting_twice_is_no_error(
-    topics: Topics, admin: AdminClient, unique_name: Callable[..., str]
+    topics: TopicAdmin, admin: AdminClient, unique_name: Callable[..., str]
 ) -> None:
     ledger = ledger_spec(unique_name())
     topics.ensure([ledger])
@@ -148,7 +152,7 @@ def test_an_unreachable_kafka_is_worth_another_try() -> None:
     address = f"127.0.0.1:{free_port()}"
     settings = TopicSettings(replication=1, min_insync_replicas=1, timeout_s=0.5)
     with pytest.raises(TopicError, match=f"on {address} failed.*try again") as caught:
-        Topics(address, settings).ensure([ledger_spec("mq.NOBODY.ledger")])
+        TopicAdmin(address, settings).ensure([ledger_spec("mq.NOBODY.ledger")])
     assert caught.value.retriable
 
 
@@ -169,7 +173,7 @@ def test_the_client_is_gone_at_once_after_refused_requests(
     kafka: LocalKafka, unique_name: Callable[..., str]
 ) -> None:
     """A client that lives on goes on trying to reach brokers that may be gone."""
-    topics = Topics(kafka.bootstrap_servers, SETTINGS)
+    topics = TopicAdmin(kafka.bootstrap_servers, SETTINGS)
     spec = ledger_spec(f"{unique_name()}.ledger")
     assert topics.ensure([spec]) == [spec.name]
     assert topics.ensure([spec]) == [], "Kafka refused to create it again"
@@ -179,3 +183,19 @@ def test_the_client_is_gone_at_once_after_refused_requests(
     known = weakref.ref(topics)
     del topics
     assert known() is None
+
+
+def test_the_progress_gets_a_partition_for_a_mover_that_is_new(
+    topics: TopicAdmin, admin: AdminClient, unique_name: Callable[..., str]
+) -> None:
+    """And an older release, which has fewer movers, goes on with more partitions than it needs."""
+    name = unique_name()
+    assert topics.ensure([progress_spec(name, 2)]) == [name]
+    assert topics.problems([progress_spec(name, 3)]) == [f"{name} has 2 partitions and needs 3"]
+    assert topics.ensure([progress_spec(name, 3)]) == []
+    assert len(admin.list_topics(name, WAIT_S).topics[name].partitions) == 3
+    assert topics.ensure([progress_spec(name, 2)]) == []
+    assert topics.problems([progress_spec(name, 2)]) == []
+    assert len(admin.list_topics(name, WAIT_S).topics[name].partitions) == 3
+    with pytest.raises(TopicError, match="has 3 partitions and needs 2"):
+        topics.check([queue_spec(name, 2)])

@@ -17,7 +17,7 @@ class Copies:
         self._topics = topics
         self._seen: dict[tuple[str, int], int] = {}
         self._joiners: dict[t.Partition, chunks.Joiner] = {}
-        self._descriptors = descriptor.Reader()
+        self._descriptors = descriptor.DescriptorReader()
 
     def forget(self, topic: str) -> None:
         """A topic has gone: what comes is another one."""
@@ -48,7 +48,7 @@ def joined(joiner: chunks.Joiner, records: Iterable[t.Record]) -> Iterator[t.Rec
             yield t.Record(record.transaction, body, record.key, record.headers, record.time_ms)
 
 
-def _copied(lane: LaneKey, record: t.Record, reader: descriptor.Reader) -> Copied:
+def _copied(lane: LaneKey, record: t.Record, reader: descriptor.DescriptorReader) -> Copied:
     """Read a copy, as a reader of the topic does."""
     header = dict(record.headers)[descriptor.HEADER]
     message, at = reader.read(header, record.value or b"")

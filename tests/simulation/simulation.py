@@ -27,7 +27,7 @@ from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader
 from adapter.ledger.port import Entry, LedgerError, LedgerReader, Position
 from adapter.movers.errors import Fenced
 from adapter.movers.mover import Mover
-from adapter.movers.settings import MoverSettings
+from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
 from adapter.owner import housekeeping, retention, snapshots
 from adapter.owner.storage import FOREVER, Storage
@@ -152,11 +152,9 @@ class Simulation(Steps):
         self._copies = Copies(TOPICS)
         self._gone: set[tuple[str, int]] = set()
         self._owner_ids = itertools.count(1)
+        cluster, topics = KafkaCluster("nowhere:9"), TopicSettings.for_brokers(1)
         self._settings = MoverSettings(
-            queue_manager=NAME,
-            bootstrap_servers="nowhere:9",
-            topics=TopicSettings.for_brokers(1),
-            interval_ms=0,
+            queue_manager=NAME, source=cluster, destination=cluster, topics=topics, interval_ms=0
         )
         self._by_connection: dict[int, Program] = {}
         self.people = [self._program(name) for name in ("ada", "bob", "cem")]

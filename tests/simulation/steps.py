@@ -22,8 +22,8 @@ from adapter.core.model.waiters import Waiter
 from adapter.core.rules import waiting
 from adapter.core.rules.matching import candidates
 from adapter.movers.mover import Mover
-from adapter.owner.storage import Copied
-from adapter.server.server import copied
+from adapter.owner.storage import CopyStatus
+from adapter.server.movers import copied
 from adapter.topics.port import PagesUnavailableError
 from tests.simulation.auditor import Auditor
 from tests.simulation.operations import Op
@@ -56,8 +56,8 @@ class Steps:
         """The owner's time."""
         return self.owner.now_ms
 
-    def _copied(self) -> Copied:
-        return copied(Movers(self._mover)) if self._mover else Copied()
+    def _copied(self) -> CopyStatus:
+        return copied(Movers(self._mover)) if self._mover else CopyStatus()
 
     def _keep_house(self) -> None:
         """Let go of what is copied, write a snapshot, trim the ledger, read pages: some of it."""

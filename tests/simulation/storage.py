@@ -27,12 +27,13 @@ from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
+from adapter.movers.settings import STREAM
 from adapter.owner import housekeeping
-from adapter.owner.housekeeping import Keeping
+from adapter.owner.housekeeping import Housekeeping
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
 from adapter.owner.storage import Storage
-from adapter.server.server import STREAM, NoMovers
+from adapter.server.movers import NoMovers
 from adapter.topics.port import LaneKey, Page, PagesUnavailableError, Trimmed, paged
 from tests.simulation import transactions as t
 from tests.simulation.copies import joined
@@ -128,7 +129,7 @@ class Pages:
         self._found: dict[t.Partition, tuple[int, list[tuple[int, t.Record]]]] = {}
         self._joiners: dict[t.Partition, chunks.Joiner] = {}
         self._begins: dict[t.Partition, int] = {}
-        self._descriptors = descriptor.Reader()
+        self._descriptors = descriptor.DescriptorReader()
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         """See PageReader; mostly fewer messages than were asked for."""
@@ -174,7 +175,7 @@ class Trimmer:
         self._kafka = kafka
         self._faults = faults
         self._watch = watch
-        self._descriptors = descriptor.Reader()
+        self._descriptors = descriptor.DescriptorReader()
 
     def trim(self, lanes: Mapping[LaneKey, int]) -> Trimmed:
         """See the port."""
@@ -227,11 +228,11 @@ class Movers(NoMovers):
 
     @property
     def parked(self) -> dict[str, Held]:
-        """See adapter.server.server.Movers."""
+        """See adapter.server.movers.Movers."""
         return self._mover.parked
 
     def statistics(self) -> dict[str, dict[str, int]]:
-        """See adapter.server.server.Movers."""
+        """See adapter.server.movers.Movers."""
         return {STREAM: self._mover.statistics()}
 
 
@@ -250,8 +251,8 @@ class Ended:
         return self._failure
 
 
-class Housekeeping(Keeping):
-    """Keeping whose slow work is done when go_on() is called, if ever."""
+class SteppedHousekeeping(Housekeeping):
+    """Housekeeping whose slow work is done when go_on() is called, if ever."""
 
     def __init__(
         self, storage: Storage, ledger: Ledger, loop: OwnerLoop, replayed: Replayed
@@ -313,7 +314,7 @@ class Owner(ByHand):
     """An owner by hand that keeps messages on topics, and snapshots beside its ledger."""
 
     loop: Watched
-    keeping: Housekeeping
+    keeping: SteppedHousekeeping
 
     def __init__(self, limits: Limits, log: MemoryLog, storage: Storage, part_bytes: int) -> None:
         self.steps: list[dispatch.Executed] = []
@@ -344,7 +345,7 @@ class Owner(ByHand):
         loop.steps = self.steps
         self.steps.clear()
         self.wanted.clear()
-        self.keeping = Housekeeping(self.kept, self.ledger, loop, self.began)
+        self.keeping = SteppedHousekeeping(self.kept, self.ledger, loop, self.began)
         return loop
 
     def took(self) -> list[dispatch.Executed]:

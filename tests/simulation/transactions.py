@@ -17,7 +17,7 @@ from unittest import mock
 
 from confluent_kafka import KafkaError, KafkaException
 
-from adapter.movers import events, mover, progress, stream, transactions
+from adapter.movers import batch, events, mover, parking, progress, stream, transactions
 from adapter.topics.admin import TopicError, TopicSpec
 
 BEFORE_COMMIT = "mover crash before commit"
@@ -216,16 +216,19 @@ class Kafka:
         so that many are full, and end within an entry.
         """
         stack = contextlib.ExitStack()
+        clock = Ticking(0.05)
         for module, name, stand_in in (
             (transactions, "Producer", lambda settings: Producer(self, life(), settings)),
             (progress, "Consumer", lambda _settings: Consumer(self)),
-            (stream, "Topics", lambda *_connection: Admin(self)),
-            (events, "Topics", lambda *_connection: Admin(self)),
+            (stream, "TopicAdmin", lambda *_connection: Admin(self)),
+            (events, "TopicAdmin", lambda *_connection: Admin(self)),
             (mover, "BACKOFF_S", 0.0),
-            (mover, "MESSAGES_MAX", 12),
-            (mover, "PARTITIONS_MAX", 5),
+            (batch, "MESSAGES_MAX", 12),
+            (batch, "PARTITIONS_MAX", 5),
             (mover, "log", Silence()),
-            (mover, "time", Ticking(0.05)),
+            (parking, "log", Silence()),
+            (mover, "time", clock),
+            (parking, "time", clock),
             (transactions, "time", Ticking(0.001)),
             (progress, "time", Ticking(0.001)),
         ):

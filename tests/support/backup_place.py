@@ -8,7 +8,7 @@ from pathlib import Path
 from adapter.backup import file as files
 from adapter.backup import taking
 from adapter.backup.contents import FIRST
-from adapter.backup.file import Copied, Entry, Header, Lane
+from adapter.backup.file import BackupHeader, BackupLane, CopiedRecord, LedgerRecord
 from adapter.core.contract.records import QueueDefined
 from adapter.format import descriptor
 from adapter.format.movable import Copy, Movable, decode_copies
@@ -20,7 +20,7 @@ MARK = b"a mark"
 
 
 class MemoryPlace:
-    """Both a taking.Place and a restoring.Place."""
+    """Both a taking.BackupSource and a restoring.Place."""
 
     def __init__(self, name: str = "QM1") -> None:
         self.name = name
@@ -28,10 +28,10 @@ class MemoryPlace:
         self.values: list[bytes | None] = []
         self.first = 0
         self.time_ms = 7
-        self.lanes: dict[Lane, list[Copied]] = {}
+        self.lanes: dict[BackupLane, list[CopiedRecord]] = {}
         self.progress: CopyProgress | None = None
         self.queues: dict[str, int] = {}
-        self.before_lane: Callable[[Lane], None] = lambda _lane: None
+        self.before_lane: Callable[[BackupLane], None] = lambda _lane: None
         self.before_ledger: Callable[[], None] = lambda: None
         """What a queue manager does that runs meanwhile."""
 
@@ -56,7 +56,7 @@ class MemoryPlace:
                 raise LedgerMismatch(f"offset {offset} is gone")
             yield Raw(offset, self.time_ms, self.values[offset])
 
-    def lane(self, lane: Lane, seq: int) -> Iterator[Copied]:
+    def lane(self, lane: BackupLane, seq: int) -> Iterator[CopiedRecord]:
         self.before_lane(lane)
         yield from [one for one in self.lanes.get(lane, []) if one.seq >= seq]
 
@@ -68,7 +68,7 @@ class MemoryPlace:
         self.queues = dict(queues)
         self.values = [MARK]
 
-    def copy(self, lane: Lane, copied: Copied) -> None:
+    def copy(self, lane: BackupLane, copied: CopiedRecord) -> None:
         self.lanes.setdefault(lane, []).append(copied)
 
     def append(self, offset: int, value: bytes | None) -> None:
@@ -94,12 +94,12 @@ class MemoryPlace:
         elif isinstance(one, Copy):
             _, at = descriptor.decode(one.descriptor, one.body)
             headers: list[tuple[str, bytes | None]] = [(descriptor.HEADER, one.descriptor)]
-            lane = Lane(one.queue, self.queues[one.queue], one.lane)
-            self.copy(lane, Copied(at.seq, one.put_time_ms, headers, None, one.body))
+            lane = BackupLane(one.queue, self.queues[one.queue], one.lane)
+            self.copy(lane, CopiedRecord(at.seq, one.put_time_ms, headers, None, one.body))
 
 
-def header(name: str = "QM1") -> Header:
-    return Header(queue_manager=name, made_ms=7, versions={"mqk": "1"})
+def header(name: str = "QM1") -> BackupHeader:
+    return BackupHeader(queue_manager=name, made_ms=7, versions={"mqk": "1"})
 
 
 def take(place: MemoryPlace, path: Path) -> None:
@@ -110,4 +110,4 @@ def take(place: MemoryPlace, path: Path) -> None:
 
 def ledger_of(path: Path) -> list[Raw]:
     """The ledger's records that a backup holds."""
-    return [frame.raw() for frame in files.read(path) if isinstance(frame, Entry)]
+    return [frame.raw() for frame in files.read(path) if isinstance(frame, LedgerRecord)]

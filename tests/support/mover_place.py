@@ -16,8 +16,8 @@ from adapter.core.contract.message import Message as Body
 from adapter.format import descriptor, entries, names, progress
 from adapter.format.progress import CopyProgress
 from adapter.ledger.kafka import KafkaLedger, LedgerSettings
-from adapter.movers.settings import MoverSettings
-from adapter.topics.admin import Topics, TopicSettings, ledger_spec
+from adapter.movers.settings import KafkaCluster, MoverSettings
+from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec
 from tests.support import ends
 
 WAIT_S = 30.0
@@ -59,11 +59,12 @@ class MoverPlace:
         self.servers = bootstrap_servers
         self.settings = MoverSettings(
             queue_manager=queue_manager,
-            bootstrap_servers=bootstrap_servers,
+            source=KafkaCluster(bootstrap_servers),
+            destination=KafkaCluster(bootstrap_servers),
             topics=TopicSettings.for_brokers(1),
         )
         self.admin = kafka_admin.AdminClient({"bootstrap.servers": bootstrap_servers})
-        self.topics = Topics(bootstrap_servers, self.settings.topics)
+        self.topics = TopicAdmin(bootstrap_servers, self.settings.topics)
         self.topics.ensure([ledger_spec(self.settings.ledger.topic)])
         self.written: dict[tuple[str, int], list[bytes]] = defaultdict(list)
         """The bodies that were put to each lane, in order."""

@@ -9,21 +9,31 @@ import msgspec
 import pytest
 
 from adapter.backup import file as files
-from adapter.backup.file import BackupError, Copied, Cut, Entry, Frame, Header, Lane, Last, Part
+from adapter.backup.file import (
+    BackupError,
+    BackupHeader,
+    BackupLane,
+    CopiedRecord,
+    Frame,
+    Last,
+    LedgerRecord,
+    SnapshotHead,
+    SnapshotPart,
+)
 from tests.support.backup_place import header
 
 FRAMES: list[Frame] = [
-    Lane("Q", 1, 4),
-    Copied(7, 1_700_000_000_000, [("mqmd", b"\x01x"), ("none", None)], None, b"body"),
-    Copied(8, 1, [], b"key", None),
-    Cut(5, b"o" * 16, 3, 4, 1),
-    Part(b"state"),
-    Entry(5, -1, None),
-    Entry(6, 4, b"\0" * 99),
+    BackupLane("Q", 1, 4),
+    CopiedRecord(7, 1_700_000_000_000, [("mqmd", b"\x01x"), ("none", None)], None, b"body"),
+    CopiedRecord(8, 1, [], b"key", None),
+    SnapshotHead(5, b"o" * 16, 3, 4, 1),
+    SnapshotPart(b"state"),
+    LedgerRecord(5, -1, None),
+    LedgerRecord(6, 4, b"\0" * 99),
 ]
 
 
-def write(path: Path, head: Header | None = None, frames: list[Frame] = FRAMES) -> None:
+def write(path: Path, head: BackupHeader | None = None, frames: list[Frame] = FRAMES) -> None:
     with files.new(path, head or header()) as writer:
         for frame in frames:
             writer.write(frame)
@@ -155,7 +165,7 @@ def test_only_its_owner_may_read_it(file: Path) -> None:
 def test_bodies_are_compressed(tmp_path: Path) -> None:
     path = tmp_path / "long"
     body = b'{"order": 42, "customer": "somebody"}'
-    frames: list[Frame] = [Copied(seq, 1, [], None, body) for seq in range(50_000)]
+    frames: list[Frame] = [CopiedRecord(seq, 1, [], None, body) for seq in range(50_000)]
     write(path, frames=frames)
     assert path.stat().st_size < len(body) * len(frames) / 4
     assert list(files.read(path)) == frames

@@ -7,8 +7,8 @@ import pytest
 
 from adapter.backup import restoring
 from adapter.backup.contents import FIRST, Contents, examine
-from adapter.backup.file import BackupError, Frame, Lane, Part, new, read
-from adapter.backup.file import Copied as Copy
+from adapter.backup.file import BackupError, BackupLane, Frame, SnapshotPart, new, read
+from adapter.backup.file import CopiedRecord as Copy
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
 from adapter.core.contract.records import Record
@@ -21,7 +21,7 @@ from adapter.ledger.port import LedgerMismatch, Position
 from adapter.ledger.scan import Scan
 from adapter.ledger.snapshots import Snapshot
 from adapter.owner import replay
-from adapter.owner.storage import Copied, Storage
+from adapter.owner.storage import CopyStatus, Storage
 from adapter.topics.port import Page, PagesUnavailableError
 from tests.support.backup_place import MARK, MemoryPlace, header, take
 from tests.support.core import Client, client_on
@@ -103,7 +103,7 @@ class Pages:
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         assert count == 1
-        for one in self._place.lane(Lane(queue, incarnation, lane), seq):
+        for one in self._place.lane(BackupLane(queue, incarnation, lane), seq):
             header = one.headers[0][1]
             assert header is not None
             message, at = descriptor.decode(header, one.value or b"")
@@ -122,7 +122,7 @@ def replayed(place: MemoryPlace) -> list[Record]:
         log.write(value or b"")
     ledger = MemoryLedger(log)
     ledger.trim(place.first)
-    storage = Storage(snapshots=place, pages=Pages(place), copied=Copied)
+    storage = Storage(snapshots=place, pages=Pages(place), copied=CopyStatus)
     qm = replay.take_over("QM1", b"o" * 16, "a test", ledger, None, storage).qm
     ledger.close()
     return list(dispatch.snapshot(qm))
@@ -135,7 +135,7 @@ def check_same(running: Running, found: MemoryPlace) -> None:
     for lane, copies in found.lanes.items():
         seqs = [one.seq for one in copies]
         assert seqs == sorted(set(seqs)), f"{lane}: {seqs}"
-    contents: dict[Lane, dict[int, Copy]] = {
+    contents: dict[BackupLane, dict[int, Copy]] = {
         lane: {one.seq: one for one in copies} for lane, copies in found.lanes.items()
     }
     for lane, copies in running.place.lanes.items():
@@ -255,7 +255,7 @@ def test_a_queue_manager_that_runs_meanwhile_trims_what_was_to_be_read(tmp_path:
     running.snapshot()
     turns = itertools.count()
 
-    def meanwhile(_lane: Lane | None = None) -> None:
+    def meanwhile(_lane: BackupLane | None = None) -> None:
         if next(turns) > 6:
             return
         for _ in range(4):
@@ -328,8 +328,10 @@ def test_a_backup_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     take(running.place, tmp_path / "backup")
     frames = list(read(tmp_path / "backup"))
     kinds = [type(frame).__name__ for frame in frames]
-    assert kinds.count("Entry") == 2
-    copied, cut, part = (kinds.index(kind) for kind in ("Copied", "Cut", "Part"))
+    assert kinds.count("LedgerRecord") == 2
+    copied, cut, part = (
+        kinds.index(kind) for kind in ("CopiedRecord", "SnapshotHead", "SnapshotPart")
+    )
     wrong: list[tuple[list[Frame], str]] = [
         (frames[1:], "message 1 is of no lane"),
         (frames[:copied] + frames[copied + 1 :], "message 1 of queue Q, lane 0, is not in it"),
@@ -337,7 +339,7 @@ def test_a_backup_that_is_not_whole_is_refused(tmp_path: Path) -> None:
         (frames[: cut + 1] + frames[cut:], "it has two snapshots"),
         (frames[:part] + frames[part + 1 :], "its snapshot is not whole"),
         (frames[:-1], r"it ends before entry n \d+ of its snapshot"),
-        ([one for one in frames if not isinstance(one, Part)], "its snapshot is not whole"),
+        ([one for one in frames if not isinstance(one, SnapshotPart)], "its snapshot is not whole"),
     ]
     for at, (without, words) in enumerate(wrong):
         with pytest.raises(BackupError, match=f"is damaged: {words}. Use another backup"):

@@ -46,7 +46,7 @@ def test_it_is_written_and_read_as_the_schema_says(
 @given(st.lists(PLACED, min_size=2, max_size=4), IDS)
 def test_one_reader_reads_many(many: list[Placed], unit: bytes) -> None:
     """It remembers what recurs, and must not mistake one for another."""
-    reader = descriptor.Reader()
+    reader = descriptor.DescriptorReader()
     for placed in [*many, *many]:
         data = descriptor.encode(placed, unit, 1)
         assert reader.read(data, placed.message.body) == (

@@ -27,7 +27,7 @@ NAME = "Q" * 48
 def test_what_is_written_is_read(records: list[r.Record]) -> None:
     payload = entries.encode(records)
     assert entries.decode(payload) == records
-    assert entries.decode(payload, descriptor.Reader()) == records
+    assert entries.decode(payload, descriptor.DescriptorReader()) == records
 
 
 @FAST

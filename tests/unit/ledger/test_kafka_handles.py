@@ -14,14 +14,17 @@ from adapter.ledger.kafka import LedgerWriter
 from adapter.ledger.kafka_reader import LedgerSource
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.movers.progress import Committed
-from adapter.movers.settings import MoverSettings
+from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.topics.admin import TopicSettings
 
 COUNT = 1_500
 NOWHERE = "127.0.0.1:1"
 LEDGER = LedgerSettings(bootstrap_servers=NOWHERE, topic="mq.QM1.ledger")
 MOVERS = MoverSettings(
-    queue_manager="QM1", bootstrap_servers=NOWHERE, topics=TopicSettings.for_brokers(1)
+    queue_manager="QM1",
+    source=KafkaCluster(NOWHERE),
+    destination=KafkaCluster(NOWHERE),
+    topics=TopicSettings.for_brokers(1),
 )
 
 

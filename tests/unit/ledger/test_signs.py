@@ -3,8 +3,8 @@
 import pytest
 
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, PARTS_VERSION, encode
-from adapter.ledger.port import LedgerMismatch, Sign
-from adapter.ledger.signs import Seen, announcement, last_sign, probe
+from adapter.ledger.port import LastRecord, LedgerMismatch
+from adapter.ledger.signs import Seen, announcement, last_record, probe
 from adapter.ledger.validity import Validity, Verdict
 
 A, B = b"a" * 16, b"b" * 16
@@ -28,19 +28,19 @@ def change(owner: bytes, who: bytes = b"who") -> bytes:
     [
         ([], None),
         ([b"text of another program", None], None),
-        ([change(A)], Sign(A, 100, b"")),
-        ([entry(A, 7)], Sign(A, 100, b"p")),
-        ([change(A), entry(A, 1, b"x"), probe(B), b"text"], Sign(A, 101, b"x")),
-        ([change(A), entry(A, 1), change(B)], Sign(B, 102, b"")),
-        ([change(A), change(B), entry(B, 1, b"y"), entry(A, 1)], Sign(B, 102, b"y")),
+        ([change(A)], LastRecord(A, 100, b"")),
+        ([entry(A, 7)], LastRecord(A, 100, b"p")),
+        ([change(A), entry(A, 1, b"x"), probe(B), b"text"], LastRecord(A, 101, b"x")),
+        ([change(A), entry(A, 1), change(B)], LastRecord(B, 102, b"")),
+        ([change(A), change(B), entry(B, 1, b"y"), entry(A, 1)], LastRecord(B, 102, b"y")),
         ([probe(A)], None),
-        ([entry(A, 7), probe(B), entry(B, 3)], Sign(A, 100, b"p")),
+        ([entry(A, 7), probe(B), entry(B, 3)], LastRecord(A, 100, b"p")),
     ],
 )
 def test_the_last_sign_is_that_of_the_owner_in_force(
-    values: list[bytes | None], sign: Sign | None
+    values: list[bytes | None], sign: LastRecord | None
 ) -> None:
-    assert last_sign("t", seen(*values)) == sign
+    assert last_record("t", seen(*values)) == sign
 
 
 def test_a_probe_is_void_for_every_reader() -> None:
@@ -53,7 +53,7 @@ def test_a_probe_is_void_for_every_reader() -> None:
 def test_what_a_later_version_wrote_is_told() -> None:
     newer = bytes((PARTS_VERSION + 1,)) + entry(A, 1)[1:]
     with pytest.raises(LedgerMismatch, match=r"t at offset 1: .* use the newer mqk that wrote it"):
-        last_sign("t", seen(change(A), newer))
+        last_record("t", seen(change(A), newer))
 
 
 def test_what_an_owner_announced() -> None:

@@ -4,13 +4,16 @@ from typing import Any
 
 from adapter.core.contract.records import EventRaised, QueueDefined
 from adapter.format import entries, events
+from adapter.movers.batch import CopyBatch
 from adapter.movers.events import Events
-from adapter.movers.mover import Load
-from adapter.movers.settings import MoverSettings
+from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.topics.admin import TopicSettings
 
 SETTINGS = MoverSettings(
-    queue_manager="QM1", bootstrap_servers="nowhere:9", topics=TopicSettings.for_brokers(1)
+    queue_manager="QM1",
+    source=KafkaCluster("nowhere:9"),
+    destination=KafkaCluster("nowhere:9"),
+    topics=TopicSettings.for_brokers(1),
 )
 EVENT = EventRaised("queue_full", "A", 5, {"depth": "7"})
 
@@ -32,7 +35,7 @@ def test_only_events_are_read() -> None:
 
 def test_an_event_is_keyed_by_its_object_and_stamped_by_nobody() -> None:
     producer: Any = NotedProducer()
-    load = Load()
+    load = CopyBatch()
 
     def report(_error: object, _message: object) -> None:
         """Nothing is delivered here."""

@@ -8,7 +8,7 @@ from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Entry, LedgerReader, Position
 from adapter.movers.mover import Mover
-from adapter.movers.settings import MoverSettings
+from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
 from adapter.topics.admin import TopicSettings
 from tests.simulation import transactions as t
@@ -25,7 +25,8 @@ MESSAGE = Message(
 )
 SETTINGS = MoverSettings(
     queue_manager="QM1",
-    bootstrap_servers="nowhere:9",
+    source=KafkaCluster("nowhere:9"),
+    destination=KafkaCluster("nowhere:9"),
     topics=TopicSettings.for_brokers(1),
     interval_ms=0,
 )

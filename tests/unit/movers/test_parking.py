@@ -6,7 +6,7 @@ from adapter.core.contract import records as r
 from adapter.format.movable import Copy, Movable
 from adapter.format.progress import Parked
 from adapter.ledger.port import Entry, LedgerReader
-from adapter.movers.parking import RETRY_S, RETRY_S_MAX, CatchUp, Parking, position_of
+from adapter.movers.parking import RETRY_S, RETRY_S_MAX, CatchUp, RetrySchedule, position_of
 
 TOPIC = "mq.QM1.q.A-1"
 
@@ -42,24 +42,24 @@ def deleted(name: str = "A") -> list[Movable]:
 
 
 def test_a_topic_is_tried_after_longer_and_longer_pauses() -> None:
-    parking = Parking()
-    assert parking.due([TOPIC], 100.0) == TOPIC, "it was parked before this mover started"
+    schedule = RetrySchedule()
+    assert schedule.due([TOPIC], 100.0) == TOPIC, "it was parked before this mover started"
     pauses = []
     for _ in range(9):
-        parking.failed(TOPIC, 100.0)
-        assert parking.due([TOPIC], 100.0) is None
-        pauses.append(next(s for s in range(999) if parking.due([TOPIC], 100.0 + s)))
+        schedule.failed(TOPIC, 100.0)
+        assert schedule.due([TOPIC], 100.0) is None
+        pauses.append(next(s for s in range(999) if schedule.due([TOPIC], 100.0 + s)))
     assert pauses[:3] == [RETRY_S, 2 * RETRY_S, 4 * RETRY_S]
     assert pauses[-1] == RETRY_S_MAX
-    parking.forget(TOPIC)
-    parking.failed(TOPIC, 100.0)
-    assert parking.due([TOPIC], 100.0 + RETRY_S) == TOPIC
+    schedule.forget(TOPIC)
+    schedule.failed(TOPIC, 100.0)
+    assert schedule.due([TOPIC], 100.0 + RETRY_S) == TOPIC
 
 
 def test_one_topic_does_not_wait_for_another() -> None:
-    parking = Parking()
-    parking.failed("first", 0.0)
-    assert parking.due(["first", "second"], 0.5) == "second"
+    schedule = RetrySchedule()
+    schedule.failed("first", 0.0)
+    assert schedule.due(["first", "second"], 0.5) == "second"
 
 
 def test_from_the_middle_its_queue_is_defined() -> None:

@@ -5,6 +5,7 @@ import msgspec
 from adapter.movers.settings import (
     SOCKET_TIMEOUT_MS,
     TRANSACTION_TIMEOUT_MS,
+    KafkaCluster,
     MoverSettings,
     consumer_settings,
     producer_settings,
@@ -28,9 +29,9 @@ OPTIONS = {
 }
 SETTINGS = MoverSettings(
     queue_manager="QM.1",
-    bootstrap_servers="host:9092",
+    source=KafkaCluster("host:9092", OPTIONS),
+    destination=KafkaCluster("host:9092", OPTIONS),
     topics=TopicSettings.for_brokers(3),
-    kafka_options=OPTIONS,
 )
 
 

@@ -8,13 +8,16 @@ from adapter.core.contract.records import EventRaised, QueueDefined, QueueDelete
 from adapter.format import entries
 from adapter.format.movable import Copy, Movable
 from adapter.movers import stream
-from adapter.movers.mover import Load
-from adapter.movers.settings import MoverSettings
+from adapter.movers.batch import CopyBatch
+from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
 from adapter.topics.admin import TopicSettings, TopicSpec
 
 SETTINGS = MoverSettings(
-    queue_manager="QM1", bootstrap_servers="nowhere:9", topics=TopicSettings.for_brokers(1)
+    queue_manager="QM1",
+    source=KafkaCluster("nowhere:9"),
+    destination=KafkaCluster("nowhere:9"),
+    topics=TopicSettings.for_brokers(1),
 )
 
 
@@ -40,7 +43,7 @@ class NotedProducer:
 
 @pytest.fixture
 def cargo(monkeypatch: pytest.MonkeyPatch) -> Stream:
-    monkeypatch.setattr(stream, "Topics", NotedTopics)
+    monkeypatch.setattr(stream, "TopicAdmin", NotedTopics)
     return Stream(SETTINGS)
 
 
@@ -53,13 +56,13 @@ def made(cargo: Stream) -> list[list[str]]:
 def topics_of(cargo: Stream, *queues: str) -> list[str]:
     producer: Any = NotedProducer()
     record: list[Movable] = [Copy(queue, 0, 7, b"d", b"body") for queue in queues]
-    cargo.send(record, producer, lambda _error, _message: None, Load())
+    cargo.send(record, producer, lambda _error, _message: None, CopyBatch())
     return [arguments[0] for arguments in producer.sent]
 
 
 def test_a_copy_has_lane_time_header_and_body_as_they_are_in_the_ledger(cargo: Stream) -> None:
     producer: Any = NotedProducer()
-    load = Load()
+    load = CopyBatch()
 
     def report(_error: object, _message: object) -> None:
         """Nothing is delivered here."""
@@ -110,16 +113,16 @@ def test_topics_of_system_queues_are_made_when_they_are_first_written(cargo: Str
     cargo.take_in([QueueDefined("SYSTEM.B", 2, {})])
     cargo.settle()
     assert made(cargo) == []
-    assert [cargo.asks_to_settle(copies) for _ in range(2)] == [True, False]
+    assert [cargo.needs_topics(copies) for _ in range(2)] == [True, False]
     cargo.settle()
-    assert cargo.asks_to_settle([Copy("SYSTEM.B", 0, 7, b"d", b"")])
+    assert cargo.needs_topics([Copy("SYSTEM.B", 0, 7, b"d", b"")])
     cargo.settle()
-    assert not cargo.asks_to_settle(copies[1:])
+    assert not cargo.needs_topics(copies[1:])
     assert made(cargo) == [["mq.QM1.q.SYSTEM.A"], ["mq.QM1.q.SYSTEM.B-2"]]
     cargo.take_in([QueueDeleted("SYSTEM.A")])
-    assert cargo.asks_to_settle(copies), "its next incarnation has another topic"
+    assert cargo.needs_topics(copies), "its next incarnation has another topic"
     cargo.incarnations = {}
-    assert cargo.asks_to_settle(copies), "another term does not know what this one made"
+    assert cargo.needs_topics(copies), "another term does not know what this one made"
 
 
 def test_what_another_term_left_to_be_made_is_forgotten(cargo: Stream) -> None:

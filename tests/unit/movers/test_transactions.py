@@ -8,12 +8,15 @@ from confluent_kafka import KafkaError, KafkaException
 
 from adapter.movers import transactions
 from adapter.movers.errors import Doubtful, Fenced
-from adapter.movers.settings import MoverSettings
-from adapter.movers.transactions import DOUBTFUL_AFTER_S, Turns
+from adapter.movers.settings import KafkaCluster, MoverSettings
+from adapter.movers.transactions import DOUBTFUL_AFTER_S, AlternatingProducers
 from adapter.topics.admin import TopicSettings
 
 SETTINGS = MoverSettings(
-    queue_manager="QM1", bootstrap_servers="nowhere:9", topics=TopicSettings.for_brokers(1)
+    queue_manager="QM1",
+    source=KafkaCluster("nowhere:9"),
+    destination=KafkaCluster("nowhere:9"),
+    topics=TopicSettings.for_brokers(1),
 )
 LINE = ("%s [%s] %s", "FAIL", "rdkafka#producer-1", "[thrd:1]: Disconnected")
 FATAL_LINE = ("%s [%s] %s", "TXNERR", "rdkafka#producer-1", "Fatal transaction error (_FENCED)")
@@ -83,7 +86,7 @@ class Bench:
         self.clock = Clock()
         monkeypatch.setattr(transactions, "Producer", self._make)
         monkeypatch.setattr(transactions, "time", self.clock)
-        self.turns = Turns(SETTINGS, "stream")
+        self.turns = AlternatingProducers(SETTINGS, "stream")
         self.turns.renew()
         self.calls.clear()
 

@@ -19,7 +19,7 @@ from adapter.owner import owner as owner_module
 from adapter.owner.clock import ManualClock
 from adapter.owner.owner import Owner as RealOwner
 from adapter.owner.replay import Replayed, take_over
-from adapter.owner.storage import Copied, Storage
+from adapter.owner.storage import CopyStatus, Storage
 from adapter.topics.port import Page, PagesUnavailableError
 from tests.simulation.storage import Owner
 from tests.support.core import Client
@@ -45,7 +45,7 @@ class Place:
     def __init__(self, entries: int = 5) -> None:
         self.log = MemoryLog()
         self.snapshots = MemorySnapshots()
-        self.copied = Copied()
+        self.copied = CopyStatus()
         self.storage = Storage(
             snapshots=self.snapshots,
             pages=NoPages(),
@@ -68,7 +68,7 @@ class Place:
         return self.log.end
 
     def all_copied(self, *parked: str) -> None:
-        self.copied = Copied(self.end - 1, self.end - 1, frozenset(parked))
+        self.copied = CopyStatus(self.end - 1, self.end - 1, frozenset(parked))
 
     def replayed(self) -> Replayed:
         """What a start would find."""
@@ -162,7 +162,7 @@ def test_what_only_a_snapshot_holds_stays_in_memory_until_it_is_copied() -> None
     owner.crash()
     queue = owner.qm.queues["A"]
     owner.qm.limits = Limits(window_messages=1)
-    place.copied = Copied(place.end - 2, place.end - 2)
+    place.copied = CopyStatus(place.end - 2, place.end - 2)
     sweep(owner)
     assert in_memory(queue) == bodies
     place.all_copied("A")
@@ -180,7 +180,7 @@ def test_what_is_parked_is_so_while_the_movers_begin_again() -> None:
     bodies = put(client, 8)
     place.all_copied("A")
     sweep(owner)
-    place.copied = Copied()
+    place.copied = CopyStatus()
     sweep(owner)
     assert in_memory(owner.qm.queues["A"]) == bodies
     assert owner.keeping.snapshots == 1

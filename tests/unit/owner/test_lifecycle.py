@@ -5,19 +5,19 @@ import itertools
 import pytest
 
 from adapter.owner import lifecycle
-from adapter.owner.lifecycle import NEXT, IllegalTransition, Lifecycle, State
+from adapter.owner.lifecycle import NEXT, IllegalTransition, Lifecycle, OwnerState
 from tests.support.each import each
 
 
 def test_every_state_is_in_the_table_and_in_the_text() -> None:
-    assert set(NEXT) == set(State)
+    assert set(NEXT) == set(OwnerState)
     assert lifecycle.__doc__ is not None
-    for state in State:
+    for state in OwnerState:
         assert f"\n{state.name} " in lifecycle.__doc__
 
 
-@each(itertools.product(State, State))
-def test_only_what_is_in_the_table(before: State, after: State) -> None:
+@each(itertools.product(OwnerState, OwnerState))
+def test_only_what_is_in_the_table(before: OwnerState, after: OwnerState) -> None:
     life = Lifecycle()
     life.state = before
     if after in NEXT[before]:
@@ -30,9 +30,9 @@ def test_only_what_is_in_the_table(before: State, after: State) -> None:
 
 
 def test_every_state_can_be_reached_and_every_life_can_end() -> None:
-    reached = {State.TAKING_OVER}
+    reached = {OwnerState.TAKING_OVER}
     while more := {after for state in reached for after in NEXT[state]} - reached:
         reached |= more
-    assert reached == set(State)
-    for state in State:
-        assert state is State.STOPPED or State.STOPPING in NEXT[state] | {state}
+    assert reached == set(OwnerState)
+    for state in OwnerState:
+        assert state is OwnerState.STOPPED or OwnerState.STOPPING in NEXT[state] | {state}

@@ -16,8 +16,9 @@ from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Entry, LedgerUnavailable, Position, TakenOver
 from adapter.owner import owner as owner_module
 from adapter.owner.clock import Clock, ManualClock, SystemClock
-from adapter.owner.lifecycle import State
+from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
+from adapter.owner.parts import OwnerSettings
 
 WAIT_S = 20.0
 SESSION = b"s" * 16
@@ -106,7 +107,7 @@ def run(test: Callable[[Bench], Awaitable[None]], clock: Clock | None = None) ->
         try:
             await test(bench)
         finally:
-            if bench.owner.lifecycle.state is not State.STOPPED:
+            if bench.owner.lifecycle.state is not OwnerState.STOPPED:
                 await bench.owner.stop()
         return bench
 
@@ -142,7 +143,7 @@ def test_a_stop_backs_units_out_and_waits_until_that_is_durable() -> None:
         await bench.ask(c.Get(1, unit))
         bench.send(put(), durable=True)
         await bench.owner.stop()
-        assert bench.owner.lifecycle.state is State.STOPPED
+        assert bench.owner.lifecycle.state is OwnerState.STOPPED
         second = Bench(bench.log)
         await second.owner.start()
         counts = [s.backout_count for s in second.owner.loop.qm.queues["Q"].in_order()]
@@ -199,7 +200,7 @@ def test_a_rival_makes_the_owner_step_down() -> None:
         bench.log.arm("rival owner")
         request = bench.send(put(), durable=True)
         await until(bench.owner.ended.is_set)
-        assert bench.owner.lifecycle.state is State.DEPOSED
+        assert bench.owner.lifecycle.state is OwnerState.DEPOSED
         assert "another owner took over" in bench.owner.failure
         assert request not in bench.front.answers
         assert bench.owner.statistics()["terms"] == 1, "it does not take the ledger back"
@@ -214,9 +215,9 @@ def test_a_ledger_that_is_away_is_tried_again() -> None:
         bench.log.arm("lost before durable")
         bench.log.unavailable = "the network is down"
         bench.send(put(), durable=True)
-        await until(lambda: bench.owner.lifecycle.state is State.DOUBTFUL)
-        await until(lambda: bench.owner.lifecycle.state is State.TAKING_OVER)
-        await until(lambda: bench.owner.lifecycle.state is State.DOUBTFUL)
+        await until(lambda: bench.owner.lifecycle.state is OwnerState.DOUBTFUL)
+        await until(lambda: bench.owner.lifecycle.state is OwnerState.TAKING_OVER)
+        await until(lambda: bench.owner.lifecycle.state is OwnerState.DOUBTFUL)
         bench.log.unavailable = ""
         await until(lambda: bench.owner.running)
 
@@ -277,9 +278,9 @@ def test_a_stop_while_the_ledger_is_away() -> None:
         bench.log.arm("lost before durable")
         bench.log.unavailable = "the network is down"
         bench.send(put(), durable=True)
-        await until(lambda: bench.owner.lifecycle.state is State.DOUBTFUL)
+        await until(lambda: bench.owner.lifecycle.state is OwnerState.DOUBTFUL)
         await bench.owner.stop()
-        assert bench.owner.lifecycle.state is State.STOPPED
+        assert bench.owner.lifecycle.state is OwnerState.STOPPED
 
     run(test)
 
@@ -295,7 +296,7 @@ def test_a_doubt_while_stopping_ends_the_stop(fault: str, monkeypatch: pytest.Mo
         bench.send(put(), durable=True)
         async with asyncio.timeout(WAIT_S):
             await bench.owner.stop()
-        assert bench.owner.lifecycle.state is State.STOPPED
+        assert bench.owner.lifecycle.state is OwnerState.STOPPED
         assert bench.owner.statistics()["terms"] == 1
 
     run(test)
@@ -339,7 +340,7 @@ def test_a_stop_waits_for_a_take_over() -> None:
         ledger.go.set()
         await stopping
         assert not ledger.closed_meanwhile
-        assert owner.lifecycle.state is State.STOPPED
+        assert owner.lifecycle.state is OwnerState.STOPPED
 
     asyncio.run(main())
 
@@ -356,7 +357,7 @@ def test_a_ledger_that_is_lost_ends_the_owner(what: str, monkeypatch: pytest.Mon
             monkeypatch.setattr(bench.ledger, "take_over", raiser(error))
         bench.send(put(), durable=True)
         await until(bench.owner.ended.is_set)
-        assert bench.owner.lifecycle.state is State.FAILED
+        assert bench.owner.lifecycle.state is OwnerState.FAILED
         assert bench.owner.failure
 
     run(test)
@@ -374,7 +375,7 @@ def test_a_start_without_a_ledger_says_why() -> None:
         bench.log.unavailable = "the network is down"
         with pytest.raises(LedgerUnavailable, match="the network is down"):
             await bench.owner.start()
-        assert bench.owner.lifecycle.state is State.FAILED
+        assert bench.owner.lifecycle.state is OwnerState.FAILED
         assert "the network is down" in bench.owner.failure
 
     run(test)
@@ -410,7 +411,9 @@ def test_a_manual_clock_does_all_that_is_due() -> None:
 
 def test_an_idle_owner_shows_that_it_lives() -> None:
     async def test(bench: Bench) -> None:
-        bench.owner = Owner("QM1", bench.ledger, bench.clock, bench.front, heartbeat_s=0.01)
+        bench.owner = Owner(
+            "QM1", bench.ledger, bench.clock, bench.front, settings=OwnerSettings(heartbeat_s=0.01)
+        )
         await bench.begin()
         end = bench.log.end
         await until(lambda: bench.log.end >= end + 3)

@@ -8,7 +8,7 @@ import pytest
 from adapter.core.contract.reasons import Reason
 from adapter.ledger.port import RefusedByKafka
 from adapter.owner import owner as owner_module
-from adapter.owner.lifecycle import State
+from adapter.owner.lifecycle import OwnerState
 from tests.unit.owner.test_owner import Bench, put, raiser, run, until
 
 
@@ -22,7 +22,7 @@ def test_a_recovery_that_breaks_ends_the_owner_by_name(monkeypatch: pytest.Monke
         monkeypatch.setattr(bench.ledger, "take_over", raiser(broken))
         bench.send(put(), durable=True)
         await until(bench.owner.ended.is_set)
-        assert bench.owner.lifecycle.state is State.FAILED
+        assert bench.owner.lifecycle.state is OwnerState.FAILED
         assert "the task recovery ended unexpectedly: RuntimeError" in bench.owner.failure
 
     run(test)
@@ -36,13 +36,13 @@ def test_a_callback_that_breaks_ends_the_owner_by_name(what: str) -> None:
     async def test(bench: Bench) -> None:
         await bench.begin()
         if what == "turn":
-            bench.owner.soon(broken)
+            bench.owner.term.soon(broken)
         elif what == "timer":
-            bench.owner._later("a timer", 0.0, broken)
+            bench.owner.term._calls.later("a timer", 0.0, broken)
         else:
             bench.owner._from_ledger(broken, 1, 1)
         await until(bench.owner.ended.is_set)
-        assert bench.owner.lifecycle.state is State.FAILED
+        assert bench.owner.lifecycle.state is OwnerState.FAILED
         assert bench.front.closed == [(0, Reason.QUEUE_MANAGER_NOT_AVAILABLE)]
         assert "RuntimeError('a bug')" in bench.owner.failure
 
@@ -54,7 +54,7 @@ def test_what_kafka_refuses_ends_the_owner_by_name() -> None:
         await bench.begin()
         bench.ledger.on_doubt(RefusedByKafka("set max.message.bytes"))
         await until(bench.owner.ended.is_set)
-        assert bench.owner.lifecycle.state is State.FAILED
+        assert bench.owner.lifecycle.state is OwnerState.FAILED
         assert bench.owner.failure == "set max.message.bytes"
         assert bench.owner.statistics()["terms"] == 1, "another take-over would not help"
 

@@ -1,6 +1,6 @@
 """What an owner tells operators: totals that go on through take-overs, and its queues."""
 
-from adapter.owner.lifecycle import State
+from adapter.owner.lifecycle import OwnerState
 from tests.unit.owner.test_owner import Bench, put, run, until
 
 
@@ -23,7 +23,7 @@ def test_nothing_is_told_of_queues_that_are_not_served() -> None:
         await bench.begin()
         assert "Q" in {one.name for one in bench.owner.queue_statuses()}
         await bench.owner.stop()
-        assert bench.owner.lifecycle.state is State.STOPPED
+        assert bench.owner.lifecycle.state is OwnerState.STOPPED
         assert bench.owner.queue_statuses() == []
 
     run(test)

@@ -7,8 +7,8 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.format import entries
 from adapter.ledger.port import Position
-from adapter.owner.snapshots import PART_BYTES, Progress, parts_of
-from adapter.owner.storage import NOTHING, Copied
+from adapter.owner.snapshots import PART_BYTES, EntryProgress, parts_of
+from adapter.owner.storage import NOTHING, CopyStatus
 from tests.golden.state import state
 from tests.support.core import client_on
 
@@ -16,16 +16,16 @@ OWNER = b"o" * 16
 
 
 def test_progress_goes_from_offsets_to_entries() -> None:
-    progress = Progress()
-    progress.note(Position(10, OWNER, 0), Copied())
+    progress = EntryProgress()
+    progress.note(Position(10, OWNER, 0), CopyStatus())
     assert progress.moved_n == NOTHING
-    progress.note(Position(14, OWNER, 4), Copied(position=9))
+    progress.note(Position(14, OWNER, 4), CopyStatus(position=9))
     assert progress.moved_n == NOTHING
-    progress.note(Position(14, OWNER, 4), Copied(position=10))
+    progress.note(Position(14, OWNER, 4), CopyStatus(position=10))
     assert progress.moved_n == 0
-    progress.note(Position(20, OWNER, 9), Copied(position=19))
+    progress.note(Position(20, OWNER, 9), CopyStatus(position=19))
     assert progress.moved_n == 4
-    progress.note(Position(20, OWNER, 9), Copied(position=30))
+    progress.note(Position(20, OWNER, 9), CopyStatus(position=30))
     assert progress.moved_n == 9
 
 

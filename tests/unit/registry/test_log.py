@@ -74,7 +74,7 @@ def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
     monkeypatch.setattr(log, "LedgerSource", made.source)
     monkeypatch.setattr(topics, "settings_for", lambda *_: None)
     ensuring = SimpleNamespace(ensure=lambda _specs: [])
-    monkeypatch.setattr(topics, "Topics", lambda *_: ensuring)
+    monkeypatch.setattr(topics, "TopicAdmin", lambda *_: ensuring)
     return made
 
 

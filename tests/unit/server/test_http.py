@@ -12,7 +12,7 @@ from aiohttp import ClientSession
 from adapter.core.contract.results import QueueStatus
 from adapter.errors import StartError
 from adapter.localkafka import free_port
-from adapter.owner.lifecycle import WHY_NOT, State
+from adapter.owner.lifecycle import WHY_NOT, OwnerState
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
 from adapter.server import http, main
@@ -27,7 +27,7 @@ class FakeServer:
     name = "QM1"
 
     def __init__(self) -> None:
-        self.state = State.RUNNING
+        self.state = OwnerState.RUNNING
         self.failure = ""
         self.trouble = ""
         self.movers_hold = ""
@@ -81,9 +81,9 @@ def test_one_that_runs_is_live_and_ready() -> None:
 
 
 @pytest.mark.parametrize(
-    "state", sorted(set(State) - {State.RUNNING}, key=str), ids=lambda state: state.value
+    "state", sorted(set(OwnerState) - {OwnerState.RUNNING}, key=str), ids=lambda state: state.value
 )
-def test_every_other_state_has_its_answer(state: State) -> None:
+def test_every_other_state_has_its_answer(state: OwnerState) -> None:
     server = FakeServer()
     server.state = state
     live, ready = asked(server, "/live", "/ready")
@@ -97,14 +97,14 @@ def test_every_other_state_has_its_answer(state: State) -> None:
 
 def test_the_owners_own_words_say_more() -> None:
     server = FakeServer()
-    server.state, server.failure = State.DEPOSED, "another owner took over at offset 9"
+    server.state, server.failure = OwnerState.DEPOSED, "another owner took over at offset 9"
     for page in asked(server, "/live", "/ready"):
         assert page.status == 503
         assert page.said["reason"] == server.failure
 
 
-@pytest.mark.parametrize("state", [State.RUNNING, State.TAKING_OVER, State.DOUBTFUL])
-def test_a_kafka_that_is_away_makes_it_not_ready(state: State) -> None:
+@pytest.mark.parametrize("state", [OwnerState.RUNNING, OwnerState.TAKING_OVER, OwnerState.DOUBTFUL])
+def test_a_kafka_that_is_away_makes_it_not_ready(state: OwnerState) -> None:
     server = FakeServer()
     server.state, server.trouble = state, "Kafka has acknowledged no writes for 12 s"
     server.movers_hold = "that too"

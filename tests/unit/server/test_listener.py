@@ -13,7 +13,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.owner import lifecycle
 from adapter.owner.clock import SystemClock
-from adapter.owner.lifecycle import State
+from adapter.owner.lifecycle import OwnerState
 from adapter.server import connection, listener
 from adapter.server.listener import Listener, NotLoopbackError, check_loopback, files_max
 from tests.support.raw_client import RawClient
@@ -122,8 +122,8 @@ def test_everybody_is_told_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> N
             pass
 
 
-@pytest.mark.parametrize("state", [State.TAKING_OVER, State.DOUBTFUL])
-def test_whoever_comes_too_early_hears_why(state: State) -> None:
+@pytest.mark.parametrize("state", [OwnerState.TAKING_OVER, OwnerState.DOUBTFUL])
+def test_whoever_comes_too_early_hears_why(state: OwnerState) -> None:
     async def listen(connect: Callable[[str], object]) -> object:
         why = lifecycle.why_not(state)
         front = Listener("QM1", SystemClock(), lambda _immediate: None, why_not=lambda: why)

@@ -3,7 +3,7 @@
 from adapter.config import SETTINGS, load
 from adapter.core.model.limits import Limits
 from adapter.logs import LogSettings
-from adapter.movers.settings import MoverSettings
+from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import ServerSettings, settings_of
 from adapter.topics.admin import TopicSettings
@@ -25,7 +25,12 @@ def test_defaults_are_those_of_the_parts() -> None:
     assert made == wanted
     topics = TopicSettings(replication=1, min_insync_replicas=1)
     assert SETTINGS["kafka.events_retention_ms"].default == topics.events_retention_ms
-    movers = MoverSettings(queue_manager="Q", bootstrap_servers="k:1", topics=topics)
+    movers = MoverSettings(
+        queue_manager="Q",
+        source=KafkaCluster("k:1"),
+        destination=KafkaCluster("k:1"),
+        topics=topics,
+    )
     assert SETTINGS["mover_interval_ms"].default == movers.interval_ms
 
 

@@ -10,9 +10,9 @@ from adapter import testing
 from adapter.core.contract.results import QueueStatus
 from adapter.ledger.port import LedgerReader
 from adapter.movers.mover import Mover
-from adapter.movers.settings import MoverSettings
+from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
-from adapter.owner.lifecycle import State
+from adapter.owner.lifecycle import OwnerState
 from adapter.server import metrics
 from adapter.server.metrics import FIGURES, MOVERS, QUEUES, MetricsSnapshot
 from adapter.topics.admin import TopicSettings
@@ -70,7 +70,7 @@ def test_figures_are_told_as_prometheus_reads_them() -> None:
     states = {
         labels[0][1]: value for (name, labels), value in told.items() if name == "mqk_owner_state"
     }
-    assert states == {state.value: float(state is State.RUNNING) for state in State}
+    assert states == {state.value: float(state is OwnerState.RUNNING) for state in OwnerState}
     assert told["process_resident_memory_bytes", ()] > 0
 
 
@@ -106,17 +106,18 @@ def test_every_figure_of_a_server_is_described() -> None:
 def test_every_figure_of_a_mover_is_described() -> None:
     settings = MoverSettings(
         queue_manager="QM1",
-        bootstrap_servers="127.0.0.1:1",
+        source=KafkaCluster("127.0.0.1:1"),
+        destination=KafkaCluster("127.0.0.1:1"),
         topics=TopicSettings(replication=1, min_insync_replicas=1),
     )
     assert MoverThread(settings).statistics() == {}
-    told = Mover(settings, _Cargo(), _no_reader).statistics()  # type: ignore[arg-type]
+    told = Mover(settings, _Projection(), _no_reader).statistics()  # type: ignore[arg-type]
     assert set(told) == set(MOVERS)
 
 
-class _Cargo:
-    name = "nothing"
-    partition = 0
+class _Projection:
+    name = "stream"
+    parkable = None
 
 
 def _no_reader(_position: object) -> LedgerReader:

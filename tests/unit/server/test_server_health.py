@@ -10,10 +10,11 @@ from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.movers.parking import Held
 from adapter.owner import lifecycle
 from adapter.owner.clock import SystemClock
-from adapter.owner.lifecycle import State
+from adapter.owner.lifecycle import OwnerState
 from adapter.server import http
-from adapter.server import server as server_module
-from adapter.server.server import NoMovers, Server
+from adapter.server import movers as mover_module
+from adapter.server.movers import MoverWatch, NoMovers
+from adapter.server.server import Server
 from tests.unit.owner.test_owner import until
 
 
@@ -48,7 +49,7 @@ def test_what_it_says_through_its_life() -> None:
         ledger = MemoryLedger(MemoryLog("QM1 in memory"))
         server = Server("QM1", ledger, SystemClock(), movers)
         note(server)
-        assert server.owner.why_not == lifecycle.WHY_NOT[State.TAKING_OVER]
+        assert server.owner.why_not == lifecycle.WHY_NOT[OwnerState.TAKING_OVER]
         assert server.queue_statuses() == []
         await server.start("127.0.0.1", 0)
         note(server)
@@ -63,11 +64,11 @@ def test_what_it_says_through_its_life() -> None:
         movers.end = None
         await server.stop()
         note(server)
-        assert server.state is State.STOPPED
+        assert server.state is OwnerState.STOPPED
 
     asyncio.run(live())
     assert said == [
-        ("taking over", False, lifecycle.WHY_NOT[State.TAKING_OVER]),
+        ("taking over", False, lifecycle.WHY_NOT[OwnerState.TAKING_OVER]),
         ("running", True, ""),
         ("running", False, "a topic is missing"),
         ("running", False, "the movers ended: out of memory"),
@@ -78,7 +79,7 @@ def test_what_it_says_through_its_life() -> None:
 class Dying(SickMovers):
     """Movers that run for a moment whenever they are started again."""
 
-    def start(self) -> None:
+    def restart(self) -> None:
         self.end = None
 
 
@@ -88,7 +89,7 @@ def has_restarted(server: Server, movers: int) -> bool:
 
 def test_movers_that_end_again_and_again_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two ends they run, and tell nothing of themselves: that must not look well."""
-    monkeypatch.setattr(server_module, "MOVER_CHECK_S", 0.001)
+    monkeypatch.setattr(mover_module, "MOVER_CHECK_S", 0.001)
     movers = Dying()
 
     async def live() -> None:
@@ -96,7 +97,7 @@ def test_movers_that_end_again_and_again_hold(monkeypatch: pytest.MonkeyPatch) -
         await server.start("127.0.0.1", 0)
         try:
             await end_and_end_again(server)
-            monkeypatch.setattr(server_module, "STEADY_S", 0.0)
+            monkeypatch.setattr(mover_module, "STEADY_S", 0.0)
             await until(lambda: http.ready(server).ok)
             assert server.figures()["movers"] == {}
         finally:
@@ -111,5 +112,65 @@ def test_movers_that_end_again_and_again_hold(monkeypatch: pytest.MonkeyPatch) -
         assert "the ledger is another one" in http.ready(server).reason
         figures: Any = server.figures()["movers"]
         assert {name: one["holding"] for name, one in figures.items()} == {"stream": 1, "events": 1}
+
+    asyncio.run(live())
+
+
+def has_started(watch: MoverWatch, restarts: int) -> bool:
+    return watch.restarts == restarts
+
+
+class Partial(Dying):
+    """Of its two movers, one ends."""
+
+    @property
+    def failures(self) -> dict[str, str]:
+        return {"events": self.end} if self.end else {}
+
+    def statistics(self) -> dict[str, dict[str, int]]:
+        return {"stream": {"holding": 0}, "events": {"holding": int(self.end is not None)}}
+
+
+def test_one_mover_that_ends_is_reported_while_the_other_copies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mover_module, "MOVER_CHECK_S", 0.001)
+    movers = Partial()
+    parked: list[object] = []
+
+    async def live() -> None:
+        watch = MoverWatch(movers, parked.append)
+        running = asyncio.create_task(watch.run())
+        for restarts in (1, 2):
+            movers.end = "it was fenced"
+            assert watch.trouble == "the events mover ended: it was fenced"
+            assert watch.figures() == {"stream": {"holding": 0}, "events": {"holding": 1}}
+            await until(partial(has_started, watch, restarts))
+        assert movers.end is None
+        assert watch.trouble == "the events mover ended: it was fenced (and again: 2 times now)"
+        assert watch.figures() == {"stream": {"holding": 0}, "events": {"holding": 1}}
+        monkeypatch.setattr(mover_module, "STEADY_S", 0.0)
+        await until(lambda: not watch.trouble)
+        running.cancel()
+
+    asyncio.run(live())
+
+
+def test_parked_topics_are_reported_while_a_mover_is_not_started_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pause before a restart is the mover's alone."""
+    monkeypatch.setattr(mover_module, "MOVER_CHECK_S", 0.001)
+    monkeypatch.setattr(mover_module, "RESTARTS_AT_ONCE", -20)
+    movers = Partial()
+    movers.end = "it was fenced"
+    parked: list[object] = []
+
+    async def live() -> None:
+        watch = MoverWatch(movers, parked.append)
+        running = asyncio.create_task(watch.run())
+        await until(lambda: len(parked) > 3)
+        assert watch.restarts == 0
+        running.cancel()
 
     asyncio.run(live())

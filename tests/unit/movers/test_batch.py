@@ -3,9 +3,8 @@
 from typing import Any, cast
 
 from adapter.format.movable import Copy, Movable
-from adapter.movers import mover
-from adapter.movers.mover import BYTES_MAX, MESSAGES_MAX, PARTITIONS_MAX, Load
-from adapter.movers.projection import Cargo
+from adapter.movers.batch import BYTES_MAX, MESSAGES_MAX, PARTITIONS_MAX, CopyBatch
+from adapter.movers.projection import Projection
 
 
 class Places:
@@ -23,49 +22,49 @@ def record_to(places: list[tuple[str, int]]) -> list[Movable]:
     return [Copy(queue, lane, 0, b"", b"") for queue, lane in places]
 
 
-def load_of(messages: int = 1, size: int = 1, partitions: Any = ()) -> Load:
-    load = Load()
-    load.messages, load.bytes, load.partitions = messages, size, set(partitions)
-    return load
+def batch_of(messages: int = 1, size: int = 1, partitions: Any = ()) -> CopyBatch:
+    batch = CopyBatch()
+    batch.messages, batch.bytes, batch.partitions = messages, size, set(partitions)
+    return batch
 
 
-def has_room(load: Load, record: list[Movable]) -> bool:
-    return load.has_room(record, cast("Cargo", Places()))
+def has_room(batch: CopyBatch, record: list[Movable]) -> bool:
+    return batch.has_room(record, cast("Projection", Places()))
 
 
 def test_an_empty_transaction_takes_any_record() -> None:
     """A unit is never split."""
     wide = record_to([("Q", lane) for lane in range(PARTITIONS_MAX + 1)])
-    assert has_room(Load(), wide)
-    assert not has_room(load_of(), wide)
+    assert has_room(CopyBatch(), wide)
+    assert not has_room(batch_of(), wide)
     long = record_to([("Q", 0)] * (MESSAGES_MAX + 1))
-    assert has_room(Load(), long)
-    assert not has_room(load_of(), long)
+    assert has_room(CopyBatch(), long)
+    assert not has_room(batch_of(), long)
 
 
 def test_messages_and_bytes_are_bounded() -> None:
     one = record_to([("Q", 0)])
-    assert has_room(load_of(messages=MESSAGES_MAX - 1), one)
-    assert not has_room(load_of(messages=MESSAGES_MAX), one)
-    assert has_room(load_of(size=BYTES_MAX - 1), one)
-    assert not has_room(load_of(size=BYTES_MAX), one)
+    assert has_room(batch_of(messages=MESSAGES_MAX - 1), one)
+    assert not has_room(batch_of(messages=MESSAGES_MAX), one)
+    assert has_room(batch_of(size=BYTES_MAX - 1), one)
+    assert not has_room(batch_of(size=BYTES_MAX), one)
 
 
 def test_partitions_are_bounded_but_shared_ones_count_once() -> None:
     full = [("Q", lane) for lane in range(PARTITIONS_MAX)]
-    load = load_of(partitions=full)
-    assert has_room(load, record_to(full[:9] * 3))
-    assert not has_room(load, record_to([("R", 0)]))
+    batch = batch_of(partitions=full)
+    assert has_room(batch, record_to(full[:9] * 3))
+    assert not has_room(batch, record_to([("R", 0)]))
 
 
 def test_a_small_record_is_not_looked_through() -> None:
     """The usual case: it fits wherever it goes."""
     places = Places()
-    load = load_of(partitions=[("Q", 0)])
-    assert load.has_room(record_to([("Q", 1)] * (PARTITIONS_MAX - 1)), cast("Cargo", places))
+    batch = batch_of(partitions=[("Q", 0)])
+    assert batch.has_room(record_to([("Q", 1)] * (PARTITIONS_MAX - 1)), cast("Projection", places))
     assert places.asked == 0
 
 
 def test_the_bounds_stay_below_those_of_the_client() -> None:
     """librdkafka queues 100,000 messages by default: a transaction and the largest unit fit."""
-    assert mover.MESSAGES_MAX + 10_000 < 100_000
+    assert MESSAGES_MAX + 10_000 < 100_000

@@ -1,0 +1,24 @@
+"""The clients, as the owner sees them: a port."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from adapter.core.contract.results import Refused
+from adapter.core.model.manager import Reply
+
+
+class ClientSink(Protocol):
+    """Where replies go. Called on the owner's thread."""
+
+    def send(self, connection: int, replies: list[Reply]) -> None:
+        """Give replies to one connection, in order."""
+        ...
+
+    def close(self, connection: int, reason: Refused | None) -> None:
+        """End one connection."""
+        ...
+
+    def close_all(self, reason: Refused) -> None:
+        """End every connection; none of them is reported to the owner again."""
+        ...

@@ -1,0 +1,41 @@
+"""What an owner is made of, and its settings: data, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.core.model.limits import Limits
+from adapter.ledger.port import Ledger
+from adapter.owner.calls import Moves, OwnerCalls
+from adapter.owner.client_sink import ClientSink
+from adapter.owner.clock import Clock
+from adapter.owner.storage import Storage
+
+HEARTBEAT_S = 5.0
+"""An idle owner writes a sign of life this often."""
+
+
+class OwnerSettings(Struct, frozen=True, kw_only=True):
+    """attributes: those that the queue manager is given whenever it takes over."""
+
+    limits: Limits | None = None
+    heartbeat_s: float = HEARTBEAT_S
+    attributes: Mapping[str, Any] = {}
+
+
+class TermParts(Struct, kw_only=True):
+    """What every term of one queue manager is made of.
+
+    serves: whether requests are served now.
+    """
+
+    ledger: Ledger
+    clock: Clock
+    clients: ClientSink
+    storage: Storage | None
+    calls: OwnerCalls
+    serves: Callable[[], bool]
+    moves: Moves

@@ -1,0 +1,40 @@
+"""What keeps clients waiting until Kafka is well again: told to whoever asks, and logged once."""
+
+from __future__ import annotations
+
+import structlog
+
+SLOW_S = 5.0
+"""When nothing has become durable for so long, operators are told. Nothing else comes of it: the
+ledger decides when an append is in doubt."""
+
+log = structlog.get_logger("mqk.owner")
+
+
+class Stall:
+    """Kafka that does not confirm, or a ledger that cannot be taken over."""
+
+    def __init__(self, queue_manager: str) -> None:
+        self._queue_manager = queue_manager
+        self._reported = ""
+        self.unavailable = ""
+        """Why the ledger cannot be taken over, while that is tried."""
+
+    def text(self, waits_ms: int) -> str:
+        """Return what keeps clients waiting, or "". waits_ms: how long appends have waited."""
+        waits_s = waits_ms / 1000
+        if waits_s < SLOW_S:
+            return self.unavailable
+        return (
+            f"Kafka has acknowledged no writes for {waits_s:.0f} s: puts and commits wait until it "
+            "does, and nothing is lost; check the brokers"
+        )
+
+    def report(self, waits_ms: int) -> None:
+        """Log that all clients wait, once, and that it is over."""
+        before, self._reported = self._reported, self.text(waits_ms)
+        name = self._queue_manager
+        if self._reported and not before:
+            log.warning("Kafka acknowledges no writes", queue_manager=name, reason=self._reported)
+        elif before and not self._reported:
+            log.info("Kafka acknowledges writes again", queue_manager=name)

@@ -1,0 +1,252 @@
+"""One term of a queue manager: from a take-over of its ledger to a doubt, or to the end.
+
+A term has a core that the ledger describes, the loop that drives it, pages and housekeeping, and
+the timer of what time makes due. It is thrown away as a whole: the next term begins with another
+core, to which everything that is not in the ledger is carried over. It must not know in which state
+the queue manager is, beyond whether it serves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import structlog
+
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import QueueStatus, Refused
+from adapter.core.dispatch import idle_connections, restarted
+from adapter.core.model.lane import PageNeeded
+from adapter.core.model.manager import ParkedQueue, Reply
+from adapter.core.rules.objects import statuses
+from adapter.owner.audit import TopicAudit
+from adapter.owner.clock import ManualClock
+from adapter.owner.housekeeping import SWEEP_S, Housekeeping
+from adapter.owner.loop import OwnerLoop
+from adapter.owner.paging import Paging
+from adapter.owner.parts import TermParts
+from adapter.owner.replay import Replayed, carry_over
+from adapter.owner.retention import Retention
+from adapter.owner.storage import FOREVER
+
+TIMER_SLACK_S = 0.002
+"""A timer that fires so much too late is left alone: rounding moves it by 1 ms each turn."""
+
+log = structlog.get_logger("mqk.owner")
+
+
+class OwnerTerm:
+    """The surroundings of one OwnerLoop. All methods are called on the owner's thread."""
+
+    def __init__(self, parts: TermParts, owner_id: bytes, replayed: Replayed) -> None:
+        self._parts = parts
+        self._owner_id = owner_id
+        self._clock = parts.clock
+        self._calls = parts.calls
+        self.qm = qm = replayed.qm
+        qm.elapsed_ms = parts.clock.elapsed_ms()
+        restarted(qm, parts.clock.now_ms())
+        self.loop = loop = OwnerLoop(qm, parts.ledger, parts.clock, self)
+        self._paging: Paging | None = None
+        self.housekeeping: Housekeeping | None = None
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_s: float | None = None
+        storage = parts.storage
+        if storage is not None:
+            broke = parts.calls.broke
+            self._paging = Paging(storage.pages, loop.page, loop.page_missing, broke)
+            self.housekeeping = Housekeeping(storage, parts.ledger, loop, replayed, broke)
+
+    def begin(self, attributes: Mapping[str, Any]) -> None:
+        """Give the queue manager its attributes, and begin to keep memory and ledger small."""
+        self.loop.configure(dict(attributes))
+        if self.housekeeping is not None:
+            self._sweep_later()
+
+    def carry_over(self, replayed: Replayed) -> None:
+        """End, and bring to the core of the next term what is not in the ledger."""
+        behind = self.loop.end(replayed.last_n_of.get(self._owner_id, 0))
+        brought = carry_over(self.qm, replayed.qm, behind)
+        replayed.qm.tally = self.qm.tally
+        log.info("carried over", queue_manager=self.qm.name, non_persistent_messages=brought)
+
+    def let_go(self) -> None:
+        """Write, read and promise nothing more."""
+        self.loop.halt()
+        self._stop_timers()
+
+    def _stop_timers(self) -> None:
+        for timer in (self._timer, self._sweeper):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._sweeper = None
+        if self._paging is not None:
+            self._paging.end()
+
+    async def write_last(self, within_s: float) -> str:
+        """Write a snapshot of how things are at the end, if everything is durable.
+
+        Returns why the next start will be refused, or "".
+        """
+        loop = self.loop
+        if not self.housekeeping or not loop.idle or loop.ended or self._parts.moves.hurried:
+            return ""
+        return await self.housekeeping.write_last(within_s)
+
+    async def finish(self) -> None:
+        """Do nothing more by itself, and wait for what housekeeping is writing."""
+        self._stop_timers()
+        if self.housekeeping is not None:
+            await self.housekeeping.finish()
+
+    # Time.
+
+    def tick(self) -> None:
+        """Let core do what time has made due."""
+        self._timer_s = None
+        self.loop.tick()
+        while isinstance(self._clock, ManualClock) and self._is_due():
+            self.loop.tick()
+        self._arm()
+
+    def _is_due(self) -> bool:
+        due_in_ms = self._due_in_ms()
+        return due_in_ms is not None and due_in_ms <= 0
+
+    def _due_in_ms(self) -> int | None:
+        self.qm.elapsed_ms = self._clock.elapsed_ms()
+        return self.qm.due_in_ms(self._clock.now_ms())
+
+    def _arm(self) -> None:
+        due_in_ms = self._due_in_ms()
+        if due_in_ms is None or isinstance(self._clock, ManualClock):
+            return
+        delay_s = max(0, due_in_ms) / 1000
+        due_s = self._calls.now_s() + delay_s
+        if self._timer_s is not None and self._timer_s <= due_s + TIMER_SLACK_S:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_s = due_s
+        self._timer = self._calls.later("the owner's timer", delay_s, self._tick_if_serving)
+
+    def _tick_if_serving(self) -> None:
+        self._timer_s = None
+        if self._parts.serves():
+            self.tick()
+
+    def _sweep_later(self) -> None:
+        self._sweeper = self._calls.later("the owner's housekeeping", SWEEP_S, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweep_later()
+        if self._parts.serves() and self.housekeeping is not None:
+            self.housekeeping.sweep()
+
+    # What others tell the term, and what it tells them.
+
+    def note_parked(self, parked: dict[str, ParkedQueue]) -> None:
+        """Take in which queues' topics cannot be written; idempotent."""
+        if parked != self.qm.parked:
+            self.loop.movers_told(parked)
+
+    async def await_units(self, grace_s: float, is_quiescing: Callable[[], bool]) -> None:
+        """Wait until units in flight have ended, for so long at most, while the owner quiesces."""
+        moves = self._parts.moves
+        try:
+            async with asyncio.timeout(grace_s):
+                await moves.next()
+                while is_quiescing() and not moves.hurried and self._release_idle():
+                    await moves.next()
+        except TimeoutError:
+            units = self.units()["units"]
+            log.warning("units did not end in time", queue_manager=self.qm.name, units=units)
+
+    def _release_idle(self) -> bool:
+        """End the connections that have nothing in flight; return whether others are left."""
+        if self.loop.idle:  # all their replies are sent
+            reason = Refused(Reason.QUEUE_MANAGER_QUIESCING, self.qm.name)
+            for connection in idle_connections(self.qm):
+                self.loop.disconnect(connection)
+                self._parts.clients.close(connection, reason)
+        return bool(self.qm.connections)
+
+    async def drain(self, within_s: float) -> None:
+        """Back out what connections hold, and wait until everything is durable."""
+        loop, moves = self.loop, self._parts.moves
+        for connection in list(self.qm.connections):
+            loop.disconnect(connection)
+        loop.mark_stop()
+        try:
+            async with asyncio.timeout(within_s):
+                while not loop.idle and not loop.ended and not moves.hurried:
+                    await moves.next()
+        except TimeoutError:
+            log.warning("stopped before everything was durable", queue_manager=self.qm.name)
+
+    @property
+    def audit(self) -> TopicAudit | None:
+        """What housekeeping found wrong with the topics, if it looks at them."""
+        return self.housekeeping.audit if self.housekeeping else None
+
+    def statistics(self) -> dict[str, object]:
+        """Return figures of this term."""
+        figures: dict[str, object] = {**self.loop.statistics()}
+        figures |= {f"ledger_{k}": v for k, v in self._parts.ledger.statistics().items()}
+        figures["ledger_waits_s"] = self.loop.waits_ms / 1000
+        figures["sessions"] = len(self.qm.sessions)
+        figures["queues"] = len(self.qm.queues)
+        return figures | self._storage_figures() | self.units()
+
+    def queue_statuses(self) -> list[QueueStatus]:
+        """Return the figures of every queue."""
+        return statuses(self.qm, self.qm.queues.values(), self._clock.now_ms())
+
+    def units(self) -> dict[str, int]:
+        """Return how many units are open, and how many have ended."""
+        qm = self.qm
+        return {
+            "units": sum(len(connection.units) for connection in qm.connections.values()),
+            "commits": qm.tally.commits,
+            "backouts": qm.tally.backouts,
+        }
+
+    def _storage_figures(self) -> dict[str, object]:
+        paging, keeping = self._paging, self.housekeeping
+        return {
+            "messages_in_memory": sum(len(queue.stored) for queue in self.qm.queues.values()),
+            "pages_read": paging.read if paging else 0,
+            "page_failures": paging.failures if paging else 0,
+            "snapshots": keeping.snapshots if keeping else 0,
+            "snapshot_failures": keeping.snapshot_failures if keeping else 0,
+            "topic_problems": len(keeping.audit.problems) if keeping else 0,
+            **(keeping.retention if keeping else Retention(FOREVER, ())).statistics(),
+        }
+
+    # What the loop asks of its surroundings.
+
+    def send(self, connection: int, replies: list[Reply]) -> None:
+        """Pass replies on."""
+        self._parts.clients.send(connection, replies)
+
+    def close(self, connection: int, told: Refused) -> None:
+        """End a connection that core has ended."""
+        self._parts.clients.close(connection, told)
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Run the loop's turn when what has arrived has been handled, then set the clock."""
+        self._calls.soon("a turn of the owner", partial(self._turn, call))
+
+    def _turn(self, call: Callable[[], None]) -> None:
+        call()
+        self._parts.moves.note()
+        if self._parts.serves():
+            self._arm()
+
+    def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
+        """Read a page for the loop."""
+        if self._paging is not None:
+            self._paging.want(needed, incarnation, count)

@@ -55,7 +55,6 @@ HOT = (
 """What a put, a get and a commit run through."""
 INTERPRETED = frozenset(
     {
-        "adapter/core/model/claims.py",
         "adapter/core/model/limits.py",
         "adapter/core/model/moment.py",
         "adapter/core/model/topics.py",

@@ -15,7 +15,7 @@ def test_the_hot_modules_that_are_interpreted_are_known() -> None:
         for path in modules.hot(TOP)
         if modules.refused((TOP / path).read_text(encoding="utf-8"))
     }
-    assert found == modules.INTERPRETED
+    assert found <= modules.INTERPRETED
 
 
 def test_what_is_compiled_is_there() -> None:

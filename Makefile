@@ -12,7 +12,7 @@ CHECKED := tests/test_tidy.py tests/test_native.py $(wildcard tests/unit tests/d
 IN_TWO := --numprocesses=2 --dist=worksteal
 COMPILED := build/compiled
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
-    tests/unit/core tests/unit/format tests/unit/wire tests/golden tests/scenarios tests/simulation
+    tests/unit/core tests/unit/format tests/unit/wire tests/golden tests/scenarios
 BY_FILE := --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
 
 # What Python compiles is kept, whatever the environment says: else half of the time of a short run
@@ -68,6 +68,7 @@ compiled: $(STAMP) ## the hot modules as machine code in build/compiled, if ther
 
 compiled-test: compiled ## the tests of core, its transcripts and simulations, on the compiled modules
 	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(ON_COMPILED)
+	PYTHONPATH=$(COMPILED):. $(BIN)/python -P -m tests.simulation 1-40
 
 soak: $(STAMP) ## hundreds of kills of the queue manager and of brokers; KILLS=N for fewer
 	$(BIN)/python -m tests.soak $(if $(KILLS),--kills $(KILLS))

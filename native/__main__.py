@@ -11,7 +11,7 @@ from pathlib import Path
 from mypyc.build import mypycify
 from setuptools import Distribution
 
-from native.modules import compiled
+from native.modules import SUBCLASSED, compiled
 
 TOP = Path(__file__).parents[1]
 TARGET = TOP / "build" / "compiled"
@@ -36,6 +36,19 @@ def copy() -> None:
     for name in PACKAGES:
         ignored = shutil.ignore_patterns("__pycache__", "*.so")
         shutil.copytree(TOP / name, TARGET / name, ignore=ignored)
+    for path, name in SUBCLASSED.items():
+        open_for_subclasses(TARGET / path, name)
+
+
+def open_for_subclasses(path: Path, name: str) -> None:
+    """Let classes that are not compiled inherit from a class, in the copy."""
+    future = "from __future__ import annotations\n"
+    text = path.read_text(encoding="utf-8")
+    before, found, after = text.partition(f"\nclass {name}")
+    assert found, f"{path} has no class {name}"
+    before = before.replace(future, f"{future}\nfrom mypy_extensions import mypyc_attr\n", 1)
+    mark = "\n@mypyc_attr(allow_interpreted_subclasses=True)"
+    path.write_text(before + mark + found + after, encoding="utf-8")
 
 
 def build(modules: list[str], optimize: str) -> None:

@@ -269,11 +269,11 @@ def test_a_rule_that_fills_something_in_and_needs_a_page_is_found(
         client.put("a")
 
 
-@pytest.mark.parametrize("change", ["full_reported", "fifo_lane"])
-def test_what_a_decision_changes_and_no_record_says_is_found(change: str) -> None:
+@pytest.mark.parametrize(("change", "value"), [("full_reported", True), ("fifo_lane", 7)])
+def test_what_a_decision_changes_and_no_record_says_is_found(change: str, value: object) -> None:
     """As when a decision, which no replay runs, clears what an applied record has set."""
     core = client_on(max_depth=1).core
     check_snapshots(core.qm, core.replayed())
-    setattr(core.queue(), change, 7)
+    setattr(core.queue(), change, value)
     with pytest.raises(AssertionError, match=change):
         check_snapshots(core.qm, core.replayed())

@@ -44,7 +44,7 @@ def open_for_subclasses(path: Path, name: str) -> None:
     """Let classes that are not compiled inherit from a class, in the copy."""
     future = "from __future__ import annotations\n"
     text = path.read_text(encoding="utf-8")
-    before, found, after = text.partition(f"\nclass {name}")
+    before, found, after = text.partition(f"\nclass {name}:")
     assert found, f"{path} has no class {name}"
     before = before.replace(future, f"{future}\nfrom mypy_extensions import mypyc_attr\n", 1)
     mark = "\n@mypyc_attr(allow_interpreted_subclasses=True)"

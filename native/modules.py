@@ -73,7 +73,7 @@ C_WORDS = frozenset(
 )
 """With the underscore that mypyc puts before an attribute they are words of C."""
 SUBCLASSED = {
-    "adapter/core/model/store.py": "MessageStore",
+    "adapter/core/model/store.py": "Store",
     "adapter/owner/loop.py": "OwnerLoop",
 }
 """Classes of which tests have subclasses: compiled, they must say that they may be subclassed."""

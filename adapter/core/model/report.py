@@ -54,11 +54,11 @@ def made(
     kind: int,
     message_id: bytes,
     now_ms: int,
-    reason: int = 0,
+    code: int = 0,
 ) -> Message:
     """Make the report of a kind about a message. message_id: a new one, if that is asked for.
 
-    reason: of an exception, an MQRC number.
+    code: of an exception, the reason as IBM MQ numbers it.
     With PASS_DISCARD_AND_EXPIRY it lives as long as the message had left.
     """
     body = _data(message, kind)
@@ -79,7 +79,7 @@ def made(
         format=message.format if body else "",
         message_type=REPORT,
         report=message.report & DISCARD if passes else 0,
-        feedback=reason or FEEDBACK[kind],
+        feedback=code or FEEDBACK[kind],
         encoding=message.encoding,
         ccsid=message.ccsid,
         reply_to_queue_manager=queue_manager,

@@ -24,12 +24,14 @@ from msgspec import Struct
 
 from adapter.core.contract import backout
 from adapter.core.contract.message import Message, Stored, weight
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model.groups import is_segment
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.moves import MoveDue
 from adapter.core.model.queue import Queue
+from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import matching, trigger, undelivered
 from adapter.core.rules.unit import Puts, commit_records
 
@@ -120,10 +122,10 @@ def _messages(found: list[Stored]) -> Iterator[list[Stored]]:
 
 def _move(qm: QueueManager, queue: Queue, parts: list[Stored], moves: _Moves, now_ms: int) -> None:
     """Add the moves of a message to the others, and what is to be told of it."""
-    reason = 0
+    reason: Reason | None = None
     for target, puts in _ways(qm, queue, parts, now_ms):
-        obstacle = _obstacle(qm, target, puts, moves.planned)
-        if target is not None and not obstacle:
+        obstacle = _why_undeliverable(qm, target, puts, moves.planned)
+        if target is not None and obstacle is None:
             moves.puts += [(target, put) for put in puts]
             moves.gets += [(queue, part) for part in parts]
             moves.planned[target.name] += len(puts)
@@ -149,8 +151,8 @@ def _ways(
         yield target, told
     dead = undelivered.dead_letter_queue(qm)
     if queue.moves_backouts and dead is not None and dead is not queue:
-        reason = backout.MQRC_BACKOUT_THRESHOLD_REACHED
-        yield dead, [undelivered.buried(qm, one, queue.name, reason, now_ms) for one in told]
+        code = backout.MQRC_BACKOUT_THRESHOLD_REACHED
+        yield dead, [undelivered.as_dead_letter(qm, one, queue.name, code, now_ms) for one in told]
 
 
 def _explained(queue: Queue, stored: Stored) -> Message:
@@ -159,21 +161,26 @@ def _explained(queue: Queue, stored: Stored) -> Message:
     return msgspec.structs.replace(message, properties=told)
 
 
-def _obstacle(
+def _why_undeliverable(
     qm: QueueManager, target: Queue | None, puts: Iterable[Message], planned: Counter[str]
-) -> int:
-    """Say why a queue cannot take all of these, as an MQRC number; 0 if it can."""
+) -> Reason | None:
+    """Return the reason for which a queue cannot take all of these, or None."""
     before = planned[target.name] if target is not None else 0
-    found = (undelivered.obstacle(qm, target, put, before + at) for at, put in enumerate(puts))
-    return next((one for one in found if one), 0)
+    for at, put in enumerate(puts):
+        reason = undelivered.why_undeliverable(qm, target, put, before + at)
+        if reason is not None:
+            return reason
+    return None
 
 
-def _event(queue: Queue, stored: Stored, target: str, reason: int, now_ms: int) -> EventRaised:
-    """Tell where a message went, or that it stays; reason: why not to the backout queue, or 0."""
+def _event(
+    queue: Queue, stored: Stored, target: str, reason: Reason | None, now_ms: int
+) -> EventRaised:
+    """Report where a message went, or that it stays; reason: why not to the backout queue."""
     details = {
         "message_id": stored.message.message_id.hex(),
         "backout_count": str(stored.backout_count),
         "moved_to": target,
-        "reason": str(reason) if reason else "",
+        "reason": str(code_of(reason)) if reason is not None else "",
     }
     return EventRaised(backout.THRESHOLD_REACHED, queue.name, now_ms, details)

@@ -33,6 +33,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.report import DISCARD, EXCEPTION
 from adapter.core.model.topics import Subscription
+from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import put, report, retained, staging, topics, trigger, undelivered
 from adapter.core.rules.decision import (
     Decision,
@@ -158,28 +159,27 @@ def deliver(
     copies.matched += 1
     queue = undelivered.destination(qm, subscription.destination)
     copy = _copy(qm, subscription, topic, message, queue)
-    reason = _obstacle(qm, copies, queue, copy)
+    reason = _why_undeliverable(qm, copies, queue, copy)
     if queue is None:
-        reason = undelivered.why_missing(qm, subscription.destination)
+        reason = undelivered.why_no_destination(qm, subscription.destination)
     elif not reason:
         _add(copies, queue, copy)
         return
-    if queue is not None and reason == undelivered.Q_FULL and not queue.is_known_full:
+    if queue is not None and reason is Reason.QUEUE_FULL and not queue.is_known_full:
         details = {"max_depth": str(queue.attributes.max_depth)}
         copies.events.append(EventRaised("queue_full", queue.name, now_ms, details))
     if copy.report & EXCEPTION:
         _report(qm, copies, copy, reason, now_ms)
     dead = undelivered.dead_letter_queue(qm)
-    buried = undelivered.buried(qm, copy, subscription.destination, reason, now_ms)
-    buried.destination = ""  # a dead letter waits for nothing
+    code = code_of(reason)
+    dead_letter = undelivered.as_dead_letter(qm, copy, subscription.destination, code, now_ms)
+    dead_letter.destination = ""  # a dead letter waits for nothing
     if copy.report & DISCARD:
         copies.lost += 1
-    elif dead is not None and not _obstacle(qm, copies, dead, buried):
-        _add(copies, dead, buried)
+    elif dead is not None and not _why_undeliverable(qm, copies, dead, dead_letter):
+        _add(copies, dead, dead_letter)
     elif message.persistence and subscription.is_durable:
-        text = (
-            f"subscription {subscription.name!a}: queue {subscription.destination}, MQRC {reason}"
-        )
+        text = f"subscription {subscription.name!a}: queue {subscription.destination}, MQRC {code}"
         raise Refusal(Reason.PUBLICATION_FAILED, topic, text)
     else:
         copies.lost += 1
@@ -223,7 +223,7 @@ def _priority(qm: QueueManager, subscription: Subscription, queue: Queue | None)
     return subscription.priority if subscription.priority >= 0 else None
 
 
-def _report(qm: QueueManager, copies: Copies, copy: Message, reason: int, now_ms: int) -> None:
+def _report(qm: QueueManager, copies: Copies, copy: Message, reason: Reason, now_ms: int) -> None:
     """Report to the publisher that a copy could not be delivered, together with the others."""
     found = report.excepted(qm, copy, reason, now_ms, copies.planned)
     if isinstance(found, EventRaised):
@@ -233,9 +233,11 @@ def _report(qm: QueueManager, copies: Copies, copy: Message, reason: int, now_ms
         copies.planned[found[0].name] += 1
 
 
-def _obstacle(qm: QueueManager, copies: Copies, queue: Queue | None, copy: Message) -> int:
+def _why_undeliverable(
+    qm: QueueManager, copies: Copies, queue: Queue | None, copy: Message
+) -> Reason | None:
     planned = 0 if queue is None else copies.planned[queue.name]
-    return undelivered.obstacle(qm, queue, copy, planned)
+    return undelivered.why_undeliverable(qm, queue, copy, planned)
 
 
 def _add(copies: Copies, queue: Queue, copy: Message) -> None:
@@ -317,7 +319,7 @@ def retained_copies(
         if not subscription.selects(again):
             continue
         copy = _copy(qm, subscription, topic, again, target)
-        if target is None or _obstacle(qm, copies, target, copy):
+        if target is None or _why_undeliverable(qm, copies, target, copy):
             copies.lost += 1
         else:
             _add(copies, target, copy)

@@ -31,11 +31,11 @@ from adapter.core.model.report import (
     made,
 )
 from adapter.core.model.unit import Unit
+from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import trigger, undelivered
 from adapter.core.rules.unit import commit_records
 
 LOST = "report_lost"
-UNKNOWN_REMOTE_Q_MGR = 2087  # MQRC_UNKNOWN_REMOTE_Q_MGR
 
 
 class Sent(Struct):
@@ -95,13 +95,14 @@ def decide(qm: QueueManager, work: ReportDue) -> list[Record]:
 
 
 def excepted(
-    qm: QueueManager, message: Message, reason: int, now_ms: int, planned: Counter[str]
+    qm: QueueManager, message: Message, reason: Reason, now_ms: int, planned: Counter[str]
 ) -> tuple[Queue, Message] | EventRaised:
     """Report that a message could not be delivered, for whoever puts it with its dead letter.
 
-    Returns where the report goes, or that it is lost. planned: see undelivered.obstacle, by queue.
+    Returns where the report goes, or that it is lost. planned: by queue, see
+    undelivered.why_undeliverable.
     """
-    report = made(qm.name, message, EXCEPTION, qm.new_message_id(), now_ms, reason)
+    report = made(qm.name, message, EXCEPTION, qm.new_message_id(), now_ms, code_of(reason))
     return _route(qm, message, report, now_ms, planned)
 
 
@@ -124,18 +125,20 @@ def _route(
 ) -> tuple[Queue, Message] | EventRaised:
     """Find the queue that takes a report, to reply to or for dead letters; or say it is lost."""
     to, manager = message.reply_to, message.reply_to_queue_manager
-    reason = UNKNOWN_REMOTE_Q_MGR
+    reason = Reason.UNKNOWN_REMOTE_QUEUE_MANAGER
     if manager in ("", qm.name):
         queue = undelivered.destination(qm, to)
         if queue is None:
             reason = undelivered.why_unresolved(qm, to)
         else:
-            reason = undelivered.obstacle(qm, queue, report, planned[queue.name])
-            if not reason:
+            found = undelivered.why_undeliverable(qm, queue, report, planned[queue.name])
+            if found is None:
                 return queue, report
+            reason = found
+    code = code_of(reason)
     if not message.report & DISCARD:
         dead = undelivered.dead_letter_queue(qm)
-        buried = undelivered.buried(qm, report, to, reason, now_ms, manager)
-        if dead and not undelivered.obstacle(qm, dead, buried, planned[dead.name]):
-            return dead, buried
-    return EventRaised(LOST, to, now_ms, {"reply_to": to, "reason": str(reason)})
+        dead_letter = undelivered.as_dead_letter(qm, report, to, code, now_ms, manager)
+        if dead and not undelivered.why_undeliverable(qm, dead, dead_letter, planned[dead.name]):
+            return dead, dead_letter
+    return EventRaised(LOST, to, now_ms, {"reply_to": to, "reason": str(code)})

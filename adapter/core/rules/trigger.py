@@ -14,12 +14,14 @@ from adapter.core.attributes.objects import ProcessAttributes
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.contract.details import APPL_TYPE_QMGR, Details
 from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, QueueAltered, Record
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.trigger_event import Trigger, TriggerEvent
 from adapter.core.model.unit import Unit
 from adapter.core.mq_layouts import trigger_message
+from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.mq_layouts.trigger_message import TriggerMessage
 from adapter.core.rules import undelivered
 from adapter.core.rules.trigger_conditions import Situation, way
@@ -174,9 +176,9 @@ def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
     message.message_id = qm.new_message_id()
     message.put_time_ms, trigger.queue.triggered_ms = trigger.now_ms, qm.elapsed_ms
     initiation = qm.queues.get(trigger.initiation)
-    reason = undelivered.obstacle(qm, initiation, message)
-    if initiation is None or reason:
-        return _bury(qm, trigger, reason)
+    reason = undelivered.why_undeliverable(qm, initiation, message)
+    if initiation is None or reason is not None:
+        return _put_dead_letter(qm, trigger, code_of(reason or Reason.QUEUE_NOT_FOUND))
     trigger.queue.loss_reported = False
     return _stored(initiation, message)
 
@@ -185,26 +187,30 @@ def _stored(queue: Queue, message: Message) -> list[Record]:
     return commit_records(NO_ID, [(queue, message)], [], "put", None)
 
 
-def _bury(qm: QueueManager, trigger: Trigger, reason: int) -> list[Record]:
+def _put_dead_letter(qm: QueueManager, trigger: Trigger, code: int) -> list[Record]:
     """Put it on the dead-letter queue, under a header. That queue's own is not put there: it would
     cause the next one.
     """
     dead = undelivered.dead_letter_queue(qm)
     now_ms = trigger.now_ms
-    buried = undelivered.buried(qm, trigger.message, trigger.initiation, reason, now_ms)
-    if dead is None or dead is trigger.queue or undelivered.obstacle(qm, dead, buried):
-        return _lost(trigger, reason, qm.attributes.dead_letter_queue)
+    dead_letter = undelivered.as_dead_letter(qm, trigger.message, trigger.initiation, code, now_ms)
+    if (
+        dead is None
+        or dead is trigger.queue
+        or undelivered.why_undeliverable(qm, dead, dead_letter)
+    ):
+        return _lost(trigger, code, qm.attributes.dead_letter_queue)
     if dead.attributes.trigger_control:
-        arrived(qm, dead, buried.priority, now_ms)
+        arrived(qm, dead, dead_letter.priority, now_ms)
     trigger.queue.loss_reported = False
-    return _stored(dead, buried)
+    return _stored(dead, dead_letter)
 
 
-def _lost(trigger: Trigger, reason: int, dead_letter_queue: str) -> list[Record]:
+def _lost(trigger: Trigger, code: int, dead_letter_queue: str) -> list[Record]:
     """Say that a trigger message is lost: once, until one for the queue can be put again."""
     if trigger.queue.loss_reported:
         return []
     trigger.queue.loss_reported = True
-    details = {"initiation_queue": trigger.initiation, "reason": str(reason)}
+    details = {"initiation_queue": trigger.initiation, "reason": str(code)}
     details["dead_letter_queue"] = dead_letter_queue
     return [EventRaised(LOST, trigger.queue.name, trigger.now_ms, details)]

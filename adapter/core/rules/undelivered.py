@@ -12,21 +12,11 @@ import msgspec
 from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.details import APPL_TYPE_QMGR
 from adapter.core.contract.message import Message
-from adapter.core.contract.reasons import Refusal
+from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.mq_layouts import dead_letter
 from adapter.core.rules import parking
-
-ALIAS_BASE_Q_TYPE_ERROR = 2001  # MQRC_ALIAS_BASE_Q_TYPE_ERROR
-MSG_TOO_BIG_FOR_Q = 2030  # MQRC_MSG_TOO_BIG_FOR_Q
-PERSISTENT_NOT_ALLOWED = 2048  # MQRC_PERSISTENT_NOT_ALLOWED
-PUT_INHIBITED = 2051  # MQRC_PUT_INHIBITED
-Q_FULL = 2053  # MQRC_Q_FULL
-UNKNOWN_ALIAS_BASE_Q = 2082  # MQRC_UNKNOWN_ALIAS_BASE_Q
-UNKNOWN_OBJECT_NAME = 2085  # MQRC_UNKNOWN_OBJECT_NAME
-STORAGE_MEDIUM_FULL = 2192  # MQRC_STORAGE_MEDIUM_FULL
-ALIAS_TARGTYPE_CHANGED = 2480  # MQRC_ALIAS_TARGTYPE_CHANGED
 
 
 def destination(qm: QueueManager, name: str) -> Queue | None:
@@ -37,43 +27,46 @@ def destination(qm: QueueManager, name: str) -> Queue | None:
     return qm.queues.get(alias.target) if alias.target_type == "QUEUE" else None
 
 
-def why_missing(qm: QueueManager, name: str) -> int:
-    """Say why there is no destination of a name, as an MQRC number."""
+def why_no_destination(qm: QueueManager, name: str) -> Reason:
+    """Return the reason for which no local queue is found under a name."""
     alias = qm.objects.get(("alias", name))
     if isinstance(alias, AliasAttributes) and alias.target_type == "TOPIC":
-        return ALIAS_TARGTYPE_CHANGED
-    return UNKNOWN_OBJECT_NAME
+        return Reason.OBJECT_TYPE_ERROR
+    return Reason.QUEUE_NOT_FOUND
 
 
-def why_unresolved(qm: QueueManager, name: str) -> int:
-    """Say why a name to reply to leads to no local queue, as an MQRC number."""
+def why_unresolved(qm: QueueManager, name: str) -> Reason:
+    """Return the reason for which a name to reply to leads to no local queue."""
     alias = qm.objects.get(("alias", name))
     if not isinstance(alias, AliasAttributes):
-        return UNKNOWN_OBJECT_NAME
-    return ALIAS_BASE_Q_TYPE_ERROR if alias.target_type == "TOPIC" else UNKNOWN_ALIAS_BASE_Q
+        return Reason.QUEUE_NOT_FOUND
+    is_topic = alias.target_type == "TOPIC"
+    return Reason.ALIAS_BASE_TYPE_ERROR if is_topic else Reason.UNKNOWN_ALIAS_BASE
 
 
-def obstacle(qm: QueueManager, queue: Queue | None, message: Message, planned: int = 0) -> int:
-    """Say why a queue cannot take one message more, as an MQRC number; 0 if it can.
+def why_undeliverable(
+    qm: QueueManager, queue: Queue | None, message: Message, planned: int = 0
+) -> Reason | None:
+    """Return the reason for which a queue cannot take one message more, or None.
 
     planned: how many are about to be put there that its depth does not count yet.
     """
     if queue is None:
-        return UNKNOWN_OBJECT_NAME
+        return Reason.QUEUE_NOT_FOUND
     attributes = queue.attributes
     if queue.is_temporary and message.persistence:
-        return PERSISTENT_NOT_ALLOWED
+        return Reason.PERSISTENT_NOT_ALLOWED
     if attributes.inhibit_put:
-        return PUT_INHIBITED
+        return Reason.PUT_INHIBITED
     if len(message.body) > attributes.max_message_length:
-        return MSG_TOO_BIG_FOR_Q
+        return Reason.MESSAGE_TOO_LONG
     if queue.taken_room + planned >= attributes.max_depth:
-        return Q_FULL
+        return Reason.QUEUE_FULL
     try:
         parking.check_put(qm, queue, [message])
     except Refusal:
-        return STORAGE_MEDIUM_FULL
-    return 0
+        return Reason.QUEUE_PARKED
+    return None
 
 
 def dead_letter_queue(qm: QueueManager) -> Queue | None:
@@ -81,21 +74,22 @@ def dead_letter_queue(qm: QueueManager) -> Queue | None:
     return qm.queues.get(qm.attributes.dead_letter_queue)
 
 
-def buried(
+def as_dead_letter(
     qm: QueueManager,
     message: Message,
     destination: str,
-    reason: int,
+    code: int,
     now_ms: int,
     destination_queue_manager: str = "",
 ) -> Message:
     """Make what goes to the dead-letter queue: the message under a header that says why.
 
-    destination: where it was to go, of this queue manager unless another is named.
+    destination: where it was to go, of this queue manager unless another is named. code: the reason
+    as IBM MQ numbers it.
     """
     put_date, put_time = dead_letter.stamps(now_ms)
     header = dead_letter.DeadLetter(
-        reason=reason,
+        reason=code,
         destination=destination,
         destination_queue_manager=destination_queue_manager or qm.name,
         encoding=message.encoding,

@@ -9,6 +9,7 @@ from adapter.core.contract.message import Message
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import ParkedQueue
 from adapter.core.mq_layouts import dead_letter
+from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import undelivered
 from tests.support.core import START_MS, Client, client_on
 
@@ -16,8 +17,11 @@ DURABLE = Message(body=b"12", priority=0, persistence=1)
 
 
 def obstacle(client: Client, name: str = "Q", planned: int = 0) -> int:
+    """Why a message is undeliverable, as IBM MQ numbers it; 0 if it is not."""
     qm = client.core.qm
-    return undelivered.obstacle(qm, undelivered.destination(qm, name), DURABLE, planned)
+    queue = undelivered.destination(qm, name)
+    reason = undelivered.why_undeliverable(qm, queue, DURABLE, planned)
+    return code_of(reason) if reason is not None else 0
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,7 @@ def test_a_queue_whose_topic_cannot_be_written_takes_no_more_than_may_wait() -> 
 def test_a_header_says_why_it_is_dead_and_what_follows() -> None:
     qm = client_on("Q").core.qm
     message = Message(body=b"12", format="MQSTR", ccsid=850, encoding=273)
-    buried = undelivered.buried(qm, message, "Q", 2053, START_MS)
+    buried = undelivered.as_dead_letter(qm, message, "Q", 2053, START_MS)
     header, body = dead_letter.split(buried.format, buried.body)
     assert header is not None
     assert body == b"12"
@@ -69,7 +73,7 @@ def test_a_header_says_why_it_is_dead_and_what_follows() -> None:
     assert (header.format, header.ccsid, header.encoding) == ("MQSTR", 850, 273)
     assert (buried.format, buried.ccsid, buried.encoding) == ("MQDEAD", 1208, 546)
     assert (header.put_date, header.put_time) == dead_letter.stamps(START_MS)
-    elsewhere = undelivered.buried(qm, message, "Q", 2087, START_MS, "QM9")
+    elsewhere = undelivered.as_dead_letter(qm, message, "Q", 2087, START_MS, "QM9")
     assert dead_letter.from_dlh(elsewhere.body).destination_queue_manager == "QM9"
 
 
@@ -77,7 +81,7 @@ def test_why_there_is_no_destination() -> None:
     client = client_on("Q")
     client.do(c.DefineObject("alias", "A", {"target": "Q"}))
     qm = client.core.qm
-    assert undelivered.why_missing(qm, "A") == 2085
+    assert code_of(undelivered.why_no_destination(qm, "A")) == 2085
     client.do(c.AlterObject("alias", "A", {"target_type": "TOPIC"}))
     assert undelivered.destination(qm, "A") is None
-    assert undelivered.why_missing(qm, "A") == 2480
+    assert code_of(undelivered.why_no_destination(qm, "A")) == 2480

@@ -24,18 +24,11 @@ LARGE_CLASSES = frozenset(
 """Larger than a class may be. The list may only become shorter."""
 TWICE = frozenset(
     {
-        "Check",
         "Connection",
-        "Consumer",
-        "Entry",
-        "Handle",
         "Message",
         "Queue",
         "QueueDeleted",
-        "Sender",
-        "Step",
         "Subscription",
-        "TriggerMessage",
         "Unit",
     }
 )

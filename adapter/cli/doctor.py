@@ -34,7 +34,7 @@ CONNECT_TIMEOUT_S = 10.0
 Level = Literal["ok", "note", "problem"]
 
 
-class Check(Struct):
+class DoctorCheck(Struct):
     """One line of the report."""
 
     level: Level
@@ -54,7 +54,7 @@ def doctor(
     as_json: bool,
 ) -> None:
     """Look for what is missing or wrong; exit status 1 if there is a problem."""
-    checks: list[Callable[[], Iterator[Check]]] = [machine, imports, free_ports]
+    checks: list[Callable[[], Iterator[DoctorCheck]]] = [machine, imports, free_ports]
     if bootstrap_servers is not None:
         client = options.kafka_options(command_config, settings)
         checks.append(lambda: kafka(bootstrap_servers, client))
@@ -72,45 +72,49 @@ def doctor(
         click.get_current_context().exit(failures.FAILED)
 
 
-def machine() -> Iterator[Check]:
+def machine() -> Iterator[DoctorCheck]:
     """Python, the libraries, Java, Maven."""
     enough = sys.version_info >= PYTHON_MIN
     text = f"{platform.python_version()} ({sys.executable})"
-    yield Check("ok" if enough else "problem", "Python", text if enough else f"{text}: too old")
+    yield DoctorCheck(
+        "ok" if enough else "problem", "Python", text if enough else f"{text}: too old"
+    )
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES)
-    yield Check("ok", "mqk", f"{metadata.version('mqk')} with {versions}")
+    yield DoctorCheck("ok", "mqk", f"{metadata.version('mqk')} with {versions}")
     try:
-        yield Check("ok", "Java", jars.find_java().path)
+        yield DoctorCheck("ok", "Java", jars.find_java().path)
     except LocalKafkaError as problem:
-        yield Check("problem", "Java", str(problem))
+        yield DoctorCheck("problem", "Java", str(problem))
     yield from _jars()
 
 
-def _jars() -> Iterator[Check]:
+def _jars() -> Iterator[DoctorCheck]:
     """Maven matters only until it has fetched Kafka."""
     folder, maven = jars.jars_folder(), shutil.which("mvn")
     if folder.is_dir():
-        yield Check("ok", "Kafka's jars", f"{jars.kafka_version()} in {folder}")
+        yield DoctorCheck("ok", "Kafka's jars", f"{jars.kafka_version()} in {folder}")
     elif maven is None:
         text = "not downloaded yet, and mvn is not in PATH: install Maven"
-        yield Check("problem", "Kafka's jars", text)
+        yield DoctorCheck("problem", "Kafka's jars", text)
     else:
-        yield Check("note", "Kafka's jars", f"{jars.kafka_version()} will be fetched by {maven}")
+        yield DoctorCheck(
+            "note", "Kafka's jars", f"{jars.kafka_version()} will be fetched by {maven}"
+        )
 
 
-def imports() -> Iterator[Check]:
+def imports() -> Iterator[DoctorCheck]:
     """Whether programs that are started here import this adapter, and not another one."""
     own = Path(adapter.__file__).resolve()
     others = set(metadata.packages_distributions().get("adapter", [])) - {"mqk"}
     for name in sorted(others):
         text = f"the distribution {name} also installs a package `adapter`: uninstall one of them"
-        yield Check("problem", "import adapter", text)
+        yield DoctorCheck("problem", "import adapter", text)
     found = imported_here()
     if found == str(own):
-        yield Check("ok", "import adapter", found)
+        yield DoctorCheck("ok", "import adapter", found)
     else:
         text = f"a program started in {Path.cwd()} gets {found or 'nothing'} and not {own}"
-        yield Check("problem", "import adapter", f"{text}: rename the other one")
+        yield DoctorCheck("problem", "import adapter", f"{text}: rename the other one")
 
 
 def imported_here() -> str:
@@ -131,12 +135,12 @@ def imported_here() -> str:
     return done.stdout.strip()
 
 
-def free_ports() -> Iterator[Check]:
+def free_ports() -> Iterator[DoctorCheck]:
     """The ports that things listen on unless told otherwise."""
     for port, purpose in ((detached.DEFAULT_PORT, "Kafka"), (DEFAULT_PORT, "a queue manager")):
         taken = not ports.is_free(port)
         text = f"in use{_user_of(port)}" if taken else f"free for {purpose}"
-        yield Check("note" if taken else "ok", f"port {port}", text)
+        yield DoctorCheck("note" if taken else "ok", f"port {port}", text)
 
 
 def _user_of(port: int) -> str:
@@ -145,18 +149,18 @@ def _user_of(port: int) -> str:
     return " by the Kafka of `mqk kafka start`" if mine else ""
 
 
-def kafka(servers: str, client: dict[str, str]) -> Iterator[Check]:
+def kafka(servers: str, client: dict[str, str]) -> Iterator[DoctorCheck]:
     """Whether Kafka answers, and what could lose messages there."""
     try:
         found = cluster.examine(servers, client)
     except cluster.NotReachedError as problem:
-        yield Check("problem", "Kafka", str(problem))
+        yield DoctorCheck("problem", "Kafka", str(problem))
         return
     text = f"{servers}: brokers: {found.brokers}, topics of queue managers: {len(found.topics)}"
-    yield Check("ok", "Kafka", text)
+    yield DoctorCheck("ok", "Kafka", text)
     for danger in cluster.dangers(found):
         level: Level = "note" if danger is cluster.ONE_BROKER and _is_local(servers) else "problem"
-        yield Check(level, "data-loss risk", danger)
+        yield DoctorCheck(level, "data-loss risk", danger)
 
 
 def _is_local(servers: str) -> bool:
@@ -165,10 +169,10 @@ def _is_local(servers: str) -> bool:
     return local.running and local.bootstrap_servers == servers
 
 
-def queue_manager(address: str) -> Iterator[Check]:
+def queue_manager(address: str) -> Iterator[DoctorCheck]:
     """Whether a queue manager answers."""
     try:
         with adapter.connect(address, connect_timeout_s=CONNECT_TIMEOUT_S) as qm:
-            yield Check("ok", "queue manager", f"{qm.name} at {address}")
+            yield DoctorCheck("ok", "queue manager", f"{qm.name} at {address}")
     except Error as problem:
-        yield Check("problem", "queue manager", str(problem))
+        yield DoctorCheck("problem", "queue manager", str(problem))

@@ -58,7 +58,7 @@ class Envelope(Struct, gc=False):
     parts: int = 1
 
 
-class Step(Struct, gc=False, frozen=True):
+class RecordNumber(Struct, gc=False, frozen=True):
     """Which record of an owner's one is: the n of its entry, which part, and of how many."""
 
     n: int
@@ -124,12 +124,12 @@ def _decode_part(value: bytes, owner: bytes, n: int) -> Envelope:
     return Envelope(ENTRY, owner, n, value[start:], part, parts)
 
 
-def step_of(value: bytes) -> Step:
+def step_of(value: bytes) -> RecordNumber:
     """Read only which record of its owner's it is, of one that encode or encode_entry made."""
     n: int = _N.unpack_from(value, _N_AT)[0]
     if value[0] != PARTS_VERSION:
-        return Step(n)
-    return Step(n, *_PART.unpack_from(value, HEADER_BYTES))
+        return RecordNumber(n)
+    return RecordNumber(n, *_PART.unpack_from(value, HEADER_BYTES))
 
 
 def _wrong_version(version: int) -> CorruptRecord:

@@ -46,7 +46,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter import watched
 from adapter.ledger import kafka_signs
-from adapter.ledger.envelope import OWNER_CHANGED, Step, encode, encode_entry, step_of
+from adapter.ledger.envelope import OWNER_CHANGED, RecordNumber, encode, encode_entry, step_of
 from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_reader import (
     NO_OFFSET,
@@ -108,7 +108,7 @@ class LedgerWriter:
         self._failure = ""  # why the term is over
         self._ended = False
         self._stopped = False
-        self._unread: deque[tuple[Step, int]] = deque()  # reports from the first gap on
+        self._unread: deque[tuple[RecordNumber, int]] = deque()  # reports from the first gap on
         self._poller: threading.Thread | None = None
         self._on_durable: Durable = ignore_durable
         self._on_doubt: Doubt = ignore_doubt

@@ -27,7 +27,7 @@ from adapter.ledger.envelope import (
     OWNER_BYTES,
     OWNER_CHANGED,
     PART_BYTES,
-    Step,
+    RecordNumber,
     encode,
     encode_entry,
     step_of,
@@ -67,7 +67,7 @@ class LogRecord(Struct, gc=False):
 class DeliveryReport(Struct, gc=False):
     """What a producer says of one record: where it was written, or why it may not have been."""
 
-    step: Step
+    step: RecordNumber
     offset: int = -1
     failure: str = ""
 

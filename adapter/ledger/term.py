@@ -9,7 +9,7 @@ Kafka.
 
 from collections.abc import Collection, Iterable
 
-from adapter.ledger.envelope import Envelope, NewerVersion, Step
+from adapter.ledger.envelope import Envelope, NewerVersion, RecordNumber
 from adapter.ledger.port import Deposed, Position
 from adapter.ledger.validity import Validity, Verdict
 
@@ -35,7 +35,7 @@ class Term:
         self.at = Position(offset, owner, 0)
         """Of the last entry that may be promised; replaced as a whole, for other threads."""
 
-    def follows(self, step: Step, offset: int) -> bool:
+    def follows(self, step: RecordNumber, offset: int) -> bool:
         """Take a delivery report if it follows the one before; False: there is a gap to judge."""
         expected = (self.durable_n + 1, self.parts, self.next_offset)
         if (step.n, step.part, offset) != expected:
@@ -43,7 +43,7 @@ class Term:
         self._reached(step, offset)
         return True
 
-    def _reached(self, step: Step, offset: int) -> None:
+    def _reached(self, step: RecordNumber, offset: int) -> None:
         self.next_offset = offset + 1
         if not step.is_last:
             self.parts = step.part + 1
@@ -55,7 +55,7 @@ class Term:
         """Say which offsets judge_gap must be given for a report that does not follow."""
         return range(self.next_offset, offset + 1)
 
-    def judge_gap(self, step: Step, offset: int, values: Iterable[bytes | None]) -> str:
+    def judge_gap(self, step: RecordNumber, offset: int, values: Iterable[bytes | None]) -> str:
         """Judge the records of a gap, the reported one last; "" to go on, else why to doubt."""
         validity = Validity.at(self.owner, self.durable_n, self.parts)
         for at, value in enumerate(values, self.next_offset):

@@ -15,7 +15,7 @@ LONG_BYTES = 1024 * 1024
 """A frame of which more has come may have to wait for others."""
 
 
-class Sender(Protocol):
+class Throttled(Protocol):
     """A connection, as far as it may be held back."""
 
     def hold_back(self, held: bool) -> None:
@@ -29,11 +29,11 @@ class FrameBudget:
     def __init__(self, bytes_max: int = UNFINISHED_BYTES_MAX) -> None:
         self.bytes = 0
         self._bytes_max = bytes_max
-        self._begun: dict[Sender, int] = {}
+        self._begun: dict[Throttled, int] = {}
         """How much of its frame has come, in the order in which the frames began."""
-        self._held: set[Sender] = set()
+        self._held: set[Throttled] = set()
 
-    def has_come(self, sender: Sender, bytes_: int, *, new: bool) -> None:
+    def has_come(self, sender: Throttled, bytes_: int, *, new: bool) -> None:
         """Note how much of a sender's unfinished frame has come; 0: it has none.
 
         new: this frame has begun just now.
@@ -46,7 +46,7 @@ class FrameBudget:
             self._take_turns()
 
     def _take_turns(self) -> None:
-        wait: list[Sender] = []
+        wait: list[Throttled] = []
         if self.bytes > self._bytes_max:
             wait = [sender for sender, bytes_ in self._begun.items() if bytes_ > LONG_BYTES][1:]
         held, self._held = self._held, set(wait)

@@ -19,7 +19,7 @@ from adapter.core.mq_layouts.trigger_message import TMC2_LENGTH
 from adapter.errors import InvalidValue
 
 
-class TriggerMessage(layouts.TriggerMessage, frozen=True, kw_only=True):
+class TriggerMessage(layouts.TriggerFields, frozen=True, kw_only=True):
     """A trigger message (MQTM, MQTMC2): the program to start, and for which queue.
 
     queue (QName), process (ProcessName), trigger_data, appl_type (an MQAT number), appl_id,

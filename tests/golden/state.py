@@ -6,7 +6,7 @@ import msgspec
 
 from adapter.core.contract.message import Stored
 from adapter.core.contract.results import PutDone
-from adapter.core.model.claims import Batch, Consumer
+from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
 from adapter.core.model.session import Session
@@ -61,7 +61,7 @@ def _delayed(qm: QueueManager, queue: Queue) -> list[Any]:
     return [queue.delayed, sorted([due_ms, *place] for due_ms, place, _ in waits)]
 
 
-def _consumer(consumer: Consumer) -> dict[str, Any]:
+def _consumer(consumer: DurableConsumer) -> dict[str, Any]:
     return {
         "claim": consumer.claim.hex(),
         "consumed": consumer.consumed,

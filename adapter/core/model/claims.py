@@ -46,7 +46,7 @@ class Batch(Struct):
         return sum(span.count for span in self.spans)
 
 
-class Consumer:
+class DurableConsumer:
     """A durable consumer of one queue.
 
     claim: an id of 24 bytes, another one whenever what it had was taken from it. consumed: the

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import PRIORITY_MAX, Place, Stored
 from adapter.core.contract.spans import Span
-from adapter.core.model.claims import Batch, Consumer
+from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.indexes import Indexes
 from adapter.core.model.lane import Lane
 from adapter.core.model.marks import Marks
@@ -51,7 +51,7 @@ class Store:
         self.soft_by_priority = [0] * PRIORITIES
         """Of those, the messages that are not persistent."""
         self.locked_count = 0
-        self.consumers: dict[str, Consumer] = {}
+        self.consumers: dict[str, DurableConsumer] = {}
         """Durable ones, by name: they hold what is claimed."""
         self.marks: Marks | None = None
         """Which messages have been browsed, once a browse has marked one."""

@@ -32,7 +32,7 @@ _TM_FORMAT = "4si48s48s64si256s128s128s"
 _TMC2 = struct.Struct("4s4s48s48s64s4s256s128s128s48s")
 
 
-class TriggerMessage(Struct, frozen=True, kw_only=True):
+class TriggerFields(Struct, frozen=True, kw_only=True):
     """What a trigger message says. appl_type is an MQAT number; the manual's other names stand
     without their endings (QName, ProcessName, QMgrName). queue_manager is only in the MQTMC2.
     """
@@ -47,11 +47,11 @@ class TriggerMessage(Struct, frozen=True, kw_only=True):
     queue_manager: str = ""
 
 
-Reader = Callable[[bytes], TriggerMessage]
+Reader = Callable[[bytes], TriggerFields]
 """Reads one of the layouts; ValueError says why it cannot."""
 
 
-def to_tm(message: TriggerMessage) -> bytes:
+def to_tm(message: TriggerFields) -> bytes:
     """Lay a trigger message out as an MQTM, 684 bytes, numbers little-endian (MQENC 546)."""
     return struct.pack(
         "<" + _TM_FORMAT,
@@ -67,7 +67,7 @@ def to_tm(message: TriggerMessage) -> bytes:
     )
 
 
-def from_tm(data: bytes) -> TriggerMessage:
+def from_tm(data: bytes) -> TriggerFields:
     """Read an MQTM, in either byte order; ValueError says why it cannot be read."""
     if len(data) != TM_LENGTH:
         raise ValueError(f"an MQTM is {TM_LENGTH} bytes, not {len(data)}")
@@ -77,10 +77,10 @@ def from_tm(data: bytes) -> TriggerMessage:
         raise ValueError(
             f"an MQTM begins with {_TM_ID!r} and version {_TM_VERSION}, not with {data[:8]!r}"
         )
-    return TriggerMessage(appl_type=fields.pop(3), **_texts(fields))
+    return TriggerFields(appl_type=fields.pop(3), **_texts(fields))
 
 
-def to_tmc2(message: TriggerMessage) -> bytes:
+def to_tmc2(message: TriggerFields) -> bytes:
     """Lay a trigger message out as an MQTMC2: 732 bytes, all of them characters.
 
     ApplType is its number in digits; blank if it has more than four of them.
@@ -100,7 +100,7 @@ def to_tmc2(message: TriggerMessage) -> bytes:
     )
 
 
-def from_tmc2(data: bytes) -> TriggerMessage:
+def from_tmc2(data: bytes) -> TriggerFields:
     """Read an MQTMC2, also one without blanks at its end; ValueError says why it cannot be read."""
     if len(data) > TMC2_LENGTH or data[:8] != _TMC2_ID + _TMC2_VERSION:
         raise ValueError(
@@ -110,7 +110,7 @@ def from_tmc2(data: bytes) -> TriggerMessage:
     _, _, *fields = _TMC2.unpack(data.ljust(TMC2_LENGTH))
     number = unpadded(fields.pop(3)).strip()
     appl_type = int(number) if number.removeprefix("-").isdecimal() else APPL_TYPE_UNKNOWN
-    return TriggerMessage(appl_type=appl_type, **_texts(fields))
+    return TriggerFields(appl_type=appl_type, **_texts(fields))
 
 
 def _texts(fields: list[bytes]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from adapter.core.contract.results import (
     ConsumerStatus,
 )
 from adapter.core.contract.spans import Count, Span
-from adapter.core.model.claims import Batch, Consumer
+from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.handles import ConsumerHandle
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
@@ -144,7 +144,7 @@ def _check_limit(queue: Queue, limit: int, least: int) -> None:
 
 
 def _next_batch(
-    qm: QueueManager, queue: Queue, consumer: Consumer, limit: int, now_ms: int
+    qm: QueueManager, queue: Queue, consumer: DurableConsumer, limit: int, now_ms: int
 ) -> tuple[Batch, list[Record]]:
     """Make up a consumer's next batch; with what is to be recorded of messages that are set aside.
 
@@ -162,11 +162,11 @@ def _next_batch(
     return Batch(list(_spans(found.messages)), counts), records
 
 
-def _claimed(queue: Queue, consumer: Consumer, batch: Batch) -> BatchClaimed:
+def _claimed(queue: Queue, consumer: DurableConsumer, batch: Batch) -> BatchClaimed:
     return BatchClaimed(queue.name, consumer.name, batch.spans, batch.counts)
 
 
-def _waits_for_its_end(consumer: Consumer) -> bool:
+def _waits_for_its_end(consumer: DurableConsumer) -> bool:
     """Whether its last batch has messages, and may be ended by another one alone."""
     return bool(consumer.batches) and consumer.batches[consumer.last].size > 0
 
@@ -256,7 +256,7 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
 
 
 def _claim_to_read(
-    qm: QueueManager, queue: Queue, consumer: Consumer, limit: int, now_ms: int
+    qm: QueueManager, queue: Queue, consumer: DurableConsumer, limit: int, now_ms: int
 ) -> tuple[Batch, list[Record]]:
     """Claim the batch that a program is about to read, in the same step."""
     if qm.quiescing:
@@ -272,7 +272,9 @@ def _described(number: int, batch: Batch) -> BatchDescription:
     return BatchDescription(number, spans, counts)
 
 
-def _broken_up(queue: Queue, consumer: Consumer, number: int, batch: Batch) -> BatchReturned | None:
+def _broken_up(
+    queue: Queue, consumer: DurableConsumer, number: int, batch: Batch
+) -> BatchReturned | None:
     """Return the messages of a batch that failed too often; None if it has not.
 
     Of several it is not known which is to blame: the next batches are smaller, until it is alone.
@@ -297,7 +299,7 @@ def decide_consume(qm: QueueManager, request: c.Request, command: c.ConsumeBatch
     return Decision([_consumed(handle.queue, consumer, command.through)], state, qm.entry_n)
 
 
-def _consumed(queue: Queue, consumer: Consumer, through: int) -> BatchesConsumed:
+def _consumed(queue: Queue, consumer: DurableConsumer, through: int) -> BatchesConsumed:
     """Say that batches are consumed; after one that went well the next may be larger again."""
     numbers = range(consumer.consumed + 1, through + 1)
     count = sum(consumer.batches[number].size for number in numbers)
@@ -307,7 +309,7 @@ def _consumed(queue: Queue, consumer: Consumer, through: int) -> BatchesConsumed
     return BatchesConsumed(queue.name, consumer.name, through, count, size_max)
 
 
-def _check(consumer: Consumer, claim: bytes, after: int, through: int) -> None:
+def _check(consumer: DurableConsumer, claim: bytes, after: int, through: int) -> None:
     """Refuse what a program asks that has lost its claim, or knows other batches."""
     if claim != consumer.claim:
         raise Refusal(Reason.CLAIM_LOST, consumer.name)
@@ -319,7 +321,9 @@ def _check(consumer: Consumer, claim: bytes, after: int, through: int) -> None:
         raise Refusal(Reason.BATCH_NOT_FOUND, consumer.name, text)
 
 
-def _opened(qm: QueueManager, request: c.Request, number: int) -> tuple[ConsumerHandle, Consumer]:
+def _opened(
+    qm: QueueManager, request: c.Request, number: int
+) -> tuple[ConsumerHandle, DurableConsumer]:
     """Return a handle that is a consumer's, and the consumer."""
     handle = connection_of(qm, request).handles.get(number)
     if not isinstance(handle, ConsumerHandle):
@@ -329,7 +333,7 @@ def _opened(qm: QueueManager, request: c.Request, number: int) -> tuple[Consumer
     return handle, handle.queue.consumers[handle.consumer]
 
 
-def _state(consumer: Consumer) -> ConsumerState:
+def _state(consumer: DurableConsumer) -> ConsumerState:
     return ConsumerState(consumer.claim, consumer.consumed, consumer.last)
 
 
@@ -343,7 +347,9 @@ def lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
     ]
 
 
-def _taken_away(qm: QueueManager, queue: Queue, consumer: Consumer, now_ms: int) -> list[Record]:
+def _taken_away(
+    qm: QueueManager, queue: Queue, consumer: DurableConsumer, now_ms: int
+) -> list[Record]:
     """Return all that a consumer holds; its program finds the claim lost."""
     count = consumer.held
     records = _returned(queue, consumer)
@@ -353,7 +359,7 @@ def _taken_away(qm: QueueManager, queue: Queue, consumer: Consumer, now_ms: int)
     return [*records, fenced, EventRaised(CLAIM_LOST, queue.name, now_ms, details)]
 
 
-def _returned(queue: Queue, consumer: Consumer) -> list[Record]:
+def _returned(queue: Queue, consumer: DurableConsumer) -> list[Record]:
     return [
         BatchReturned(
             queue.name,
@@ -379,7 +385,7 @@ def _has_failed(batch: Batch) -> bool:
 
 def _set(
     queue: Queue,
-    consumer: Consumer,
+    consumer: DurableConsumer,
     *,
     claim: bytes | None = None,
     timeout_ms: int = 0,
@@ -407,7 +413,7 @@ def decide_ask_consumers(qm: QueueManager, request: c.Request, command: c.AskCon
     return Decision([], Consumers(found), qm.entry_n)
 
 
-def _status(queue: Queue, consumer: Consumer, elapsed_ms: int) -> ConsumerStatus:
+def _status(queue: Queue, consumer: DurableConsumer, elapsed_ms: int) -> ConsumerStatus:
     connection = queue.consuming.get(consumer.name, 0)
     first = next(iter(consumer.batches.values()), None)
     return ConsumerStatus(
@@ -454,7 +460,7 @@ def apply_consumer_set(qm: QueueManager, record: ConsumerSet) -> None:
     queue = qm.queues[record.queue]
     consumer = queue.consumers.get(record.consumer)
     if consumer is None:
-        consumer = Consumer(record.consumer, record.claim, record.timeout_ms)
+        consumer = DurableConsumer(record.consumer, record.claim, record.timeout_ms)
         queue.consumers[record.consumer] = consumer
     if consumer.claim != record.claim:
         consumer.batches.clear()

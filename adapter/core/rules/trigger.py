@@ -22,7 +22,7 @@ from adapter.core.model.trigger_event import Trigger, TriggerEvent
 from adapter.core.model.unit import Unit
 from adapter.core.mq_layouts import trigger_message
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.mq_layouts.trigger_message import TriggerMessage
+from adapter.core.mq_layouts.trigger_message import TriggerFields
 from adapter.core.rules import undelivered
 from adapter.core.rules.trigger_conditions import Situation, way
 from adapter.core.rules.unit import commit_records
@@ -133,7 +133,7 @@ def _said(queue: Queue, process: ProcessAttributes | None) -> bytes:
     """Return the MQTM, with attributes as they are now."""
     process = process or NO_PROCESS
     return trigger_message.to_tm(
-        TriggerMessage(
+        TriggerFields(
             queue=queue.name,
             process=queue.attributes.process,
             trigger_data=queue.attributes.trigger_data,

@@ -11,7 +11,7 @@ from adapter.ledger.envelope import (
     CorruptRecord,
     Envelope,
     NewerVersion,
-    Step,
+    RecordNumber,
     decode,
     encode,
     encode_entry,
@@ -30,7 +30,7 @@ OWNER = bytes(range(16))
 def test_round_trip(kind: int, owner: bytes, n: int, payload: bytes) -> None:
     value = encode(kind, owner, n, payload)
     assert decode(value) == Envelope(kind, owner, n, payload)
-    assert step_of(value) == Step(n)
+    assert step_of(value) == RecordNumber(n)
     assert len(value) == HEADER_BYTES + len(payload)
 
 
@@ -58,9 +58,9 @@ def test_parts_round_trip(payload: bytes, part_bytes: int) -> None:
     values = [*encode_entry(OWNER, 7, payload, part_bytes)]
     envelopes = [decode(value) for value in values]
     assert b"".join(one.payload for one in envelopes) == payload
-    steps = [Step(7, part, len(values)) for part in range(len(values))]
+    steps = [RecordNumber(7, part, len(values)) for part in range(len(values))]
     assert [step_of(value) for value in values] == steps
-    assert [Step(one.n, one.part, one.parts) for one in envelopes] == steps
+    assert [RecordNumber(one.n, one.part, one.parts) for one in envelopes] == steps
     assert {one.kind for one in envelopes} == {ENTRY}
     assert [step.is_last for step in steps] == [False] * (len(steps) - 1) + [True]
 

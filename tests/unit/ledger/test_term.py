@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, Step, encode, encode_entry
+from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, RecordNumber, encode, encode_entry
 from adapter.ledger.port import Deposed, Position
 from adapter.ledger.term import Term
 
@@ -13,7 +13,7 @@ ME, RIVAL = b"m" * 16, b"r" * 16
 def term() -> Term:
     """A term that began at offset 10 and whose n 1 lies at offset 11."""
     term = Term("the ledger", ME, 10, earlier=[b"e" * 16])
-    assert term.follows(Step(1), 11)
+    assert term.follows(RecordNumber(1), 11)
     return term
 
 
@@ -22,13 +22,13 @@ def mine(n: int) -> bytes:
 
 
 def test_reports_that_follow_are_promised_without_reading(term: Term) -> None:
-    assert all(term.follows(Step(n), 10 + n) for n in range(2, 50))
+    assert all(term.follows(RecordNumber(n), 10 + n) for n in range(2, 50))
     assert (term.durable_n, term.next_offset) == (49, 60)
 
 
 @pytest.mark.parametrize(("n", "offset"), [(2, 13), (3, 12), (1, 11), (2, 11), (3, 13)])
 def test_anything_else_must_be_judged(term: Term, n: int, offset: int) -> None:
-    assert not term.follows(Step(n), offset)
+    assert not term.follows(RecordNumber(n), offset)
     assert term.durable_n == 1
 
 
@@ -51,15 +51,15 @@ def test_anything_else_must_be_judged(term: Term, n: int, offset: int) -> None:
 )
 def test_a_gap_of_void_records_is_passed(term: Term, between: list[bytes | None]) -> None:
     offset = 12 + len(between)
-    assert not term.follows(Step(2), offset)
+    assert not term.follows(RecordNumber(2), offset)
     assert term.gap(offset) == range(12, offset + 1)
-    assert term.judge_gap(Step(2), offset, [*between, mine(2)]) == ""
-    assert term.follows(Step(3), offset + 1)
+    assert term.judge_gap(RecordNumber(2), offset, [*between, mine(2)]) == ""
+    assert term.follows(RecordNumber(3), offset + 1)
 
 
 def test_a_rivals_change_deposes(term: Term) -> None:
     change = encode(OWNER_CHANGED, RIVAL, 0, b"the rival")
-    doubt = term.judge_gap(Step(2), 13, [change, mine(2)])
+    doubt = term.judge_gap(RecordNumber(2), 13, [change, mine(2)])
     assert isinstance(doubt, Deposed)
     assert "the rival" in doubt
     assert "offset 12" in doubt
@@ -69,12 +69,14 @@ def test_a_rivals_change_deposes(term: Term) -> None:
 def test_a_change_behind_ours_deposes_even_if_the_entry_lies_before_it(term: Term) -> None:
     """The report is of a copy behind the change; the next term finds the first one valid."""
     change = encode(OWNER_CHANGED, RIVAL, 0, b"the rival")
-    assert isinstance(term.judge_gap(Step(2), 14, [mine(2), change, mine(2)]), Deposed)
+    assert isinstance(term.judge_gap(RecordNumber(2), 14, [mine(2), change, mine(2)]), Deposed)
     assert term.durable_n == 1
 
 
 def test_a_late_attempt_of_our_own_is_a_doubt_but_no_rival(term: Term) -> None:
-    doubt = term.judge_gap(Step(2), 13, [encode(OWNER_CHANGED, b"e" * 16, 0, b"me"), mine(2)])
+    doubt = term.judge_gap(
+        RecordNumber(2), 13, [encode(OWNER_CHANGED, b"e" * 16, 0, b"me"), mine(2)]
+    )
     assert "written late" in doubt
     assert not isinstance(doubt, Deposed)
 
@@ -92,42 +94,42 @@ def test_a_late_attempt_of_our_own_is_a_doubt_but_no_rival(term: Term) -> None:
 def test_a_hole_or_an_impossible_report_is_a_doubt(
     term: Term, n: int, offset: int, values: list[bytes | None]
 ) -> None:
-    doubt = term.judge_gap(Step(n), offset, values)
+    doubt = term.judge_gap(RecordNumber(n), offset, values)
     assert f"entry n {n} was reported at offset {offset}" in doubt
     assert term.durable_n == 1
 
 
 def test_a_newer_versions_record_is_a_doubt(term: Term) -> None:
-    doubt = term.judge_gap(Step(2), 13, [b"\x03" + mine(5)[1:], mine(2)])
+    doubt = term.judge_gap(RecordNumber(2), 13, [b"\x03" + mine(5)[1:], mine(2)])
     assert "offset 12" in doubt
     assert "newer mqk" in doubt
 
 
 def test_an_entry_may_be_promised_when_its_last_part_is_durable() -> None:
     term = Term("topic", ME, 10)
-    steps = [Step(1, part, 3) for part in range(3)]
+    steps = [RecordNumber(1, part, 3) for part in range(3)]
     assert [term.follows(step, 11 + step.part) for step in steps[:2]] == [True, True]
     assert (term.durable_n, term.at.n) == (0, 0)
     assert term.follows(steps[2], 13)
     assert (term.durable_n, term.at) == (1, Position(13, ME, 1))
-    assert term.follows(Step(2), 14)
+    assert term.follows(RecordNumber(2), 14)
 
 
 def test_a_part_that_is_missing_is_never_promised() -> None:
     term = Term("topic", ME, 10)
     first, second, third = encode_entry(ME, 1, b"abcde", part_bytes=2)
-    assert term.follows(Step(1, 0, 3), 11)
-    assert not term.follows(Step(1, 2, 3), 12)
-    assert "something else" in term.judge_gap(Step(1, 2, 3), 12, [third])
+    assert term.follows(RecordNumber(1, 0, 3), 11)
+    assert not term.follows(RecordNumber(1, 2, 3), 12)
+    assert "something else" in term.judge_gap(RecordNumber(1, 2, 3), 12, [third])
     late = Term("topic", ME, 10)
-    assert late.judge_gap(Step(1, 2, 3), 14, [first, second, first, third]) == ""
+    assert late.judge_gap(RecordNumber(1, 2, 3), 14, [first, second, first, third]) == ""
     assert (late.durable_n, late.next_offset) == (1, 15)
 
 
 def test_a_gap_between_the_parts_of_an_entry() -> None:
     term = Term("topic", ME, 10)
     first, second, _ = encode_entry(ME, 1, b"abcde", part_bytes=2)
-    assert term.follows(Step(1, 0, 3), 11)
-    assert term.judge_gap(Step(1, 1, 3), 13, [first, second]) == ""
+    assert term.follows(RecordNumber(1, 0, 3), 11)
+    assert term.judge_gap(RecordNumber(1, 1, 3), 13, [first, second]) == ""
     assert (term.durable_n, term.parts) == (0, 2)
-    assert term.follows(Step(1, 2, 3), 14)
+    assert term.follows(RecordNumber(1, 2, 3), 14)

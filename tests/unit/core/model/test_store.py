@@ -6,7 +6,7 @@ import pytest
 
 from adapter.core.contract.message import Message, Place, Stored
 from adapter.core.contract.spans import Span
-from adapter.core.model.claims import Batch, Consumer
+from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.paged_index import LANES_MAX
 from adapter.core.model.store import Store
@@ -85,7 +85,7 @@ def test_its_messages_are_paged_out_and_found_again() -> None:
 def test_its_messages_are_claimed_by_durable_consumers() -> None:
     queue = fifo(5)
     batch = Batch([Span(0, 1, 3, 0)], [])
-    consumer = queue.consumers["C"] = Consumer("C", bytes(24), 1_000)
+    consumer = queue.consumers["C"] = DurableConsumer("C", bytes(24), 1_000)
     queue.claim(batch)
     consumer.batches[1] = batch
     assert (seqs(queue), queue.claimed_count) == ([4, 5], 3)

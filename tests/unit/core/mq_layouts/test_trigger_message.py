@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from adapter.core.mq_layouts.trigger_message import (
     TM_LENGTH,
     TMC2_LENGTH,
-    TriggerMessage,
+    TriggerFields,
     from_tm,
     from_tmc2,
     to_tm,
     to_tmc2,
 )
 
-EXAMPLE = TriggerMessage(
+EXAMPLE = TriggerFields(
     queue="ORDERS",
     process="ORDERS.WORKER",
     trigger_data="daily",
@@ -38,7 +38,7 @@ def text(length: int) -> st.SearchStrategy[str]:
 
 
 messages = st.builds(
-    TriggerMessage,
+    TriggerFields,
     queue=text(48),
     process=text(48),
     trigger_data=text(64),
@@ -77,24 +77,24 @@ def test_every_field_of_an_mqtmc2_is_where_the_manual_has_it() -> None:
 
 
 @given(messages)
-def test_what_was_written_as_mqtm_is_read(message: TriggerMessage) -> None:
+def test_what_was_written_as_mqtm_is_read(message: TriggerFields) -> None:
     assert from_tm(to_tm(message)) == message
 
 
 @given(messages, text(48))
-def test_what_was_written_as_mqtmc2_is_read(message: TriggerMessage, manager: str) -> None:
+def test_what_was_written_as_mqtmc2_is_read(message: TriggerFields, manager: str) -> None:
     """ApplType has four characters there: a longer number is not told."""
     read = from_tmc2(to_tmc2(message))
     number = message.appl_type if len(str(message.appl_type)) <= 4 else -1
     fields = {name: getattr(message, name) for name in message.__struct_fields__}
-    assert read == TriggerMessage(**fields | {"appl_type": number})
-    named = TriggerMessage(**fields | {"queue_manager": manager})
+    assert read == TriggerFields(**fields | {"appl_type": number})
+    named = TriggerFields(**fields | {"queue_manager": manager})
     assert from_tmc2(to_tmc2(named)).queue_manager == manager
 
 
 @given(messages)
 def test_an_mqtm_of_a_machine_with_the_other_order_of_bytes_is_read(
-    message: TriggerMessage,
+    message: TriggerFields,
 ) -> None:
     data = bytearray(to_tm(message))
     data[4:8] = data[4:8][::-1]
@@ -122,7 +122,7 @@ def test_blanks_that_a_launcher_cut_off_are_not_missed() -> None:
 
 
 def test_what_does_not_fit_is_cut_between_characters() -> None:
-    message = TriggerMessage(queue="Q", trigger_data="é" * 40)
+    message = TriggerFields(queue="Q", trigger_data="é" * 40)
     assert from_tm(to_tm(message)).trigger_data == "é" * 32
-    message = TriggerMessage(queue="Q", trigger_data="x" + "é" * 40)
+    message = TriggerFields(queue="Q", trigger_data="x" + "é" * 40)
     assert from_tm(to_tm(message)).trigger_data == "x" + "é" * 31

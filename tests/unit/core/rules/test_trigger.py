@@ -53,7 +53,7 @@ class Site:
         """Take the trigger messages that are there: the queues that they name."""
         return [said.queue for said in self.said()]
 
-    def said(self) -> list[trigger_message.TriggerMessage]:
+    def said(self) -> list[trigger_message.TriggerFields]:
         found = []
         while got := self.monitor.take():
             assert got[0].message.format == "MQTRIG"
@@ -90,7 +90,7 @@ def test_a_trigger_message_is_put_as_the_manual_says(site: Site) -> None:
     assert message.message_id != bytes(24)
     assert (message.correlation_id, message.group_id) == (bytes(24), bytes(24))
     assert (got.unit, got.unit_index, got.unit_size) == (bytes(24), 0, 1)
-    assert trigger_message.from_tm(message.body) == trigger_message.TriggerMessage(
+    assert trigger_message.from_tm(message.body) == trigger_message.TriggerFields(
         queue="Q",
         process="P",
         trigger_data="data",

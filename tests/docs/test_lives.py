@@ -1,8 +1,13 @@
-"""docs/internals and ARCHITECTURE.md name files that exist, and the owner's states as they are."""
+"""docs/internals and ARCHITECTURE.md name files that exist, and draw the states of the code."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
-from adapter.owner.lifecycle import NEXT
+import pytest
+
+from adapter.movers import lifecycle as movers
+from adapter.owner import lifecycle as owner
 from tests.pages.blocks import TOP
 
 LIVES = sorted((TOP / "docs" / "internals").glob("*.md"))
@@ -21,7 +26,11 @@ def test_every_file_and_folder_that_is_named_exists() -> None:
     assert not missing, f"these were moved or renamed: {missing}"
 
 
-def test_the_states_of_the_owner_are_drawn_as_they_are() -> None:
-    page = (TOP / "docs" / "internals" / "life-of-a-take-over.md").read_text()
-    drawn = set(re.findall(r"^    (\w+) --> (\w+)$", page, re.MULTILINE))
-    assert drawn == {(state.name, after.name) for state in NEXT for after in NEXT[state]}
+@pytest.mark.parametrize(
+    ("page", "following"),
+    [("life-of-a-take-over.md", owner.NEXT), ("life-of-a-parked-topic.md", movers.NEXT)],
+)
+def test_states_are_drawn_as_they_are(page: str, following: Mapping[Any, frozenset[Any]]) -> None:
+    text = (TOP / "docs" / "internals" / page).read_text()
+    drawn = set(re.findall(r"^    (\w+) --> (\w+)$", text, re.MULTILINE))
+    assert drawn == {(state.name, after.name) for state in following for after in following[state]}

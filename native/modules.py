@@ -55,6 +55,7 @@ HOT = (
 """What a put, a get and a commit run through."""
 INTERPRETED = frozenset(
     {
+        "adapter/core/model/destination.py",
         "adapter/core/model/limits.py",
         "adapter/core/model/moment.py",
         "adapter/core/model/topics.py",

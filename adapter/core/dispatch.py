@@ -1,25 +1,27 @@
 """From a request to what it causes: decide, apply, serve those who waited.
 
-This is the only door into core. execute() and its siblings return the records to write and the
-replies to give once they are durable; replay() applies what a ledger says happened. Both go
-through the same apply_* functions.
+This is the only door into core. step() takes an input and returns its effects: the records to
+write, the replies to give once they are durable, the pages to read. replay() applies what a ledger
+says happened. Both go through the same apply_* functions. The other functions are questions, or
+what makes a core ready to take inputs: replay, outcome_loaded, begin_term, restarted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract.message import first_n
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
-from adapter.core.model.connection import Connection, Party
+from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
+from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import Queue
 from adapter.core.model.undo import Removed
 from adapter.core.rules import (
@@ -150,12 +152,13 @@ ALWAYS_DURABLE = (
 )
 
 
-class Executed(Struct):
+class Effects(Struct):
     """What a step caused. records: all that was applied, in order; the logged ones are written.
 
     barrier: an entry must be written even if there is no logged record. closed: connections that
     have ended by it, and what they are told. removed: what undoes records that prove void, by their
-    index in records.
+    index in records. pages_wanted: each is to be answered by a PageLoaded or PageMissing.
+    paged_out: how many messages left memory.
     """
 
     records: list[r.Record] = []
@@ -163,6 +166,8 @@ class Executed(Struct):
     barrier: bool = False
     closed: dict[int, Refused] = {}
     removed: dict[int, Removed] = {}
+    pages_wanted: list[PageNeeded] = []
+    paged_out: int = 0
 
 
 def is_durable(command: c.Command) -> bool:
@@ -172,55 +177,60 @@ def is_durable(command: c.Command) -> bool:
     return isinstance(command, ALWAYS_DURABLE)
 
 
-def connect(qm: QueueManager, connection: int) -> None:
-    """Make a connection known, under a number never used before in this process."""
-    qm.connections[connection] = Connection(connection)
+def step(qm: QueueManager, given: inputs.Input) -> Effects:
+    """Take one input; returns all that it causes. Raises Refusal for settings that cannot be."""
+    effects = Effects()
+    STEPS[type(given)](qm, effects, given)
+    wanted = qm.step.pages_wanted
+    if wanted:
+        effects.pages_wanted = list(wanted.values())
+        wanted.clear()
+    return effects
 
 
-def introduce(qm: QueueManager, connection: int, party: Party) -> None:
-    """Say who a connection is."""
-    known = qm.connections.get(connection)
+def _connect(qm: QueueManager, _: Effects, given: inputs.Connected) -> None:
+    qm.connections[given.connection] = Connection(given.connection)
+
+
+def _introduce(qm: QueueManager, _: Effects, given: inputs.Introduced) -> None:
+    known = qm.connections.get(given.connection)
     if known is not None:
-        known.party = party
+        known.party = given.party
 
 
-def disconnect(qm: QueueManager, connection: int, now_ms: int) -> Executed:
+def _disconnect(qm: QueueManager, effects: Effects, given: inputs.Disconnected) -> None:
     """End a connection, wanted or lost: units are backed out, then handles closed."""
-    executed = Executed()
-    known = qm.connections.get(connection)
+    known = qm.connections.get(given.connection)
     if known is not None:
-        ended = handles.end_connection(qm, known, now_ms)
-        _apply(qm, executed, ended.records)
-        executed.replies += ended.replies
-        _serve(qm, executed, now_ms)
-    return executed
+        ended = handles.end_connection(qm, known, given.now_ms)
+        _apply(qm, effects, ended.records)
+        effects.replies += ended.replies
+        _serve(qm, effects, given.now_ms)
 
 
-def execute(qm: QueueManager, request: c.Request) -> Executed:
+def _execute(qm: QueueManager, effects: Effects, request: c.Request) -> None:
     """Decide a client's request and apply what it causes."""
-    executed = Executed()
     if request.connection not in qm.connections:
-        return executed  # it ended while the request was on its way; nobody hears the answer
+        return  # it ended while the request was on its way; nobody hears the answer
     kept = _kept_answer(qm, request)
     if kept is not None:
         reply = Reply(request.connection, request.request, kept, qm.entry_n)
-        executed.replies.append(reply)
-        return executed
-    _in_turn(qm, executed, request)
-    _serve(qm, executed, request.now_ms)
-    return executed
+        effects.replies.append(reply)
+        return
+    _in_turn(qm, effects, request)
+    _serve(qm, effects, request.now_ms)
 
 
-def _in_turn(qm: QueueManager, executed: Executed, request: c.Request) -> None:
+def _in_turn(qm: QueueManager, effects: Effects, request: c.Request) -> None:
     """Carry out a request, unless it depends on one that waits, or its outcome has no room."""
     turns = qm.connections[request.connection].turns
     if turns.comes_too_early(request) or waiting.has_no_room(qm, request):
         pages.hold(qm, request)
     else:
-        _carry_out(qm, executed, request)
+        _carry_out(qm, effects, request)
 
 
-def _carry_out(qm: QueueManager, executed: Executed, request: c.Request) -> None:
+def _carry_out(qm: QueueManager, effects: Effects, request: c.Request) -> None:
     """Decide a request and apply what it causes, or park it until a page has come."""
     qm.tally.now_ms = request.now_ms
     try:
@@ -229,81 +239,63 @@ def _carry_out(qm: QueueManager, executed: Executed, request: c.Request) -> None
         pages.park(qm, request, needed)
         return
     qm.step.made, qm.step.subscribed = decision.made, decision.subscribed
-    _apply(qm, executed, decision.records)
-    executed.barrier = executed.barrier or decision.barrier
-    executed.closed |= decision.closed
-    executed.replies += decision.replies
-    _reply(qm, executed, request, decision)
+    _apply(qm, effects, decision.records)
+    effects.barrier = effects.barrier or decision.barrier
+    effects.closed |= decision.closed
+    effects.replies += decision.replies
+    _reply(qm, effects, request, decision)
 
 
-def pages_wanted(qm: QueueManager) -> list[PageNeeded]:
-    """Take the wishes for pages that have come up; each is to be answered by a page_loaded."""
-    wanted = list(qm.step.pages_wanted.values())
-    qm.step.pages_wanted.clear()
-    return wanted
-
-
-def page_loaded(
-    qm: QueueManager,
-    needed: PageNeeded,
-    incarnation: int,
-    through: int,
-    page: list[pages.Paged],
-    now_ms: int,
-) -> Executed:
-    """Take a page: all messages of a lane from the one needed to seq through, as far as they are
-    still there. What waited for it is decided again.
-    """
-    executed = Executed()
-    queue = qm.that_queue(needed.queue, incarnation)
+def _load_page(qm: QueueManager, effects: Effects, given: inputs.PageLoaded) -> None:
+    """Take a page; what waited for it is decided again."""
+    needed = given.needed
+    queue = qm.that_queue(needed.queue, given.incarnation)
     if queue is None:
-        return executed
+        return
     if needed.field:
-        pages.index(queue, needed.field, needed.lane, through, page)
+        pages.index(queue, needed.field, needed.lane, given.through, given.page)
         following = queue.indexes.unindexed(needed.field)
         if following is not None:
             qm.want_page(PageNeeded(needed.queue, *following, 0, needed.field))
-            return executed
+            return
         qm.wake(queue)
     else:
-        _apply(qm, executed, pages.load(qm, queue, needed.lane, page, now_ms))
-        _apply(qm, executed, delays.came(qm, queue, now_ms))
-    _decide_again(qm, executed, queue, now_ms)
-    return executed
+        _apply(qm, effects, pages.load(qm, queue, needed.lane, given.page, given.now_ms))
+        _apply(qm, effects, delays.came(qm, queue, given.now_ms))
+    _decide_again(qm, effects, queue, given.now_ms)
 
 
-def page_missing(qm: QueueManager, needed: PageNeeded, incarnation: int, now_ms: int) -> Executed:
-    """Take in that a message is not on its topic: what waits and cannot do without it is refused.
+def _miss_page(qm: QueueManager, effects: Effects, given: inputs.PageMissing) -> None:
+    """Refuse what waits and cannot do without a message that is not on its topic.
 
-    Whoever asks for it later has it looked for again: somebody may bring the topic back.
+    A later request looks again, because the topic may have been restored.
     """
-    executed = Executed()
-    queue = qm.that_queue(needed.queue, incarnation)
+    needed = given.needed
+    queue = qm.that_queue(needed.queue, given.incarnation)
     if queue is not None:
-        _apply(qm, executed, delays.missing(qm, needed, now_ms))
+        _apply(qm, effects, delays.missing(qm, needed, given.now_ms))
         qm.step.missing = (needed.queue, needed.lane, needed.seq)
         qm.wake(queue)
-        _decide_again(qm, executed, queue, now_ms)
+        _decide_again(qm, effects, queue, given.now_ms)
         qm.step.missing = None
-    return executed
 
 
-def _decide_again(qm: QueueManager, executed: Executed, queue: Queue, now_ms: int) -> None:
+def _decide_again(qm: QueueManager, effects: Effects, queue: Queue, now_ms: int) -> None:
     """Decide what waited for a page of this queue, and what waited for that."""
     asked = pages.unpark(qm, queue)
     for request in asked:
         request.now_ms = now_ms
-        _carry_out(qm, executed, request)
+        _carry_out(qm, effects, request)
     for number in dict.fromkeys(request.connection for request in asked):
-        _go_on(qm, executed, qm.connections[number], now_ms)
-    _serve(qm, executed, now_ms)
+        _go_on(qm, effects, qm.connections[number], now_ms)
+    _serve(qm, effects, now_ms)
 
 
-def _go_on(qm: QueueManager, executed: Executed, connection: Connection, now_ms: int) -> None:
+def _go_on(qm: QueueManager, effects: Effects, connection: Connection, now_ms: int) -> None:
     """Carry out what was held and may go on, in its order."""
     for request in pages.unhold(qm, connection):
         request.now_ms = now_ms
-        _in_turn(qm, executed, request)
+        _in_turn(qm, effects, request)
 
 
 def snapshot(qm: QueueManager) -> Iterator[r.Record]:
@@ -316,67 +308,55 @@ def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> restore.U
     return restore.unmoved(qm, moved_n, parked)
 
 
-def forget_names(qm: QueueManager, names: Iterable[str]) -> None:
-    """Forget the generated ones among these names, of queues of which nothing is left to do."""
-    naming.forget(qm, names)
-
-
 def outcome_loaded(qm: QueueManager, session: bytes, number: int, read: list[pages.Paged]) -> None:
     """Complete one of qm.absent, after a replay. read: what it says is missing."""
     restore.outcome_loaded(qm, session, number, read)
 
 
-def evict(qm: QueueManager, moved_n: int, but: frozenset[str] = frozenset()) -> int:
-    """Page out what need not be in memory; moved_n: entries up to it are copied for good.
-
-    but: queues of which that is not true.
-    """
-    qm.moved_n = moved_n
-    return pages.evict(qm, moved_n, but)
+def _page_out(qm: QueueManager, effects: Effects, given: inputs.Copied) -> None:
+    """Page out what is on its topic for good and need not be in memory."""
+    qm.moved_n = given.moved_n
+    effects.paged_out = pages.evict(qm, given.moved_n, given.parked)
 
 
-def pass_time(qm: QueueManager, now_ms: int) -> Executed:
+def _forget_names(qm: QueueManager, _: Effects, given: inputs.NamesForgotten) -> None:
+    """Forget the generated ones among these names."""
+    naming.forget(qm, given.names)
+
+
+def _pass_time(qm: QueueManager, effects: Effects, given: inputs.Tick) -> None:
     """Do what has become due: delayed messages are released, others expire, waits end, sessions are
     forgotten, statistics are made.
     """
-    executed = Executed()
-    _apply(qm, executed, delays.due(qm, now_ms))
-    _apply(qm, executed, tick.expired_messages(qm, now_ms))
-    _apply(qm, executed, tick.expired_sessions(qm))
-    _apply(qm, executed, consumers.lost_claims(qm, now_ms))
+    now_ms = given.now_ms
+    _apply(qm, effects, delays.due(qm, now_ms))
+    _apply(qm, effects, tick.expired_messages(qm, now_ms))
+    _apply(qm, effects, tick.expired_sessions(qm))
+    _apply(qm, effects, consumers.lost_claims(qm, now_ms))
     tick.expired_pages(qm, now_ms)
     tick.expired_marks(qm)
-    _serve(qm, executed, now_ms)
-    executed.replies += waiting.timed_out(qm)
-    _serve(qm, executed, now_ms)
-    _apply(qm, executed, statistics.raised(qm, now_ms))
-    return executed
+    _serve(qm, effects, now_ms)
+    effects.replies += waiting.timed_out(qm)
+    _serve(qm, effects, now_ms)
+    _apply(qm, effects, statistics.raised(qm, now_ms))
 
 
-def movers_told(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) -> Executed:
-    """Take in which queues' topics cannot be written."""
-    executed = Executed()
-    _apply(qm, executed, parking.told(qm, found, now_ms))
-    return executed
+def _park_queues(qm: QueueManager, effects: Effects, given: inputs.MoversReported) -> None:
+    _apply(qm, effects, parking.told(qm, given.parked, given.now_ms))
 
 
-def configure(qm: QueueManager, settings: dict[str, Any], now_ms: int) -> Executed:
-    """Give the queue manager its settings, and what every queue manager has. Raises Refusal."""
-    executed = Executed()
-    _apply(qm, executed, system.configured(qm, settings, now_ms))
-    return executed
+def _configure(qm: QueueManager, effects: Effects, given: inputs.Configured) -> None:
+    """Take the settings, and define what every queue manager has."""
+    _apply(qm, effects, system.configured(qm, given.settings, given.now_ms))
 
 
-def begin_quiesce(qm: QueueManager) -> Executed:
-    """Take no new work from now on; units in flight may end."""
-    return Executed(replies=quiesce.begin(qm))
+def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced) -> None:
+    effects.replies += quiesce.begin(qm)
 
 
-def stopped(qm: QueueManager, now_ms: int) -> Executed:
-    """Note that the queue manager has been stopped: nothing is done after this."""
-    executed = Executed()
-    _apply(qm, executed, [*statistics.last(qm, now_ms), *lifetime.stopped(qm, now_ms)])
-    return executed
+def _stop(qm: QueueManager, effects: Effects, given: inputs.Stopped) -> None:
+    now_ms = given.now_ms
+    _apply(qm, effects, [*statistics.last(qm, now_ms), *lifetime.stopped(qm, now_ms)])
 
 
 def idle_connections(qm: QueueManager) -> list[int]:
@@ -384,22 +364,20 @@ def idle_connections(qm: QueueManager) -> list[int]:
     return [n for n, connection in qm.connections.items() if not quiesce.is_busy(connection)]
 
 
-def acknowledge(qm: QueueManager, connection: int, seen: list[int], now_ms: int) -> Executed:
+def _acknowledge(qm: QueueManager, effects: Effects, given: inputs.OutcomesSeen) -> None:
     """Drop the outcomes that a client says it has seen; gets may go on that waited for room."""
-    executed = Executed()
-    known = qm.connections.get(connection)
+    known = qm.connections.get(given.connection)
     kept = qm.sessions.get(known.session) if known else None
     if known is None or kept is None:
-        return executed
+        return
     most = qm.limits.kept_bytes
     was_full = kept.kept_bytes >= most
-    kept.acknowledge(seen)
+    kept.acknowledge(given.numbers)
     if was_full and kept.kept_bytes < most:
-        _go_on(qm, executed, known, now_ms)
+        _go_on(qm, effects, known, given.now_ms)
         for waiter in known.waiters.values():
             qm.waiters.wake(waiter.key)
-        _serve(qm, executed, now_ms)
-    return executed
+        _serve(qm, effects, given.now_ms)
 
 
 def restarted(qm: QueueManager, now_ms: int) -> None:
@@ -481,29 +459,31 @@ def _short(text: str) -> str:
     return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}... ({len(text)} characters)"
 
 
-def _apply(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
-    _apply_each(qm, executed, records)
-    while qm.step.trigger_work or qm.step.moves_due or qm.step.reports_due:
-        if qm.step.trigger_work:
-            _apply_each(qm, executed, trigger.decide(qm, qm.step.trigger_work.popleft()))
-        elif qm.step.moves_due:
-            _apply_each(qm, executed, backout.decide(qm, qm.step.moves_due.popleft()))
+def _apply(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
+    """Apply records, and what follows from them, until nothing is left of the step."""
+    _apply_each(qm, effects, records)
+    left = qm.step
+    while left.trigger_work or left.moves_due or left.reports_due:
+        if left.trigger_work:
+            _apply_each(qm, effects, trigger.decide(qm, left.trigger_work.popleft()))
+        elif left.moves_due:
+            _apply_each(qm, effects, backout.decide(qm, left.moves_due.popleft()))
         else:
-            _apply_each(qm, executed, report.decide(qm, qm.step.reports_due.popleft()))
+            _apply_each(qm, effects, report.decide(qm, left.reports_due.popleft()))
 
 
-def _apply_each(qm: QueueManager, executed: Executed, records: list[r.Record]) -> None:
-    for record in records:
+def _apply_each(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
+    for at, record in enumerate(records, len(effects.records)):
         if type(record) is r.MessagesDiscarded:
             report.expired(qm, record)
         removed = APPLY[type(record)](qm, record)
         if removed:
-            executed.removed[len(executed.records)] = removed
+            effects.removed[at] = removed
         qm.tally.count(record)
-        executed.records.append(record)
+    effects.records += records
 
 
-def _reply(qm: QueueManager, executed: Executed, request: c.Request, decision: Decision) -> None:
+def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Decision) -> None:
     """Answer a request, from its records' outcome if they carry one; or leave it parked."""
     result: Result | None = decision.result
     after = decision.after
@@ -520,27 +500,45 @@ def _reply(qm: QueueManager, executed: Executed, request: c.Request, decision: D
         result.subscriptions = decision.subscriptions
     if result is not None:
         after = qm.entry_n if decision.barrier else after
-        executed.replies.append(Reply(request.connection, request.request, result, after))
+        effects.replies.append(Reply(request.connection, request.request, result, after))
 
 
-def _serve(qm: QueueManager, executed: Executed, now_ms: int) -> None:
+def _serve(qm: QueueManager, effects: Effects, now_ms: int) -> None:
     """Serve waiting gets, one at a time, until nobody can be served any more."""
     qm.tally.now_ms = now_ms
     while (key := qm.waiters.pop_woken()) is not None:
         try:
-            while qm.waiters.count(key) and _serve_one(qm, executed, key, now_ms):
+            while qm.waiters.count(key) and _serve_one(qm, effects, key, now_ms):
                 pass
         except PageNeeded as needed:
             qm.want_page(needed)  # it wakes the queue when it comes
 
 
-def _serve_one(qm: QueueManager, executed: Executed, key: Hashable, now_ms: int) -> bool:
+def _serve_one(qm: QueueManager, effects: Effects, key: Hashable, now_ms: int) -> bool:
     served = serving.next_served(qm, key, now_ms)
     if isinstance(served, list):
-        _apply(qm, executed, served)
+        _apply(qm, effects, served)
         return bool(served)
     waiter, decision = served
     waiting.end(qm, waiter)
-    _apply(qm, executed, decision.records)
-    _reply(qm, executed, waiter.request, decision)
+    _apply(qm, effects, decision.records)
+    _reply(qm, effects, waiter.request, decision)
     return True
+
+
+STEPS: dict[type, Callable[[QueueManager, Effects, Any], None]] = {
+    c.Request: _execute,
+    inputs.Connected: _connect,
+    inputs.Introduced: _introduce,
+    inputs.Disconnected: _disconnect,
+    inputs.OutcomesSeen: _acknowledge,
+    inputs.Tick: _pass_time,
+    inputs.PageLoaded: _load_page,
+    inputs.PageMissing: _miss_page,
+    inputs.MoversReported: _park_queues,
+    inputs.Copied: _page_out,
+    inputs.NamesForgotten: _forget_names,
+    inputs.Configured: _configure,
+    inputs.Quiesced: _quiesce,
+    inputs.Stopped: _stop,
+}

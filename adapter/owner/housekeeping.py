@@ -14,6 +14,7 @@ from functools import partial
 import structlog
 
 from adapter import watched
+from adapter.core import inputs
 from adapter.ledger.port import Ledger, LedgerError, Position
 from adapter.owner.audit import TopicAudit, look
 from adapter.owner.loop import OwnerLoop
@@ -95,7 +96,7 @@ class Housekeeping:
         except LedgerError:
             return  # the term is over, and somebody is about to say so
         self._progress.note(durable, copied)
-        self._loop.evict(self._progress.moved_n, copied.parked)
+        self._loop.take(inputs.Copied(self._progress.moved_n, copied.parked))
         if self._trimming is None:
             lanes = self.retention.due(self._loop.now_ms, copied.parked)
             if lanes:
@@ -215,7 +216,7 @@ class Housekeeping:
         if self.audit.renew:
             self.audit = TopicAudit(self.audit.problems)
             self._next_audit = 0
-        self._loop.forget_names(self.retention.written())
+        self._loop.take(inputs.NamesForgotten(self.retention.written()))
         self.snapshots += 1
 
     async def write_last(self, within_s: float) -> str:

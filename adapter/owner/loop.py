@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from adapter.core import dispatch
 from adapter.core.contract.commands import Request
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Refused
-from adapter.core.model.connection import Party
+from adapter.core.inputs import Disconnected, Input, PageLoaded, PageMissing, Timed
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import ParkedQueue, QueueManager, Reply
+from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.rules.restore import Unmoved
 from adapter.format import entries
 from adapter.ledger.port import Ledger, LedgerClosed
@@ -91,51 +91,24 @@ class OwnerLoop:
         """Execute one request; its reply follows through the outlet."""
         self.requests += 1
         self.qm.elapsed_ms = self._clock.elapsed_ms()
-        self._take(dispatch.execute(self.qm, request))
+        self._take(dispatch.step(self.qm, request))
 
-    def connect(self, connection: int) -> None:
-        """Make a connection known."""
-        dispatch.connect(self.qm, connection)
-
-    def introduce(self, connection: int, party: Party) -> None:
-        """Say who a connection is."""
-        dispatch.introduce(self.qm, connection, party)
-
-    def configure(self, settings: dict[str, Any]) -> None:
-        """Give the queue manager its settings, and what every queue manager has."""
-        self._take(dispatch.configure(self.qm, settings, self._look_at_clock()))
-
-    def quiesce(self) -> None:
-        """Take no new work; units in flight may end."""
-        self._take(dispatch.begin_quiesce(self.qm))
-
-    def disconnect(self, connection: int) -> None:
-        """End a connection: its units are backed out."""
-        self._ready.pop(connection, None)
-        self._take(dispatch.disconnect(self.qm, connection, self._look_at_clock()))
-
-    def acknowledge(self, connection: int, seen: list[int]) -> None:
-        """Drop outcomes that a client has seen."""
-        self._take(dispatch.acknowledge(self.qm, connection, seen, self._look_at_clock()))
+    def take(self, given: Input) -> None:
+        """Take any other input, as of now; what it causes follows through the outlet."""
+        self.qm.elapsed_ms = self._clock.elapsed_ms()
+        if isinstance(given, Timed):
+            given.now_ms = self._clock.now_ms()
+        if isinstance(given, Disconnected):
+            self._ready.pop(given.connection, None)
+        self._take(dispatch.step(self.qm, given))
 
     def page(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
         """Take a page that was wanted."""
-        now_ms = self._look_at_clock()
-        self._take(
-            dispatch.page_loaded(self.qm, needed, incarnation, page.through, page.messages, now_ms)
-        )
+        self.take(PageLoaded(needed, incarnation, page.through, page.messages))
 
     def page_missing(self, needed: PageNeeded, incarnation: int) -> None:
         """Take in that a page that was wanted cannot be had."""
-        self._take(dispatch.page_missing(self.qm, needed, incarnation, self._look_at_clock()))
-
-    def evict(self, moved_n: int, parked: frozenset[str]) -> None:
-        """Let go of messages beyond each lane's window that are on their topics for good."""
-        dispatch.evict(self.qm, moved_n, parked)
-
-    def forget_names(self, names: list[str]) -> None:
-        """Forget the names of queues that are gone, and that no program can have given."""
-        dispatch.forget_names(self.qm, names)
+        self.take(PageMissing(needed, incarnation))
 
     def cut(self, moved_n: int, parked: frozenset[str]) -> tuple[int, list[Record], Unmoved]:
         """Describe the state as it will be when entry n is durable; returns n too.
@@ -147,18 +120,6 @@ class OwnerLoop:
             self._schedule()
         unmoved = dispatch.unmoved(self.qm, moved_n, parked)
         return self.qm.entry_n - 1, list(dispatch.snapshot(self.qm)), unmoved
-
-    def tick(self) -> None:
-        """Let core do what time has made due."""
-        self._take(dispatch.pass_time(self.qm, self._look_at_clock()))
-
-    def mark_stop(self) -> None:
-        """Write that the queue manager has been stopped, behind all that was decided."""
-        self._take(dispatch.stopped(self.qm, self._look_at_clock()))
-
-    def movers_told(self, parked: dict[str, ParkedQueue]) -> None:
-        """Take in which queues' topics cannot be written."""
-        self._take(dispatch.movers_told(self.qm, parked, self._look_at_clock()))
 
     def heartbeat(self) -> None:
         """Write a sign of life if nothing else is being written."""
@@ -223,39 +184,34 @@ class OwnerLoop:
             "entries_in_flight": self._appended_n - self._durable_n,
         }
 
-    def _look_at_clock(self) -> int:
-        """Let core know how much time has passed; return the time of day."""
-        self.qm.elapsed_ms = self._clock.elapsed_ms()
-        return self._clock.now_ms()
-
-    def _take(self, executed: dispatch.Executed) -> None:
+    def _take(self, effects: dispatch.Effects) -> None:
         first_n = self.qm.entry_n
-        removed = executed.removed
-        for at, record in enumerate(executed.records):
+        removed = effects.removed
+        for at, record in enumerate(effects.records):
             self._collect(record)
             if removed and at in removed:
                 self._collected.removed += removed[at]
             if self.qm.entry_n > first_n:
                 dispatch.written_later(self.qm, record)
-        self._barrier = self._barrier or executed.barrier
-        for reply in executed.replies:
+        self._barrier = self._barrier or effects.barrier
+        for reply in effects.replies:
             after = self.qm.entry_n if reply.after >= first_n else reply.after
             if after <= self._durable_n:
                 self._ready.setdefault(reply.connection, []).append(reply)
             else:
                 self._promises.park(after, [reply])
-        for connection, told in executed.closed.items():
+        for connection, told in effects.closed.items():
             self._ready.pop(connection, None)
             self._outlet.close(connection, told)
         if self._weight > ENTRY_BYTES:
             self._seal()
-        if self.qm.step.pages_wanted:
-            self._want_pages()
+        if effects.pages_wanted:
+            self._want_pages(effects.pages_wanted)
         self._schedule()
 
-    def _want_pages(self) -> None:
+    def _want_pages(self, wanted: list[PageNeeded]) -> None:
         most, _ = self.qm.window
-        for needed in dispatch.pages_wanted(self.qm):
+        for needed in wanted:
             queue = self.qm.queues.get(needed.queue)
             if queue is not None:
                 count = needed.count or (INDEX_PAGE if needed.field else most)

@@ -14,6 +14,7 @@ from functools import partial
 import structlog
 
 from adapter import watched
+from adapter.core import inputs
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
@@ -160,7 +161,7 @@ class Owner:
         if self.lifecycle.state is not OwnerState.RUNNING:
             return
         self.lifecycle.to(OwnerState.QUIESCING)
-        self.loop.quiesce()
+        self.loop.take(inputs.Quiesced())
         await self.term.await_units(grace_s, lambda: self.quiescing)
 
     def hurry(self) -> None:
@@ -239,7 +240,7 @@ class Owner:
         self._heartbeat = self._calls.later("the owner's heartbeat", heartbeat_s, self._beat)
         self._stall.report(self._waits_ms)
         if self.running:
-            self.loop.tick()
+            self.loop.take(inputs.Tick())
             self.loop.heartbeat()
 
     def broke(self, what: str) -> None:

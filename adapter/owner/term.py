@@ -15,6 +15,7 @@ from typing import Any
 
 import structlog
 
+from adapter.core import inputs
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.dispatch import idle_connections, restarted
@@ -62,7 +63,7 @@ class OwnerTerm:
 
     def begin(self, attributes: Mapping[str, Any]) -> None:
         """Give the queue manager its attributes, and begin to keep memory and ledger small."""
-        self.loop.configure(dict(attributes))
+        self.loop.take(inputs.Configured(dict(attributes)))
         if self.housekeeping is not None:
             self._sweep_later()
 
@@ -107,9 +108,9 @@ class OwnerTerm:
     def tick(self) -> None:
         """Let core do what time has made due."""
         self._timer_s = None
-        self.loop.tick()
+        self.loop.take(inputs.Tick())
         while isinstance(self._clock, ManualClock) and self._is_due():
-            self.loop.tick()
+            self.loop.take(inputs.Tick())
         self._arm()
 
     def _is_due(self) -> bool:
@@ -151,7 +152,7 @@ class OwnerTerm:
     def note_parked(self, parked: dict[str, ParkedQueue]) -> None:
         """Take in which queues' topics cannot be written; idempotent."""
         if parked != self.qm.parked:
-            self.loop.movers_told(parked)
+            self.loop.take(inputs.MoversReported(parked))
 
     async def await_units(self, grace_s: float, is_quiescing: Callable[[], bool]) -> None:
         """Wait until units in flight have ended, for so long at most, while the owner quiesces."""
@@ -170,7 +171,7 @@ class OwnerTerm:
         if self.loop.idle:  # all their replies are sent
             reason = Refused(Reason.QUEUE_MANAGER_QUIESCING, self.qm.name)
             for connection in idle_connections(self.qm):
-                self.loop.disconnect(connection)
+                self.loop.take(inputs.Disconnected(connection))
                 self._parts.clients.close(connection, reason)
         return bool(self.qm.connections)
 
@@ -178,8 +179,8 @@ class OwnerTerm:
         """Back out what connections hold, and wait until everything is durable."""
         loop, moves = self.loop, self._parts.moves
         for connection in list(self.qm.connections):
-            loop.disconnect(connection)
-        loop.mark_stop()
+            loop.take(inputs.Disconnected(connection))
+        loop.take(inputs.Stopped())
         try:
             async with asyncio.timeout(within_s):
                 while not loop.idle and not loop.ended and not moves.hurried:

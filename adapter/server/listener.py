@@ -14,6 +14,7 @@ from typing import Any
 import structlog
 
 from adapter import addresses, watched
+from adapter.core import inputs
 from adapter.core.contract.commands import OUTPUT, Open, Request
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
@@ -183,7 +184,7 @@ class Listener:
             text = f"{self._connections_max} clients are connected"
             return Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
         self._clients[client.number] = client
-        self._owner.loop.connect(client.number)
+        self._owner.loop.take(inputs.Connected(client.number))
         return None
 
     def gone(self, client: ClientConnection) -> None:
@@ -195,7 +196,7 @@ class Listener:
         self._without_room.discard(client)
         known = self._clients.pop(client.number, None)
         if known is not None and self._owner is not None and self._owner.running:
-            self._owner.loop.disconnect(client.number)
+            self._owner.loop.take(inputs.Disconnected(client.number))
 
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
         """Answer a client's first frame, when it is known that it may come in."""
@@ -231,14 +232,14 @@ class Listener:
         now_ms = self._clock.now_ms()
         client.party = Party(hello.application, hello.user, client.address, now_ms, hello.channel)
         if self._owner is not None and self._owner.running:
-            self._owner.loop.introduce(client.number, client.party)
+            self._owner.loop.take(inputs.Introduced(client.number, client.party))
         log.info("client connected", **by(client.number, client.party))
         client.let_in()
 
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
         """A client has seen these outcomes."""
         if self._owner is not None and self._owner.running:
-            self._owner.loop.acknowledge(client.number, numbers)
+            self._owner.loop.take(inputs.OutcomesSeen(client.number, numbers))
 
     def operation(self, client: ClientConnection, operation: Incoming) -> None:
         """Have one operation executed, or answer it here."""

@@ -18,10 +18,10 @@ TOP = Path(__file__).parents[2]
 ROOM = TOP / "adapter" / "core"
 FILES = ("rules/*.py", "dispatch.py")
 SWITCHED_OFF = (
-    *("apply_", "check", "_check", "written_later", "acknowledge", "restarted"),
+    *("apply_", "check", "_check", "written_later", "_acknowledge", "restarted"),
     *("arrived", "opened", "closed", "altered", "_release"),
 )
-"""Beginnings of the names of functions that return nothing, or what they caused."""
+"""Beginnings of the names of functions that return nothing, or None for nothing."""
 DECIDES = "decide_"
 TABLE = "trigger_conditions.py"
 """The table of conditions: its functions say whether one holds."""
@@ -70,8 +70,7 @@ def _changes(function: ast.FunctionDef) -> Iterator[tuple[str, ast.stmt, ast.stm
     if function.name.startswith(DECIDES):
         yield function.name, body[0], body[-1], NOTHING_DECIDED
     elif function.name.startswith(SWITCHED_OFF):
-        caused = function.returns is not None and ast.unparse(function.returns) == "Executed"
-        yield function.name, body[0], body[-1], f"return {'Executed()' if caused else None}"
+        yield function.name, body[0], body[-1], "return None"
     for node in ast.walk(function):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             raised = node.exc

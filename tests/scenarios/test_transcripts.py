@@ -13,19 +13,26 @@ from tests.scenarios.language import TranscriptError, call_of, parse, render
 from tests.scenarios.transcripts import TRANSCRIPTS, limits_of, name_of, played
 from tests.scenarios.world import COMMANDS, MANAGE
 from tests.support import purity
+from tests.support.runs import Recorder
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=name_of)
 def test_on_the_core(
     path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is refused changes nothing meanwhile, and a replay makes the same core in the end."""
+    """What is refused changes nothing meanwhile, a replay of what was logged makes the same core in
+    the end, and the same inputs cause the same once more.
+    """
     text = path.read_text()
     transcript = parse(text)
     purity.watch(monkeypatch)
+    recorder = Recorder(monkeypatch)
     driver = OnCore(**limits_of(transcript))
     outcome = render(played(transcript, driver))
     driver.check()
+    monkeypatch.undo()
+    for run in recorder.stop():
+        run.replay()
     if request.config.getoption("--rewrite", default=False):
         path.write_text(outcome)
     else:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract.message import Delivered, Message
@@ -68,7 +68,7 @@ class Copied(ByHand):
         while found := self._reader.read(0.0):
             for entry in found:
                 self._copy(entries.decode(entry.payload))
-        self.loop.evict(self.qm.entry_n - 1, frozenset())
+        self.loop.take(inputs.Copied(self.qm.entry_n - 1, frozenset()))
         self.settle()
 
     def take_over(self, old: QueueManager | None = None) -> None:

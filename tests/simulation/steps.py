@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.records import MessagesDiscarded, Record, UnitCommitted
 from adapter.core.contract.results import Messages
-from adapter.core.dispatch import Executed
+from adapter.core.dispatch import Effects
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Reply
 from adapter.core.model.queue import Queue
@@ -199,7 +199,7 @@ class Steps:
             decided.append(op)
         return decided
 
-    def _gone_by(self, executed: list[Executed]) -> list[tuple[str, str]]:
+    def _gone_by(self, executed: list[Effects]) -> list[tuple[str, str]]:
         """Say which messages were discarded because their time was over; note what was put."""
         gone: list[tuple[str, str]] = []
         queues, bodies = self.owner.qm.queues, self._bodies
@@ -219,7 +219,7 @@ class Steps:
                     gone.append((place.queue, body))
         return gone
 
-    def _see_batches(self, executed: list[Executed]) -> None:
+    def _see_batches(self, executed: list[Effects]) -> None:
         """A batch may end at what is not in memory: then so much was asked for."""
         for reply in (reply for step in executed for reply in step.replies):
             self._see_batch(reply)
@@ -272,6 +272,6 @@ class Steps:
         raise AssertionError(f"pages are wanted for ever: {list(owner.wanted)}")
 
 
-def each_record(executed: Iterable[Executed]) -> Iterator[tuple[Executed, int, Record]]:
+def each_record(executed: Iterable[Effects]) -> Iterator[tuple[Effects, int, Record]]:
     """Iterate over the records of steps, each with its step and its index there."""
     return ((step, at, one) for step in executed for at, one in enumerate(step.records))

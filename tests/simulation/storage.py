@@ -15,7 +15,7 @@ from unittest import mock
 
 import pytest
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract.records import MessageRestored
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
@@ -303,11 +303,11 @@ class SteppedHousekeeping(Housekeeping):
 class Watched(OwnerLoop):
     """An owner's loop that says what each step caused, when it does."""
 
-    steps: list[dispatch.Executed]
+    steps: list[dispatch.Effects]
 
-    def _take(self, executed: dispatch.Executed) -> None:
-        self.steps.append(executed)
-        super()._take(executed)
+    def _take(self, effects: dispatch.Effects) -> None:
+        self.steps.append(effects)
+        super()._take(effects)
 
 
 class Owner(ByHand):
@@ -317,7 +317,7 @@ class Owner(ByHand):
     keeping: SteppedHousekeeping
 
     def __init__(self, limits: Limits, log: MemoryLog, storage: Storage, part_bytes: int) -> None:
-        self.steps: list[dispatch.Executed] = []
+        self.steps: list[dispatch.Effects] = []
         self.wanted: dict[tuple[str, int, str], Wanted] = {}
         self.kept = storage
         super().__init__(limits, log, storage, part_bytes)
@@ -333,7 +333,7 @@ class Owner(ByHand):
         """Write what is decided, then a snapshot, as adapter.owner.owner does; crash() follows."""
         self.log.disarm()
         self.ledger.release()
-        self.loop.mark_stop()
+        self.loop.take(inputs.Stopped())
         self.settle()
         if self.loop.idle and not self.doubts:
             with mock.patch.object(housekeeping, "LAST_COPIES_S", 0.0):
@@ -348,7 +348,7 @@ class Owner(ByHand):
         self.keeping = SteppedHousekeeping(self.kept, self.ledger, loop, self.began)
         return loop
 
-    def took(self) -> list[dispatch.Executed]:
+    def took(self) -> list[dispatch.Effects]:
         """What was done since this was asked for last."""
         steps = list(self.steps)
         self.steps.clear()

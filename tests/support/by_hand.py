@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Refused
 from adapter.core.model.lane import PageNeeded
@@ -109,7 +109,7 @@ class ByHand(Core):
         except LedgerUnavailable as error:
             self.doubts.append(str(error))
 
-    def execute(self, request: c.Request) -> dispatch.Executed:
+    def execute(self, request: c.Request) -> dispatch.Effects:
         """Execute one request; what it caused shows in answers."""
         command = msgspec.msgpack.decode(
             msgspec.msgpack.encode(request.command), type=type(request.command)
@@ -117,31 +117,31 @@ class ByHand(Core):
         self.loop.request(msgspec.structs.replace(request, command=command, now_ms=self.now_ms))
         return self._then()
 
-    def advance(self, seconds: float) -> dispatch.Executed:
+    def advance(self, seconds: float) -> dispatch.Effects:
         """Let time pass."""
         self.now_ms += round(seconds * 1000)
-        self.loop.tick()
+        self.loop.take(inputs.Tick())
         return self._then()
 
-    def configure(self, **settings: Any) -> dispatch.Executed:
+    def configure(self, **settings: Any) -> dispatch.Effects:
         """Give it settings, and what every queue manager has."""
-        self.loop.configure(settings)
+        self.loop.take(inputs.Configured(settings))
         return self._then()
 
-    def disconnect(self, connection: int) -> dispatch.Executed:
+    def disconnect(self, connection: int) -> dispatch.Effects:
         """Let a connection end."""
-        self.loop.disconnect(connection)
+        self.loop.take(inputs.Disconnected(connection))
         return self._then()
 
-    def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Executed:
+    def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Effects:
         """Let a client say which outcomes it has seen."""
-        self.loop.acknowledge(connection, seen)
+        self.loop.take(inputs.OutcomesSeen(connection, seen))
         return self._then()
 
-    def _then(self) -> dispatch.Executed:
+    def _then(self) -> dispatch.Effects:
         if not self.held:
             self.settle()
-        return dispatch.Executed()
+        return dispatch.Effects()
 
     def turn(self) -> None:
         """Let the loop have its turn: it appends what there is."""

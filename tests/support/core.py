@@ -10,12 +10,13 @@ from typing import Any
 
 import msgspec
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import Record, UnitCommitted
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import Queue
@@ -40,6 +41,8 @@ class Core:
         """What movers would have copied: by queue, incarnation and lane, then by seq."""
         self.pages = 0
         self.evicted = 0
+        self.to_read: dict[tuple[str, int, str], PageNeeded] = {}
+        """Pages that are to be read, by queue, lane and field."""
         self.reads_pages = True
         self.now_ms = START_MS
         self.stepped_ms = 0
@@ -57,25 +60,25 @@ class Core:
     def connect(self) -> "Client":
         """Connect a client."""
         number = next(self._connections)
-        dispatch.connect(self.qm, number)
+        dispatch.step(self.qm, inputs.Connected(number))
         return Client(self, number)
 
     def new_session_id(self) -> bytes:
         """Draw a session id."""
         return next(self._sessions).to_bytes(16, "big")
 
-    def execute(self, request: c.Request) -> dispatch.Executed:
+    def execute(self, request: c.Request) -> dispatch.Effects:
         """Execute one request; its command may be used again."""
         copied = msgspec.msgpack.decode(
             msgspec.msgpack.encode(request.command), type=type(request.command)
         )
         request = msgspec.structs.replace(request, command=copied, now_ms=self.look_at_clock())
-        return self._take(dispatch.execute(self.qm, request))
+        return self._take(dispatch.step(self.qm, request))
 
-    def advance(self, seconds: float) -> dispatch.Executed:
+    def advance(self, seconds: float) -> dispatch.Effects:
         """Let time pass, and let the core do what became due."""
         self.now_ms += round(seconds * 1000)
-        return self._take(dispatch.pass_time(self.qm, self.look_at_clock()))
+        return self._take(dispatch.step(self.qm, inputs.Tick(self.look_at_clock())))
 
     def step(self, seconds: float) -> None:
         """Set the time of day ahead, or back; no time passes."""
@@ -97,17 +100,21 @@ class Core:
         due_in_ms = self.qm.due_in_ms(self.look_at_clock())
         return None if due_in_ms is None else self.now_ms + due_in_ms
 
-    def disconnect(self, connection: int) -> dispatch.Executed:
+    def disconnect(self, connection: int) -> dispatch.Effects:
         """Let a connection end."""
-        return self._take(dispatch.disconnect(self.qm, connection, self.look_at_clock()))
+        return self._take(
+            dispatch.step(self.qm, inputs.Disconnected(connection, self.look_at_clock()))
+        )
 
-    def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Executed:
+    def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Effects:
         """Let a client say which outcomes it has seen."""
-        return self._take(dispatch.acknowledge(self.qm, connection, seen, self.look_at_clock()))
+        return self._take(
+            dispatch.step(self.qm, inputs.OutcomesSeen(connection, seen, self.look_at_clock()))
+        )
 
-    def configure(self, **settings: Any) -> dispatch.Executed:
+    def configure(self, **settings: Any) -> dispatch.Effects:
         """Give it settings, and what every queue manager has."""
-        return self._take(dispatch.configure(self.qm, settings, self.look_at_clock()))
+        return self._take(dispatch.step(self.qm, inputs.Configured(settings, self.look_at_clock())))
 
     def crash(self) -> None:
         """Go on with a new core that knows what the entries say, and nothing else."""
@@ -116,6 +123,7 @@ class Core:
         dispatch.begin_term(self.qm, self._terms)
         dispatch.restarted(self.qm, self.look_at_clock())
         self.answers.clear()
+        self.to_read.clear()
 
     def crash_with_snapshot(self, lagging: int = 0) -> None:
         """Crash right after a snapshot: the new core knows no message's content.
@@ -154,19 +162,20 @@ class Core:
         """Return a queue of the core, to look at."""
         return self.qm.queues[name]
 
-    def _take(self, executed: dispatch.Executed) -> dispatch.Executed:
-        logged = [record for record in executed.records if record.logged]
-        if logged or executed.barrier:
+    def _take(self, effects: dispatch.Effects) -> dispatch.Effects:
+        logged = [record for record in effects.records if record.logged]
+        if logged or effects.barrier:
             self.entries.append(entries.encode(logged))
             self.qm.entry_n += 1
             self._copy(logged)
-        self.closed |= executed.closed
-        for reply in executed.replies:
+        self.closed |= effects.closed
+        for reply in effects.replies:
             key = (reply.connection, reply.request)
             assert key not in self.answers, f"request {key} was answered twice"
             self.answers[key] = reply.result
+        self.to_read |= {(one.queue, one.lane, one.field): one for one in effects.pages_wanted}
         self._page()
-        return executed
+        return effects
 
     def _copy(self, records: list[Record]) -> None:
         """Do what movers do."""
@@ -191,12 +200,17 @@ class Core:
         """Read the pages that are wanted; then let go of what need not be in memory."""
         if not self.reads_pages:
             return
-        for needed in dispatch.pages_wanted(self.qm):
+        wanted, self.to_read = list(self.to_read.values()), {}
+        for needed in wanted:
             self.pages += 1
             queue = self.qm.queues[needed.queue]
             topic = self.topics.get((needed.queue, queue.incarnation, needed.lane), {})
             if needed.seq not in topic:
-                self._take(dispatch.page_missing(self.qm, needed, queue.incarnation, self.now_ms))
+                self._take(
+                    dispatch.step(
+                        self.qm, inputs.PageMissing(needed, queue.incarnation, self.now_ms)
+                    )
+                )
                 continue
             through = needed.seq + (needed.count or self.qm.window[0]) - 1
             page = [topic[seq] for seq in range(needed.seq, through + 1) if seq in topic]
@@ -205,11 +219,12 @@ class Core:
                 for one in page
             ]
             self._take(
-                dispatch.page_loaded(
-                    self.qm, needed, queue.incarnation, through, copies, self.now_ms
+                dispatch.step(
+                    self.qm,
+                    inputs.PageLoaded(needed, queue.incarnation, through, copies, self.now_ms),
                 )
             )
-        self.evicted += dispatch.evict(self.qm, self.qm.entry_n)
+        self.evicted += dispatch.step(self.qm, inputs.Copied(self.qm.entry_n)).paged_out
 
 
 class Client:

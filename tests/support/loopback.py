@@ -23,7 +23,7 @@ from adapter.channel.handshake import Handshake
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.timeouts import Timeouts
 from adapter.client.context import Context
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Done, Refused
@@ -221,7 +221,7 @@ class Loopback:
             return
         if not self.welcomes:
             return
-        dispatch.connect(self.qm, client.number)
+        dispatch.step(self.qm, inputs.Connected(client.number))
         welcome = frames.Welcome(
             version=self.version, queue_manager=self.qm.name, connection=client.number
         )
@@ -229,7 +229,9 @@ class Loopback:
 
     def operations(self, number: int, seen: list[int], operations: list[Incoming]) -> None:
         self.frames_received += bool(operations)
-        replies = self._done(dispatch.acknowledge(self.qm, number, seen, self._look_at_clock()))
+        replies = self._done(
+            dispatch.step(self.qm, inputs.OutcomesSeen(number, seen, self._look_at_clock()))
+        )
         for operation in operations:
             replies += self._operation(number, operation)
         self._send(replies)
@@ -252,7 +254,7 @@ class Loopback:
         request = c.Request(
             number, incoming.request, incoming.number, self._look_at_clock(), command
         )
-        return self._done(dispatch.execute(self.qm, request))
+        return self._done(dispatch.step(self.qm, request))
 
     def _send_figures(self, number: int, request: int) -> None:
         if not isinstance(frames.AskServer(), self.holds):
@@ -261,13 +263,15 @@ class Loopback:
 
     def gone(self, number: int) -> None:
         self.clients.pop(number, None)
-        self._send(self._done(dispatch.disconnect(self.qm, number, self._look_at_clock())))
+        self._send(
+            self._done(dispatch.step(self.qm, inputs.Disconnected(number, self._look_at_clock())))
+        )
 
     def _look_at_clock(self) -> int:
         self.qm.elapsed_ms = self._clock.elapsed_ms()
         return self._clock.now_ms()
 
-    def _done(self, executed: dispatch.Executed) -> list[Reply]:
+    def _done(self, executed: dispatch.Effects) -> list[Reply]:
         self._records += [record for record in executed.records if record.logged]
         for number, told in executed.closed.items():
             client = self.clients.pop(number, None)
@@ -280,7 +284,7 @@ class Loopback:
 
     def _tick(self) -> None:
         self._send(
-            self._done(dispatch.pass_time(self.qm, self._look_at_clock()))
+            self._done(dispatch.step(self.qm, inputs.Tick(self._look_at_clock())))
         )  # and again if it was early
 
     def _send(self, replies: list[Reply]) -> None:

@@ -382,7 +382,7 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> Removed | N
     if record.gets and record.gets[0].queue == DELAYED_QUEUE:  # nobody else gets from there
         for placed in record.puts:
             qm.queues[placed.queue].delayed -= 1
-    removed = None if record.logged else removed_by(record.gets, got)
+    removed = removed_by(record.gets, got) if got and not record.logged else None
     outcome = record.outcome
     if outcome is None:
         return removed

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.results import Refused
@@ -282,7 +283,7 @@ def left_by(place: Place, size: int, then: Callable[[], None] = lambda: None) ->
         ledger = MemoryLedger(place.log)
         owner = RealOwner("QM1", ledger, ManualClock(), Front(), storage=place.storage)
         await owner.start()
-        owner.loop.connect(1)
+        owner.loop.take(inputs.Connected(1))
         commands: tuple[tuple[c.Command, int], ...] = (
             (c.SessionOpen(b"s" * 16), 0),
             (c.DefineQueue("A"), 1),

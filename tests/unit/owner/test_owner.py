@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
@@ -70,14 +71,14 @@ class Bench:
     async def begin(self) -> None:
         """Start, and open a queue for a client."""
         await self.owner.start()
-        self.owner.loop.connect(1)
+        self.owner.loop.take(inputs.Connected(1))
         self.send(c.SessionOpen(SESSION))
         self.send(c.DefineQueue("Q"), durable=True)
         await self.ask(c.Open(1, "Q", c.INPUT | c.OUTPUT))
 
     async def come_back(self, connection: int, *unanswered: int) -> None:
         """Attach a new connection to the session."""
-        self.owner.loop.connect(connection)
+        self.owner.loop.take(inputs.Connected(connection))
         await self.ask(c.SessionResume(SESSION, list(unanswered), self.number), False, connection)
         await self.ask(c.Open(1, "Q", c.INPUT | c.OUTPUT), False, connection)
 
@@ -441,7 +442,7 @@ def reasons(bench: Bench, *requests: int) -> list[int]:
 def test_a_quiesce_lets_units_end_and_everybody_else_go() -> None:
     async def test(bench: Bench) -> None:
         unit = await in_flight(bench)
-        bench.owner.loop.connect(2)
+        bench.owner.loop.take(inputs.Connected(2))
         await bench.ask(c.Open(1, "Q", c.INPUT), connection=2)
         quiescing = asyncio.create_task(bench.owner.quiesce(WAIT_S))
         await until(lambda: bool(bench.front.closed))

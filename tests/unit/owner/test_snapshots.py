@@ -1,6 +1,6 @@
 """Snapshots of the owner: progress from offsets to n, parts of bounded size, state for state."""
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.model.lane import PageNeeded
@@ -70,7 +70,9 @@ def test_a_snapshot_says_what_the_ledger_said() -> None:
         for lane in queue.lanes:
             for seq in list(lane.paged):
                 page = [core.topics[name, queue.incarnation, lane.number][seq]]
-                dispatch.page_loaded(restored, PageNeeded(name, lane.number, seq), 0, seq, page, 0)
+                dispatch.step(
+                    restored, inputs.PageLoaded(PageNeeded(name, lane.number, seq), 0, seq, page, 0)
+                )
     found = state(restored)
     assert found["queues"] == expected["queues"]
     assert found["sessions"] == expected["sessions"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Connections, Done, Messages
@@ -29,7 +29,9 @@ def operator_of(client: Client) -> Client:
 
 def test_a_connection_says_who_it_is_and_what_it_holds() -> None:
     client = client_on()
-    dispatch.introduce(client.core.qm, client.number, Party("billing", "ann", "h:1", START_MS))
+    dispatch.step(
+        client.core.qm, inputs.Introduced(client.number, Party("billing", "ann", "h:1", START_MS))
+    )
     client.put("a")
     unit = client.begin()
     client.get(unit)
@@ -74,7 +76,7 @@ def test_no_more_than_so_many_handles_are_shown(monkeypatch: pytest.MonkeyPatch)
 def test_introducing_one_that_has_gone_is_no_matter() -> None:
     client = client_on()
     client.lose()
-    dispatch.introduce(client.core.qm, client.number, Party("late"))
+    dispatch.step(client.core.qm, inputs.Introduced(client.number, Party("late")))
 
 
 def test_units_are_shown_the_oldest_first_if_asked_for() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
@@ -195,10 +195,10 @@ def test_it_waits_while_too_much_waits_for_the_topic() -> None:
     core = Core(Limits(parked_bytes=10))
     client = waiting(core, 1)
     parked = {"Q": ParkedQueue(core.queue().incarnation, 20, "gone")}
-    dispatch.movers_told(core.qm, parked, core.now_ms)
+    dispatch.step(core.qm, inputs.MoversReported(parked, core.now_ms))
     core.advance(3600)
     assert client.get() == []
-    dispatch.movers_told(core.qm, {}, core.now_ms)
+    dispatch.step(core.qm, inputs.MoversReported({}, core.now_ms))
     core.advance(1)
     assert client.get() == ["m0"]
 

@@ -1,6 +1,6 @@
 """Queues whose topics cannot be written: events, and a bound on what is put to them."""
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
@@ -14,7 +14,7 @@ HELD = ParkedQueue(0, LIMIT, "no such topic")
 
 
 def tell(client: Client, **parked: ParkedQueue) -> list[EventRaised]:
-    executed = dispatch.movers_told(client.core.qm, parked, START_MS)
+    executed = dispatch.step(client.core.qm, inputs.MoversReported(parked, START_MS))
     return [one for one in executed.records if isinstance(one, EventRaised)]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
@@ -14,7 +14,7 @@ WITH_OBJECTS = ("define", "alter", "delete", "purge", "set")
 
 
 def quiesce(client: Client) -> dict[tuple[int, int], object]:
-    replies = dispatch.begin_quiesce(client.core.qm).replies
+    replies = dispatch.step(client.core.qm, inputs.Quiesced()).replies
     return {(reply.connection, reply.request): reply.result for reply in replies}
 
 

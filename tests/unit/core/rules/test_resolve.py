@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason
@@ -103,7 +103,7 @@ def test_a_generated_name_can_be_forgotten_for_none_is_generated_twice() -> None
     qm = client.core.qm
     gone, living = ended(client), made(client, 3)
     assert (qm.incarnations[gone], qm.incarnations[living]) == (1, 1)
-    dispatch.forget_names(qm, [gone, living, "NEVER"])
+    dispatch.step(qm, inputs.NamesForgotten([gone, living, "NEVER"]))
     assert gone not in qm.incarnations
     assert qm.incarnations[living] == 1
     client.core.crash()
@@ -116,11 +116,11 @@ def test_a_program_that_gives_such_a_name_gets_another_incarnation(forgets: bool
     qm = client.core.qm
     name = ended(client)
     if forgets:
-        dispatch.forget_names(qm, [name])
+        dispatch.step(qm, inputs.NamesForgotten([name]))
     client.do(c.DefineQueue(name))
     assert qm.queues[name].incarnation == 1
     client.do(c.DeleteQueue(name))
-    dispatch.forget_names(qm, [name])
+    dispatch.step(qm, inputs.NamesForgotten([name]))
     made(client, 2, name)
     assert qm.queues[name].incarnation == 2
 
@@ -129,7 +129,7 @@ def test_names_that_programs_gave_are_never_forgotten() -> None:
     client = client_on("Q")
     client.do(c.Close(1))
     client.do(c.DeleteQueue("Q"))
-    dispatch.forget_names(client.core.qm, ["Q"])
+    dispatch.step(client.core.qm, inputs.NamesForgotten(["Q"]))
     assert client.core.qm.incarnations["Q"] == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.records import EventRaised
 from adapter.core.model.limits import Limits
@@ -165,7 +165,7 @@ def test_a_stop_says_what_has_happened_by_then() -> None:
     client.define("EMPTY")
     client.put("a")
     client.core.advance(59)
-    found = dispatch.stopped(client.core.qm, client.core.now_ms).records
+    found = dispatch.step(client.core.qm, inputs.Stopped(client.core.now_ms)).records
     events = [one for one in found if isinstance(one, EventRaised)]
     assert [event.name for event in events] == ["Q", "QM1"]
     assert figures(events[:1]) == [(1, 1, 0, 0, 0)]

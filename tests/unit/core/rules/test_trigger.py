@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapter.core import dispatch
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract.message import Message
@@ -375,7 +375,7 @@ def test_several_messages_of_one_put_that_count_as_one_event(site: Site) -> None
     def store(name: str, stored: int) -> None:
         queue = site.core.queue(name)
         trigger.arrived(site.core.qm, queue, 0, site.core.now_ms, stored=stored)
-        dispatch.pass_time(site.core.qm, site.core.now_ms)
+        dispatch.step(site.core.qm, inputs.Tick(site.core.now_ms))
 
     site.queue("DEPTH", trigger_type="DEPTH", trigger_depth=3)
     site.app.put("before")
@@ -520,7 +520,7 @@ def test_a_queue_manager_that_quiesces_has_nobody_started(site: Site) -> None:
     site.app.do(c.Open(9, "Q", c.OUTPUT))
     unit = site.app.begin()
     site.app.put("work", unit=unit, handle=9)
-    dispatch.begin_quiesce(site.core.qm)
+    dispatch.step(site.core.qm, inputs.Quiesced())
     server.lose()
     site.app.put("more", unit=unit, handle=9)
     site.app.do(c.Commit(unit))

@@ -1,0 +1,83 @@
+"""Runs of cores: the inputs that each was given, to be given again to a copy of how it began.
+
+A core is a deterministic state machine: the same inputs make the same records, replies and wishes.
+What a run needs besides its inputs is what a step finds set: monotonic time, and the number of the
+entry that is being collected.
+"""
+
+import copy
+from typing import Any
+
+import msgspec
+import pytest
+
+from adapter.core import dispatch
+from adapter.core.inputs import Input
+from adapter.core.model.manager import QueueManager
+
+Said = list[tuple[Any, ...]]
+
+
+class Given(msgspec.Struct):
+    """An input, when it came, and what it caused."""
+
+    given: Input
+    elapsed_ms: int
+    entry_n: int
+    said: Said = []
+
+
+class Run:
+    """What one core was given since it began, and how it began."""
+
+    def __init__(self, qm: QueueManager) -> None:
+        self.qm = qm  # so that its id is that of no other
+        self.began = copy.deepcopy(qm)
+        self.inputs: list[Given] = []
+
+    def replay(self) -> None:
+        """Give a copy the same inputs; raises AssertionError where it does anything else."""
+        qm = copy.deepcopy(self.began)
+        for number, one in enumerate(self.inputs):
+            qm.elapsed_ms, qm.entry_n = one.elapsed_ms, one.entry_n
+            again = said(dispatch.step(qm, copy.deepcopy(one.given)))
+            assert again == one.said, f"input {number}, {one.given}: {again}, not {one.said}"
+
+
+class Recorder:
+    """Records the runs of all cores that take a step while it is there."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._runs: dict[int, Run] = {}
+        self._patch = patch
+        self._step = dispatch.step
+        patch.setattr(dispatch, "step", self._record)
+
+    def stop(self) -> list[Run]:
+        """Record no more; returns what was recorded, a run for each core."""
+        self._patch.setattr(dispatch, "step", self._step)
+        return list(self._runs.values())
+
+    def _record(self, qm: QueueManager, given: Input) -> dispatch.Effects:
+        run = self._runs.get(id(qm))
+        if run is None:
+            run = self._runs[id(qm)] = Run(qm)
+        one = Given(copy.deepcopy(given), qm.elapsed_ms, qm.entry_n)
+        run.inputs.append(one)
+        effects = self._step(qm, given)
+        one.said = said(effects)
+        return effects
+
+
+def said(effects: dispatch.Effects) -> Said:
+    """Copy all that a step caused, in a form that nothing changes any more."""
+    return [
+        *((type(one).__name__, msgspec.msgpack.encode(one)) for one in effects.records),
+        *(
+            (one.connection, one.request, one.after, msgspec.msgpack.encode(one.result))
+            for one in effects.replies
+        ),
+        *((number, msgspec.msgpack.encode(why)) for number, why in effects.closed.items()),
+        *(one.args for one in effects.pages_wanted),
+        (effects.barrier, effects.paged_out, sorted(effects.removed)),
+    ]

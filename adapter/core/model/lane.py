@@ -1,9 +1,18 @@
-"""A lane: the messages of one priority, of which only a window need be in memory.
+"""A lane: messages in one order, of which only a window need be in memory.
 
-Persistent messages are numbered densely (seq); the others lie between them (n > 0) and are always
-in memory. A persistent message that is on its topic for good may be *paged out*: its seq is known,
-its content is not. It comes back from its topic when somebody asks for it. This module does not
-know where pages come from.
+Theory. Persistent messages are numbered densely (seq), and are one partition of the queue's topic,
+in that order. Non-persistent messages lie between them (n > 0) and are always in memory. A
+persistent message that is on its topic for good may be *paged out*: its seq stays, in ranges that
+cost nothing while they have no gaps; its content goes. What must be known without its content is
+kept beside the ranges: the backout counts that are not 0, and by minutes when messages will have
+expired.
+
+Iterating merges what is in memory with the ranges. Where the next seq is paged out, PageNeeded says
+so: the owner reads a page that begins there, its messages are paged in, and whoever iterated begins
+again. A window at the beginning of the lane stays in memory, so that gets in order seldom wait, and
+the next page is asked for when half of it is used.
+
+This module does not know where pages come from.
 """
 
 from __future__ import annotations

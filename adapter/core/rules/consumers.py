@@ -1,9 +1,22 @@
 """Durable consumers: batches of messages that lie on the queue's topic, claimed until consumed.
 
-A program whose readers read Kafka themselves takes a queue in batches: which messages is decided
-here, and stays decided, whatever restarts; what they say is read from the topic. A batch that is
-handed out again and again without being consumed is broken up, so that what spoils it ends on the
-backout queue. This module does not know who the programs are, nor how they read.
+Theory. A program whose readers read Kafka themselves asks here only which messages are its own:
+spans of places, and backout counts. What the messages say it reads from the queue's topic. Which
+messages a batch has is decided once, recorded, and stays decided, whatever restarts.
+
+Only messages that are on the topic for good may be claimed: of each lane those before the first one
+whose entry is not copied yet. Their content must be in memory while the batch is made up, for their
+expiry and their backout count decide whether they are handed out, expire or are set aside.
+
+A call that reads batches does three things in one entry, so that a crash between them changes
+nothing: it consumes the batches before those asked for, claims the next batch if it is one more
+than was claimed, and counts that each batch is handed out to this handle. Asking again for the same
+batches has the same answer. A batch that was handed out as often as backout_threshold allows is
+broken up instead: its messages go back, and later batches are smaller until the one that spoils
+them is alone and is moved to the backout queue.
+
+A consumer that nobody has open for its timeout loses what it holds, and its claim; see
+model.claims. This module does not know who the programs are, nor how they read.
 """
 
 from __future__ import annotations

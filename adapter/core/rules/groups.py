@@ -1,8 +1,21 @@
 """Groups and segmented messages: numbering them as they are put, and getting them in logical order.
 
+Theory. A group is messages with one group id, numbered from 1; a segmented message is segments with
+one group id and number, at ascending offsets. Physical order is that of the queue; logical order is
+that of the numbers and offsets. Both are properties of the messages; a queue has no group objects.
+
 A handle remembers where it is in a group, for puts, gets and browses apart (MQPMO_LOGICAL_ORDER and
-MQGMO_LOGICAL_ORDER). What a handle has come to inside a unit is undone if the unit is backed out,
-so that a group may span units. This module does not know how messages become records.
+MQGMO_LOGICAL_ORDER), as the *position* that comes next: group id, number, offset. A put in logical
+order is given that position. A get in logical order asks the id index for the message at that
+position, wherever it lies on the queue; only a handle that is in no group looks at what begins one.
+
+ALL_MSGS and ALL_SEGMENTS ask for what is whole. model.groups counts the messages of each group and
+the bytes of each segmented message as they come and go, so that "whole" is a look at a counter.
+What a unit holds does not count. COMPLETE_MSG joins the segments, found one after the other by
+their positions; if their offsets do not fit together the message is passed over.
+
+What a handle has come to inside a unit is undone if the unit is backed out, so that a group may
+span units. This module does not know how messages become records.
 """
 
 from __future__ import annotations

@@ -325,7 +325,7 @@ class Config(Struct):
         return self.values[key].value
 
     def is_default(self, key: str) -> bool:
-        """Whether nobody has said what it is to be."""
+        """Whether no source sets it."""
         return self.values[key].source == "default"
 
     @property

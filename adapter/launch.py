@@ -1,4 +1,4 @@
-"""Bounded process launching: children that end with us, or that are told to outlive us.
+"""Bounded process launching: children that end with this process, or that may outlive it.
 
 For every part that starts programs (a broker, a queue manager, a trigger's application). It knows
 processes and signals, and must not know what the program is. Every wait has a bound.

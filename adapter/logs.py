@@ -1,8 +1,8 @@
 """How the processes of a queue manager log: to standard error, one line an event.
 
-JSON for programs, columns for people. What libraries log goes the same way. Lines are written by a
-thread of their own: whoever logs never waits for a disk, a pipe or a terminal. Lines that cannot be
-written are dropped and counted. This module knows nothing of what is logged.
+JSON for programs, columns for people. What libraries log goes the same way. A thread of its own
+writes the lines: a caller never waits for a disk, a pipe or a terminal. Lines that cannot be
+written are dropped and counted. This module does not know what is logged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Threads, tasks and callbacks whose unexpected end somebody hears of.
+"""Threads, tasks and callbacks whose unexpected end is reported.
 
 A thread or a task that ends by an exception leaves its work undone, and Python goes on without a
 word. So the parts of a queue manager's process start theirs here, and name who hears of it. This

@@ -1,8 +1,8 @@
-"""HTTP listeners that nobody can exhaust, and that no web page can make use of.
+"""HTTP listeners that clients cannot exhaust, and that web pages cannot use.
 
 What is asked for is an aiohttp application of the caller's. Around it there are bounds on how many
 connect and for how long a request takes; on loopback names of other hosts are refused (a name
-of somebody else's may lead here: DNS rebinding), and a request that a web page sends may not change
+of another site may lead here: DNS rebinding), and a request that a web page sends may not change
 anything. This module must not know what is served.
 """
 
@@ -180,7 +180,7 @@ class HttpListener:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Keep the time of a request, and refuse what a web page of somebody else's asks for."""
+        """Keep the time of a request, and refuse requests of other sites' web pages."""
         visit = self._visits.get(request.protocol)
         if visit is not None:
             visit.turn(Phase.REQUEST)

@@ -75,8 +75,8 @@ def verify(
     """Read the whole ledger of queue manager NAME as an owner that starts does; find what is wrong.
 
     Every record is judged, read and replayed into a queue manager of its own; nothing is written.
-    Duplicates and void records are told, and harmless: failures leave them behind. Everything else
-    is an anomaly, and the exit status is 1.
+    Duplicates and void records are reported, and harmless: failures leave them behind. All else is
+    an anomaly, and the exit status is 1.
     """
     with _failures():
         if file is not None:

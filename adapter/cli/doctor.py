@@ -136,7 +136,7 @@ def imported_here() -> str:
 
 
 def free_ports() -> Iterator[DoctorCheck]:
-    """The ports that things listen on unless told otherwise."""
+    """The default ports."""
     for port, purpose in ((detached.DEFAULT_PORT, "Kafka"), (DEFAULT_PORT, "a queue manager")):
         taken = not ports.is_free(port)
         text = f"in use{_user_of(port)}" if taken else f"free for {purpose}"

@@ -99,7 +99,7 @@ def _explain_payload(envelope: Envelope, payload: bytes | None, shown: Shown) ->
 
 
 def time_of(time_ms: int) -> str:
-    """A time as people write it, UTC; empty if Kafka told none."""
+    """A time as people write it, UTC; empty if Kafka gave no time."""
     if time_ms < 0:
         return ""
     text = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds")
@@ -107,7 +107,7 @@ def time_of(time_ms: int) -> str:
 
 
 def as_data(record: r.Record) -> dict[str, Any]:
-    """A record as plain data; bodies are left out, their length is told."""
+    """A record as plain data; bodies are left out, their lengths are given."""
     found: dict[str, Any] = {"record": type(record).__name__}
     for name in record.__struct_fields__:
         if name not in ("logged", "taken", "made"):

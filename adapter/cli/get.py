@@ -1,7 +1,7 @@
 """mqk get: take messages off a queue and print them.
 
-Each message is got in a unit that is committed when it has been printed: if whoever reads the
-output goes away, the message stays on the queue.
+Each message is got in a unit that is committed when it has been printed: if the reader of
+the output goes away, the message stays on the queue.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from rich.table import Table
 Step = Callable[[], None]
 
 WIDTH_PLAIN = 120
-"""Where nobody can tell the width: wide enough for every table of ours, so that nothing wraps."""
+"""If the width is unknown: wide enough for every table, so that no line wraps."""
 
 
 def console(*, errors: bool = False) -> Console:

@@ -73,7 +73,7 @@ def serve(
     listen: tuple[str, int],
     as_json: bool,
 ) -> None:
-    """Serve a schema registry on a topic, which is made if it is not there, until told to end.
+    """Serve a schema registry on a topic, which is created if it does not exist, until SIGTERM.
 
     Several may serve the same topic: each answers with what any of them has registered.
     """

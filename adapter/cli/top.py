@@ -1,6 +1,6 @@
 """mqk top: the queues of a running queue manager, as they change.
 
-Rates are differences of totals between two looks; the totals begin anew when the process does.
+Rates are differences of totals between two samples; a restart of the process resets the totals.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def line(before: QueueStatus | None, after: QueueStatus, past_s: float) -> Queue
 
 
 def rate(before: int, after: int, past_s: float) -> float:
-    """How many a second; a total that went back has begun anew."""
+    """Return the rate per second; a total that went back was reset."""
     return round((after - before if after >= before else after) / past_s, 1)
 
 

@@ -1,6 +1,6 @@
-"""SIGTERM and Ctrl-C for commands that work until they are told to end.
+"""SIGTERM and Ctrl-C for commands that work until they are stopped.
 
-They end what they do, and then end; it must not be known here what that is.
+A command stops its work, and then ends; this module must not know what the work is.
 """
 
 from __future__ import annotations

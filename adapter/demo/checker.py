@@ -3,7 +3,7 @@
 It is a program of its own and shares no code with the queue manager or with the rest of the demo:
 it imports confluent_kafka, fastavro and the standard library, reads the three queue topics
 (committed records only) to their end, decodes every header as schemas/descriptor.avsc says, and
-works out anew from each line of the table what must lie where. Nothing may be missing, twice,
+works out again from each line of the table what must lie where. Nothing may be missing, twice,
 altered, or out of order.
 """
 

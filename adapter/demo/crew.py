@@ -21,7 +21,7 @@ LOOK_S = 0.05
 
 
 def main() -> int:
-    """Run the crew until it is told to end; the status is 0 if every worker's was."""
+    """Run the crew until SIGTERM; the status is 0 if every worker's was."""
     trigger = TriggerMessage.from_argv(sys.argv)
     stop = threading.Event()
 

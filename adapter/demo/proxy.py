@@ -242,7 +242,7 @@ class Proxy:
             self._emptied.set()
 
     def tapped(self, number: int, from_client: bool, data: bytes) -> None:
-        """Show bytes to whoever watches."""
+        """Show bytes to the observers."""
         if self._tap is not None:
             self._tap(number, from_client, data)
 

@@ -12,7 +12,7 @@ INITIATION = "SYSTEM.DEFAULT.INITIATION.QUEUE"
 PROCESS = "FLIGHTS.CREW"
 
 WORKER_GRACE_S = 10.0
-"""For a worker that was told to end: it commits the unit that it has."""
+"""For a worker that was stopped: it commits its open unit."""
 
 AWAY_MAX_S = 300.0
 """How long worker and producer wait for a queue manager that is away: it reads its whole ledger."""

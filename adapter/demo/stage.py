@@ -156,7 +156,7 @@ class Stage:
         return self._monitor.said() if self._monitor is not None else "(nothing)"
 
     def depths(self) -> Depths:
-        """Look at the queues, and whether everybody still works."""
+        """Check the queues, and that all processes still run."""
         for process in self._cast:
             process.check()
         try:

@@ -356,12 +356,12 @@ REFUSALS: dict[Reason, Case] = {
         ClaimLost,
         "consumer {name} was gone longer than its timeout, and its assigned messages returned to "
         "the queue",
-        "begin anew, without what the program remembers of its batches; give it a longer timeout",
+        "begin again, without what the program remembers of its batches; give it a longer timeout",
     ),
     Reason.BATCH_NOT_FOUND: Case(
         BatchNotFound,
         "consumer {name} has no such batch",
-        "begin anew where the consumer stands, or give the program a consumer of its own",
+        "begin again where the consumer stands, or give each program its own consumer",
     ),
     Reason.TOPIC_STRING_ERROR: Case(
         InvalidTopic,

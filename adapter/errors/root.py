@@ -1,6 +1,6 @@
 """The root of the error tree: what every error has.
 
-Everybody imports it from adapter.errors, which draws the tree.
+Import it from adapter.errors, which draws the tree.
 """
 
 from __future__ import annotations

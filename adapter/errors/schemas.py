@@ -1,4 +1,4 @@
-"""The errors of schemas and their registry. Everybody imports them from adapter.errors."""
+"""The errors of schemas and their registry. Import them from adapter.errors."""
 
 # ruff: noqa: N818 -- these are published names
 

@@ -15,7 +15,7 @@ from adapter.format.schemas import UnreadableError
 
 HEADER = "mqck"
 CHUNK_BYTES = 4 * 1024 * 1024
-"""MQ's usual maximum length: what a queue takes unless told otherwise is always one record."""
+"""MQ's usual maximum length: the default maximum of a queue always fits into one record."""
 _PLACE = Layout(">II")
 
 Headers = list[tuple[str, Any]]
@@ -68,7 +68,7 @@ class Joiner:
         self._chunks: list[bytes] = []
 
     def clear(self) -> None:
-        """Begin anew, somewhere else."""
+        """Begin again at another place."""
         self._chunks = []
 
     def take(self, header: object, value: bytes) -> bytes | None:

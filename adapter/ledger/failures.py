@@ -2,7 +2,7 @@
 
 RETRY: nothing happened, or asking again is harmless: the same request may succeed.
 DOUBTFUL: it may have happened or not; the client cannot know, only reading can tell.
-FATAL: it will not succeed until somebody changes something: access, settings, versions, data.
+FATAL: it will not succeed until an operator changes access, settings, versions or data.
 
 When in doubt, doubtful: taking a doubtful outcome for a failure would write twice, taking it for a
 success would lose. A code that this table does not know (a newer broker's) is doubtful too.

@@ -43,7 +43,7 @@ DAMAGED = frozenset(
         KafkaError.INVALID_RECORD,
     }
 )
-"""What reading bytes that somebody has changed is answered with."""
+"""Errors of librdkafka for bytes that were changed on a broker's disk."""
 PERSISTS_S = 5.0
 """A broker whose bytes are damaged fails every read of them; other failures pass sooner."""
 
@@ -213,7 +213,7 @@ class LedgerSource:
         )
 
     def _nothing_came(self) -> LedgerUnavailable:
-        """Say why no record came in time. Of bytes whose length is damaged nobody says a word."""
+        """Say why no record came in time. Kafka reports nothing if a length is damaged."""
         end = 0 if self._last_error.text else self._asked_end()
         if end <= self._next:
             return self._too_slow("reading")

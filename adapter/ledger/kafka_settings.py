@@ -1,7 +1,7 @@
 """The settings of a ledger on Kafka, and what they are in librdkafka's words.
 
 Three layers: timings that keep a stall short when a broker fails, what the caller's cluster needs
-(security), and what the ledger's safety stands on, which nobody overrides.
+(security), and what the ledger's safety stands on, which cannot be overridden.
 """
 
 import logging

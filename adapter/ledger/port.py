@@ -4,7 +4,7 @@ The port separates three outcomes of an append, and no implementation may blur t
 
 - **durable**: on_durable(n) was called. The entry is valid and every later reader will see it;
 - **refused**: append raised. Nothing was written, the n was not used;
-- **unknown**: everything else. It may be in the ledger or not, and nobody can tell without
+- **unknown**: everything else. It may be in the ledger or not, which is unknown without
   reading: after on_doubt nothing more is promised, the owner takes over again under a new owner
   id, and what replay then shows is what happened.
 
@@ -41,7 +41,7 @@ class EntryTooLarge(LedgerError):  # noqa: N818
 class LedgerUnavailable(LedgerError):  # noqa: N818
     """The ledger could not be reached or read in time.
 
-    retriable: whether trying again may help; if not, somebody must mend what the text names.
+    retriable: whether a retry may help; if not, the operator must correct what the text names.
     """
 
     def __init__(self, text: str, *, retriable: bool = True) -> None:
@@ -66,7 +66,7 @@ class Deposed(str):
 
 
 class RefusedByKafka(str):
-    """The text of a doubt when Kafka refuses what is written: somebody must change what it names.
+    """The text of a doubt when Kafka refuses a write: the operator must change what it names.
 
     Taking over again would not cure it: the same would be written, and refused, and so for ever.
     """
@@ -164,13 +164,13 @@ class Ledger(Protocol):
         """
 
     def last_record(self) -> LastRecord | None:
-        """Return the last that was heard of the owner in force; None of nobody. Blocking.
+        """Return the last record of the owner in force; None if there is no owner. Blocking.
 
         Raises LedgerUnavailable, or LedgerMismatch for what a later mqk wrote.
         """
 
     def time_ms(self) -> int:
-        """Ask the ledger's own clock, by writing a record that counts for nobody. Blocking.
+        """Ask the ledger's own clock, by writing a record without effect. Blocking.
 
         Raises LedgerUnavailable.
         """

@@ -36,7 +36,7 @@ class Seen(Struct, gc=False):
 
 
 def probe(owner: bytes) -> bytes:
-    """Make a record that tells the ledger's time to whoever writes it, and nothing to anybody."""
+    """Make a record from which its writer learns the ledger's time; it has no other effect."""
     return encode(ENTRY, owner, PROBE_N, b"")
 
 

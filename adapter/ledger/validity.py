@@ -9,7 +9,7 @@ The records of a long entry have the same n, and count their parts: there the sa
 next part. An entry counts when its last part does; what is unfinished when the owner changes never
 does.
 
-Pure: the same records in the same order give the same verdicts to everybody, whenever they read.
+Pure: the same records in the same order give the same verdicts to every reader, at any time.
 """
 
 from enum import IntEnum

@@ -37,7 +37,7 @@ Say = Callable[[str], None]
 
 
 def say_nothing(_text: str) -> None:
-    """The listener for progress when nobody wants to hear of it."""
+    """A listener for progress that discards it."""
 
 
 class Jars(Struct, frozen=True):

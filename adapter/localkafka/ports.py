@@ -25,7 +25,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port(*, taken: frozenset[int] = frozenset()) -> int:
-    """A random loopback port that nobody listens on and that is not among those given."""
+    """Return a random free loopback port that is not among those given."""
     for _ in range(ATTEMPTS_MAX):
         port = random.choice(RANDOM_PORTS)
         if port not in taken and is_free(port):
@@ -37,7 +37,7 @@ def free_port(*, taken: frozenset[int] = frozenset()) -> int:
 
 
 def free_ports(count: int) -> list[int]:
-    """Different random loopback ports that nobody listens on."""
+    """Return different random free loopback ports."""
     ports: list[int] = []
     for _ in range(count):
         ports.append(free_port(taken=frozenset(ports)))

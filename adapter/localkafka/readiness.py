@@ -24,7 +24,7 @@ READY_TIMEOUT_S = 120
 """How long a broker may neither answer nor log anything."""
 READY_TIMEOUT_S_MAX = 1800
 SAY_S = 5.0
-"""How often people are told that it goes on."""
+"""How often progress is reported."""
 CONNECT_TIMEOUT_S = 1.0
 REQUEST_TIMEOUT_S = 2.0
 POLL_S = 0.02

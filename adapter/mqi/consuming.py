@@ -68,7 +68,7 @@ class CallbackConsumer(Struct, eq=False):
     gmo: dict[str, Any]
     is_suspended: bool = False
     told: int = 0
-    """The reason code of the failure that lasts and was told; it is not told again."""
+    """The reason code of a lasting failure that was reported; it is not reported again."""
 
     @property
     def room(self) -> int:
@@ -352,7 +352,7 @@ class Dispatcher:
         try:
             with self._inside:
                 self._callback(self._session.number, md, gmo, body, structs.MQCBC.write(cbc))
-        except Exception:  # noqa: BLE001 -- nobody else is there to hear of it
+        except Exception:  # noqa: BLE001 -- no caller could handle it
             traceback.print_exc()
 
 

@@ -1,4 +1,4 @@
-"""Which extension module ibmmq and pymqi find: theirs, if IBM's client is there, unless told here.
+"""Which extension module ibmmq and pymqi find: theirs, if IBM's client is installed, or ours.
 
 This module knows the names, and nothing of what lies behind them.
 """

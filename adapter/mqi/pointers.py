@@ -41,7 +41,7 @@ def text(pointer: int, length: int) -> str:
 def fill(fields: dict[str, Any], name: str, text: str) -> None:
     """Write a text into the buffer that an MQCHARV offers, as far as there is room.
 
-    Its length is told in any case, so that a program can offer enough the next time.
+    Its length is returned in any case, so that a program can offer enough the next time.
     """
     value = text.encode()
     pointer, room = fields[name + "Ptr"], fields[name + "BufSize"]

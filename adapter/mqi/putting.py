@@ -141,7 +141,7 @@ def _message(
 
 
 def new_id(session: MqiSession) -> bytes:
-    """Make an identifier that nobody else has, in the manner of MQ: part of it can be read."""
+    """Make a unique identifier, in the manner of MQ: part of it can be read."""
     head = b"AMQ " + padded(session.channel.queue_manager, 8)
     return head + os.urandom(ID_LENGTH - len(head))
 

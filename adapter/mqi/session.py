@@ -182,7 +182,7 @@ class MqiSession:
             raise self.failure(error) from error
 
     def ask_held(self, request: Pending, kind: type[ResultT]) -> ResultT | None:
-        """Ask what depends on what the connection holds; None if that was lost meanwhile."""
+        """Ask what depends on the state of the connection; None if that was lost."""
         try:
             self.channel.ask([request])
             if isinstance(request.answer, StartOver):
@@ -246,7 +246,7 @@ class MqiSession:
         return failure_of(error)
 
     def take_tally(self) -> tuple[dict[str, Any], str]:
-        """Return what MQSTAT tells, as fields of an MQSTS, and begin to count anew.
+        """Return what MQSTAT reports, as fields of an MQSTS, and reset the counts.
 
         And the topic string, if it was a topic that was put to when that failed.
         """

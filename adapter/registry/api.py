@@ -178,7 +178,7 @@ def paged(found: list[Any], asked: ApiRequest) -> list[Any]:
 
 
 def greet(_registry: TopicRegistry, _asked: ApiRequest) -> Any:
-    """Answer whoever looks whether anybody is there."""
+    """Answer a health check."""
     return {}
 
 

@@ -1,6 +1,6 @@
 """Whether the defaults in a schema are values of their fields: Apache avro's parser takes any.
 
-A reader meets a wrong default only when it reads what lacks the field: too late for everybody.
+A reader meets a wrong default only when it reads a record without the field, which is too late.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def check_loopback(host: str) -> None:
 
 
 def _end(_what: str) -> None:
-    """End the process as if it was told to: without this thread it serves nothing."""
+    """End the process as SIGTERM does: without this thread it serves nothing."""
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -1,6 +1,6 @@
 """Where a registry's changes lie: a log of records with keys, in memory or a compacted topic.
 
-Every record has a key of its own, so that compaction removes only what was told to be forgotten: a
+Every record has a key of its own, so that compaction removes only what was marked for removal: a
 late record of a deposed writer can never take another's place. It knows neither schemas nor who may
 write.
 """
@@ -30,9 +30,9 @@ from adapter.topics import admin as topics
 from adapter.topics.admin import TopicSettings
 
 SCHEMAS = "_schemas"
-"""The topic, unless told otherwise."""
+"""The default topic."""
 WRITE_TIMEOUT_MS = 15_000
-"""After it a write is doubtful. Whoever registers a schema waits for it, over HTTP."""
+"""After it a write is doubtful. A client that registers a schema waits for it, over HTTP."""
 READ_TIMEOUT_S = 15.0
 FETCH_WAIT_MS = 2
 POLL_S = 0.1

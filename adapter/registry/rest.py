@@ -1,7 +1,7 @@
 """A schema registry over HTTP, by the official client: Confluent's, Apicurio's, Karapace's, ours.
 
 The address of Apicurio's ends with /apis/ccompat/v7. The client's own serializers are not used, so
-that no subject is ever named by a strategy that nobody has chosen.
+that no subject is ever named by a strategy that was not chosen.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class RestRegistry:
 
     def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
         self.url = url
-        self._lock = threading.Lock()  # of the latest versions, which are asked for anew each time
+        self._lock = threading.Lock()  # of the latest versions, which are asked for each time
         try:
             # A quarter of a second, which a program without a registry does not spend.
             import httpx2 as httpx  # noqa: PLC0415

@@ -55,7 +55,7 @@ class TopicRegistry:
         self._state = RegistryState()
         self._holds: dict[Key, bytes] = {}  # what each key's last change is written in
         self._live: dict[bytes, int] = {}  # of how many keys a record is the last word
-        self._dead: set[bytes] = set()  # records that nobody needs any more
+        self._dead: set[bytes] = set()  # records that are no longer needed
         self._owner = NOBODY
         self._n = 0
         self._attempt = (NOBODY, 0)  # what we write at the moment, and whether it counts
@@ -259,7 +259,7 @@ class TopicRegistry:
             self._dead.add(key)
 
     def _forget(self) -> None:
-        """Let compaction remove what nobody needs; it is read back like everything else."""
+        """Let compaction remove what is not needed; its markers are read back like all records."""
         if self._dead:
             self._log.forget(sorted(self._dead))
             self._dead.clear()

@@ -2,7 +2,7 @@
 
 Each message is dealt with in a unit of its own, which puts it where it is to go and takes it off
 the dead-letter queue: it is never lost and never there twice. What was tried how often is
-remembered only here: a handler that starts anew begins anew. This module knows no language of
+remembered only here: a handler that is restarted counts again. This module knows no language of
 rules.
 Reference: IBM MQ, "How the DLQ rules table is processed".
 """

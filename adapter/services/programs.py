@@ -21,9 +21,9 @@ from adapter.services.trigger_message import TriggerMessage
 log = logging.getLogger("adapter.mqi")
 
 PROGRAMS_MAX = 50
-"""Unless told otherwise: a program is a process of the operating system, some of them heavy."""
+"""The default: each program is a process of the operating system, and may be heavy."""
 STOP_GRACE_S = 10.0
-"""For a program to commit or back out what it does, once it was told to end."""
+"""Time for a program to commit or back out its work after SIGTERM."""
 LOOK_S = 60.0
 """A wait for a program's end is as long as the program takes, in steps of this."""
 NOT_STARTED = frozenset({126, 127})
@@ -44,10 +44,10 @@ class Program:
         self.child = child
         self.ended = threading.Event()
         self.gone = threading.Event()
-        """It was told to end, and all of it has: the shell may end before what it has run does."""
+        """It was stopped, with all its processes: the shell may end before the program it runs."""
         self.status = 0
         self.is_told = False
-        """It was told to end: once is enough, and some programs take a second time for haste."""
+        """It was sent SIGTERM: only once, for some programs take a second one for haste."""
 
     def __str__(self) -> str:
         return f"program {self.trigger.appl_id} for queue {self.trigger.queue}"

@@ -2,9 +2,9 @@
 
     TriggerMonitor(qm, "ORDERS.INITQ").run()
 
-It starts what process definitions say, and no more: whoever may put to an initiation queue can have
-defined programs started, and no others. When a trigger message is made is not known here. A trigger
-message that cannot be carried out goes to the dead-letter queue, with the reason.
+It starts what process definitions say, and no more: a user who may put to an initiation queue can
+start the defined programs, and no others. A trigger message that cannot be carried out goes to the
+dead-letter queue, with the reason. This module does not know when a trigger message is made.
 Reference: IBM MQ, "Trigger monitors on AIX, Linux, and Windows"; runmqtrm.
 """
 
@@ -64,7 +64,7 @@ class TriggerMonitor:
 
     launch: called with each TriggerMessage in place of starting a process; what it raises means
     that the program could not be started. dead_letter_queue: None asks the queue manager.
-    programs_max: that many run at a time, and trigger messages wait on their queue meanwhile.
+    programs_max: that many run at a time, and trigger messages wait on their queue.
     stop_grace_s: how long programs have to end when stop() tells them to. environment: theirs.
     """
 
@@ -133,7 +133,7 @@ class TriggerMonitor:
     def stop(self) -> None:
         """Take no more trigger messages, and end the programs that run; from any thread.
 
-        Returns when they have ended: they are told to, and killed after stop_grace_s.
+        Returns when they have ended: they get SIGTERM, and are killed after stop_grace_s.
         """
         self._stopping.set()
         self._queue.close()
@@ -204,8 +204,8 @@ class TriggerMonitor:
     def _other_than_defined(self, trigger: TriggerMessage) -> str:
         """Say why a trigger message was not made from the process definition that it names.
 
-        The queue manager makes it from that: another one was put by somebody else, or before the
-        definition was altered.
+        The queue manager makes it from that: a different one was put by another program, or
+        before the definition was altered.
         """
         name = trigger.process
         fitting = self._qm.objects("process", name, system=True) if name else []

@@ -62,7 +62,7 @@ def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | P
             if word == "QLOCAL" and one.values["definition_type"] != "PREDEFINED":
                 yield f"* queue {one.name} is dynamic, and is not written"
                 continue
-            if one.name == DELAYED_QUEUE:  # nobody may alter it
+            if one.name == DELAYED_QUEUE:  # it cannot be altered
                 continue
             yield from _definition(one, None if everything else _usual(one, defaults))
 

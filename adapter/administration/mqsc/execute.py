@@ -284,7 +284,7 @@ def _clear_topics(qm: Connection, statement: Statement) -> Iterator[str]:
 
 
 def _reset_totals(qm: Connection, statement: Statement) -> Iterator[str]:
-    """RESET QSTATS: what was counted since the last reset, which begins anew."""
+    """RESET QSTATS: show the totals since the last reset, and reset them."""
     if statement.parameters:
         raise NotMqscError("RESET QSTATS takes no parameter", statement.parameters[0].keyword)
     found = reset_totals(qm, statement.name)

@@ -1,4 +1,4 @@
-"""The parameters of one request, taken out one by one; what nobody takes is refused.
+"""The parameters of one request, taken out one by one; a parameter that is not taken is refused.
 
 Objects go the other way here: what is found becomes the parameters of a reply.
 """
@@ -154,7 +154,7 @@ class Arguments:
         return found
 
     def finish(self) -> None:
-        """Refuse what nobody has taken."""
+        """Refuse parameters that were not taken."""
         if self._conditions:
             number = self._conditions[0].number
             raise PcfError(FILTER_UNKNOWN, "this command takes no filter", number)

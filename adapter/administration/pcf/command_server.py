@@ -1,7 +1,7 @@
 """The command server: takes requests from SYSTEM.ADMIN.COMMAND.QUEUE and puts the replies.
 
 It runs in the queue manager's process as a client like any other, on a thread of its own, so that
-a long answer keeps nobody waiting but those who ask it. A request is taken outside a unit: when
+a long answer delays only commands. A request is taken outside a unit: when
 the queue manager dies, it is lost and its program sees no reply, rather than that it is done twice.
 
 When it begins it puts the event message "Queue Manager Active" to SYSTEM.ADMIN.QMGR.EVENT, as IBM
@@ -52,7 +52,7 @@ FORMAT_ERROR = 3023  # MQRCCF_MD_FORMAT_ERROR
 UNEXPECTED = 2195  # MQRC_UNEXPECTED_ERROR
 FAILED = 2  # MQCC_FAILED
 RETRY_S = 1.0
-"""After what went wrong, before the queue is opened again: nobody is kept busy by it."""
+"""Pause after a failure, before the queue is opened again, so that failures cost little."""
 STOP_S = 5.0
 """A command that is being done is waited for so long."""
 UNIT_SIZE = 100
@@ -183,7 +183,7 @@ class CommandServer:
                         self._answer(qm, commands, request)
 
     def _announce(self, qm: Connection) -> None:
-        """Put the event message of the start, once; a queue that does not take it keeps nobody."""
+        """Put the event message of the start, once; go on if the queue refuses it."""
         if self._is_announced:
             return
         self._is_announced = True

@@ -22,6 +22,7 @@ import adapter
 from adapter import launch
 from adapter.cli import cluster, output
 from adapter.command import failures, options
+from adapter.core import dispatch
 from adapter.errors import Error
 from adapter.localkafka import LocalKafkaError, detached, jars, ports
 
@@ -80,12 +81,17 @@ def machine() -> Iterator[DoctorCheck]:
         "ok" if enough else "problem", "Python", text if enough else f"{text}: too old"
     )
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES)
-    yield DoctorCheck("ok", "mqk", f"{metadata.version('mqk')} with {versions}")
+    yield DoctorCheck("ok", "mqk", f"{metadata.version('mqk')}, {how_core_runs()}, with {versions}")
     try:
         yield DoctorCheck("ok", "Java", jars.find_java().path)
     except LocalKafkaError as problem:
         yield DoctorCheck("problem", "Java", str(problem))
     yield from _jars()
+
+
+def how_core_runs() -> str:
+    """Say whether this process has the compiled modules of `make compiled`."""
+    return "core in Python" if str(dispatch.__file__).endswith(".py") else "core compiled"
 
 
 def _jars() -> Iterator[DoctorCheck]:

@@ -24,6 +24,7 @@ def test_a_sound_machine_is_status_zero(mqk: Mqk) -> None:
     assert said.status == 0, said.out
     assert {"Python", "mqk", "Java", "Kafka's jars", "import adapter"} <= set(found)
     assert "confluent-kafka 2." in found["mqk"]["text"]
+    assert ", core in Python, " in found["mqk"]["text"]
     assert "finding" in mqk("doctor").out
 
 

@@ -79,5 +79,8 @@ def _attributes(value: object) -> list[str]:
         return [
             name for name in ("func", "args", "__self__", "__qualname__") if hasattr(value, name)
         ]
-    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
-    return [*slots, *getattr(value, "__dict__", ())]
+    kinds = type(value).__mro__
+    slots = [name for kind in kinds for name in getattr(kind, "__slots__", ())]
+    # What a compiled class calls its attributes.
+    slots += [name for kind in kinds for name in getattr(kind, "__mypyc_attrs__", ())]
+    return list(dict.fromkeys([*slots, *getattr(value, "__dict__", ())]))

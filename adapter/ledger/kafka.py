@@ -84,6 +84,9 @@ __all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
 
 POLL_S = 0.1
 """How long the poll thread may be deaf to a stop; it wakes at once for reports."""
+ASK_AGAIN_S = 0.02
+ASKS_MAX = 10
+"""How often, and after what pause, a take-over that is not confirmed asks for its topic again."""
 STOP_TIMEOUT_S = 10.0
 TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 ATTEMPTS_KEPT = 100
@@ -134,8 +137,13 @@ class LedgerWriter:
             on_delivery=lambda error, message: reports.append((error, message)),
         )
         deadline_s = time.monotonic() + settings.take_over_timeout_s
+        asks = ASKS_MAX
         while not reports and time.monotonic() < deadline_s:
-            producer.poll(POLL_S)
+            producer.poll(ASK_AGAIN_S if asks else POLL_S)
+            if asks and not reports:
+                asks -= 1
+                with contextlib.suppress(KafkaException):  # the report says what is wrong
+                    producer.list_topics(settings.topic, POLL_S)
         if not reports:
             why = self._last_error.text or "no answer"
             within = f"{why} within {settings.take_over_timeout_s:g} s"
@@ -153,7 +161,9 @@ class LedgerWriter:
     def _hasten(self, producer: Producer) -> None:
         """Ask for the topic first: that reply makes librdkafka ask for its producer id at once.
 
-        Else it asks on a timer of 500 ms, and every take-over would take that long.
+        Else it asks on a timer of 500 ms, and every take-over would take that long. It still does
+        if the reply comes before the connection is up on which it asks: in one take-over of five.
+        So the question is repeated while nothing is confirmed.
         """
         try:
             producer.list_topics(self._settings.topic, self._settings.take_over_timeout_s)

@@ -121,7 +121,7 @@ def consumer_settings(
     return {
         **TIMINGS,
         "client.id": "mqk-mover-progress",
-        "fetch.wait.max.ms": 20,
+        "fetch.wait.max.ms": 1,  # it jumps, and what comes next waits for a fetch without records
         **settings.destination.options,
         "bootstrap.servers": settings.destination.bootstrap_servers,
         "group.id": "mqk-mover-progress",  # asked for by the client, never used

@@ -202,8 +202,8 @@ class TopicAdmin:
     def ensure(self, specs: Sequence[TopicSpec]) -> list[str]:
         """Create the topics that are missing and check the others; the names of the created."""
         created = self._create(specs)
-        self._grow([spec for spec in specs if spec.grows and spec.name not in created])
-        self._await_leaders([spec.name for spec in specs])
+        grown = self._grow([spec for spec in specs if spec.grows and spec.name not in created])
+        self._await_leaders({spec.name: grown.get(spec.name, 1) for spec in specs})
         self.check([spec for spec in specs if spec.name not in created])
         return created
 
@@ -280,8 +280,8 @@ class TopicAdmin:
                     raise self._failed(f"creating {name}", error) from error
         return created
 
-    def _grow(self, specs: Sequence[TopicSpec]) -> None:
-        """Add the partitions that existing topics lack."""
+    def _grow(self, specs: Sequence[TopicSpec]) -> dict[str, int]:
+        """Add the partitions that existing topics lack; how many those have then."""
         few = [spec for spec in specs if 0 < len(self._metadata(spec.name)) < spec.partitions]
         wanted = [NewPartitions(spec.name, spec.partitions) for spec in few]
         futures = self._admin.create_partitions(wanted, **self._timeouts()) if wanted else {}
@@ -291,11 +291,15 @@ class TopicAdmin:
             except KafkaException as error:
                 if error_of(error).code() != KafkaError.INVALID_PARTITIONS:  # another was faster
                     raise self._failed(f"adding partitions to {name}", error) from error
+        return {spec.name: spec.partitions for spec in few}
 
-    def _await_leaders(self, names: Sequence[str]) -> None:
-        """Wait until every partition has a leader: a topic just created has none for a moment."""
+    def _await_leaders(self, least: Mapping[str, int]) -> None:
+        """Wait until every partition has a leader: a topic just created has none for a moment.
+
+        least: how many partitions each topic has, at least.
+        """
         deadline_s = time.monotonic() + self._settings.timeout_s
-        while missing := [name for name in names if not self._has_leaders(name)]:
+        while missing := [name for name in least if not self._has_leaders(name, least[name])]:
             if time.monotonic() > deadline_s:
                 raise TopicError(
                     f"{', '.join(missing)} on {self._servers} have partitions without a leader "
@@ -304,9 +308,9 @@ class TopicAdmin:
                 )
             time.sleep(POLL_S)
 
-    def _has_leaders(self, name: str) -> bool:
+    def _has_leaders(self, name: str, least: int) -> bool:
         partitions = self._metadata(name)
-        return bool(partitions) and all(one.leader >= 0 for one in partitions.values())
+        return len(partitions) >= least and all(one.leader >= 0 for one in partitions.values())
 
     def _metadata(self, name: str) -> Mapping[int, Any]:
         try:

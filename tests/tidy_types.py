@@ -26,7 +26,6 @@ TWICE = frozenset(
     {
         "Connection",
         "Message",
-        "Queue",
         "QueueDeleted",
         "Subscription",
         "Unit",

@@ -22,7 +22,7 @@ from adapter.core.contract.results import Done, Messages, PutDone, Refused, Resu
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.undo import Removed
 from adapter.core.rules import (
     backout,
@@ -280,7 +280,7 @@ def _miss_page(qm: QueueManager, effects: Effects, given: inputs.PageMissing) ->
         qm.step.missing = None
 
 
-def _decide_again(qm: QueueManager, effects: Effects, queue: Queue, now_ms: int) -> None:
+def _decide_again(qm: QueueManager, effects: Effects, queue: LocalQueue, now_ms: int) -> None:
     """Decide what waited for a page of this queue, and what waited for that."""
     asked = pages.unpark(qm, queue)
     for request in asked:

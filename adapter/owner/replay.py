@@ -14,7 +14,7 @@ from adapter.core.contract.results import Messages, Refused, Result
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.session import Session
 from adapter.core.rules.unit import unit_number
 from adapter.format import descriptor, entries
@@ -211,7 +211,7 @@ def _never_put(void: list[Record]) -> set[tuple[str, int, int, int]]:
     }
 
 
-def _bring(new: QueueManager, queue: Queue, stored: Stored) -> None:
+def _bring(new: QueueManager, queue: LocalQueue, stored: Stored) -> None:
     """Put a message to its place, or behind the last one that the ledger knows of."""
     lane_number, seq, n = stored.place
     lane = queue.lanes[-lane_number]

@@ -8,7 +8,7 @@ from adapter.core.contract.message import Stored
 from adapter.core.contract.results import PutDone
 from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.session import Session
 
 LATER: dict[str, Any] = {
@@ -37,7 +37,7 @@ def _set(attributes: msgspec.Struct) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value != getattr(usual, name)}
 
 
-def _queue(qm: QueueManager, queue: Queue) -> dict[str, Any]:
+def _queue(qm: QueueManager, queue: LocalQueue) -> dict[str, Any]:
     return {
         "incarnation": queue.incarnation,
         "attributes": _set(queue.attributes),
@@ -54,7 +54,7 @@ def _queue(qm: QueueManager, queue: Queue) -> dict[str, Any]:
     }
 
 
-def _delayed(qm: QueueManager, queue: Queue) -> list[Any]:
+def _delayed(qm: QueueManager, queue: LocalQueue) -> list[Any]:
     """When the messages that wait are due, and where they do."""
     assert queue.delays is not None
     waits = [one for one in queue.delays.entries() if qm.is_delayed(one[1])]

@@ -17,7 +17,7 @@ from adapter.core.contract.results import Messages
 from adapter.core.dispatch import Effects
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Reply
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules import waiting
 from adapter.core.rules.matching import candidates
@@ -154,7 +154,7 @@ class Steps:
             return
         self._decided(op)
 
-    def _who_waits(self, queue: Queue) -> list[Waits]:
+    def _who_waits(self, queue: LocalQueue) -> list[Waits]:
         """Who waits for a page of a queue, and then who is held behind those, in their order."""
         first = [(one.connection, one.request) for one in queue.suspended]
         connections = self.owner.qm.connections
@@ -250,7 +250,7 @@ class Steps:
         op.full, op.stuck = frozenset(full), frozenset(stuck)
         self.auditor.decided(op)
 
-    def _needs_a_page(self, queue: Queue, waiter: Waiter) -> bool:
+    def _needs_a_page(self, queue: LocalQueue, waiter: Waiter) -> bool:
         """Whether nobody can say before a page comes if a waiting get is served."""
         try:
             for stored in candidates(waiter.handle, waiter.command) if queue.paged_count else ():

@@ -19,7 +19,7 @@ from adapter.core.contract.results import Messages, PutDone, Refused, Result
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.pages import Paged
 from adapter.core.rules.restore import whole
 from adapter.format import entries
@@ -158,7 +158,7 @@ class Core:
         described = list(dispatch.snapshot(self.qm))
         self.entries = [entries.encode([record]) for record in described]
 
-    def queue(self, name: str = "Q") -> Queue:
+    def queue(self, name: str = "Q") -> LocalQueue:
         """Return a queue of the core, to look at."""
         return self.qm.queues[name]
 

@@ -10,7 +10,7 @@ from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.commands import INPUT
 from adapter.core.contract.message import Stored
 from adapter.core.model.groups import Progress
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.selector import Fits
 from adapter.core.model.topics import Subscription
 from adapter.core.model.views import START
@@ -45,7 +45,7 @@ class QueueHandle:
     def __init__(
         self,
         number: int,
-        queue: Queue,
+        queue: LocalQueue,
         modes: int,
         alias: AliasAttributes | None = None,
         is_maker: bool = False,
@@ -82,7 +82,7 @@ class ConsumerHandle(QueueHandle):
     def __init__(
         self,
         number: int,
-        queue: Queue,
+        queue: LocalQueue,
         consumer: str,
         alias: AliasAttributes | None = None,
         *,

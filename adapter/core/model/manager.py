@@ -20,7 +20,7 @@ from adapter.core.model.due import Due
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
 from adapter.core.model.moves import MoveDue
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.session import Session
 from adapter.core.model.step import Step
 from adapter.core.model.tally import Tally
@@ -69,11 +69,11 @@ class QueueManager:
         self.name = name
         self.limits = limits or Limits()
         self.attributes = self.usual_attributes()
-        self.queues: dict[str, Queue] = {}
+        self.queues: dict[str, LocalQueue] = {}
         self.objects: dict[tuple[str, str], Struct] = {}
         """All that is no local queue, by kind and name: its attributes."""
         self.topics = Topics()
-        self.initiates: dict[str, dict[str, Queue]] = {}
+        self.initiates: dict[str, dict[str, LocalQueue]] = {}
         """By name of an initiation queue, the queues that name it."""
         self.step = Step()
         self.temporaries = 0
@@ -108,7 +108,7 @@ class QueueManager:
         self.noted: list[ConsumedRestored] = []
         """What the snapshot that was restored says of consumed messages; the owner's business."""
         self.due = Due()
-        self.delays_waiting: dict[str, Queue] = {}
+        self.delays_waiting: dict[str, LocalQueue] = {}
         """Whose delayed messages are due, and not in memory."""
         self.moved_n = -1
         """Entries up to it are copied for good, but for queues that are parked."""
@@ -137,13 +137,13 @@ class QueueManager:
         self.generated += 1
         return f"{self.first_n + self.generated:016X}"
 
-    def names_initiation(self, queue: Queue) -> None:
+    def names_initiation(self, queue: LocalQueue) -> None:
         """Note which initiation queue a queue names."""
         name = queue.attributes.initiation_queue
         if name:
             self.initiates.setdefault(name, {})[queue.name] = queue
 
-    def names_no_initiation(self, queue: Queue) -> None:
+    def names_no_initiation(self, queue: LocalQueue) -> None:
         """Forget it: the queue goes, or will name another one."""
         name = queue.attributes.initiation_queue
         if name:
@@ -152,18 +152,18 @@ class QueueManager:
             if not named:
                 del self.initiates[name]
 
-    def wake(self, queue: Queue) -> None:
+    def wake(self, queue: LocalQueue) -> None:
         """Note that gets waiting on this queue may be served now."""
         self.waiters.wake(queue)
 
     def note_backouts(
-        self, queue: Queue, places: list[Place], now_ms: int, *, and_paged: bool = False
+        self, queue: LocalQueue, places: list[Place], now_ms: int, *, and_paged: bool = False
     ) -> None:
         """Note that messages come back to a queue; it may be that they are to be moved."""
         if queue.moves_backouts and (places or and_paged):
             self.step.moves_due.append(MoveDue(queue, places, now_ms, and_paged))
 
-    def add_expiry(self, queue: Queue, stored: Stored) -> None:
+    def add_expiry(self, queue: LocalQueue, stored: Stored) -> None:
         """Remember to look at a message when it expires, if it does."""
         time_ms = stored.message.expires_at_ms
         if time_ms:
@@ -177,7 +177,7 @@ class QueueManager:
             queue = self.queues[message.destination]
             self.delay(queue, end_of(message), stored.place, message.priority)
 
-    def delay(self, queue: Queue, due_ms: int, place: Place, priority: int) -> None:
+    def delay(self, queue: LocalQueue, due_ms: int, place: Place, priority: int) -> None:
         """Note when a delayed message of a queue is due, and where it waits."""
         if queue.delays is None:
             queue.delays = Delays()
@@ -192,13 +192,13 @@ class QueueManager:
             not place[2] and place[1] in delayed.lanes[-place[0]].paged
         )
 
-    def note_delays(self, queue: Queue) -> None:
+    def note_delays(self, queue: LocalQueue) -> None:
         """Remember to look at a queue's delayed messages when the first of them is due."""
         due_ms = queue.delays.next_ms() if queue.delays is not None else None
         if due_ms is not None:
             self.look_at_delays(queue, due_ms)
 
-    def look_at_delays(self, queue: Queue, time_ms: int) -> None:
+    def look_at_delays(self, queue: LocalQueue, time_ms: int) -> None:
         """Remember to look at a queue's delayed messages at a time, unless that is before it."""
         delays = queue.delays
         if delays is not None and not 0 < delays.noted_ms <= time_ms:
@@ -210,7 +210,7 @@ class QueueManager:
         delays = queue.delays if queue is not None else None
         return delays is not None and delays.noted_ms == end[0]
 
-    def add_paged_end(self, queue: Queue, lane: int, time_ms: int) -> None:
+    def add_paged_end(self, queue: LocalQueue, lane: int, time_ms: int) -> None:
         """Remember to look at a lane when paged-out messages of it will have expired."""
         end = (time_ms, queue.name, queue.incarnation, lane)
         self.due.paged_ends.push(end, lambda one: self.that_queue(one[1], one[2]))
@@ -236,7 +236,7 @@ class QueueManager:
         """Say in how many ms time has made something due; 0 or less: now; None: never."""
         return self.due.in_ms(now_ms, self.elapsed_ms)
 
-    def that_queue(self, name: str, incarnation: int) -> Queue | None:
+    def that_queue(self, name: str, incarnation: int) -> LocalQueue | None:
         """Return a queue, unless it is another one of its name by now."""
         queue = self.queues.get(name)
         return queue if queue and queue.incarnation == incarnation else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.contract.message import Place
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 
 
 class MoveDue(Struct):
@@ -14,7 +14,7 @@ class MoveDue(Struct):
     and_paged: look for others that are not in memory.
     """
 
-    queue: Queue
+    queue: LocalQueue
     places: list[Place]
     now_ms: int
     and_paged: bool = False

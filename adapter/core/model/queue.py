@@ -36,7 +36,7 @@ class Opens:
         self.exclusive = False
 
 
-class Queue(Store):
+class LocalQueue(Store):
     """One local queue."""
 
     def __init__(self, name: str, incarnation: int, attributes: QueueAttributes) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from adapter.core.model.lane import PageNeeded
     from adapter.core.model.moves import MoveDue
-    from adapter.core.model.queue import Queue
+    from adapter.core.model.queue import LocalQueue
     from adapter.core.model.report import ReportDue
     from adapter.core.model.topics import Subscription
     from adapter.core.model.trigger_event import Trigger, TriggerEvent
@@ -44,7 +44,7 @@ class Step:
         """What is to be read, by queue, lane and field."""
         self.missing: tuple[str, int, int] | None = None
         """Queue, lane and seq of a message that has just proved not to be on its topic."""
-        self.made: dict[str, Queue] = {}
+        self.made: dict[str, LocalQueue] = {}
         """New queues that a handle has open already, by name, until a record makes them known."""
         self.subscribed: dict[str, Subscription] = {}
         """New durable subscriptions, likewise."""

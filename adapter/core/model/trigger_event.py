@@ -11,7 +11,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from adapter.core.contract.message import Message
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.unit import Unit
 
 Kind = Literal["put", "close", "alter", "open"]
@@ -27,7 +27,7 @@ class TriggerEvent(Struct, kw_only=True):
     """
 
     kind: Kind
-    queue: Queue
+    queue: LocalQueue
     now_ms: int
     priority: int = 0
     before: int = 0
@@ -43,7 +43,7 @@ class Trigger(Struct):
     with_unit: it goes with the unit that caused it if that is backed out.
     """
 
-    queue: Queue
+    queue: LocalQueue
     initiation: str
     message: Message
     now_ms: int

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adapter.core.contract.message import Message, Place, Stored
 from adapter.core.model.moment import Moment
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 
 if TYPE_CHECKING:
     from adapter.core.model.trigger_event import Trigger
@@ -45,8 +45,8 @@ class Unit:
         self.ident = ident
         self.connection = connection
         self.since = since
-        self.puts: list[tuple[Queue, Message]] = []
-        self.gets: list[tuple[Queue, Stored]] = []
+        self.puts: list[tuple[LocalQueue, Message]] = []
+        self.gets: list[tuple[LocalQueue, Stored]] = []
         self.triggers: list[Trigger] = []
         self.weight = 0
         self.held_bytes = 0
@@ -57,14 +57,14 @@ class Unit:
     def __len__(self) -> int:
         return len(self.puts) + len(self.gets)
 
-    def hold_put(self, queue: Queue, message: Message, weight: int) -> None:
+    def hold_put(self, queue: LocalQueue, message: Message, weight: int) -> None:
         """Keep a put until the unit ends."""
         self.puts.append((queue, message))
         self.weight += weight
         self.held_bytes += len(message.body)
         queue.hold_put(message)
 
-    def forget(self, queue: Queue) -> int:
+    def forget(self, queue: LocalQueue) -> int:
         """Let go of what is of a queue that is gone; how many bytes of bodies that was."""
         gone = [message for of, message in self.puts if of is queue]
         gone += [stored.message for of, stored in self.gets if of is queue]
@@ -79,7 +79,7 @@ class Unit:
         self.triggers.append(trigger)
         self.held_bytes += len(trigger.message.body)
 
-    def lock(self, queue: Queue, stored: Stored) -> None:
+    def lock(self, queue: LocalQueue, stored: Stored) -> None:
         """Lock a message until the unit ends."""
         self.gets.append((queue, stored))
         self.held_bytes += len(stored.message.body)

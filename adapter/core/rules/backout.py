@@ -30,7 +30,7 @@ from adapter.core.model.groups import is_segment
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.moves import MoveDue
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import matching, trigger, undelivered
 from adapter.core.rules.unit import Puts, commit_records
@@ -43,13 +43,13 @@ class _Moves(Struct):
     """What is moved by one record. planned: how many messages each queue is to take."""
 
     puts: Puts = []
-    gets: list[tuple[Queue, Stored]] = []
+    gets: list[tuple[LocalQueue, Stored]] = []
     events: list[Record] = []
     planned: Counter[str] = msgspec.field(default_factory=Counter)
     size: int = 0
 
 
-def is_due(queue: Queue, stored: Stored) -> bool:
+def is_due(queue: LocalQueue, stored: Stored) -> bool:
     """Whether a message came back as often as its queue allows."""
     return 0 < queue.attributes.backout_threshold <= stored.backout_count
 
@@ -78,7 +78,7 @@ def decide(qm: QueueManager, due: MoveDue) -> list[Record]:
     return moved(qm, queue, found, due.now_ms)
 
 
-def _want_pages(qm: QueueManager, queue: Queue) -> None:
+def _want_pages(qm: QueueManager, queue: LocalQueue) -> None:
     """Ask for the first page of each lane that has such a message; the others follow it."""
     threshold = queue.attributes.backout_threshold
     for lane in queue.lanes:
@@ -87,7 +87,7 @@ def _want_pages(qm: QueueManager, queue: Queue) -> None:
             qm.want_page(PageNeeded(queue.name, lane.number, min(seqs)))
 
 
-def moved(qm: QueueManager, queue: Queue, found: list[Stored], now_ms: int) -> list[Record]:
+def moved(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int) -> list[Record]:
     """Move messages to where there is room for them; those that nobody takes stay.
 
     What is more than one record moves is noted, to be moved next.
@@ -120,7 +120,9 @@ def _messages(found: list[Stored]) -> Iterator[list[Stored]]:
     return (list(parts) for _, parts in groupby(found, of))
 
 
-def _move(qm: QueueManager, queue: Queue, parts: list[Stored], moves: _Moves, now_ms: int) -> None:
+def _move(
+    qm: QueueManager, queue: LocalQueue, parts: list[Stored], moves: _Moves, now_ms: int
+) -> None:
     """Add the moves of a message to the others, and what is to be told of it."""
     reason: Reason | None = None
     for target, puts in _ways(qm, queue, parts, now_ms):
@@ -141,8 +143,8 @@ def _move(qm: QueueManager, queue: Queue, parts: list[Stored], moves: _Moves, no
 
 
 def _ways(
-    qm: QueueManager, queue: Queue, parts: list[Stored], now_ms: int
-) -> Iterator[tuple[Queue | None, list[Message]]]:
+    qm: QueueManager, queue: LocalQueue, parts: list[Stored], now_ms: int
+) -> Iterator[tuple[LocalQueue | None, list[Message]]]:
     """Say where a message may go, and what is put there: the best way first."""
     told = [_explained(queue, part) for part in parts]
     name = queue.attributes.backout_requeue_queue
@@ -155,14 +157,14 @@ def _ways(
         yield dead, [undelivered.as_dead_letter(qm, one, queue.name, code, now_ms) for one in told]
 
 
-def _explained(queue: Queue, stored: Stored) -> Message:
+def _explained(queue: LocalQueue, stored: Stored) -> Message:
     message = stored.message
     told = backout.explained(message.properties, queue.name, stored.backout_count)
     return msgspec.structs.replace(message, properties=told)
 
 
 def _why_undeliverable(
-    qm: QueueManager, target: Queue | None, puts: Iterable[Message], planned: Counter[str]
+    qm: QueueManager, target: LocalQueue | None, puts: Iterable[Message], planned: Counter[str]
 ) -> Reason | None:
     """Return the reason for which a queue cannot take all of these, or None."""
     before = planned[target.name] if target is not None else 0
@@ -174,7 +176,7 @@ def _why_undeliverable(
 
 
 def _event(
-    queue: Queue, stored: Stored, target: str, reason: Reason | None, now_ms: int
+    queue: LocalQueue, stored: Stored, target: str, reason: Reason | None, now_ms: int
 ) -> EventRaised:
     """Report where a message went, or that it stays; reason: why not to the backout queue."""
     details = {

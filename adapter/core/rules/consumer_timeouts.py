@@ -9,7 +9,7 @@ from adapter.core.model.claims import DurableConsumer
 from adapter.core.model.connection import Connection
 from adapter.core.model.handles import ConsumerHandle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 
 
 def opened(connection: Connection, handle: ConsumerHandle) -> None:
@@ -38,7 +38,7 @@ def restarted(qm: QueueManager) -> None:
             _begins(qm, queue, consumer)
 
 
-def _begins(qm: QueueManager, queue: Queue, consumer: DurableConsumer) -> None:
+def _begins(qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer) -> None:
     """Note since when nobody has a consumer open; it is looked at when its time is over."""
     consumer.away_since_ms = qm.elapsed_ms
     end = (qm.elapsed_ms + consumer.timeout_ms, queue.name, queue.incarnation, consumer.name)
@@ -47,7 +47,7 @@ def _begins(qm: QueueManager, queue: Queue, consumer: DurableConsumer) -> None:
 
 def _who(
     qm: QueueManager, ends_ms: int, name: str, incarnation: int, consumer_name: str
-) -> tuple[Queue, DurableConsumer] | None:
+) -> tuple[LocalQueue, DurableConsumer] | None:
     """Return the consumer whose absence was noted; None if that one has ended."""
     queue = qm.that_queue(name, incarnation)
     consumer = queue.consumers.get(consumer_name) if queue else None
@@ -56,9 +56,9 @@ def _who(
     return (queue, consumer) if ends_ms == consumer.away_since_ms + consumer.timeout_ms else None
 
 
-def over(qm: QueueManager) -> list[tuple[Queue, DurableConsumer]]:
+def over(qm: QueueManager) -> list[tuple[LocalQueue, DurableConsumer]]:
     """Return who has been away for too long, each once: who comes and goes is noted each time."""
-    found: dict[tuple[str, str], tuple[Queue, DurableConsumer]] = {}
+    found: dict[tuple[str, str], tuple[LocalQueue, DurableConsumer]] = {}
     for end in qm.due.claims.due(qm.elapsed_ms):
         who = _who(qm, *end)
         if who is not None:

@@ -50,7 +50,7 @@ from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.handles import ConsumerHandle
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import backout, consumer_timeouts, handles, matching, naming, resolve
 from adapter.core.rules.decision import Decision, connection_of, done, queue_of
 
@@ -108,7 +108,7 @@ def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenCo
 
 
 def _known(
-    qm: QueueManager, queue: Queue, command: c.OpenConsumer
+    qm: QueueManager, queue: LocalQueue, command: c.OpenConsumer
 ) -> tuple[list[Record], ConsumerState]:
     """Say what is to be recorded of a consumer that is opened, if anything, and where it stands."""
     known = queue.consumers.get(command.consumer)
@@ -125,7 +125,7 @@ def _known(
     return [_set(queue, known, timeout_ms=command.timeout_ms)], _state(known)
 
 
-def _check_free(queue: Queue, consumer: str) -> None:
+def _check_free(queue: LocalQueue, consumer: str) -> None:
     """Refuse what a consumer must not be open for."""
     if consumer in queue.consuming:
         text = f"connection {queue.consuming[consumer]} has it open"
@@ -147,7 +147,7 @@ def decide_claim(qm: QueueManager, request: c.Request, command: c.ClaimBatch) ->
     return Decision(records, state, qm.entry_n)
 
 
-def _check_limit(queue: Queue, limit: int, least: int) -> None:
+def _check_limit(queue: LocalQueue, limit: int, least: int) -> None:
     """Refuse a batch of a queue that gives nothing, and one of a size that batches do not have."""
     if queue.attributes.inhibit_get:
         raise Refusal(Reason.GET_INHIBITED, queue.name)
@@ -157,7 +157,7 @@ def _check_limit(queue: Queue, limit: int, least: int) -> None:
 
 
 def _next_batch(
-    qm: QueueManager, queue: Queue, consumer: DurableConsumer, limit: int, now_ms: int
+    qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer, limit: int, now_ms: int
 ) -> tuple[Batch, list[Record]]:
     """Make up a consumer's next batch; with what is to be recorded of messages that are set aside.
 
@@ -175,7 +175,7 @@ def _next_batch(
     return Batch(list(_spans(found.messages)), counts), records
 
 
-def _claimed(queue: Queue, consumer: DurableConsumer, batch: Batch) -> BatchClaimed:
+def _claimed(queue: LocalQueue, consumer: DurableConsumer, batch: Batch) -> BatchClaimed:
     return BatchClaimed(queue.name, consumer.name, batch.spans, batch.counts)
 
 
@@ -184,7 +184,7 @@ def _waits_for_its_end(consumer: DurableConsumer) -> bool:
     return bool(consumer.batches) and consumer.batches[consumer.last].size > 0
 
 
-def _find(qm: QueueManager, queue: Queue, limit: int, now_ms: int) -> _Found:
+def _find(qm: QueueManager, queue: LocalQueue, limit: int, now_ms: int) -> _Found:
     """Look for what a batch may have: of each lane what comes before the first that is not copied.
 
     Raises PageNeeded for what is not in memory: what a message says decides what becomes of it.
@@ -204,7 +204,7 @@ def _find(qm: QueueManager, queue: Queue, limit: int, now_ms: int) -> _Found:
     return found
 
 
-def _in_order(queue: Queue, lane_number: int, count: int) -> Iterator[Stored]:
+def _in_order(queue: LocalQueue, lane_number: int, count: int) -> Iterator[Stored]:
     """Iterate over a lane; what is not in memory is asked for in pages as large as is of use."""
     lane = queue.lanes[lane_number]
     if not len(lane):
@@ -269,7 +269,7 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
 
 
 def _claim_to_read(
-    qm: QueueManager, queue: Queue, consumer: DurableConsumer, limit: int, now_ms: int
+    qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer, limit: int, now_ms: int
 ) -> tuple[Batch, list[Record]]:
     """Claim the batch that a program is about to read, in the same step."""
     if qm.quiescing:
@@ -286,7 +286,7 @@ def _described(number: int, batch: Batch) -> BatchDescription:
 
 
 def _broken_up(
-    queue: Queue, consumer: DurableConsumer, number: int, batch: Batch
+    queue: LocalQueue, consumer: DurableConsumer, number: int, batch: Batch
 ) -> BatchReturned | None:
     """Return the messages of a batch that failed too often; None if it has not.
 
@@ -312,7 +312,7 @@ def decide_consume(qm: QueueManager, request: c.Request, command: c.ConsumeBatch
     return Decision([_consumed(handle.queue, consumer, command.through)], state, qm.entry_n)
 
 
-def _consumed(queue: Queue, consumer: DurableConsumer, through: int) -> BatchesConsumed:
+def _consumed(queue: LocalQueue, consumer: DurableConsumer, through: int) -> BatchesConsumed:
     """Say that batches are consumed; after one that went well the next may be larger again."""
     numbers = range(consumer.consumed + 1, through + 1)
     count = sum(consumer.batches[number].size for number in numbers)
@@ -361,7 +361,7 @@ def lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
 
 
 def _taken_away(
-    qm: QueueManager, queue: Queue, consumer: DurableConsumer, now_ms: int
+    qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer, now_ms: int
 ) -> list[Record]:
     """Return all that a consumer holds; its program finds the claim lost."""
     count = consumer.held
@@ -372,7 +372,7 @@ def _taken_away(
     return [*records, fenced, EventRaised(CLAIM_LOST, queue.name, now_ms, details)]
 
 
-def _returned(queue: Queue, consumer: DurableConsumer) -> list[Record]:
+def _returned(queue: LocalQueue, consumer: DurableConsumer) -> list[Record]:
     return [
         BatchReturned(
             queue.name,
@@ -397,7 +397,7 @@ def _has_failed(batch: Batch) -> bool:
 
 
 def _set(
-    queue: Queue,
+    queue: LocalQueue,
     consumer: DurableConsumer,
     *,
     claim: bytes | None = None,
@@ -426,7 +426,7 @@ def decide_ask_consumers(qm: QueueManager, request: c.Request, command: c.AskCon
     return Decision([], Consumers(found), qm.entry_n)
 
 
-def _status(queue: Queue, consumer: DurableConsumer, elapsed_ms: int) -> ConsumerStatus:
+def _status(queue: LocalQueue, consumer: DurableConsumer, elapsed_ms: int) -> ConsumerStatus:
     connection = queue.consuming.get(consumer.name, 0)
     first = next(iter(consumer.batches.values()), None)
     return ConsumerStatus(
@@ -458,7 +458,7 @@ def decide_delete_consumer(
     return done(qm, request, [*records, ConsumerDeleted(queue.name, consumer.name)], consumer.held)
 
 
-def restored(queue: Queue) -> Iterator[Record]:
+def restored(queue: LocalQueue) -> Iterator[Record]:
     """Describe a queue's consumers for a snapshot, behind its lanes, which count their messages."""
     for consumer in queue.consumers.values():
         yield _set(queue, consumer)

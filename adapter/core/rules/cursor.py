@@ -10,7 +10,7 @@ from adapter.core.contract.message import Stored
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import matching
 
 
@@ -52,7 +52,7 @@ def lift(handle: QueueHandle) -> Stored:
     return stored
 
 
-def offer(qm: QueueManager, queue: Queue, stored: Stored, now_ms: int) -> None:
+def offer(qm: QueueManager, queue: LocalQueue, stored: Stored, now_ms: int) -> None:
     """Let others find what is locked no more, and time, if it is over."""
     if matching.is_over(stored, now_ms):
         qm.add_expiry(queue, stored)

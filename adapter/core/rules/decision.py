@@ -11,7 +11,7 @@ from adapter.core.contract.results import Done, Refused, Result
 from adapter.core.model.connection import Connection
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.session import Session
 from adapter.core.model.topics import Subscription
 
@@ -41,7 +41,7 @@ class Decision(Struct):
     closed: dict[int, Refused] = {}
     warning: int = 0
     subscriptions: int = -1
-    made: dict[str, Queue] = {}
+    made: dict[str, LocalQueue] = {}
     subscribed: dict[str, Subscription] = {}
 
 
@@ -80,7 +80,7 @@ def handle_of(
     return handle
 
 
-def queue_of(qm: QueueManager, name: str) -> Queue:
+def queue_of(qm: QueueManager, name: str) -> LocalQueue:
     """Return a queue by name, or refuse."""
     queue = qm.queues.get(name)
     if queue is None:

@@ -20,7 +20,7 @@ from adapter.core.contract.records import DelayedExpired, DelaysRestored, EventR
 from adapter.core.model.delays import Delays, Entry
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, ReportDue
 from adapter.core.model.undo import Removed
 from adapter.core.rules import parking, report, trigger
@@ -82,7 +82,7 @@ def due(qm: QueueManager, now_ms: int) -> list[Record]:
 
 
 def _due(
-    qm: QueueManager, queue: Queue, delays: Delays, now_ms: int, step: _Step
+    qm: QueueManager, queue: LocalQueue, delays: Delays, now_ms: int, step: _Step
 ) -> Iterator[Stored]:
     """Take out what is due, in order; what is not in memory is waited for."""
     delayed = qm.queues[DELAYED_QUEUE]
@@ -103,7 +103,7 @@ def _due(
             yield stored
 
 
-def _is_parked(qm: QueueManager, queue: Queue, message: Message) -> bool:
+def _is_parked(qm: QueueManager, queue: LocalQueue, message: Message) -> bool:
     """Whether too much waits for the destination's topic."""
     try:
         parking.check_put(qm, queue, [message])
@@ -116,7 +116,9 @@ def _expires_ms(message: Message) -> int:
     return message.put_time_ms + message.expiry_ms if message.expiry_ms > 0 else 0
 
 
-def _released(qm: QueueManager, queue: Queue, found: list[Stored], now_ms: int) -> list[Record]:
+def _released(
+    qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int
+) -> list[Record]:
     """Put messages to their destination, together."""
     if not found:
         return []
@@ -135,7 +137,7 @@ def _released(qm: QueueManager, queue: Queue, found: list[Stored], now_ms: int) 
     return commit_records(qm.new_message_id(), puts, gets, "commit", None)
 
 
-def _expired(qm: QueueManager, queue: Queue, expired: list[Stored]) -> list[Record]:
+def _expired(qm: QueueManager, queue: LocalQueue, expired: list[Stored]) -> list[Record]:
     """Say that messages expired before they were due."""
     delayed = qm.queues[DELAYED_QUEUE]
     records: list[Record] = []
@@ -150,7 +152,7 @@ def _expired(qm: QueueManager, queue: Queue, expired: list[Stored]) -> list[Reco
     return records
 
 
-def came(qm: QueueManager, queue: Queue, now_ms: int) -> list[Record]:
+def came(qm: QueueManager, queue: LocalQueue, now_ms: int) -> list[Record]:
     """Go on with the release, if it is delayed messages that have come into memory."""
     if queue.name != DELAYED_QUEUE:
         return []
@@ -176,7 +178,7 @@ def missing(qm: QueueManager, needed: PageNeeded, now_ms: int) -> list[Record]:
     return []
 
 
-def soft_places(qm: QueueManager, queue: Queue) -> list[Taken]:
+def soft_places(qm: QueueManager, queue: LocalQueue) -> list[Taken]:
     """Return where a queue's delayed messages lie that are not persistent."""
     delayed = qm.queues.get(DELAYED_QUEUE)
     if delayed is None or queue.delays is None:
@@ -185,7 +187,7 @@ def soft_places(qm: QueueManager, queue: Queue) -> list[Taken]:
     return [taken_from(delayed, stored) for stored in found if stored is not None]
 
 
-def restored(qm: QueueManager, queue: Queue) -> Iterator[Record]:
+def restored(qm: QueueManager, queue: LocalQueue) -> Iterator[Record]:
     """Describe for a snapshot when a queue's delayed messages are due."""
     if queue.delays is None:
         return
@@ -216,7 +218,7 @@ def apply_delayed_expired(qm: QueueManager, record: DelayedExpired) -> Removed |
     return removed_by(record.places, [stored for stored in gone if stored is not None])
 
 
-def clear(qm: QueueManager, queue: Queue) -> None:
+def clear(qm: QueueManager, queue: LocalQueue) -> None:
     """Remove all delayed messages of a queue that is purged or deleted."""
     if queue.delays is None:
         return

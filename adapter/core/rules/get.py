@@ -34,7 +34,7 @@ from adapter.core.contract.results import Messages
 from adapter.core.model import segments
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.model.unit import Unit
 from adapter.core.rules import cursor, groups, matching, pages, report, selection, waiting
@@ -207,7 +207,7 @@ def _take_in_unit(
     qm: QueueManager,
     request: Request,
     command: Get,
-    queue: Queue,
+    queue: LocalQueue,
     unit: Unit,
     found: list[Stored],
 ) -> Decision:
@@ -226,7 +226,7 @@ def _take_in_unit(
 
 
 def _take_alone(
-    qm: QueueManager, request: Request, command: Get, queue: Queue, found: list[Stored]
+    qm: QueueManager, request: Request, command: Get, queue: LocalQueue, found: list[Stored]
 ) -> Decision:
     """Take messages for good: this get is a unit of its own.
 
@@ -255,7 +255,7 @@ def show(command: Get | Browse, found: list[Stored]) -> list[Delivered]:
     return [delivered(stored) for stored in found]
 
 
-def discarded(queue: Queue, expired: list[Stored]) -> list[Record]:
+def discarded(queue: LocalQueue, expired: list[Stored]) -> list[Record]:
     """Say which messages are gone because their time is over."""
     return discard_records([taken_from(queue, stored) for stored in expired], "expired")
 
@@ -280,7 +280,7 @@ def _room(unit: Unit, alone: bool, messages_max: int) -> int:
 
 
 def _at_place(
-    queue: Queue, command: Get, place: Place, now_ms: int, records: list[Record]
+    queue: LocalQueue, command: Get, place: Place, now_ms: int, records: list[Record]
 ) -> list[Stored]:
     """Find the message at a place; with ids, only if it has them, for places begin anew when a
     queue is deleted and defined again.

@@ -40,7 +40,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.groups import NAME, Groups, Progress, progress_after, segment_status
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.views import START
 from adapter.core.rules import matching
 from adapter.core.rules.decision import connection_of
@@ -84,7 +84,7 @@ def _begin(qm: QueueManager, message: Message) -> None:
     _place_segment(message, flags, 0)
 
 
-def _go_on(queue: Queue, message: Message, at: Progress, in_unit: bool) -> None:
+def _go_on(queue: LocalQueue, message: Message, at: Progress, in_unit: bool) -> None:
     flags = flags_of(message)
     in_group = bool(flags & IN_GROUP)
     if at.in_message and (not flags & SEGMENT or in_group != at.in_group):
@@ -114,7 +114,7 @@ def candidates(
     return _beginning(handle, command, after)
 
 
-def _following(queue: Queue, options: int, at: Progress) -> Iterable[Stored]:
+def _following(queue: LocalQueue, options: int, at: Progress) -> Iterable[Stored]:
     """Iterate over what goes on with the group or segmented message that a handle is in."""
     following = queue.indexes.with_id("group_position", at.position)
     if not options & (COMPLETE | ALL_SEGMENTS) or (at.in_message and not options & COMPLETE):
@@ -150,7 +150,7 @@ def _is_whole(found: Groups, stored: Stored, options: int) -> bool:
     return not options & (ALL_SEGMENTS | COMPLETE) or found.is_whole_message(message)
 
 
-def parts(queue: Queue, first: Stored) -> list[Stored]:
+def parts(queue: LocalQueue, first: Stored) -> list[Stored]:
     """Return the segments of a message that is whole, from its first one; may raise PageNeeded.
 
     None at all if their offsets do not fit together, whatever their bytes add up to; nor if some

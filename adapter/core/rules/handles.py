@@ -27,7 +27,7 @@ from adapter.core.model.handles import (
     SubscriptionHandle,
 )
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import (
     consumer_timeouts,
     cursor,
@@ -89,7 +89,7 @@ def opened(qm: QueueManager, connection: Connection, handle: QueueHandle, now_ms
     connection.handles[handle.number] = handle
 
 
-def _input_modes(queue: Queue, modes: int) -> int:
+def _input_modes(queue: LocalQueue, modes: int) -> int:
     """Settle shared or exclusive input, or refuse (MQRC_OBJECT_IN_USE)."""
     if modes & EXCLUSIVE:
         modes |= INPUT
@@ -108,7 +108,7 @@ def _input_modes(queue: Queue, modes: int) -> int:
     return modes
 
 
-def _count(queue: Queue, modes: int, step: int) -> None:
+def _count(queue: LocalQueue, modes: int, step: int) -> None:
     opens = queue.opens
     if modes & INPUT:
         opens.input += step

@@ -15,7 +15,7 @@ from adapter.core.contract.records import QueueDeleted, Record
 from adapter.core.model.connection import Connection
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.topics import Subscription
 from adapter.core.rules import resolve, waiting
 
@@ -31,7 +31,7 @@ def make(qm: QueueManager, is_durable: bool) -> resolve.Found:
     return found
 
 
-def removal(qm: QueueManager, queue: Queue, replies: list[Reply]) -> QueueDeleted:
+def removal(qm: QueueManager, queue: LocalQueue, replies: list[Reply]) -> QueueDeleted:
     """Say that a dynamic queue goes, whoever has it open: waits end, units let go of it."""
     replies += waiting.refused(qm, queue, Reason.QUEUE_DELETED)
     for connection in qm.connections.values():

@@ -24,7 +24,7 @@ from adapter.core.contract.results import Messages
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.marks import Marks
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import matching
 from adapter.core.rules.decision import Decision
 
@@ -74,7 +74,7 @@ def mark(qm: QueueManager, handle: QueueHandle, options: int, stored: Stored) ->
     _look_again(qm, queue, queue.marks)
 
 
-def _look_again(qm: QueueManager, queue: Queue, marks: Marks) -> None:
+def _look_again(qm: QueueManager, queue: LocalQueue, marks: Marks) -> None:
     """See to it that somebody looks when the oldest mark of the set is over."""
     oldest_ms, interval_ms = marks.oldest_ms(), qm.attributes.mark_interval_ms
     if marks.wake_ms or oldest_ms is None or interval_ms == FOR_EVER:
@@ -84,14 +84,14 @@ def _look_again(qm: QueueManager, queue: Queue, marks: Marks) -> None:
     qm.due.mark_ends.push(end, lambda one: _queue_of(qm, *one))
 
 
-def _queue_of(qm: QueueManager, wake_ms: int, name: str, incarnation: int) -> Queue | None:
+def _queue_of(qm: QueueManager, wake_ms: int, name: str, incarnation: int) -> LocalQueue | None:
     """Return the queue whose marks are to be looked at then; None if they are not any more."""
     queue = qm.that_queue(name, incarnation)
     marks = queue.marks if queue else None
     return queue if marks is not None and marks.wake_ms == wake_ms else None
 
 
-def expire(qm: QueueManager, queue: Queue) -> None:
+def expire(qm: QueueManager, queue: LocalQueue) -> None:
     """Take away the set's marks whose time is over."""
     interval_ms = qm.attributes.mark_interval_ms
     if queue.marks is None or interval_ms == FOR_EVER:

@@ -29,7 +29,7 @@ from adapter.core.contract.message import ID_LENGTH, Message, Place, Stored
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.queue import ID_FIELDS, Queue
+from adapter.core.model.queue import ID_FIELDS, LocalQueue
 from adapter.core.model.selector import TEXT_MAX, Fits, SelectorError, parse
 from adapter.core.model.views import START, Selected, View
 
@@ -45,7 +45,7 @@ SELECTIONS_MAX = 48
 Ids = list[tuple[str, bytes]]
 
 
-def check(command: Get | Browse, queue: Queue, options: int) -> None:
+def check(command: Get | Browse, queue: LocalQueue, options: int) -> None:
     """Refuse ids that no message can have, and options that are unknown or exclude each other."""
     for field in ID_FIELDS:
         if len(getattr(command, field)) not in (0, ID_LENGTH):
@@ -54,7 +54,7 @@ def check(command: Get | Browse, queue: Queue, options: int) -> None:
         _check_options(command, queue, options)
 
 
-def _check_options(command: Get | Browse, queue: Queue, options: int) -> None:
+def _check_options(command: Get | Browse, queue: LocalQueue, options: int) -> None:
     asked = command.options
     if asked & ~options:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"options {asked}")
@@ -92,7 +92,7 @@ def selected(handle: QueueHandle) -> View:
     return handle.queue.indexes.watch(f"{SELECTION} {handle.selection}", made).view
 
 
-def _chosen(queue: Queue, command: Get | Browse, after: Place) -> Iterable[Stored]:
+def _chosen(queue: LocalQueue, command: Get | Browse, after: Place) -> Iterable[Stored]:
     """Choose by ids, and by number in the group and offset."""
     wanted = ids(command)
     if not wanted:
@@ -119,7 +119,7 @@ def has(stored: Stored, wanted: Ids) -> bool:
     return all(getattr(stored.message, field) == value for field, value in wanted)
 
 
-def _matched(queue: Queue, command: Get | Browse) -> View:
+def _matched(queue: LocalQueue, command: Get | Browse) -> View:
     """Return the messages with a number in their group, or an offset, of whatever group."""
     asked = command.options & MATCH
     seq = command.group_seq if asked & MATCH_GROUP_SEQ else 0
@@ -138,7 +138,7 @@ def _predicate(command: Get | Browse) -> Callable[[Message], bool]:
     return fits
 
 
-def at_place(queue: Queue, place: Place) -> Stored | None:
+def at_place(queue: LocalQueue, place: Place) -> Stored | None:
     """Return the message at a place, held or not; None if it has gone. May raise PageNeeded."""
     lane, seq, n = place
     stored = queue.stored.get(place)
@@ -163,7 +163,7 @@ def parsed(name: str, selection: str) -> Fits:
         raise Refusal(Reason.SELECTOR_SYNTAX_ERROR, name, str(error)) from error
 
 
-def selection_for(queue: Queue, selection: str) -> Fits:
+def selection_for(queue: LocalQueue, selection: str) -> Fits:
     """Return what a selection string says of a message, or refuse to open the queue with it."""
     fits = parsed(queue.name, selection)
     if selection not in queue.selections and len(queue.selections) >= SELECTIONS_MAX:

@@ -37,7 +37,7 @@ from adapter.core.contract.results import (
     Statuses,
 )
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.undo import Removed
 from adapter.core.rules import defaults, delays, naming, staging, trigger, waiting
 from adapter.core.rules.decision import Decision, done, handle_of, queue_of
@@ -150,18 +150,18 @@ def decide_status(qm: QueueManager, request: Request, command: AskStatus) -> Dec
     return Decision([], Statuses(found), qm.entry_n)
 
 
-def statuses(qm: QueueManager, queues: Iterable[Queue], now_ms: int) -> list[QueueStatus]:
+def statuses(qm: QueueManager, queues: Iterable[LocalQueue], now_ms: int) -> list[QueueStatus]:
     """Return the figures of these queues."""
     return [_status(qm, queue, now_ms) for queue in queues]
 
 
-def _fitting(qm: QueueManager, pattern: str, system: bool) -> list[Queue]:
+def _fitting(qm: QueueManager, pattern: str, system: bool) -> list[LocalQueue]:
     if pattern in qm.queues:
         return [qm.queues[pattern]]
     return [qm.queues[name] for name in naming.fitting(qm.queues, pattern, system)]
 
 
-def _status(qm: QueueManager, queue: Queue, now_ms: int) -> QueueStatus:
+def _status(qm: QueueManager, queue: LocalQueue, now_ms: int) -> QueueStatus:
     tally, times = qm.tally.of(queue.name), qm.tally.times_of(queue.name)
     heads = [put_ms for lane in queue.lanes if (put_ms := lane.oldest_put_ms()) is not None]
     age_s = max(0, now_ms - min(heads)) / 1000 if heads else 0.0
@@ -191,7 +191,7 @@ def _status(qm: QueueManager, queue: Queue, now_ms: int) -> QueueStatus:
     )
 
 
-def _inhibit(qm: QueueManager, queue: Queue, attributes: dict[str, Any]) -> list[Reply]:
+def _inhibit(qm: QueueManager, queue: LocalQueue, attributes: dict[str, Any]) -> list[Reply]:
     return waiting.refused(qm, queue, Reason.GET_INHIBITED) if attributes.get("inhibit_get") else []
 
 
@@ -200,7 +200,7 @@ def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
     queue = qm.step.made.pop(record.name, None)
     if queue is None:
         attributes = QueueAttributes(**record.attributes)
-        queue = Queue(record.name, record.incarnation, attributes)
+        queue = LocalQueue(record.name, record.incarnation, attributes)
     qm.queues[record.name] = queue
     qm.names_initiation(queue)
     queue.begin_term(qm.first_n)

@@ -18,7 +18,7 @@ from adapter.core.contract.results import Refused
 from adapter.core.model.connection import Connection
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.turns import Turns
 from adapter.core.rules import report, waiting
 from adapter.core.rules.decision import Decision
@@ -59,7 +59,7 @@ def park(qm: QueueManager, request: Request, needed: PageNeeded) -> None:
     waiting.runs(qm, request)
 
 
-def unpark(qm: QueueManager, queue: Queue) -> list[Request]:
+def unpark(qm: QueueManager, queue: LocalQueue) -> list[Request]:
     """Return the parked requests of a queue, to be decided again."""
     suspended, queue.suspended = queue.suspended, []
     for request in suspended:
@@ -100,7 +100,7 @@ def forget(qm: QueueManager, connection: Connection) -> None:
     connection.turns = Turns()
 
 
-def look_ahead(qm: QueueManager, queue: Queue, lane_number: int) -> None:
+def look_ahead(qm: QueueManager, queue: LocalQueue, lane_number: int) -> None:
     """Ask for the next page of a lane before it is needed."""
     lane = queue.lanes[lane_number]
     if lane.paged and len(lane.available) <= qm.window[0] // 2:
@@ -147,7 +147,7 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
     return count
 
 
-def _joins(qm: QueueManager, queue: Queue) -> bool:
+def _joins(qm: QueueManager, queue: LocalQueue) -> bool:
     """Whether somebody waits for many messages, which must be in memory together: for all segments
     of one, or for a batch.
     """
@@ -159,7 +159,7 @@ def _joins(qm: QueueManager, queue: Queue) -> bool:
 
 
 def load(
-    qm: QueueManager, queue: Queue, lane_number: int, page: list[Paged], now_ms: int
+    qm: QueueManager, queue: LocalQueue, lane_number: int, page: list[Paged], now_ms: int
 ) -> list[Record]:
     """Bring messages back into memory; what has expired is discarded instead."""
     lane = queue.lanes[lane_number]
@@ -189,7 +189,7 @@ def load(
     return [MessagesDiscarded(expired, "expired")] if expired else []
 
 
-def index(queue: Queue, field: str, lane_number: int, through: int, page: list[Paged]) -> None:
+def index(queue: LocalQueue, field: str, lane_number: int, through: int, page: list[Paged]) -> None:
     """Take a page into an index, or a view, that is being built."""
     queue.indexes.read_page(
         field, lane_number, through, [paged.stored(lane_number) for paged in page]

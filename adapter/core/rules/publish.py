@@ -30,7 +30,7 @@ from adapter.core.contract.results import PutDone
 from adapter.core.model.destination import TopicDestination
 from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import DISCARD, EXCEPTION
 from adapter.core.model.topics import Subscription
 from adapter.core.mq_layouts.reason_codes import code_of
@@ -190,7 +190,7 @@ def _copy(
     subscription: Subscription,
     topic: str,
     message: Message,
-    queue: Queue | None,
+    queue: LocalQueue | None,
 ) -> Message:
     """Make a subscription's copy. A temporary queue takes none that are persistent."""
     properties = {**(message.properties or {}), retained.TOPIC_PROPERTY: topic}
@@ -214,7 +214,7 @@ def _copy(
     )
 
 
-def _priority(qm: QueueManager, subscription: Subscription, queue: Queue | None) -> int | None:
+def _priority(qm: QueueManager, subscription: Subscription, queue: LocalQueue | None) -> int | None:
     """Return the priority of a subscription's copies; None: each publication's own."""
     if subscription.priority == AS_QUEUE_SAYS and queue is not None:
         alias = qm.objects.get(("alias", subscription.destination))
@@ -234,13 +234,13 @@ def _report(qm: QueueManager, copies: Copies, copy: Message, reason: Reason, now
 
 
 def _why_undeliverable(
-    qm: QueueManager, copies: Copies, queue: Queue | None, copy: Message
+    qm: QueueManager, copies: Copies, queue: LocalQueue | None, copy: Message
 ) -> Reason | None:
     planned = 0 if queue is None else copies.planned[queue.name]
     return undelivered.why_undeliverable(qm, queue, copy, planned)
 
 
-def _add(copies: Copies, queue: Queue, copy: Message) -> None:
+def _add(copies: Copies, queue: LocalQueue, copy: Message) -> None:
     copy.destination = queue.name if copy.destination else ""
     copies.puts.append((queue, copy))
     copies.planned[queue.name] += 1
@@ -304,7 +304,7 @@ def arrived(qm: QueueManager, puts: Puts, now_ms: int) -> None:
 
 
 def retained_copies(
-    qm: QueueManager, subscription: Subscription, now_ms: int, queue: Queue | None = None
+    qm: QueueManager, subscription: Subscription, now_ms: int, queue: LocalQueue | None = None
 ) -> Copies:
     """Say what a subscription gets of what is retained. queue: one that is only being made.
 

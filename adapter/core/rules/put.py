@@ -21,7 +21,7 @@ from adapter.core.model import segments
 from adapter.core.model.destination import Destination, PutDefaults
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
 from adapter.core.rules import details, groups, parking, report, staging, trigger
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
@@ -95,7 +95,7 @@ def _check_each(
     return warning, is_cut
 
 
-def _last(queue: Queue, message: Message, is_cut: bool) -> Message:
+def _last(queue: LocalQueue, message: Message, is_cut: bool) -> Message:
     """Return what a handle has come to by a message: the last segment, if it was cut.
 
     A message that was cut has a group id, and is in a group only if its segments are.
@@ -215,7 +215,7 @@ def resolve(qm: QueueManager, queue: Destination, message: Message, now_ms: int)
         staging.resolve(queue, message, now_ms)
 
 
-def _put_cut(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:
+def _put_cut(qm: QueueManager, request: Request, command: Put, queue: LocalQueue) -> Decision:
     """Put messages of which some are cut into segments: all at once, and for triggers one event."""
     longest, messages = queue.attributes.max_message_length, command.messages
     count = sum(len(segments.starts(message, longest)) for message in messages)
@@ -228,7 +228,7 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: Queue) -> 
     else:
         _check_alone(qm, queue, messages, size)
     ident = own_unit(request, session_of(qm, request).ident) if unit is None else b""
-    puts: list[tuple[Queue, Message]] = []
+    puts: list[tuple[LocalQueue, Message]] = []
     for message in messages:
         resolve(qm, queue, message, request.now_ms)
         if not any(message.group_id):
@@ -255,7 +255,7 @@ def _head_weight(message: Message) -> int:
     return weight(message) - len(message.body)
 
 
-def _check_alone(qm: QueueManager, queue: Queue, messages: list[Message], size: int) -> None:
+def _check_alone(qm: QueueManager, queue: LocalQueue, messages: list[Message], size: int) -> None:
     if len(messages) != 1:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a put has one message")
     if size > qm.limits.unit_bytes:
@@ -263,7 +263,7 @@ def _check_alone(qm: QueueManager, queue: Queue, messages: list[Message], size: 
         raise Refusal(Reason.MESSAGE_TOO_LONG, queue.name, text)
 
 
-def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:
+def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: LocalQueue) -> Decision:
     weights = [weight(message) for message in command.messages]
     unit = unit_with_room(qm, request, command.unit, len(weights), sum(weights))
     triggers = queue.attributes.trigger_control
@@ -283,7 +283,7 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: Queue)
     return Decision(records, put_done(ids, command.messages[-1]))
 
 
-def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -> Decision:
+def _put_alone(qm: QueueManager, request: Request, command: Put, queue: LocalQueue) -> Decision:
     message = command.messages[0]
     _check_alone(qm, queue, command.messages, weight(message))
     ident = own_unit(request, session_of(qm, request).ident)
@@ -299,7 +299,7 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, queue: Queue) -
     return Decision(records + commit_records(ident, puts, [], "put", outcome))
 
 
-def _full(qm: QueueManager, queue: Queue, request: Request) -> Decision:
+def _full(qm: QueueManager, queue: LocalQueue, request: Request) -> Decision:
     limit = queue.attributes.max_depth
     refused = Refused(Reason.QUEUE_FULL, queue.name, f"max_depth is {limit}")
     if queue.is_known_full:

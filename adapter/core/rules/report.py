@@ -19,7 +19,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, MessagesDiscarded, Record
 from adapter.core.model.destination import Destination
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import (
     ASKS,
     CONFIRM_ON_ARRIVAL,
@@ -41,7 +41,7 @@ LOST = "report_lost"
 class Sent(Struct):
     """What becomes of reports: puts to be made with what caused them, and what is to be said."""
 
-    puts: list[tuple[Queue, Message]] = []
+    puts: list[tuple[LocalQueue, Message]] = []
     records: list[Record] = []
 
 
@@ -96,7 +96,7 @@ def decide(qm: QueueManager, work: ReportDue) -> list[Record]:
 
 def excepted(
     qm: QueueManager, message: Message, reason: Reason, now_ms: int, planned: Counter[str]
-) -> tuple[Queue, Message] | EventRaised:
+) -> tuple[LocalQueue, Message] | EventRaised:
     """Report that a message could not be delivered, for whoever puts it with its dead letter.
 
     Returns where the report goes, or that it is lost. planned: by queue, see
@@ -122,7 +122,7 @@ def _send(
 
 def _route(
     qm: QueueManager, message: Message, report: Message, now_ms: int, planned: Counter[str]
-) -> tuple[Queue, Message] | EventRaised:
+) -> tuple[LocalQueue, Message] | EventRaised:
     """Find the queue that takes a report, to reply to or for dead letters; or say it is lost."""
     to, manager = message.reply_to, message.reply_to_queue_manager
     reason = Reason.UNKNOWN_REMOTE_QUEUE_MANAGER

@@ -16,7 +16,7 @@ from adapter.core.contract.commands import Open
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDefined, Record
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import naming
 
 DYNAMIC_NAME = "MQK.*"
@@ -26,13 +26,13 @@ DYNAMIC_NAME = "MQK.*"
 class Found(Struct):
     """What a name leads to. records: what is to be applied for it. is_made: it is a new queue."""
 
-    queue: Queue
+    queue: LocalQueue
     alias: AliasAttributes | None = None
     records: list[Record] = []
     is_made: bool = False
 
     @property
-    def made(self) -> dict[str, Queue]:
+    def made(self) -> dict[str, LocalQueue]:
         """The queue by its name, if it is new; see Decision."""
         return {self.queue.name: self.queue} if self.is_made else {}
 
@@ -60,7 +60,7 @@ def find(qm: QueueManager, command: Open) -> Found:
     )
 
 
-def _base(qm: QueueManager, name: str, alias: AliasAttributes) -> Queue:
+def _base(qm: QueueManager, name: str, alias: AliasAttributes) -> LocalQueue:
     """Return the queue behind an alias (MQRC_UNKNOWN_ALIAS_BASE_Q, _ALIAS_BASE_Q_TYPE_ERROR)."""
     queue = qm.queues.get(alias.target)
     if queue is not None:
@@ -86,7 +86,7 @@ def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
     if is_temporary:
         qm.temporaries += 1
         incarnation = qm.temporaries
-    queue = Queue(name, incarnation, QueueAttributes(**attributes))
+    queue = LocalQueue(name, incarnation, QueueAttributes(**attributes))
     record = QueueDefined(name, incarnation, given, logged=not is_temporary)
     return Found(queue, None, [record], is_made=True)
 

@@ -31,7 +31,7 @@ from adapter.core.contract.records import (
 from adapter.core.contract.results import Done, Messages, PutDone, Result
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.ranges import Ranges
 from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
@@ -67,7 +67,7 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
         yield from _session(session)
 
 
-def _lanes(queue: Queue) -> Iterator[Record]:
+def _lanes(queue: LocalQueue) -> Iterator[Record]:
     """Describe what is on a queue, also what consumers have been given: that is taken out again."""
     held: dict[int, list[int]] = {}
     counts: dict[int, list[int]] = {}
@@ -97,7 +97,7 @@ def _lanes(queue: Queue) -> Iterator[Record]:
         yield HeadsRestored(queue.name, heads)
 
 
-def _claimed(queue: Queue) -> dict[int, list[tuple[int, int]]]:
+def _claimed(queue: LocalQueue) -> dict[int, list[tuple[int, int]]]:
     """Return the first and last seqs of what consumers have been given, by lane."""
     found: dict[int, list[tuple[int, int]]] = {}
     for span in queue.claimed():
@@ -157,7 +157,7 @@ def whole(messages: Unmoved) -> Iterator[MessageRestored]:
             yield MessageRestored(one.unit, one.unit_size, put)
 
 
-def _queue(queue: Queue) -> QueueRestored:
+def _queue(queue: LocalQueue) -> QueueRestored:
     priorities = [
         available - soft
         for available, soft in zip(queue.available_by_priority, queue.soft_by_priority, strict=True)
@@ -178,7 +178,7 @@ def _queue(queue: Queue) -> QueueRestored:
 
 
 def _lane(
-    queue: Queue,
+    queue: LocalQueue,
     lane: Lane,
     live: list[tuple[int, int]],
     counted: list[int],
@@ -208,7 +208,7 @@ def _lane(
         )
 
 
-def _head(queue: Queue, lane: Lane, held: list[int]) -> list[int]:
+def _head(queue: LocalQueue, lane: Lane, held: list[int]) -> list[int]:
     """Say when the first persistent message was put, if that is known. held: by units."""
     loaded = next((stored.place[1] for stored in lane.available if not stored.place[2]), None)
     first = min(held if loaded is None else [*held, loaded], default=None)
@@ -277,7 +277,7 @@ def apply_names_restored(qm: QueueManager, record: NamesRestored) -> None:
 
 def apply_queue_restored(qm: QueueManager, record: QueueRestored) -> None:
     """Make the queue as it was."""
-    queue = Queue(record.name, record.incarnation, QueueAttributes(**record.attributes))
+    queue = LocalQueue(record.name, record.incarnation, QueueAttributes(**record.attributes))
     queue.fifo_lane = record.fifo_lane
     queue.full_reported = record.full_reported
     queue.available_by_priority = list(record.priorities)

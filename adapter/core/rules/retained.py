@@ -20,7 +20,7 @@ from adapter.core.contract.records import Record
 from adapter.core.contract.topic_strings import has_wildcards, means
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.decision import Decision, done
 from adapter.core.rules.unit import discard_records, taken_from
 
@@ -29,7 +29,7 @@ CORRELATION_PROPERTY = "MQKCorrelId"
 """The correlation id that the program gave."""
 
 
-def queue_in_memory(qm: QueueManager) -> Queue | None:
+def queue_in_memory(qm: QueueManager) -> LocalQueue | None:
     """Return the queue, with all that is on it in memory; raises PageNeeded until it is."""
     queue = qm.queues.get(RETAINED_QUEUE)
     if queue is not None:
@@ -40,7 +40,7 @@ def queue_in_memory(qm: QueueManager) -> Queue | None:
     return queue
 
 
-def queue_for(qm: QueueManager, size: int) -> Queue:
+def queue_for(qm: QueueManager, size: int) -> LocalQueue:
     """Return the queue if it takes messages of so many bytes (MQRC_RETAINED_MSG_Q_ERROR)."""
     queue = queue_in_memory(qm)
     if queue is None or queue.attributes.inhibit_put:
@@ -52,7 +52,7 @@ def queue_for(qm: QueueManager, size: int) -> Queue:
 
 
 def check_room(
-    qm: QueueManager, queue: Queue, coming: int, size: int, replaced: list[Stored]
+    qm: QueueManager, queue: LocalQueue, coming: int, size: int, replaced: list[Stored]
 ) -> None:
     """Refuse to keep more than there is room for once those that are replaced have gone.
 
@@ -76,7 +76,7 @@ def copy_to_keep(message: Message, topic: str) -> Message:
     return msgspec.structs.replace(message, correlation_id=_key(topic), properties=properties)
 
 
-def kept(queue: Queue, topic: str) -> list[Stored]:
+def kept(queue: LocalQueue, topic: str) -> list[Stored]:
     """Return what is there of a topic, the last one last."""
     return list(queue.indexes.with_id("correlation_id", _key(topic)))
 
@@ -104,7 +104,7 @@ def as_published(message: Message, now_ms: int) -> Message:
     return again
 
 
-def replacing(stored: list[Stored], queue: Queue) -> list[Record]:
+def replacing(stored: list[Stored], queue: LocalQueue) -> list[Record]:
     """Say that others take the place of these."""
     return discard_records([taken_from(queue, one) for one in stored], "purged")
 

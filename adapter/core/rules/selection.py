@@ -35,7 +35,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.groups import Progress
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.views import START
 from adapter.core.rules import groups, matching
 
@@ -45,7 +45,7 @@ BYTES_MAX = 8 * 1024 * 1024
 """An answer ends before it passes this, descriptors and properties included: it is one frame."""
 
 
-def check_bounds(command: Get | Browse, queue: Queue) -> None:
+def check_bounds(command: Get | Browse, queue: LocalQueue) -> None:
     """Refuse a wait, or a number of messages, out of range."""
     if not -1 <= command.wait_ms <= WAIT_MAX_MS:
         raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
@@ -118,6 +118,6 @@ def _collect(
             break
 
 
-def is_incomplete(queue: Queue, stored: Stored) -> bool:
+def is_incomplete(queue: LocalQueue, stored: Stored) -> bool:
     """Whether the segments of a message cannot be joined to a whole one; may raise PageNeeded."""
     return not groups.parts(queue, stored)

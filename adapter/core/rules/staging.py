@@ -13,7 +13,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.delays import DELAY_MAX_MS
 from adapter.core.model.destination import Destination
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 
 
 def check(qm: QueueManager, name: str, message: Message, now_ms: int) -> None:
@@ -35,7 +35,9 @@ def resolve(queue: Destination, message: Message, now_ms: int) -> None:
     message.destination = queue.name if message.deliver_at_ms > now_ms else ""
 
 
-def stored(qm: QueueManager, puts: list[tuple[Queue, Message]]) -> list[tuple[Queue, Message]]:
+def stored(
+    qm: QueueManager, puts: list[tuple[LocalQueue, Message]]
+) -> list[tuple[LocalQueue, Message]]:
     """Say where puts are stored: those that are not due with the delayed messages.
 
     There nothing expires: what would before it is due is found out by whoever releases it.

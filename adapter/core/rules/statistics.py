@@ -19,7 +19,7 @@ import msgspec
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.moment import Moment
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.tally import QueueTally, Round, Told
 from adapter.core.rules import objects
 
@@ -105,7 +105,7 @@ def _look_at(qm: QueueManager, names: Iterable[str], now_ms: int) -> list[Record
     return [event for event in looked if event is not None]
 
 
-def _look(qm: QueueManager, queue: Queue, now_ms: int) -> EventRaised | None:
+def _look(qm: QueueManager, queue: LocalQueue, now_ms: int) -> EventRaised | None:
     """Return the event of one queue, if it is to have one."""
     if queue.is_temporary:
         return None
@@ -120,7 +120,9 @@ def _look(qm: QueueManager, queue: Queue, now_ms: int) -> EventRaised | None:
     return EventRaised(KIND, queue.name, now_ms, details)
 
 
-def _details(qm: QueueManager, queue: Queue, before: QueueTally, now_ms: int) -> dict[str, str]:
+def _details(
+    qm: QueueManager, queue: LocalQueue, before: QueueTally, now_ms: int
+) -> dict[str, str]:
     """Say what a queue holds, by the names of QueueStatus, and what was counted since since_ms."""
     (status,) = objects.statuses(qm, [queue], now_ms)
     since = qm.tally.round.since

@@ -25,7 +25,7 @@ from adapter.core.contract.results import Subscribed
 from adapter.core.model.connection import Connection
 from adapter.core.model.handles import QueueHandle, SubscriptionHandle
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.topics import Subscription
 from adapter.core.rules import (
     handles,
@@ -177,7 +177,7 @@ def _queue_for(qm: QueueManager, made: Subscription) -> resolve.Found:
     return resolve.Found(_queue_of(qm, made.destination))
 
 
-def _queue_of(qm: QueueManager, destination: str) -> Queue:
+def _queue_of(qm: QueueManager, destination: str) -> LocalQueue:
     queue = undelivered.destination(qm, destination)
     if queue is None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, destination)
@@ -189,7 +189,7 @@ def _open(
     connection: Connection,
     command: c.Subscribe,
     subscription: Subscription,
-    queue: Queue,
+    queue: LocalQueue,
     now_ms: int,
 ) -> None:
     """Open the handle of a subscription, and the one of its queue if that is asked for."""
@@ -217,7 +217,7 @@ def _attributes_of(made: Subscription, topic_object: str) -> dict[str, Any]:
     return msgspec.structs.asdict(attributes)
 
 
-def _told(subscription: Subscription, queue: Queue, count: int) -> Subscribed:
+def _told(subscription: Subscription, queue: LocalQueue, count: int) -> Subscribed:
     options = c.DURABLE if subscription.is_durable else 0
     options |= c.MANAGED if subscription.is_managed else 0
     options |= c.ON_REQUEST if subscription.on_request else 0

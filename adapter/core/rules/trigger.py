@@ -17,7 +17,7 @@ from adapter.core.contract.message import NO_ID, Message
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, QueueAltered, Record
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.trigger_event import Trigger, TriggerEvent
 from adapter.core.model.unit import Unit
 from adapter.core.mq_layouts import trigger_message
@@ -37,7 +37,7 @@ NO_PROCESS = ProcessAttributes(appl_type=trigger_message.APPL_TYPE_UNKNOWN)
 
 def arrived(
     qm: QueueManager,
-    queue: Queue,
+    queue: LocalQueue,
     priority: int,
     now_ms: int,
     unit: Unit | None = None,
@@ -60,7 +60,7 @@ def arrived(
     qm.step.trigger_work.append(event)
 
 
-def opened(qm: QueueManager, queue: Queue, now_ms: int) -> None:
+def opened(qm: QueueManager, queue: LocalQueue, now_ms: int) -> None:
     """Note that a queue has been opened for input."""
     if queue.name in qm.initiates:
         inputs = queue.opens.input
@@ -69,14 +69,14 @@ def opened(qm: QueueManager, queue: Queue, now_ms: int) -> None:
         )
 
 
-def closed(qm: QueueManager, queue: Queue, now_ms: int) -> None:
+def closed(qm: QueueManager, queue: LocalQueue, now_ms: int) -> None:
     """Note that a handle has been closed that had a queue open for input."""
     if queue.attributes.trigger_control:
         event = TriggerEvent(kind="close", queue=queue, now_ms=now_ms, inputs=queue.opens.input)
         qm.step.trigger_work.append(event)
 
 
-def altered(qm: QueueManager, queue: Queue, attributes: dict[str, Any], now_ms: int) -> None:
+def altered(qm: QueueManager, queue: LocalQueue, attributes: dict[str, Any], now_ms: int) -> None:
     """Note that attributes are about to take these values."""
     was = {
         name: before
@@ -100,7 +100,7 @@ def decide(qm: QueueManager, work: TriggerEvent | Trigger) -> list[Record]:
     return [record for queue in _concerned(qm, work) for record in _judge(qm, work, queue)]
 
 
-def _concerned(qm: QueueManager, event: TriggerEvent) -> list[Queue]:
+def _concerned(qm: QueueManager, event: TriggerEvent) -> list[LocalQueue]:
     """Return the application queues that an event may cause trigger messages for, by name."""
     queue = event.queue
     if queue.is_deleted:  # by the very close that is the event
@@ -111,7 +111,7 @@ def _concerned(qm: QueueManager, event: TriggerEvent) -> list[Queue]:
     return [found[name] for name in sorted(found)]
 
 
-def _judge(qm: QueueManager, event: TriggerEvent, queue: Queue) -> list[Record]:
+def _judge(qm: QueueManager, event: TriggerEvent, queue: LocalQueue) -> list[Record]:
     """Make a trigger message for a queue if the conditions are met."""
     attributes = queue.attributes
     initiation = qm.queues.get(attributes.initiation_queue)
@@ -129,7 +129,7 @@ def _judge(qm: QueueManager, event: TriggerEvent, queue: Queue) -> list[Record]:
     return []
 
 
-def _said(queue: Queue, process: ProcessAttributes | None) -> bytes:
+def _said(queue: LocalQueue, process: ProcessAttributes | None) -> bytes:
     """Return the MQTM, with attributes as they are now."""
     process = process or NO_PROCESS
     return trigger_message.to_tm(
@@ -146,7 +146,7 @@ def _said(queue: Queue, process: ProcessAttributes | None) -> bytes:
 
 
 def _hold(
-    qm: QueueManager, event: TriggerEvent, queue: Queue, initiation: Queue, body: bytes
+    qm: QueueManager, event: TriggerEvent, queue: LocalQueue, initiation: LocalQueue, body: bytes
 ) -> None:
     """Have a trigger message put: when its unit ends, if a unit's put caused it, or else next."""
     queue.triggered_ms = qm.elapsed_ms
@@ -183,7 +183,7 @@ def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
     return _stored(initiation, message)
 
 
-def _stored(queue: Queue, message: Message) -> list[Record]:
+def _stored(queue: LocalQueue, message: Message) -> list[Record]:
     return commit_records(NO_ID, [(queue, message)], [], "put", None)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.trigger_event import TriggerEvent
 
 
@@ -25,8 +25,8 @@ class Situation(Struct):
     """
 
     event: TriggerEvent
-    queue: Queue
-    initiation: Queue | None
+    queue: LocalQueue
+    initiation: LocalQueue | None
     has_process: bool
     interval_ms: int
     since_ms: int | None

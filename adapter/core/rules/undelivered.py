@@ -14,12 +14,12 @@ from adapter.core.contract.details import APPL_TYPE_QMGR
 from adapter.core.contract.message import Message
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.mq_layouts import dead_letter
 from adapter.core.rules import parking
 
 
-def destination(qm: QueueManager, name: str) -> Queue | None:
+def destination(qm: QueueManager, name: str) -> LocalQueue | None:
     """Return the local queue of a name, its own or an alias, if it is there."""
     alias = qm.objects.get(("alias", name))
     if not isinstance(alias, AliasAttributes):
@@ -45,7 +45,7 @@ def why_unresolved(qm: QueueManager, name: str) -> Reason:
 
 
 def why_undeliverable(
-    qm: QueueManager, queue: Queue | None, message: Message, planned: int = 0
+    qm: QueueManager, queue: LocalQueue | None, message: Message, planned: int = 0
 ) -> Reason | None:
     """Return the reason for which a queue cannot take one message more, or None.
 
@@ -69,7 +69,7 @@ def why_undeliverable(
     return None
 
 
-def dead_letter_queue(qm: QueueManager) -> Queue | None:
+def dead_letter_queue(qm: QueueManager) -> LocalQueue | None:
     """Return the dead-letter queue, if there is one."""
     return qm.queues.get(qm.attributes.dead_letter_queue)
 

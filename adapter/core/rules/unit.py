@@ -39,7 +39,7 @@ from adapter.core.contract.results import (
 from adapter.core.model.connection import Connection
 from adapter.core.model.manager import Absent, QueueManager
 from adapter.core.model.moment import Moment
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
 from adapter.core.model.trigger_event import Trigger
@@ -58,8 +58,8 @@ from adapter.core.rules.decision import (
 
 DISCARDED_PER_RECORD = 20_000  # so that a record stays far below what the ledger takes
 
-Puts = list[tuple[Queue, Message]]
-Gets = list[tuple[Queue, Stored]]
+Puts = list[tuple[LocalQueue, Message]]
+Gets = list[tuple[LocalQueue, Stored]]
 
 
 def unit_of(qm: QueueManager, request: Request, ident: bytes) -> Unit:
@@ -216,7 +216,7 @@ def commit_records(
     return records
 
 
-def taken_from(queue: Queue, stored: Stored) -> Taken:
+def taken_from(queue: LocalQueue, stored: Stored) -> Taken:
     """Name the place of a stored message."""
     lane, seq, n = stored.place
     return Taken(queue.name, -lane, seq, n, stored.message.priority)
@@ -262,7 +262,7 @@ def _place(puts: Puts) -> list[Placed]:
     return placed
 
 
-def _placed_alone(queue: Queue, message: Message) -> Placed:
+def _placed_alone(queue: LocalQueue, message: Message) -> Placed:
     number = queue.lane_of(message)
     lane = queue.lanes[number]
     seq, n = _next_place([lane.next_seq, lane.next_n], message)
@@ -292,7 +292,7 @@ def backout_records(
     session = qm.sessions.get(unit.ident[:SESSION_ID_LENGTH])
     if session is not None:
         session.unit_backed_out(unit_number(unit.ident))
-    returned: dict[Queue, list[Place]] = {}
+    returned: dict[LocalQueue, list[Place]] = {}
     for queue, stored in unit.gets:
         queue.unlock(stored)
         qm.wake(queue)
@@ -317,7 +317,7 @@ def backout_records(
     return records + _threshold_events(unit, now_ms)
 
 
-def delivery_records(unit: Unit, queue: Queue, found: list[Stored]) -> list[Record]:
+def delivery_records(unit: Unit, queue: LocalQueue, found: list[Stored]) -> list[Record]:
     """HARDENBO: count what is handed out to a unit before anybody sees it.
 
     A message that is not persistent does not outlive the owner, nor does its count.

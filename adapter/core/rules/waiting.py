@@ -8,7 +8,7 @@ from adapter.core.contract.results import Messages, Refused, Result
 from adapter.core.model.connection import Connection
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules.decision import connection_of
 
@@ -101,7 +101,7 @@ def timed_out(qm: QueueManager) -> list[Reply]:
     return replies
 
 
-def refused(qm: QueueManager, queue: Queue, reason: Reason) -> list[Reply]:
+def refused(qm: QueueManager, queue: LocalQueue, reason: Reason) -> list[Reply]:
     """Refuse the waiting gets of a queue that is inhibited now, or deleted."""
     result = Refused(reason, queue.name)
     return [answer(qm, waiter, result) for waiter in list(qm.waiters.waiting_for(queue))]

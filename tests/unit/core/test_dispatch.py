@@ -19,7 +19,7 @@ from adapter.core.contract.results import Done, Messages, Refused
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.session import Session
 from tests.support import purity
 from tests.support.core import IN_OUT, Client, Core, client_on
@@ -218,7 +218,7 @@ class Anything(RuleBasedStateMachine):
                 check_outcomes(session, again.sessions[ident])
 
 
-def check_queue(qm: QueueManager, queue: Queue) -> None:
+def check_queue(qm: QueueManager, queue: LocalQueue) -> None:
     """Count everything again, slowly."""
     available = list(queue.in_order())
     assert [each.place for each in available] == sorted(each.place for each in available)

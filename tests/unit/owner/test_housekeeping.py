@@ -12,7 +12,7 @@ from adapter.core.contract.message import Message
 from adapter.core.contract.results import Refused
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import Reply
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots
 from adapter.owner import housekeeping
@@ -82,7 +82,7 @@ class Place:
         return in_memory(self.replayed().qm.queues[queue])
 
 
-def in_memory(queue: Queue) -> list[bytes]:
+def in_memory(queue: LocalQueue) -> list[bytes]:
     return [queue.stored[place].message.body for place in sorted(queue.stored)]
 
 

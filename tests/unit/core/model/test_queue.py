@@ -4,7 +4,7 @@ from typing import Any
 
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract.message import Message, Place, Stored
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 
 
 def stored(place: Place, **fields: Any) -> Stored:
@@ -19,8 +19,8 @@ def stored(place: Place, **fields: Any) -> Stored:
     )
 
 
-def queue(**attributes: Any) -> Queue:
-    return Queue("Q", 0, QueueAttributes(**attributes))
+def queue(**attributes: Any) -> LocalQueue:
+    return LocalQueue("Q", 0, QueueAttributes(**attributes))
 
 
 def test_a_lane_numbers_persistent_messages_densely() -> None:

@@ -5,10 +5,10 @@ import pytest
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract.commands import INPUT, Get, Request
 from adapter.core.model.handles import QueueHandle
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.waiters import Waiter, Waiters
 
-QUEUE = Queue("Q", 0, QueueAttributes())
+QUEUE = LocalQueue("Q", 0, QueueAttributes())
 HANDLE = QueueHandle(1, QUEUE, INPUT)
 GROUP = (QUEUE, b"g" * 24)
 OTHER = (QUEUE, b"o" * 24)

@@ -7,7 +7,7 @@ import pytest
 
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract.message import Message
-from adapter.core.model.queue import Queue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.trigger_event import TriggerEvent
 from adapter.core.rules.trigger_conditions import CONDITIONS, WAYS, Situation, way
 from tests.support.each import each
@@ -16,21 +16,21 @@ NOW_MS = 1_700_000_000_000
 INTERVAL_MS = 1_000
 
 
-def queue(messages: int = 0, priority: int = 4, **attributes: Any) -> Queue:
+def queue(messages: int = 0, priority: int = 4, **attributes: Any) -> LocalQueue:
     """A queue that is to be triggered, with so many messages."""
     given: dict[str, Any] = {"trigger_control": True, "initiation_queue": "INITQ"}
     given |= {"process": "P", "trigger_msg_priority": 4}
-    made = Queue("Q", 0, QueueAttributes(**(given | attributes)))
+    made = LocalQueue("Q", 0, QueueAttributes(**(given | attributes)))
     for _ in range(messages):
         made.hold_put(Message(priority=priority))
     return made
 
 
 def situation(
-    kind: Any, own: Queue | None = None, *, of_initiation: bool = False, **event: Any
+    kind: Any, own: LocalQueue | None = None, *, of_initiation: bool = False, **event: Any
 ) -> Situation:
     """All is well: there are a process and an initiation queue that somebody monitors."""
-    initiation = Queue("INITQ", 0, QueueAttributes())
+    initiation = LocalQueue("INITQ", 0, QueueAttributes())
     initiation.opens.input = 1
     own = own or queue()
     about = initiation if of_initiation else own

@@ -113,6 +113,10 @@ LONG_FUNCTION = DOC + "def f() -> None:\n" + "    x = 1\n" * 60
 BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (tidy_rules.layering, "adapter/core/x.py", "from adapter.format import names", "must not"),
     (tidy_rules.layering, "adapter/client/x.py", "import spark_jobs.sources", "must not"),
+    (tidy_rules.layering, "adapter/client/x.py", "from adapter.core.model import q", "must not"),
+    (tidy_rules.layering, "adapter/mqi/x.py", "from adapter.core.rules import put", "must not"),
+    (tidy_rules.layering, "adapter/mqi/x.py", "from adapter.client import queue", "must not"),
+    (tidy_rules.layering, "adapter/services/x.py", "from adapter.mqi import session", "must not"),
     (tidy_rules.layering, "spark_jobs/x.py", "from adapter.owner import loop", "must not"),
     (tidy_rules.layering, "adapter/core/x.py", "import adapter.owner.loop", "must not"),
     (tidy_rules.layering, "adapter/core/x.py", "from adapter import errors", "must not"),

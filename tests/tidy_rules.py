@@ -49,8 +49,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "mq_constants": "",
         "administration": "adapter client errors mq_constants watched core.attributes "
         "core.contract",
-        "services": "adapter channel client launch mq_constants watched errors core.mq_layouts",
-        "mqi": "adapter administration channel client launch mq_constants watched errors "
+        "services": "channel client launch mq_constants errors core.mq_layouts",
+        "mqi": "administration channel launch mq_constants errors "
         "core.attributes core.contract core.mq_layouts services",
         "toplevel": "mq_constants mqi spark_jobs",
         "server": "owner wire core format ledger movers registry topics errors config launch logs "

@@ -19,6 +19,7 @@ import pytest
 from adapter.demo.proxy import Mode, Proxy
 from adapter.localkafka import LocalKafka
 from adapter.movers.process import MoverProcess
+from adapter.movers.settings import KafkaCluster
 from adapter.movers.thread import MoverThread
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 
@@ -240,9 +241,8 @@ def test_a_commit_in_doubt_is_read_back(
     port = int(kafka.proxied_bootstrap_servers.partition(":")[2])
     tap = CommitTap(skip=5)
     tap.disturb = disturb
-    settings = msgspec.structs.replace(
-        place.settings, bootstrap_servers=kafka.proxied_bootstrap_servers
-    )
+    proxied = KafkaCluster(kafka.proxied_bootstrap_servers)
+    settings = msgspec.structs.replace(place.settings, source=proxied, destination=proxied)
     with Proxy(*kafka.behind_proxy(1), listen_port=port, tap=tap) as proxy:
         tap.proxy = proxy
         movers = MoverThread(settings)

@@ -158,7 +158,7 @@ def refuse_all(place: MoverPlace, movers: MoverThread) -> int:
     configure(place, "A", "10")
     place.append(place.unit(["A", "B"]), place.unit(["B"]))
     end = place.flush()
-    until(lambda: "ends of transactions" in movers.holding)
+    until(lambda: "end of a transaction" in movers.holding)
     assert f"correct the settings of topic {place.topic('A')} (" in movers.holding, movers.holding
     assert "MSG_SIZE_TOO_LARGE" in movers.holding
     mend(place, "A")

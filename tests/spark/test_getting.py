@@ -203,7 +203,7 @@ def test_a_job_that_comes_back_too_late_spoils_nothing(site: Site, tmp_path: Pat
         site.wait_copied("NIGHTLY", 2)
         await_copies(qm, "NIGHTLY")
         for _ in range(2):
-            assert "away for longer" in failing(once(messages, rows, tmp_path / "1"))
+            assert "gone longer than" in failing(once(messages, rows, tmp_path / "1"))
             assert held(site, "NIGHTLY") == 0
         found = [(one.body, one.backout_count) for one in qm.queue("NIGHTLY").browse()]
         assert found == [(b"done", 0), (b"new", 0)]

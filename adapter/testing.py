@@ -22,6 +22,7 @@ import uvloop
 import adapter
 from adapter import logs
 from adapter.administration.mqsc import execute
+from adapter.client.connection import connect_in_process
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.model.limits import Limits
 from adapter.errors import StartError
@@ -93,8 +94,11 @@ class TestQueueManager:
         return AdvancingClock(self._clock, self._tick)
 
     def connect(self, **options: Any) -> adapter.Connection:
-        """Connect with the SDK; the options are those of adapter.connect."""
-        return adapter.connect(self.address, **options)
+        """Connect with the SDK, within this process; the options are those of adapter.connect.
+
+        adapter.connect(manager.address) connects over TCP.
+        """
+        return connect_in_process(self._loop, self._accept, **options)
 
     def mqsc(self, text: str) -> str:
         """Do MQSC commands, a line each, and return what `mqk mqsc` would print."""
@@ -152,6 +156,11 @@ class TestQueueManager:
         )
         self._address = await server.start(*self._address)
         return server
+
+    def _accept(self) -> asyncio.Protocol:
+        if self._server is None:
+            raise ConnectionRefusedError
+        return self._server.listener.accept()
 
     def _tick(self) -> None:
         self._run(_call(self._running().owner.tick))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import os
 import sys
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.handshake import Handshake
+from adapter.channel.link.in_process import Accept, InProcessDialer
+from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.requests import Pending, open_request
 from adapter.channel.timeouts import Timeouts
@@ -41,6 +45,20 @@ APPLICATION_LENGTH_MAX = 64
 PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
 USER_LENGTH_MAX = 64
 CONSUMER_TIMEOUT_S = 300.0
+CONNECT_TIMEOUT_S = 5.0
+RECONNECT_TIMEOUT_S = 60.0
+
+
+class ConnectOptions(TypedDict, total=False):
+    """The keyword arguments of connect(); see there."""
+
+    queue_manager: str | None
+    user: str | None
+    password: str | None
+    application: str | None
+    registry: SchemaRegistry | Schemas | str | None
+    connect_timeout_s: float
+    reconnect_timeout_s: float
 
 
 def connect(
@@ -51,8 +69,8 @@ def connect(
     password: str | None = None,
     application: str | None = None,
     registry: SchemaRegistry | Schemas | str | None = None,
-    connect_timeout_s: float = 5.0,
-    reconnect_timeout_s: float = 60.0,
+    connect_timeout_s: float = CONNECT_TIMEOUT_S,
+    reconnect_timeout_s: float = RECONNECT_TIMEOUT_S,
 ) -> Connection:
     """Connect to a queue manager.
 
@@ -67,28 +85,65 @@ def connect(
     answered is then asked again, and never done twice.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
-    given = os.environ.get("MQK_PASSWORD", "") if password is None else password
-    named_application = (
-        _own_name()
-        if application is None
-        else a.as_text("application", application, APPLICATION_LENGTH_MAX)
-    )
-    handshake = Handshake(
+    return connect_by(
         [TcpDialer(one) for one in parse_addresses(address)],
-        a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
-        named_application,
+        queue_manager=queue_manager,
+        user=user,
+        password=password,
+        application=application,
+        registry=registry,
+        connect_timeout_s=connect_timeout_s,
+        reconnect_timeout_s=reconnect_timeout_s,
+    )
+
+
+def connect_in_process(
+    loop: asyncio.AbstractEventLoop, accept: Accept, **options: Unpack[ConnectOptions]
+) -> Connection:
+    """Connect to a queue manager on an event loop of this process, from any other thread.
+
+    accept: makes the server's end, and raises ConnectionRefusedError if there is none to connect
+    to. options, errors: as of connect().
+    """
+    return connect_by([InProcessDialer(loop, accept)], **options)
+
+
+def connect_by(dialers: Sequence[Dialer], **options: Unpack[ConnectOptions]) -> Connection:
+    """Connect by the first of these that reaches a queue manager; see connect()."""
+    named = options.get("application")
+    application = (
+        _own_name() if named is None else a.as_text("application", named, APPLICATION_LENGTH_MAX)
+    )
+    channel = Channel(_handshake(dialers, application, options), _timeouts(options))
+    registry = options.get("registry")
+    if registry is None:
+        registry = os.environ.get("MQK_REGISTRY")
+    if isinstance(registry, Schemas):
+        return Connection(Context(channel, application, registry))
+    schemas = Schemas(registry)
+    return Connection(Context(channel, application, schemas), schemas)
+
+
+def _handshake(dialers: Sequence[Dialer], application: str, options: ConnectOptions) -> Handshake:
+    user, password = options.get("user"), options.get("password")
+    if password is None:
+        password = os.environ.get("MQK_PASSWORD", "")
+    return Handshake(
+        dialers,
+        a.as_text("queue_manager", options.get("queue_manager"), NAME_LENGTH_MAX),
+        application,
         _own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
-        a.as_text("password", given, PASSWORD_LENGTH_MAX),
+        a.as_text("password", password, PASSWORD_LENGTH_MAX),
     )
-    timeouts = Timeouts(
-        connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_timeout_s), 0.05),
-        reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_timeout_s),
+
+
+def _timeouts(options: ConnectOptions) -> Timeouts:
+    connect_s = options.get("connect_timeout_s", CONNECT_TIMEOUT_S)
+    reconnect_s = options.get("reconnect_timeout_s", RECONNECT_TIMEOUT_S)
+    return Timeouts(
+        connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_s), 0.05),
+        reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_s),
     )
-    named = os.environ.get("MQK_REGISTRY") if registry is None else registry
-    if isinstance(named, Schemas):
-        return Connection(Context(Channel(handshake, timeouts), named_application, named))
-    schemas = Schemas(named)
-    return Connection(Context(Channel(handshake, timeouts), named_application, schemas), schemas)
 
 
 def _own_name() -> str:

@@ -8,6 +8,7 @@ loop's thread. This module does not know what a command is.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
@@ -41,17 +42,22 @@ class CommandService:
         self._starting: asyncio.Future[None] | None = None
         self._ended = False
 
-    def need(self, host: str, port: int) -> None:
-        """Let the command queue be served, by a client of this address."""
+    def need(self, accept: Callable[[], asyncio.Protocol]) -> None:
+        """Let the command queue be served by a client in this process.
+
+        accept: makes the server's end of its connection, on this event loop.
+        """
         if self._starting is None and not self._ended:
             loop = asyncio.get_running_loop()
-            self._starting = loop.run_in_executor(None, self._start, f"{host}:{port}")
+            self._starting = loop.run_in_executor(None, self._start, loop, accept)
 
-    def _start(self, address: str) -> None:
+    def _start(
+        self, loop: asyncio.AbstractEventLoop, accept: Callable[[], asyncio.Protocol]
+    ) -> None:
         # A client in the server's process: what does without it does not load it.
         from adapter.administration.pcf.command_server import CommandServer  # noqa: PLC0415
 
-        self._served = CommandServer(address, self._password)
+        self._served = CommandServer(loop, accept, self._password)
         self._served.start()
 
     async def stop(self) -> None:

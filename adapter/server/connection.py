@@ -15,6 +15,7 @@ from typing import Protocol, cast
 
 import structlog
 
+from adapter import addresses
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.core.model.connection import Party
@@ -106,9 +107,10 @@ class ClientConnection(asyncio.Protocol):
         # uvloop's transports have the methods of asyncio.Transport, but not the class.
         self._transport = transport = cast("asyncio.Transport", transport)
         transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
-        host, port, *_ = transport.get_extra_info("peername") or ("", 0)
-        self.host = host
-        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        peer = transport.get_extra_info("peername")
+        if peer is not None:  # else it is a client in this process
+            self.host, port, *_ = peer
+            self.address = addresses.written(self.host, port)
         sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -118,7 +118,7 @@ class Listener:
         if not self._remote_clients:
             check_loopback(host)
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._accept, host, port, backlog=1024)
+        self._server = await loop.create_server(self.accept, host, port, backlog=1024)
         self._connections_max = min(CONNECTIONS_MAX, files_max() - FILES_RESERVED)
         self._look_again()
         return addresses.listening(self._server)
@@ -164,7 +164,8 @@ class Listener:
         self._make_room()
         self._look_again()
 
-    def _accept(self) -> ClientConnection:
+    def accept(self) -> ClientConnection:
+        """Make the protocol of a new connection, over TCP or of a client in this process."""
         self._numbers += 1
         return ClientConnection(self, self._numbers)
 
@@ -214,7 +215,7 @@ class Listener:
             hello,
             decided,
             address=client.host,
-            remote=not addresses.is_loopback(client.host),
+            remote=bool(client.host) and not addresses.is_loopback(client.host),
             wanted=lambda: client in self._open,
         )
 

@@ -116,7 +116,7 @@ class Server:
         self.owner.note_parked(parked)
 
     def _need_commands(self) -> None:
-        self._commands.need(*self._address)
+        self._commands.need(self.listener.accept)
 
     async def run(self) -> str:
         """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""

@@ -1,8 +1,9 @@
 """The command server: takes requests from SYSTEM.ADMIN.COMMAND.QUEUE and puts the replies.
 
-It runs in the queue manager's process as a client like any other, on a thread of its own, so that
-a long answer delays only commands. A request is taken outside a unit: when
-the queue manager dies, it is lost and its program sees no reply, rather than that it is done twice.
+It runs in the queue manager's process as a client like any other, connected within the process, on
+a thread of its own: so a long answer delays only those who ask it. A request is taken outside a
+unit: when the queue manager dies, it is lost and its program sees no reply, rather than that it is
+done twice.
 
 When it begins it puts the event message "Queue Manager Active" to SYSTEM.ADMIN.QMGR.EVENT, as IBM
 MQ does at its start: tools find a queue that is not empty on every queue manager.
@@ -10,12 +11,13 @@ MQ does at its start: tools find a queue that is not empty on every queue manage
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import structlog
 
-import adapter
 from adapter import Connection, Message, watched
 from adapter.administration.pcf.commands import ASKS, COMMAND_FAILED, Commands
 from adapter.administration.pcf.structures import (
@@ -35,6 +37,7 @@ from adapter.administration.pcf.structures import (
     encode,
 )
 from adapter.administration.status import COMMAND_SERVER
+from adapter.client.connection import connect_in_process
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
@@ -111,11 +114,19 @@ def _refused(command: int, problem: PcfError, order: Order) -> list[bytes]:
 
 
 class CommandServer:
-    """Serves the command queue of the queue manager at an address, until it is stopped."""
+    """Serves the command queue of the queue manager of this process, until it is stopped."""
 
-    def __init__(self, address: str, password: str = "") -> None:
-        """password: by which the queue manager knows that the client is its own."""
-        self._address = address
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        accept: Callable[[], asyncio.Protocol],
+        password: str = "",
+    ) -> None:
+        """loop, accept: where the queue manager runs, and what makes its end of a connection.
+        password: by which the queue manager knows that the client is its own.
+        """
+        self._loop = loop
+        self._accept = accept
         self._password = password
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -168,8 +179,8 @@ class CommandServer:
             self._stopping.wait(RETRY_S)
 
     def _serve(self) -> None:
-        with adapter.connect(
-            self._address, application=COMMAND_SERVER, password=self._password
+        with connect_in_process(
+            self._loop, self._accept, application=COMMAND_SERVER, password=self._password
         ) as qm:
             with self._lock:
                 if self._stopping.is_set():

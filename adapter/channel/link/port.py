@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from msgspec import Struct
+
 from adapter.wire.frames import Payload
 
 
@@ -29,6 +31,20 @@ class LinkLost(Exception):  # noqa: N818 -- it is an event, dealt with by connec
 
 class HostNotReached(LinkLost):
     """No link could be made at all: there is no such host, or nothing listens there."""
+
+
+class LinkTimings(Struct, frozen=True, kw_only=True):
+    """How long a link waits for what.
+
+    look_up_s: a blocked receive returns after this time, and a blocked send looks whether it has
+    stalled. stall_s: a peer that takes nothing for this long is as good as gone.
+    """
+
+    look_up_s: float = 1.0
+    stall_s: float = 30.0
+
+
+TIMINGS = LinkTimings()
 
 
 class Link(Protocol):

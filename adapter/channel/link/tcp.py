@@ -13,10 +13,8 @@ import struct
 import time
 from contextlib import suppress
 
-from msgspec import Struct
-
 from adapter.channel.addresses import Address
-from adapter.channel.link.port import HostNotReached, LinkLost, WhileFull
+from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, LinkTimings, WhileFull
 from adapter.wire.frames import FrameBuffer, Payload, ProtocolError
 
 RECEIVE_BYTES = 65_536
@@ -24,24 +22,10 @@ KEEPALIVE_S = 10
 """A peer that vanished is noticed after 10 + 3 * 5 s of silence, even if nothing is sent."""
 
 
-class TcpTimings(Struct, frozen=True, kw_only=True):
-    """How long a link waits for what.
-
-    look_up_s: a blocked receive returns after this time, and a blocked send looks whether it has
-    stalled. stall_s: a peer that takes nothing for this long is as good as gone.
-    """
-
-    look_up_s: float = 1.0
-    stall_s: float = 30.0
-
-
-TIMINGS = TcpTimings()
-
-
 class TcpDialer:
     """Connects to an address over TCP."""
 
-    def __init__(self, address: Address, timings: TcpTimings = TIMINGS) -> None:
+    def __init__(self, address: Address, timings: LinkTimings = TIMINGS) -> None:
         self._address = address
         self._timings = timings
         self._connecting: socket.socket | None = None
@@ -80,7 +64,7 @@ class TcpDialer:
         raise HostNotReached(f"{address}: {problem}")
 
 
-def _tune(sock: socket.socket, timings: TcpTimings) -> None:
+def _tune(sock: socket.socket, timings: LinkTimings) -> None:
     """Blocking, so that a receive is one system call; its own timeout makes it look up."""
     sock.settimeout(None)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -100,7 +84,7 @@ class TcpLink:
     """One TCP connection: the socket's bytes are the frames' bytes."""
 
     def __init__(
-        self, sock: socket.socket, address: Address, timings: TcpTimings = TIMINGS
+        self, sock: socket.socket, address: Address, timings: LinkTimings = TIMINGS
     ) -> None:
         self.peer = str(address)
         self.bytes_received = 0

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from adapter.channel.addresses import Address
-from adapter.channel.link.port import Link, LinkLost
-from adapter.channel.link.tcp import TcpDialer, TcpLink, TcpTimings
+from adapter.channel.link.port import Link, LinkLost, LinkTimings
+from adapter.channel.link.tcp import TcpDialer, TcpLink
 from adapter.wire.frames import Payload
 
 
@@ -120,7 +120,7 @@ def test_while_the_other_end_takes_nothing_it_is_read_from(
 
 
 def test_a_peer_that_takes_nothing_for_long_is_lost() -> None:
-    impatient = TcpTimings(look_up_s=0.02, stall_s=0.05)
+    impatient = LinkTimings(look_up_s=0.02, stall_s=0.05)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         link = TcpDialer(Address(*listening.getsockname()), impatient).dial(5.0)
         with pytest.raises(LinkLost, match="takes no bytes"):

@@ -14,7 +14,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import uvloop
@@ -25,6 +24,7 @@ from adapter.administration.mqsc import execute
 from adapter.client.connection import connect_in_process
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.model.limits import Limits
+from adapter.core.model.manager import Reply
 from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
@@ -33,14 +33,41 @@ from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
-from adapter.server.credentials import Credentials
+from adapter.server.connections import ClientConnections
+from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import Movers, NoMovers
 from adapter.server.server import Server
+from adapter.server.settings import ServerSettings
 from adapter.topics.admin import DAY_MS
 
 CALL_TIMEOUT_S = 60.0  # no step of a queue manager in memory takes longer, nor on a healthy Kafka
 
 Outcome = TypeVar("Outcome")
+
+
+class DroppingConnections(ClientConnections):
+    """Connections of which one can be cut in place of the next reply to it."""
+
+    _drops_next = False
+
+    def drop_next(self) -> None:
+        """Cut the connection that the next reply is for."""
+        self._drops_next = True
+
+    def send(self, connection: int, replies: list[Reply]) -> None:
+        """See ClientSink."""
+        if self._drops_next:
+            self._drops_next = False
+            self.cut(connection)
+        else:
+            super().send(connection, replies)
+
+
+class TestServer(Server):
+    """A server whose replies can be lost."""
+
+    __test__ = False
+    connections_type = DroppingConnections
 
 
 class TestQueueManager:
@@ -50,29 +77,22 @@ class TestQueueManager:
 
     def __init__(
         self,
-        name: str,
+        settings: ServerSettings,
         clock: Clock,
         ledger: Callable[[], Ledger],
         movers: Movers,
-        limits: Limits,
         storage: Callable[[], Storage | None] = lambda: None,
-        attributes: dict[str, Any] | None = None,
-        credentials: Credentials | None = None,
-        kafka: str = "",
     ) -> None:
-        self.name = name
-        self._kafka = kafka
-        self._credentials = credentials
-        self._attributes = attributes
+        self.name = settings.queue_manager
+        self._settings = settings
         self._clock = clock
         self._make_ledger = ledger
         self._make_storage = storage
         self._movers = movers
-        self._limits = limits
         self._server: Server | None = None
         self._address = ("127.0.0.1", 0)
         self._loop = uvloop.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._loop.run_forever, name=self.name, daemon=True)
         self._thread.start()
 
     @property
@@ -126,12 +146,13 @@ class TestQueueManager:
 
     def drop_next_reply(self) -> None:
         """Break the connection that the next reply would have gone to, instead of sending it."""
-        listener = self._running().listener
-        self._run(_call(lambda: setattr(listener, "drop_next", True)))
+        connections = self._running().connections
+        assert isinstance(connections, DroppingConnections)
+        self._run(_call(connections.drop_next))
 
     def statistics(self) -> dict[str, Any]:
         """Return the server's figures."""
-        return self._run(_call(self._running().listener.figures))
+        return self._run(_call(self._running().figures))
 
     def close(self) -> None:
         """Stop, and end the thread."""
@@ -143,24 +164,14 @@ class TestQueueManager:
 
     async def _start(self) -> Server:
         storage = self._make_storage()
-        server = Server(
-            self.name,
-            self._make_ledger(),
-            self._clock,
-            self._movers,
-            self._limits,
-            storage,
-            settings=self._attributes,
-            credentials=self._credentials,
-            kafka=self._kafka,
-        )
+        server = TestServer(self._settings, self._make_ledger(), self._clock, self._movers, storage)
         self._address = await server.start(*self._address)
         return server
 
     def _accept(self) -> asyncio.Protocol:
         if self._server is None:
             raise ConnectionRefusedError
-        return self._server.listener.accept()
+        return self._server.accept()
 
     def _tick(self) -> None:
         self._run(_call(self._running().owner.tick))
@@ -232,15 +243,17 @@ def queue_manager(
         else _on_kafka(name, bootstrap_servers, entries, retention_ms)
     )
     manager = TestQueueManager(
-        name,
+        ServerSettings(
+            queue_manager=name,
+            kafka=KafkaSettings(bootstrap_servers=bootstrap_servers or ""),
+            limits=Limits(**settings),
+            attributes=attributes,
+            credentials_file=str(users),
+        ),
         ManualClock() if clock == "manual" else SystemClock(),
         ledger,
         movers,
-        Limits(**settings),
         storage,
-        attributes,
-        Credentials(Path(users)) if users else None,
-        bootstrap_servers or "",
     )
     try:
         manager.start()

@@ -46,9 +46,10 @@ HOT = (
     "adapter/owner/owner.py",
     "adapter/owner/promises.py",
     "adapter/owner/term.py",
-    "adapter/server/connection.py",
+    "adapter/server/connections.py",
     "adapter/server/frame_budget.py",
-    "adapter/server/listener.py",
+    "adapter/server/mqk/connection.py",
+    "adapter/server/mqk/handler.py",
     "adapter/wire/frames.py",
     "adapter/wire/session.py",
 )
@@ -76,6 +77,7 @@ C_WORDS = frozenset(
 SUBCLASSED = {
     "adapter/core/model/store.py": "Store",
     "adapter/owner/loop.py": "OwnerLoop",
+    "adapter/server/connections.py": "ClientConnections",
 }
 """Classes of which tests have subclasses: compiled, they must say that they may be subclassed."""
 BUILT_IN = frozenset({"list", "dict", "set", "tuple", "bytes", "str", "int"})

@@ -17,7 +17,7 @@ LARGE_CLASSES = frozenset(
         "adapter.client.queue.Queue",
         "adapter.core.model.manager.QueueManager",
         "adapter.owner.loop.OwnerLoop",
-        "adapter.server.connection.ClientConnection",
+        "adapter.server.mqk.connection.ClientConnection",
         "adapter.server.listener.Listener",
     }
 )

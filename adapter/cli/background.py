@@ -20,7 +20,8 @@ import msgspec
 from adapter import launch
 from adapter.cli import output
 from adapter.command import failures
-from adapter.server.main import Ready, ServerSettings
+from adapter.server.main import Ready
+from adapter.server.settings import ServerSettings
 
 START_TIMEOUT_S = 120.0
 """Until it serves: it reads its whole ledger first, on a loaded machine."""

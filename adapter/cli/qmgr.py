@@ -23,7 +23,7 @@ from adapter.config import ConfigError, missing
 from adapter.errors import ConnectionBroken, QueueManagerQuiescing, QueueManagerStopping
 from adapter.server import main as server
 from adapter.server.listener import NotLoopbackError, check_loopback
-from adapter.server.main import ServerSettings
+from adapter.server.settings import ServerSettings
 
 STOP_TIMEOUT_S = 60.0
 """For the last entries to become durable and the mover to end."""

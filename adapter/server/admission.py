@@ -18,16 +18,26 @@ import structlog
 from msgspec import Struct
 
 from adapter import watched
-from adapter.core.attributes.objects import AuthInfoAttributes
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
-from adapter.core.model.manager import QueueManager
 from adapter.errors import StartError
 from adapter.server.credentials import Credentials
 from adapter.server.guesses import Attempt, Guesses, network_of
 from adapter.wire.frames import Hello
 
-Decide = Callable[[Refused | None], None]
+
+class Principal(Struct, frozen=True):
+    """Who a client is, as far as the queue manager knows. user: "" if it names none.
+
+    is_authenticated: a password has proved it; otherwise it is the client's own word, which is
+    taken from clients that need no password.
+    """
+
+    user: str
+    is_authenticated: bool = False
+
+
+Decide = Callable[[Principal | Refused], None]
 Demand = Literal["nothing", "a right one if given", "a right one"]
 """What is demanded of a client's password."""
 
@@ -43,19 +53,19 @@ DEMANDS: dict[str, Demand] = {
 log = structlog.get_logger("mqk.listener")
 
 
-def demand(qm: QueueManager | None, *, has_users: bool, remote: bool) -> Demand:
+def demand(password_check: str, *, has_users: bool, remote: bool) -> Demand:
     """Return what is demanded of a client's password.
 
+    password_check: CHCKCLNT of the queue manager's CONNAUTH, "" if it names no object.
     has_users: there is a credentials_file; without one no client of this machine is asked, and with
-    one CHCKCLNT of the queue manager's CONNAUTH decides. remote: the client is on another machine;
+    one CHCKCLNT decides. remote: the client is on another machine;
     it needs a right password whatever is said elsewhere.
     """
     if remote:
         return "a right one"
     if not has_users:
         return "nothing"
-    found = None if qm is None else qm.objects.get(("authinfo", qm.attributes.connection_auth))
-    return DEMANDS[found.check_client] if isinstance(found, AuthInfoAttributes) else "a right one"
+    return DEMANDS.get(password_check, "a right one")
 
 
 class AdmissionRequest(Struct, frozen=True, eq=False):
@@ -80,7 +90,7 @@ class Admission:
 
     def ask(
         self,
-        qm: QueueManager | None,
+        password_check: str,
         hello: Hello,
         decide: Decide,
         *,
@@ -88,19 +98,19 @@ class Admission:
         remote: bool = False,
         wanted: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Have decide called with None if the client may connect, or why not; at once or later.
+        """Have decide called with who the client is, or with why it may not connect.
 
-        address: the client's, without its port. remote: it is on another machine. wanted: whether
-        it is still there.
+        That is at once or later. password_check: see demand(). address: the client's, without its
+        port. remote: it is on another machine. wanted: whether it is still there.
         """
         credentials = self._credentials
-        demanded = demand(qm, has_users=credentials is not None, remote=remote)
+        demanded = demand(password_check, has_users=credentials is not None, remote=remote)
         if (
             self._is_own(hello)
             or demanded == "nothing"
             or (not hello.password and demanded != "a right one")
         ):
-            decide(None)
+            decide(Principal(hello.user, is_authenticated=self._is_own(hello)))
         elif credentials is None or not hello.password:
             decide(_refused(hello, "a user and a password must be given"))
         else:
@@ -192,7 +202,10 @@ class Admission:
 
     def _decide(self, attempt: Attempt[AdmissionRequest], is_right: bool) -> None:
         asked = attempt.what
-        asked.decide(None if is_right else _refused(asked.hello, "user or password is wrong"))
+        if is_right:
+            asked.decide(Principal(asked.hello.user, is_authenticated=True))
+        else:
+            asked.decide(_refused(asked.hello, "user or password is wrong"))
 
     def _now_s(self) -> float:
         return asyncio.get_running_loop().time()

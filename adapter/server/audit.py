@@ -7,6 +7,7 @@ messages are not administrative. This module knows what commands are called, not
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import structlog
@@ -17,31 +18,32 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused, Result
 from adapter.core.model.connection import Party
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import Reply
+from adapter.owner.inquiries import Inquiries
 
-ObjectAndDetails = tuple[str, str]
+QueueOf = Callable[[int], str]
+"""Names the queue that is open under a handle."""
+ObjectName = tuple[str, str]
 """What a command is called, and the object that it is about."""
-Describe = Callable[[Any, QueueManager, int], ObjectAndDetails]
+Describe = Callable[[Any, QueueOf], ObjectName]
 
 log = structlog.get_logger("mqk.audit")
 
 
 def _of_queue(verb: str) -> Describe:
-    return lambda command, _qm, _connection: (f"{verb} queue", command.name)
+    return lambda command, _queue_of: (f"{verb} queue", command.name)
 
 
 def _of_object(verb: str) -> Describe:
-    def describe(command: Any, _qm: QueueManager, _connection: int) -> ObjectAndDetails:
+    def describe(command: Any, _queue_of: QueueOf) -> ObjectName:
         kind = "queue manager" if command.kind == QUEUE_MANAGER else command.kind
         return f"{verb} {kind}", command.name
 
     return describe
 
 
-def _of_handle(command: c.SetAttributes, qm: QueueManager, connection: int) -> ObjectAndDetails:
-    known = qm.connections.get(connection)
-    handle = known.handles.get(command.handle) if known else None
-    return "set attributes of queue", handle.name if handle else ""
+def _of_handle(command: c.SetAttributes, queue_of: QueueOf) -> ObjectName:
+    return "set attributes of queue", queue_of(command.handle)
 
 
 AUDITED: Mapping[type[Struct], Describe] = {
@@ -53,9 +55,9 @@ AUDITED: Mapping[type[Struct], Describe] = {
     c.DefineObject: _of_object("define"),
     c.AlterObject: _of_object("alter"),
     c.DeleteObject: _of_object("delete"),
-    c.EndConnection: lambda command, _qm, _own: ("end connection", str(command.connection)),
-    c.ClearRetained: lambda command, _qm, _own: ("clear topic", command.topic_string),
-    c.DeleteConsumer: lambda command, _qm, _own: (
+    c.EndConnection: lambda command, _queue_of: ("end connection", str(command.connection)),
+    c.ClearRetained: lambda command, _queue_of: ("clear topic", command.topic_string),
+    c.DeleteConsumer: lambda command, _queue_of: (
         "delete consumer", f"{command.queue}/{command.consumer}"
     ),
 }  # fmt: skip
@@ -69,13 +71,13 @@ class AuditTrail:
         self._asked: dict[tuple[int, int], dict[str, Any]] = {}
 
     def asked(
-        self, qm: QueueManager, connection: int, request: int, command: Any, party: Party | None
+        self, inquiries: Inquiries, connection: int, request: int, command: Any, party: Party | None
     ) -> None:
-        """Note a command, if it is administrative."""
+        """Note a command, if it is administrative. inquiries: know what handles are open."""
         describe = AUDITED.get(type(command))
         if describe is None:
             return
-        what, name = describe(command, qm, connection)
+        what, name = describe(command, partial(inquiries.queue_of, connection))
         details = {one: value for one in DETAILS if (value := getattr(command, one, None))}
         self._asked[connection, request] = {
             "command": what, "object": name, **by(connection, party), **details

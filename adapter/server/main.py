@@ -12,7 +12,6 @@ import signal
 import sys
 from contextlib import AsyncExitStack
 from importlib import metadata
-from pathlib import Path
 from typing import Any, TextIO
 
 import msgspec
@@ -28,17 +27,14 @@ from adapter.format import names
 from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
 from adapter.owner.liveness import OwnedElsewhereError
-from adapter.owner.owner import QUIESCE_S
-from adapter.owner.parts import HEARTBEAT_S
 from adapter.owner.replay import LedgerUnreadableError
-from adapter.registry.log import SCHEMAS
 from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
-from adapter.server.credentials import Credentials
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
 from adapter.server.listener import NotLoopbackError
-from adapter.server.own_schemas import NO_REGISTRY, OwnSchemas
+from adapter.server.own_schemas import OwnSchemas
 from adapter.server.server import Server
+from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
 
 SWITCH_INTERVAL_S = 0.0001
@@ -55,39 +51,6 @@ START_ERRORS = (
 )
 
 log = structlog.get_logger("mqk.server")
-
-
-class ServerSettings(Struct, kw_only=True):
-    """What a server needs to know.
-
-    http_host, http_port: for monitoring, port 0 for none. http_if_free: nobody has chosen that
-    port, so that the server goes on without one if it is taken. registry_host, registry_port: of
-    the schema registry's API; port 0 for none but /registry of a monitoring on loopback.
-    quiesce_ms: how long a stop gives units in flight.
-    heartbeat_ms: how often an idle owner writes. take_over: start even if another owner is alive.
-    registry, registry_topic: schema_registry and schema_topic of the configuration.
-    remote_clients: host may be one that other machines reach.
-    """
-
-    queue_manager: str
-    kafka: KafkaSettings
-    host: str = "127.0.0.1"
-    port: int = 1414
-    http_host: str = "127.0.0.1"
-    http_port: int = 0
-    http_if_free: bool = False
-    log: LogSettings = LogSettings()
-    limits: Limits = Limits()
-    attributes: dict[str, Any] = {}
-    quiesce_ms: int = round(QUIESCE_S * 1000)
-    heartbeat_ms: int = round(HEARTBEAT_S * 1000)
-    take_over: bool = False
-    credentials_file: str = ""
-    registry: str = NO_REGISTRY
-    registry_topic: str = SCHEMAS
-    registry_host: str = ""
-    registry_port: int = 0
-    remote_clients: bool = False
 
 
 FLAGS = ("depth_trigger_disables", "every_triggers_on_backout")
@@ -160,11 +123,6 @@ def run(settings: ServerSettings, out: TextIO = sys.stdout) -> None:
         runner.run(_serve(settings, out))
 
 
-def _credentials(settings: ServerSettings) -> Credentials | None:
-    path = settings.credentials_file
-    return Credentials(Path(path)) if path else None
-
-
 async def _serve(settings: ServerSettings, out: TextIO) -> None:
     loop = asyncio.get_running_loop()
     name = settings.queue_manager
@@ -173,20 +131,8 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             wired = await loop.run_in_executor(
                 None, kafka_wiring.wire, name, settings.kafka, settings.log
             )
-            movers, heartbeat_s = wired.movers(), settings.heartbeat_ms / 1000
-            parts = wired.ledger(), SystemClock(), movers
-            storage = wired.storage(movers)
-            server = Server(
-                name,
-                *parts,
-                settings.limits,
-                storage,
-                heartbeat_s,
-                settings.attributes,
-                _credentials(settings),
-                settings.kafka.bootstrap_servers,
-                remote_clients=settings.remote_clients,
-            )
+            movers = wired.movers()
+            server = Server(settings, wired.ledger(), SystemClock(), movers, wired.storage(movers))
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)
             registry = OwnSchemas.of(settings.registry, settings.registry_topic, settings.kafka)

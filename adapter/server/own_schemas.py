@@ -20,7 +20,8 @@ from adapter.registry.rest import RestRegistry
 from adapter.registry.topic import TopicRegistry
 from adapter.server.kafka_wiring import KafkaSettings
 
-ON_TOPIC, NO_REGISTRY = "topic", "none"
+ON_TOPIC = "topic"
+NO_REGISTRY = "none"
 RETRY_S, RETRY_S_MAX = 1.0, 60.0
 
 log = structlog.get_logger("mqk.registry")

@@ -6,28 +6,30 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Mapping
 from importlib import metadata
-from typing import Any
+from pathlib import Path
 
 import structlog
 
 from adapter import logs, watched
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.core.model.limits import Limits
 from adapter.core.model.manager import ParkedQueue
 from adapter.ledger.port import Ledger
 from adapter.owner.clock import Clock
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
-from adapter.owner.parts import HEARTBEAT_S, OwnerSettings
+from adapter.owner.parts import OwnerSettings
 from adapter.owner.storage import Storage
 from adapter.server.admission import DEMANDS, Admission, demand
+from adapter.server.audit import AuditTrail
 from adapter.server.commands import COMMAND_QUEUE, CommandService
+from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
 from adapter.server.listener import Listener
 from adapter.server.movers import Movers, MoverWatch
+from adapter.server.mqk.handler import MqkHandler
+from adapter.server.settings import ServerSettings
 
 log = structlog.get_logger("mqk.server")
 
@@ -35,55 +37,50 @@ log = structlog.get_logger("mqk.server")
 class Server:
     """One queue manager that clients can connect to."""
 
+    connections_type = ClientConnections
+
     def __init__(
         self,
-        name: str,
+        settings: ServerSettings,
         ledger: Ledger,
         clock: Clock,
         movers: Movers,
-        limits: Limits | None = None,
         storage: Storage | None = None,
-        heartbeat_s: float = HEARTBEAT_S,
-        settings: Mapping[str, Any] | None = None,
-        credentials: Credentials | None = None,
-        kafka: str = "",
-        *,
-        remote_clients: bool = False,
     ) -> None:
-        """credentials: of the users that may connect; without them all clients of this machine may.
-
-        kafka: its address, as clients are told that want to read the topics. remote_clients: listen
-        where other machines could connect; their clients must give a password.
-        """
-        own = secrets.token_hex()
-        self.name = name
+        self.name = name = settings.queue_manager
         self.stopping = asyncio.Event()
         self._movers = movers
         self._mover_watch = MoverWatch(movers, self._report_parked)
         self._immediate = False
         self._watch: asyncio.Task[None] | None = None
-        self._commands = CommandService(own)
         self._address = ("", 0)
-        self._kafka = kafka
+        self._kafka = settings.kafka.bootstrap_servers
         self._version = metadata.version("mqk")  # read from disk: not each time figures are asked
         self._started_s = time.monotonic()
+        own = secrets.token_hex()
+        self._commands = CommandService(own)
+        users = Path(settings.credentials_file) if settings.credentials_file else None
+        credentials = Credentials(users) if users is not None else None
         self._has_users = credentials is not None
-        admission = Admission(credentials, own)
+        audit = AuditTrail()
+        self.connections = self.connections_type(name, audit, lambda: self.owner.why_not)
+        self._admission = Admission(credentials, own)
+        self._handler = MqkHandler(self.connections, self._admission, audit, clock, self._kafka)
+        self._handler.on_stop = self.tell_to_stop
+        self._handler.on_commands = self._need_commands
+        self._handler.figures = self.figures
+        owned = OwnerSettings(
+            limits=settings.limits,
+            heartbeat_s=settings.heartbeat_ms / 1000,
+            attributes=settings.attributes,
+        )
+        self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.listener = Listener(
-            name,
-            clock,
-            self.tell_to_stop,
-            self._need_commands,
-            admission,
-            kafka,
-            remote_clients=remote_clients,
-            why_not=lambda: self.owner.why_not,
+            self.connections,
+            self._handler.accept,
+            self.owner.broke,
+            remote_clients=settings.remote_clients,
         )
-        attributes = OwnerSettings(
-            limits=limits, heartbeat_s=heartbeat_s, attributes=settings or {}
-        )
-        self.owner = Owner(name, ledger, clock, self.listener, storage, attributes)
-        self.listener.on_broken = self.owner.broke
 
     async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
         """Open the port, take the ledger over, serve; returns the address in use.
@@ -95,11 +92,12 @@ class Server:
             await self.owner.start(take_over=take_over)
         except BaseException:
             self.listener.abandon()
+            self._admission.close()
             raise
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
         self._watch = watched.task("movers' watch", self._mover_watch.run(), self.owner.broke)
         self._address = address
-        self.listener.serve(self.owner, self._figures)
+        self.connections.serve(self.owner)
         self._warn_of_clients_without_password()
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
         if COMMAND_QUEUE in waiting:
@@ -107,7 +105,8 @@ class Server:
         return address
 
     def _warn_of_clients_without_password(self) -> None:
-        demanded = demand(self.owner.loop.qm, has_users=True, remote=False)
+        check = self.owner.inquiries.password_check
+        demanded = demand(check, has_users=True, remote=False)
         if self._has_users and demanded != DEMANDS["REQUIRED"]:
             text = "clients of this machine need no password: CHCKCLNT of CONNAUTH allows it"
             log.warning(text, queue_manager=self.name, demanded=demanded)
@@ -116,7 +115,7 @@ class Server:
         self.owner.note_parked(parked)
 
     def _need_commands(self) -> None:
-        self._commands.need(self.listener.accept)
+        self._commands.need(self._handler.accept)
 
     async def run(self) -> str:
         """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""
@@ -149,6 +148,7 @@ class Server:
         if quiesce_s and not self._immediate:
             await self.owner.quiesce(quiesce_s)
         await self.owner.stop()
+        self._admission.close()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
         log.info("stopped", queue_manager=self.name, failure=self.owner.failure)
@@ -159,8 +159,13 @@ class Server:
             self._watch.cancel()
         await self.owner.abandon()
         self.listener.abandon()
+        self._admission.close()
         await self._commands.stop()
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
+
+    def accept(self) -> asyncio.Protocol:
+        """Make the server's end of a connection within this process; on the event loop's thread."""
+        return self._handler.accept()
 
     @property
     def address(self) -> str:
@@ -190,13 +195,18 @@ class Server:
 
     def figures(self) -> dict[str, object]:
         """Return what `mqk qmgr status` shows."""
-        return self.listener.figures()
+        return {
+            "queue_manager": self.name,
+            "connections": self.connections.count,
+            **self.owner.statistics(),
+            **self._own_figures(),
+        }
 
     def queue_statuses(self) -> list[QueueStatus]:
         """Return the figures of every queue."""
         return self.owner.queue_statuses()
 
-    def _figures(self) -> dict[str, object]:
+    def _own_figures(self) -> dict[str, object]:
         return {
             "log_lines_dropped": logs.dropped(),
             "version": self._version,

@@ -16,8 +16,8 @@ from adapter import launch
 from adapter.localkafka import LocalKafka, free_port
 from adapter.logs import LogSettings
 from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.main import ServerSettings
 from adapter.server.own_schemas import ON_TOPIC
+from adapter.server.settings import ServerSettings
 from tests.support.server_process import ServerProcess
 
 START_S = 60.0

@@ -37,7 +37,7 @@ from adapter.registry.port import Level
 from adapter.registry.rest import RestRegistry
 from adapter.registry.topic import TopicRegistry
 from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.main import ServerSettings
+from adapter.server.settings import ServerSettings
 from adapter.testing import queue_manager
 from tests.support.server_process import ServerProcess
 

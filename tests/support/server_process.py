@@ -21,8 +21,9 @@ from adapter.localkafka import free_port
 from adapter.logs import LogSettings
 from adapter.owner.owner import QUIESCE_S
 from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.main import Ready, ServerSettings
+from adapter.server.main import Ready
 from adapter.server.own_schemas import NO_REGISTRY
+from adapter.server.settings import ServerSettings
 
 HOST = "127.0.0.1"
 START_S = 60.0

@@ -13,7 +13,7 @@ from adapter import launch
 from adapter.cli import background
 from adapter.command import failures
 from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.main import ServerSettings
+from adapter.server.settings import ServerSettings
 
 WAIT_S = 10.0
 

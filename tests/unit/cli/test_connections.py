@@ -4,13 +4,14 @@ import json
 
 import pytest
 
+import adapter
 from adapter.errors import BackedOut
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
 
 
 def test_a_connection_is_listed_and_ended(at: Mqk, manager: TestQueueManager) -> None:
-    with manager.connect(application="billing", user="ann") as qm:
+    with adapter.connect(manager.address, application="billing", user="ann") as qm:
         qm.put("Q", "a")
         unit = qm.unit()
         unit.begin()

@@ -63,10 +63,10 @@ def test_another_machine_needs_one_whatever_is_demanded(
     demand(what)
     monkeypatch.setattr(addresses, "is_loopback", lambda host: host != "127.0.0.1")
     with pytest.raises(NotAuthorized, match="must be given"):
-        manager.connect(user="ada")
+        adapter.connect(manager.address, user="ada")
     with pytest.raises(NotAuthorized, match="user or password is wrong"):
-        manager.connect(user="ada", password="wrong")
-    manager.connect(user="ada", password="secret").close()
+        adapter.connect(manager.address, user="ada", password="wrong")
+    adapter.connect(manager.address, user="ada", password="secret").close()
 
 
 def test_another_machine_is_refused_where_there_are_no_users(
@@ -74,7 +74,7 @@ def test_another_machine_is_refused_where_there_are_no_users(
 ) -> None:
     monkeypatch.setattr(addresses, "is_loopback", lambda host: host != "127.0.0.1")
     with testing.queue_manager() as one, pytest.raises(NotAuthorized, match="must be given"):
-        one.connect(user="ada", password="secret")
+        adapter.connect(one.address, user="ada", password="secret")
 
 
 def test_a_file_of_users_means_that_all_must_give_a_password(manager: TestQueueManager) -> None:
@@ -99,7 +99,7 @@ def test_none_is_needed_where_it_is_optional(manager: TestQueueManager, demand: 
 @pytest.mark.parametrize("remote", [False, True])
 @pytest.mark.parametrize("has_users", [False, True])
 def test_the_rule_is_in_one_place(remote: bool, has_users: bool) -> None:
-    found = admission.demand(None, has_users=has_users, remote=remote)
+    found = admission.demand("", has_users=has_users, remote=remote)
     assert found == ("a right one" if remote or has_users else "nothing")
 
 

@@ -8,11 +8,13 @@ import pytest
 import structlog
 from structlog.testing import LogCapture
 
+import adapter
 from adapter import testing
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Done
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.errors import Error
+from adapter.owner.inquiries import Inquiries
 from adapter.server import audit
 from adapter.server.audit import AUDITED, AuditTrail
 from adapter.testing import TestQueueManager
@@ -53,7 +55,7 @@ def test_every_command_is_audited_or_known_not_to_be() -> None:
 
 
 def test_who_did_what_with_what_outcome(manager: TestQueueManager, log: LogCapture) -> None:
-    with manager.connect(user="ada", application="deployment") as qm:
+    with adapter.connect(manager.address, user="ada", application="deployment") as qm:
         qm.define_queue("Q", max_depth=7)
         qm.put("Q", "1")
         qm.alter_queue("Q", inhibit_put=True)
@@ -105,9 +107,9 @@ def test_whoever_does_not_say_hello_is_no_client(
 
 def test_what_was_not_answered_has_an_unknown_outcome(log: LogCapture) -> None:
     kept, core = AuditTrail(), QueueManager("QM1", b"owner")
-    kept.asked(core, 5, 1, c.DeleteQueue("Q", purge=True), None)
-    kept.asked(core, 5, 2, c.Commit(b"unit"), None)
-    kept.asked(core, 6, 1, c.SetAttributes(9, {"inhibit_put": True}), None)
+    kept.asked(Inquiries(core), 5, 1, c.DeleteQueue("Q", purge=True), None)
+    kept.asked(Inquiries(core), 5, 2, c.Commit(b"unit"), None)
+    kept.asked(Inquiries(core), 6, 1, c.SetAttributes(9, {"inhibit_put": True}), None)
     kept.gone(5)
     kept.answered([Reply(6, 2, Done()), Reply(6, 1, Done())])
     kept.gone(6)

@@ -18,7 +18,7 @@ from adapter.registry.topic import TopicRegistry
 from adapter.server import http, main
 from adapter.server.http import DEAD, Monitor
 from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.main import ServerSettings
+from adapter.server.settings import ServerSettings
 
 
 class FakeServer:

@@ -14,8 +14,13 @@ from adapter.core.contract.reasons import Reason
 from adapter.owner import lifecycle
 from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import OwnerState
-from adapter.server import connection, listener
+from adapter.server import connections, listener
+from adapter.server.admission import Admission
+from adapter.server.audit import AuditTrail
+from adapter.server.connections import ClientConnections
 from adapter.server.listener import Listener, NotLoopbackError, check_loopback, files_max
+from adapter.server.mqk import connection
+from adapter.server.mqk.handler import MqkHandler
 from tests.support.raw_client import RawClient
 
 
@@ -42,7 +47,7 @@ def test_the_limit_of_open_files_is_raised_as_far_as_may_be() -> None:
     try:
         raised = files_max()
         assert raised == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        wanted = listener.CONNECTIONS_MAX + listener.FILES_RESERVED
+        wanted = connections.CONNECTIONS_MAX + listener.FILES_RESERVED
         assert raised == (wanted if most == resource.RLIM_INFINITY else min(wanted, most))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
@@ -111,7 +116,7 @@ def test_one_that_works_slowly_is_let_be(manager: testing.TestQueueManager) -> N
 
 
 def test_everybody_is_told_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "CONNECTIONS_MAX", 2)
+    monkeypatch.setattr(connections, "CONNECTIONS_MAX", 2)
     with testing.queue_manager() as manager, manager.connect(), manager.connect() as second:
         with RawClient(manager.address) as third:
             refused = third.goodbye()
@@ -126,7 +131,10 @@ def test_everybody_is_told_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> N
 def test_whoever_comes_too_early_hears_why(state: OwnerState) -> None:
     async def listen(connect: Callable[[str], object]) -> object:
         why = lifecycle.why_not(state)
-        front = Listener("QM1", SystemClock(), lambda _immediate: None, why_not=lambda: why)
+        audit = AuditTrail()
+        clients = ClientConnections("QM1", audit, lambda: why)
+        handler = MqkHandler(clients, Admission(), audit, SystemClock())
+        front = Listener(clients, handler.accept, pytest.fail)
         host, port = await front.listen("127.0.0.1", 0)
         try:
             return await asyncio.get_running_loop().run_in_executor(None, connect, f"{host}:{port}")

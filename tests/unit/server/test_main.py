@@ -5,7 +5,8 @@ from adapter.core.model.limits import Limits
 from adapter.logs import LogSettings
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.main import ServerSettings, settings_of
+from adapter.server.main import settings_of
+from adapter.server.settings import ServerSettings
 from adapter.topics.admin import TopicSettings
 
 NEEDED = {"queue_manager": "QM1", "kafka.bootstrap_servers": "k:1"}

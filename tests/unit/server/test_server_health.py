@@ -13,9 +13,13 @@ from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import OwnerState
 from adapter.server import http
 from adapter.server import movers as mover_module
+from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import MoverWatch, NoMovers
 from adapter.server.server import Server
+from adapter.server.settings import ServerSettings
 from tests.unit.owner.test_owner import until
+
+SETTINGS = ServerSettings(queue_manager="QM1", kafka=KafkaSettings(bootstrap_servers=""))
 
 
 class SickMovers(NoMovers):
@@ -47,7 +51,7 @@ def test_what_it_says_through_its_life() -> None:
 
     async def live() -> None:
         ledger = MemoryLedger(MemoryLog("QM1 in memory"))
-        server = Server("QM1", ledger, SystemClock(), movers)
+        server = Server(SETTINGS, ledger, SystemClock(), movers)
         note(server)
         assert server.owner.why_not == lifecycle.WHY_NOT[OwnerState.TAKING_OVER]
         assert server.queue_statuses() == []
@@ -93,7 +97,7 @@ def test_movers_that_end_again_and_again_hold(monkeypatch: pytest.MonkeyPatch) -
     movers = Dying()
 
     async def live() -> None:
-        server = Server("QM1", MemoryLedger(MemoryLog("QM1 in memory")), SystemClock(), movers)
+        server = Server(SETTINGS, MemoryLedger(MemoryLog("QM1 in memory")), SystemClock(), movers)
         await server.start("127.0.0.1", 0)
         try:
             await end_and_end_again(server)

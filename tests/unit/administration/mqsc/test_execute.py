@@ -517,7 +517,7 @@ def test_a_subscription_is_found_by_its_id(qm: adapter.Connection) -> None:
 def test_channels_listener_topics_and_subscriptions_have_a_status(
     qm: adapter.Connection, manager: TestQueueManager
 ) -> None:
-    with manager.connect(application="seen"):
+    with adapter.connect(manager.address, application="seen"):
         mine = shown(qm, "DIS CHSTATUS(*) CURRENT WHERE(RAPPLTAG EQ 'seen') STATUS CONNAME")
     assert (mine["CHLTYPE"], mine["STATUS"]) == ("SVRCONN", "RUNNING")
     assert mine["CONNAME"].startswith("127.0.0.1")

@@ -21,10 +21,11 @@ from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.errors import QueueManagerQuiescing
 from adapter.errors.refusals import REFUSALS
 from adapter.owner.clock import SystemClock
-from adapter.server.admission import Admission
-from adapter.server.connection import ClientConnection
+from adapter.server.admission import Admission, Principal
+from adapter.server.audit import AuditTrail
+from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
-from adapter.server.listener import Listener
+from adapter.server.mqk.handler import MqkHandler
 from adapter.wire import frames
 from adapter.wire.session import ServerSession
 from tests.support.core import Client, client_on
@@ -272,8 +273,10 @@ def from_frames(data: bytes) -> Reason:
 
 def from_a_listener_without_owner() -> Reason:
     async def admitted() -> Refused | None:
-        listener = Listener("QM1", SystemClock(), lambda _immediate: None)
-        return listener.admit(ClientConnection(listener, 1))
+        audit, admission = AuditTrail(), Admission()
+        connections = ClientConnections("QM1", audit)
+        handler = MqkHandler(connections, admission, audit, SystemClock())
+        return connections.begin(handler.accept())
 
     refused = asyncio.run(admitted())
     assert refused is not None
@@ -338,10 +341,10 @@ def from_an_admission() -> Reason:
         def __init__(self) -> None:
             """There is no file."""
 
-    told: list[Refused | None] = []
-    Admission(Nobody()).ask(None, frames.Hello(version=1, user="ada"), told.append)
+    told: list[Principal | Refused] = []
+    Admission(Nobody()).ask("", frames.Hello(version=1, user="ada"), told.append)
     (refused,) = told
-    assert refused is not None
+    assert isinstance(refused, Refused)
     return Reason(refused.reason)
 
 

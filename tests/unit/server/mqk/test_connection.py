@@ -10,9 +10,9 @@ from msgspec import Raw
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
-from adapter.server import connection
-from adapter.server.connection import ClientConnection
 from adapter.server.frame_budget import LONG_BYTES, FrameBudget
+from adapter.server.mqk import connection
+from adapter.server.mqk.connection import ClientConnection
 from adapter.wire import frames
 from adapter.wire.session import Incoming
 
@@ -80,7 +80,7 @@ class FakeHost:
         self.seen_numbers: list[int] = []
         self.is_gone = False
 
-    def admit(self, _client: ClientConnection) -> Refused | None:
+    def begin(self, _client: ClientConnection) -> Refused | None:
         return self.refused
 
     def gone(self, _client: ClientConnection) -> None:
@@ -125,7 +125,7 @@ class Stage:
         self.client.connection_made(cast("asyncio.BaseTransport", self.transport))
 
     async def _made(self) -> ClientConnection:
-        return ClientConnection(self.host, 7)
+        return ClientConnection(self.host, self.host, 7)
 
     def turn(self) -> None:
         """Let the event loop go once round."""

@@ -19,6 +19,7 @@ from adapter import addresses
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.core.model.connection import Party
+from adapter.core.model.manager import Reply
 from adapter.server.frame_budget import FrameBudget
 from adapter.wire import frames
 from adapter.wire.session import Incoming, ProtocolState, ServerSession
@@ -30,9 +31,9 @@ WRITE_HIGH_BYTES = 1024 * 1024
 SLICE_S = 0.005
 """How long one client's requests are executed before all others have had their turn."""
 HELLO_S = 10.0
-"""A client says hello when it connects; what does not is no client, or a very sick one."""
+"""A peer that sends no hello in this time is not a client."""
 FRAME_S = 60.0
-"""The longest frame comes in far less, over any network worth the name."""
+"""The longest frame comes in far less, even on a slow network."""
 SILENT_S = 15.0
 """Within a frame something always comes, and others may wait for its end."""
 UNREAD_S = 30.0
@@ -48,13 +49,25 @@ class ConnectionHost(Protocol):
     queue_manager: str
     budget: FrameBudget
 
-    def admit(self, client: ClientConnection) -> Refused | None:
-        """Say whether one more connection is welcome."""
+    def begin(self, client: ClientConnection) -> Refused | None:
+        """Note a connection that has been made; return why it cannot be served, if so."""
         ...
 
     def gone(self, client: ClientConnection) -> None:
         """A connection has ended."""
         ...
+
+    def has_room(self) -> bool:
+        """Whether more may be done than Kafka has confirmed."""
+        ...
+
+    def wait_for_room(self, client: ClientConnection) -> None:
+        """Call go_on() of a connection when there is room."""
+        ...
+
+
+class FrameHandler(Protocol):
+    """What is done with the frames of a connection."""
 
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
         """Answer a client's first frame."""
@@ -68,23 +81,16 @@ class ConnectionHost(Protocol):
         """Have one operation executed, or answer it."""
         ...
 
-    def has_room(self) -> bool:
-        """Whether more may be done than Kafka has confirmed."""
-        ...
-
-    def wait_for_room(self, client: ClientConnection) -> None:
-        """Call go_on() of a connection when there is room."""
-        ...
-
 
 class ClientConnection(asyncio.Protocol):
     """One client."""
 
-    def __init__(self, host: ConnectionHost, number: int) -> None:
+    def __init__(self, host: ConnectionHost, handler: FrameHandler, number: int) -> None:
         self.number = number
         self.host = self.address = ""
         self.party: Party | None = None
         self._host = host
+        self._handler = handler
         self._loop = asyncio.get_running_loop()
         self._session = ServerSession(host.queue_manager)
         self._transport: asyncio.Transport | None = None
@@ -115,7 +121,7 @@ class ClientConnection(asyncio.Protocol):
         if sock is not None:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        refused = self._host.admit(self)
+        refused = self._host.begin(self)
         if refused is not None:
             self.goodbye(refused)
 
@@ -130,9 +136,9 @@ class ClientConnection(asyncio.Protocol):
         received = self._session.receive(data)
         self._count_unfinished(bool(received.operations))
         if received.hello is not None:
-            self._host.welcome(self, received.hello)
+            self._handler.welcome(self, received.hello)
         if received.seen:
-            self._host.seen(self, received.seen)
+            self._handler.seen(self, received.seen)
         self._farewell = self._farewell or received.goodbye
         self._waiting.extend(received.operations)
         if not self._scheduled:
@@ -142,6 +148,10 @@ class ClientConnection(asyncio.Protocol):
         """Execute what it asks, from now on."""
         self._is_in = True
         self.go_on()
+
+    def reply(self, replies: list[Reply]) -> None:
+        """Send the owner's replies, as soon as the client takes them."""
+        self.answer(*[frames.Answer(reply.request, reply.result) for reply in replies])
 
     def answer(self, *answers: frames.Answer | frames.AnyAnswer) -> None:
         """Send replies, as soon as the client takes them."""
@@ -210,7 +220,7 @@ class ClientConnection(asyncio.Protocol):
         until_s = time.monotonic() + SLICE_S
         while self._may_execute():
             self._unanswered += 1
-            self._host.operation(self, self._waiting.popleft())
+            self._handler.operation(self, self._waiting.popleft())
             if time.monotonic() > until_s:
                 break
         if self._farewell is not None and not self._waiting:

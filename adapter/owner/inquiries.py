@@ -1,0 +1,34 @@
+"""What a front asks of the state of a queue manager before it passes a request on.
+
+It only reads. This module must not know connections, nor what the answers are used for.
+"""
+
+from __future__ import annotations
+
+from adapter.core.attributes.objects import AliasAttributes, AuthInfoAttributes
+from adapter.core.model.manager import QueueManager
+
+
+class Inquiries:
+    """Questions about one queue manager; while none is served, each has a plain answer."""
+
+    def __init__(self, qm: QueueManager | None) -> None:
+        self._qm = qm
+
+    @property
+    def password_check(self) -> str:
+        """CHCKCLNT of the object that CONNAUTH names; "" if there is none."""
+        qm = self._qm
+        found = None if qm is None else qm.objects.get(("authinfo", qm.attributes.connection_auth))
+        return found.check_client if isinstance(found, AuthInfoAttributes) else ""
+
+    def alias_target(self, name: str) -> str:
+        """The queue that an alias of this name leads to; "" if it is not an alias."""
+        alias = None if self._qm is None else self._qm.objects.get(("alias", name))
+        return alias.target if isinstance(alias, AliasAttributes) else ""
+
+    def queue_of(self, connection: int, handle: int) -> str:
+        """The name of the queue that a connection has open under a handle; "" if it has none."""
+        known = None if self._qm is None else self._qm.connections.get(connection)
+        found = known.handles.get(handle) if known is not None else None
+        return found.name if found is not None else ""

@@ -1,0 +1,173 @@
+"""The client connections of one queue manager: who is connected, and what all may hold together.
+
+A connection is *open* from its beginning, and *admitted* once its client has said who it is and has
+been let in: only then does the owner know of it. The owner gives replies to connections by number.
+This module knows neither frames nor how a client is admitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import structlog
+
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused
+from adapter.core.model.connection import Party
+from adapter.core.model.manager import Reply
+from adapter.owner.owner import Owner
+from adapter.server.audit import AuditTrail, by
+from adapter.server.frame_budget import FrameBudget
+from adapter.server.mqk.connection import ClientConnection
+
+CONNECTIONS_MAX = 10_000
+"""Each costs a few KB at rest; files_max() may allow less."""
+UNDURABLE_BYTES_MAX = 64 * 1024 * 1024
+"""Of entries that Kafka has not confirmed: while it is away, clients that send on without waiting
+for answers are read no further. Some seconds of what a broker takes."""
+
+log = structlog.get_logger("mqk.listener")
+
+
+class ClientConnections:
+    """All client connections: what a connection belongs to, and where the owner's replies go."""
+
+    def __init__(
+        self,
+        queue_manager: str,
+        audit: AuditTrail,
+        why_not: Callable[[], str] = lambda: "it does not serve yet",
+    ) -> None:
+        """why_not: says why requests are not served, while they are not."""
+        self.queue_manager = queue_manager
+        self.budget = FrameBudget()
+        self.connections_max = CONNECTIONS_MAX
+        self._audit = audit
+        self._why_not = why_not
+        self._owner: Owner | None = None
+        self._open: set[ClientConnection] = set()
+        self._admitted: dict[int, ClientConnection] = {}
+        self._without_room: set[ClientConnection] = set()
+        self._numbers = 0
+
+    def serve(self, owner: Owner) -> None:
+        """Admit clients, for this owner."""
+        self._owner = owner
+
+    @property
+    def owner(self) -> Owner | None:
+        """The owner, while it serves requests."""
+        return self._owner if self._owner is not None and self._owner.running else None
+
+    @property
+    def count(self) -> int:
+        """How many clients are connected: open connections that have been admitted."""
+        return len(self._admitted)
+
+    def next_number(self) -> int:
+        """Draw the number of a new connection."""
+        self._numbers += 1
+        return self._numbers
+
+    # What a connection calls.
+
+    def begin(self, client: ClientConnection) -> Refused | None:
+        """Note an open connection; return why it cannot be served, if so."""
+        self._open.add(client)
+        if len(self._open) > self.connections_max:
+            text = f"{self.connections_max} clients are connected"
+            return self._why_unserved() or Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
+        return self._why_unserved()
+
+    def is_open(self, client: ClientConnection) -> bool:
+        """Whether a connection has not ended yet."""
+        return client in self._open
+
+    def admit(self, client: ClientConnection, party: Party) -> Refused | None:
+        """Make a client known to the owner; return why it cannot be served any more, if so."""
+        refused = self._why_unserved()
+        if refused is None and self._owner is not None:
+            client.party = party
+            self._admitted[client.number] = client
+            self._owner.connect(client.number, party)
+            log.info("client connected", **by(client.number, party))
+        return refused
+
+    def gone(self, client: ClientConnection) -> None:
+        """A connection has ended."""
+        if client.party is not None:
+            log.info("client disconnected", **by(client.number, client.party))
+            self._audit.gone(client.number)
+        self._open.discard(client)
+        self._without_room.discard(client)
+        known = self._admitted.pop(client.number, None)
+        if known is not None and self.owner is not None:
+            self.owner.disconnect(client.number)
+
+    def has_room(self) -> bool:
+        """Whether more may be done than Kafka has confirmed."""
+        owner = self.owner
+        return owner is None or owner.undurable_bytes < UNDURABLE_BYTES_MAX
+
+    def wait_for_room(self, client: ClientConnection) -> None:
+        """Let a connection go on when there is room."""
+        self._without_room.add(client)
+
+    def _why_unserved(self) -> Refused | None:
+        owner = self._owner
+        if owner is not None and owner.stopping:
+            return Refused(Reason.QUEUE_MANAGER_STOPPING, self.queue_manager)
+        if owner is None or not owner.running:
+            text = f"{self._why_not()}; try again"
+            return Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.queue_manager, text)
+        if owner.quiescing:
+            return Refused(Reason.QUEUE_MANAGER_QUIESCING, self.queue_manager)
+        return None
+
+    # What the listener calls.
+
+    def look(self, now_s: float) -> None:
+        """End the connections that have left something half done for too long."""
+        for client in list(self._open):
+            client.look(now_s)
+        self._make_room()
+
+    def abandon(self) -> None:
+        """Break every connection without a word."""
+        self._admitted.clear()
+        for client in list(self._open):
+            client.cut()
+
+    # What the owner calls.
+
+    def send(self, connection: int, replies: list[Reply]) -> None:
+        """Write replies to their connection, if it is still there."""
+        self._make_room()
+        self._audit.answered(replies)
+        client = self._admitted.get(connection)
+        if client is not None:
+            client.reply(replies)
+
+    def close(self, connection: int, reason: Refused | None) -> None:
+        """End one connection; the owner knows already."""
+        client = self._admitted.pop(connection, None)
+        if client is not None:
+            client.goodbye(reason or Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE))
+
+    def cut(self, connection: int) -> None:
+        """Break one connection without a word."""
+        client = self._admitted.get(connection)
+        if client is not None:
+            client.cut()
+
+    def close_all(self, reason: Refused) -> None:
+        """End every connection; the owner knows already."""
+        self._admitted.clear()
+        for client in list(self._open):
+            client.goodbye(reason)
+
+    def _make_room(self) -> None:
+        if self._without_room and self.has_room():
+            clients, self._without_room = self._without_room, set()
+            for client in clients:
+                client.go_on()

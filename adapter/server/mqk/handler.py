@@ -1,0 +1,135 @@
+"""What the frames of mqk clients mean: a hello is admitted, an operation goes to the owner.
+
+It makes the connections' protocols and holds nothing of them; who is connected is known to
+ClientConnections. This module must not know how bytes become frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import structlog
+
+from adapter import addresses
+from adapter.core.contract.commands import OUTPUT, Open, Request
+from adapter.core.contract.results import Done, Refused
+from adapter.core.model.connection import Party
+from adapter.owner.clock import Clock
+from adapter.owner.owner import Owner
+from adapter.server.admission import Admission, Principal
+from adapter.server.audit import AUDITED, AuditTrail, by
+from adapter.server.commands import COMMAND_QUEUE
+from adapter.server.connections import ClientConnections
+from adapter.server.mqk.connection import ClientConnection
+from adapter.wire import frames
+from adapter.wire.session import Incoming
+
+log = structlog.get_logger("mqk.listener")
+
+
+class MqkHandler:
+    """Handles the frames of every mqk client of one queue manager."""
+
+    def __init__(
+        self,
+        connections: ClientConnections,
+        admission: Admission,
+        audit: AuditTrail,
+        clock: Clock,
+        kafka: str = "",
+    ) -> None:
+        """kafka: where clients are told that the topics are."""
+        self._connections = connections
+        self._admission = admission
+        self._audit = audit
+        self._clock = clock
+        self._kafka = kafka
+        self.on_stop: Callable[[bool], None] = lambda _immediate: None
+        """Called when a client asks for the queue manager's end; the server sets it."""
+        self.on_commands: Callable[[], None] = lambda: None
+        """Called when a client opens the command queue to put to it; the server sets it."""
+        self.figures: Callable[[], dict[str, object]] = dict
+        """What `mqk qmgr status` shows; the server sets it."""
+
+    def accept(self) -> ClientConnection:
+        """Make the protocol of a new connection, over TCP or of a client in this process."""
+        return ClientConnection(self._connections, self, self._connections.next_number())
+
+    def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
+        """Answer a client's first frame, when it is known whether it may come in."""
+
+        def decided(principal: Principal | Refused) -> None:
+            if isinstance(principal, Refused):
+                client.goodbye(principal)
+            elif self._connections.is_open(client):
+                self._let_in(client, hello, principal)
+
+        owner = self._connections.owner
+        self._admission.ask(
+            owner.inquiries.password_check if owner is not None else "",
+            hello,
+            decided,
+            address=client.host,
+            remote=bool(client.host) and not addresses.is_loopback(client.host),
+            wanted=lambda: self._connections.is_open(client),
+        )
+
+    def _let_in(self, client: ClientConnection, hello: frames.Hello, principal: Principal) -> None:
+        now_ms = self._clock.now_ms()
+        party = Party(hello.application, principal.user, client.address, now_ms, hello.channel)
+        refused = self._connections.admit(client, party)
+        if refused is not None:
+            client.goodbye(refused)
+            return
+        client.write(
+            frames.encode(
+                frames.Welcome(
+                    version=frames.common_version(hello),
+                    queue_manager=self._connections.queue_manager,
+                    connection=client.number,
+                    kafka=self._kafka,
+                )
+            )
+        )
+        client.let_in()
+
+    def seen(self, client: ClientConnection, numbers: list[int]) -> None:
+        """A client has seen these outcomes."""
+        owner = self._connections.owner
+        if owner is not None:
+            owner.acknowledge(client.number, numbers)
+
+    def operation(self, client: ClientConnection, operation: Incoming) -> None:
+        """Have one operation executed, or answer it here."""
+        command = operation.command
+        owner = self._connections.owner
+        if isinstance(command, Refused):
+            client.answer(frames.Answer(operation.request, command))
+        elif isinstance(command, frames.Stop):
+            client.answer(frames.Answer(operation.request, Done()))
+            who = by(client.number, client.party)
+            log.info("stop requested by a client", immediate=command.immediate, **who)
+            self.on_stop(command.immediate)
+        elif isinstance(command, frames.AskServer):
+            figures = frames.Figures(self.figures())
+            client.answer(frames.AnyAnswer(operation.request, figures))
+        elif owner is not None:
+            if type(command) is Open and command.modes & OUTPUT:
+                self._look_at_open(owner, command.queue)
+            if type(command) in AUDITED:
+                self._audit.asked(
+                    owner.inquiries, client.number, operation.request, command, client.party
+                )
+            owner.request(
+                Request(
+                    client.number,
+                    operation.request,
+                    operation.number,
+                    self._clock.now_ms(),
+                    command,
+                )
+            )
+
+    def _look_at_open(self, owner: Owner, name: str) -> None:
+        if COMMAND_QUEUE in (name, owner.inquiries.alias_target(name)):
+            self.on_commands()

@@ -1,0 +1,48 @@
+"""The settings of one server, as its process reads them. This module does not use them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.core.model.limits import Limits
+from adapter.logs import LogSettings
+from adapter.owner.owner import QUIESCE_S
+from adapter.owner.parts import HEARTBEAT_S
+from adapter.registry.log import SCHEMAS
+from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.own_schemas import NO_REGISTRY
+
+
+class ServerSettings(Struct, kw_only=True):
+    """What a server needs to know.
+
+    http_host, http_port: for monitoring, port 0 for none. http_if_free: nobody has chosen that
+    port, so that the server goes on without one if it is taken. registry_host, registry_port: of
+    the schema registry's API; port 0 for none but /registry of a monitoring on loopback.
+    quiesce_ms: how long a stop gives units in flight.
+    heartbeat_ms: how often an idle owner writes. take_over: start even if another owner is alive.
+    registry, registry_topic: schema_registry and schema_topic of the configuration.
+    remote_clients: host may be one that other machines reach.
+    """
+
+    queue_manager: str
+    kafka: KafkaSettings
+    host: str = "127.0.0.1"
+    port: int = 1414
+    http_host: str = "127.0.0.1"
+    http_port: int = 0
+    http_if_free: bool = False
+    log: LogSettings = LogSettings()
+    limits: Limits = Limits()
+    attributes: dict[str, Any] = {}
+    quiesce_ms: int = round(QUIESCE_S * 1000)
+    heartbeat_ms: int = round(HEARTBEAT_S * 1000)
+    take_over: bool = False
+    credentials_file: str = ""
+    registry: str = NO_REGISTRY
+    registry_topic: str = SCHEMAS
+    registry_host: str = ""
+    registry_port: int = 0
+    remote_clients: bool = False

@@ -18,7 +18,6 @@ LARGE_CLASSES = frozenset(
         "adapter.core.model.manager.QueueManager",
         "adapter.owner.loop.OwnerLoop",
         "adapter.server.mqk.connection.ClientConnection",
-        "adapter.server.listener.Listener",
     }
 )
 """Larger than a class may be. The list may only become shorter."""

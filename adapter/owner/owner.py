@@ -18,7 +18,6 @@ from adapter.core import inputs
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.core.model.connection import Party
 from adapter.core.model.manager import ParkedQueue
 from adapter.ledger.port import (
     Deposed,
@@ -31,7 +30,6 @@ from adapter.owner import liveness
 from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
-from adapter.owner.inquiries import Inquiries
 from adapter.owner.lifecycle import Lifecycle, OwnerState, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.parts import OwnerSettings, TermParts
@@ -211,31 +209,6 @@ class Owner:
             await run(None, self._parts.storage.pages.close)
         self.lifecycle.to(OwnerState.STOPPED)
         self.ended.set()
-
-    # What the connections ask; only while running.
-
-    @property
-    def inquiries(self) -> Inquiries:
-        """Questions about the state of the queue manager."""
-        return Inquiries(self.term.qm)
-
-    @property
-    def undurable_bytes(self) -> int:
-        """Of entries that are closed and not durable yet."""
-        return self.loop.undurable_bytes
-
-    def connect(self, connection: int, party: Party) -> None:
-        """Make an admitted client known."""
-        self.loop.connect(connection)
-        self.loop.introduce(connection, party)
-
-    def disconnect(self, connection: int) -> None:
-        """End a connection: its units are backed out."""
-        self.loop.disconnect(connection)
-
-    def acknowledge(self, connection: int, numbers: list[int]) -> None:
-        """Drop outcomes that a client has seen."""
-        self.loop.acknowledge(connection, numbers)
 
     def request(self, request: Request) -> None:
         """Execute a client's request."""

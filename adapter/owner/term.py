@@ -16,15 +16,18 @@ from typing import Any
 import structlog
 
 from adapter.core import inputs
+from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.dispatch import idle_connections, restarted
+from adapter.core.model.connection import Party
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue, Reply
 from adapter.core.rules.objects import statuses
 from adapter.owner.audit import TopicAudit
 from adapter.owner.clock import ManualClock
 from adapter.owner.housekeeping import SWEEP_S, Housekeeping
+from adapter.owner.inquiries import Inquiries
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.paging import Paging
 from adapter.owner.parts import TermParts
@@ -148,6 +151,35 @@ class OwnerTerm:
             self.housekeeping.sweep()
 
     # What others tell the term, and what it tells them.
+
+    # What the connections ask.
+
+    @property
+    def inquiries(self) -> Inquiries:
+        """Questions about the state of the queue manager."""
+        return Inquiries(self.qm)
+
+    @property
+    def undurable_bytes(self) -> int:
+        """Of entries that are closed and not durable yet."""
+        return self.loop.undurable_bytes
+
+    def connect(self, connection: int, party: Party) -> None:
+        """Make an admitted client known."""
+        self.loop.take(inputs.Connected(connection))
+        self.loop.take(inputs.Introduced(connection, party))
+
+    def disconnect(self, connection: int) -> None:
+        """End a connection: its units are backed out."""
+        self.loop.take(inputs.Disconnected(connection))
+
+    def acknowledge(self, connection: int, numbers: list[int]) -> None:
+        """Drop outcomes that a client has seen."""
+        self.loop.take(inputs.OutcomesSeen(connection, numbers))
+
+    def request(self, request: Request) -> None:
+        """Execute a client's request."""
+        self.loop.request(request)
 
     def note_parked(self, parked: dict[str, ParkedQueue]) -> None:
         """Take in which queues' topics cannot be written; idempotent."""

@@ -16,6 +16,7 @@ from adapter.core.contract.results import Refused
 from adapter.core.model.connection import Party
 from adapter.core.model.manager import Reply
 from adapter.owner.owner import Owner
+from adapter.owner.term import OwnerTerm
 from adapter.server.audit import AuditTrail, by
 from adapter.server.frame_budget import FrameBudget
 from adapter.server.mqk.connection import ClientConnection
@@ -55,9 +56,10 @@ class ClientConnections:
         self._owner = owner
 
     @property
-    def owner(self) -> Owner | None:
-        """The owner, while it serves requests."""
-        return self._owner if self._owner is not None and self._owner.running else None
+    def term(self) -> OwnerTerm | None:
+        """The owner's term, while requests are served."""
+        owner = self._owner
+        return owner.term if owner is not None and owner.running else None
 
     @property
     def count(self) -> int:
@@ -89,7 +91,7 @@ class ClientConnections:
         if refused is None and self._owner is not None:
             client.party = party
             self._admitted[client.number] = client
-            self._owner.connect(client.number, party)
+            self._owner.term.connect(client.number, party)
             log.info("client connected", **by(client.number, party))
         return refused
 
@@ -101,13 +103,14 @@ class ClientConnections:
         self._open.discard(client)
         self._without_room.discard(client)
         known = self._admitted.pop(client.number, None)
-        if known is not None and self.owner is not None:
-            self.owner.disconnect(client.number)
+        term = self.term
+        if known is not None and term is not None:
+            term.disconnect(client.number)
 
     def has_room(self) -> bool:
         """Whether more may be done than Kafka has confirmed."""
-        owner = self.owner
-        return owner is None or owner.undurable_bytes < UNDURABLE_BYTES_MAX
+        term = self.term
+        return term is None or term.undurable_bytes < UNDURABLE_BYTES_MAX
 
     def wait_for_room(self, client: ClientConnection) -> None:
         """Let a connection go on when there is room."""

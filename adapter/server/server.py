@@ -105,7 +105,7 @@ class Server:
         return address
 
     def _warn_of_clients_without_password(self) -> None:
-        check = self.owner.inquiries.password_check
+        check = self.owner.term.inquiries.password_check
         demanded = demand(check, has_users=True, remote=False)
         if self._has_users and demanded != DEMANDS["REQUIRED"]:
             text = "clients of this machine need no password: CHCKCLNT of CONNAUTH allows it"

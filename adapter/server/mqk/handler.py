@@ -15,7 +15,7 @@ from adapter.core.contract.commands import OUTPUT, Open, Request
 from adapter.core.contract.results import Done, Refused
 from adapter.core.model.connection import Party
 from adapter.owner.clock import Clock
-from adapter.owner.owner import Owner
+from adapter.owner.term import OwnerTerm
 from adapter.server.admission import Admission, Principal
 from adapter.server.audit import AUDITED, AuditTrail, by
 from adapter.server.commands import COMMAND_QUEUE
@@ -64,9 +64,9 @@ class MqkHandler:
             elif self._connections.is_open(client):
                 self._let_in(client, hello, principal)
 
-        owner = self._connections.owner
+        term = self._connections.term
         self._admission.ask(
-            owner.inquiries.password_check if owner is not None else "",
+            term.inquiries.password_check if term is not None else "",
             hello,
             decided,
             address=client.host,
@@ -95,14 +95,14 @@ class MqkHandler:
 
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
         """A client has seen these outcomes."""
-        owner = self._connections.owner
-        if owner is not None:
-            owner.acknowledge(client.number, numbers)
+        term = self._connections.term
+        if term is not None:
+            term.acknowledge(client.number, numbers)
 
     def operation(self, client: ClientConnection, operation: Incoming) -> None:
         """Have one operation executed, or answer it here."""
         command = operation.command
-        owner = self._connections.owner
+        term = self._connections.term
         if isinstance(command, Refused):
             client.answer(frames.Answer(operation.request, command))
         elif isinstance(command, frames.Stop):
@@ -113,14 +113,14 @@ class MqkHandler:
         elif isinstance(command, frames.AskServer):
             figures = frames.Figures(self.figures())
             client.answer(frames.AnyAnswer(operation.request, figures))
-        elif owner is not None:
+        elif term is not None:
             if type(command) is Open and command.modes & OUTPUT:
-                self._look_at_open(owner, command.queue)
+                self._look_at_open(term, command.queue)
             if type(command) in AUDITED:
                 self._audit.asked(
-                    owner.inquiries, client.number, operation.request, command, client.party
+                    term.inquiries, client.number, operation.request, command, client.party
                 )
-            owner.request(
+            term.request(
                 Request(
                     client.number,
                     operation.request,
@@ -130,6 +130,6 @@ class MqkHandler:
                 )
             )
 
-    def _look_at_open(self, owner: Owner, name: str) -> None:
-        if COMMAND_QUEUE in (name, owner.inquiries.alias_target(name)):
+    def _look_at_open(self, term: OwnerTerm, name: str) -> None:
+        if COMMAND_QUEUE in (name, term.inquiries.alias_target(name)):
             self.on_commands()

@@ -1,9 +1,20 @@
 """The command server of the process: started when it is needed, ended with it."""
 
+import threading
+import time
+
 import adapter.testing
 from adapter.administration.status import COMMAND_SERVER
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.testing import TestQueueManager
+
+
+def await_served(manager: TestQueueManager) -> None:
+    """It is started in a thread, which the open of its queue does not wait for."""
+    deadline_s = time.monotonic() + 20
+    while not served(manager):
+        assert time.monotonic() < deadline_s
+        threading.Event().wait(0.005)
 
 
 def served(manager: TestQueueManager) -> bool:
@@ -48,4 +59,4 @@ def test_it_ends_with_the_queue_manager() -> None:
             end()
             manager.start()
             qm.put(COMMAND_QUEUE, "x")
-        assert served(manager)
+        await_served(manager)

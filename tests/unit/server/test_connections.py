@@ -43,6 +43,10 @@ class FakeOwner:
         self.stopping = self.quiescing = False
         self.known: dict[int, Party] = {}
 
+    @property
+    def term(self) -> "FakeOwner":
+        return self
+
     def connect(self, connection: int, party: Party) -> None:
         self.known[connection] = party
 

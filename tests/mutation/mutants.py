@@ -19,7 +19,7 @@ ROOM = TOP / "adapter" / "core"
 FILES = ("rules/*.py", "dispatch.py")
 SWITCHED_OFF = (
     *("apply_", "check", "_check", "written_later", "_acknowledge", "restarted"),
-    *("arrived", "opened", "closed", "altered", "_release"),
+    *("note_put", "opened", "closed", "altered", "_release"),
 )
 """Beginnings of the names of functions that return nothing, or None for nothing."""
 DECIDES = "decide_"

@@ -25,6 +25,7 @@ from adapter.core.model.session import Session
 from adapter.core.model.step import Step
 from adapter.core.model.tally import Tally
 from adapter.core.model.topics import Topics
+from adapter.core.model.unit import HeldBytes
 from adapter.core.model.waiters import Waiter, Waiters
 
 
@@ -94,8 +95,7 @@ class QueueManager:
         self.tally = Tally()
         self.parked: dict[str, ParkedQueue] = {}
         """The queues whose topics cannot be written, as the movers told last."""
-        self.held_bytes = 0
-        """Of the bodies that units hold, put and got."""
+        self.held = HeldBytes()
         self.elapsed_ms = 0
         """What a monotonic clock says, as the owner read it last: waits and intervals are measured
         by it, so that they pass whatever becomes of the time of day."""

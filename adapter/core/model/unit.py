@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from adapter.core.model.trigger_event import Trigger
 
 
+class HeldBytes:
+    """How many bytes of bodies all units of a queue manager hold, put and got."""
+
+    __slots__ = ("total",)
+
+    def __init__(self) -> None:
+        self.total = 0
+
+
 class Unit:
     """What one client has put and got since the unit's first verb.
 
@@ -28,6 +37,7 @@ class Unit:
     """
 
     __slots__ = (
+        "_held",
         "connection",
         "counted",
         "gets",
@@ -41,8 +51,9 @@ class Unit:
         "weight",
     )
 
-    def __init__(self, ident: bytes, connection: int, since: Moment) -> None:
+    def __init__(self, ident: bytes, connection: int, since: Moment, held: HeldBytes) -> None:
         self.ident = ident
+        self._held = held
         self.connection = connection
         self.since = since
         self.puts: list[tuple[LocalQueue, Message]] = []
@@ -61,28 +72,34 @@ class Unit:
         """Keep a put until the unit ends."""
         self.puts.append((queue, message))
         self.weight += weight
-        self.held_bytes += len(message.body)
+        self._hold(len(message.body))
         queue.hold_put(message)
 
-    def forget(self, queue: LocalQueue) -> int:
-        """Let go of what is of a queue that is gone; how many bytes of bodies that was."""
+    def _hold(self, size: int) -> None:
+        self.held_bytes += size
+        self._held.total += size
+
+    def end(self) -> None:
+        """Stop counting what the unit holds: it has ended."""
+        self._hold(-self.held_bytes)
+
+    def forget(self, queue: LocalQueue) -> None:
+        """Let go of what is of a queue that is gone."""
         gone = [message for of, message in self.puts if of is queue]
         gone += [stored.message for of, stored in self.gets if of is queue]
-        size = sum(len(message.body) for message in gone)
         self.puts = [(of, message) for of, message in self.puts if of is not queue]
         self.gets = [(of, stored) for of, stored in self.gets if of is not queue]
-        self.held_bytes -= size
-        return size
+        self._hold(-sum(len(message.body) for message in gone))
 
     def hold_trigger(self, trigger: Trigger) -> None:
         """Keep a trigger message until the unit ends."""
         self.triggers.append(trigger)
-        self.held_bytes += len(trigger.message.body)
+        self._hold(len(trigger.message.body))
 
     def lock(self, queue: LocalQueue, stored: Stored) -> None:
         """Lock a message until the unit ends."""
         self.gets.append((queue, stored))
-        self.held_bytes += len(stored.message.body)
+        self._hold(len(stored.message.body))
         self.holds_returned = self.holds_returned or stored.backout_count > 0
         queue.lock(stored)
         if queue.marks is not None:

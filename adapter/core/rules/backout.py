@@ -32,7 +32,8 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.moves import MoveDue
 from adapter.core.model.queue import LocalQueue
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules import matching, trigger, undelivered
+from adapter.core.rules import matching, undelivered
+from adapter.core.rules.admit import admit
 from adapter.core.rules.unit import Puts, commit_records
 
 MOVED_BYTES = 4 * 1024 * 1024
@@ -103,11 +104,9 @@ def moved(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int)
         _move(qm, queue, message, moves, now_ms)
     if not moves.gets:
         return moves.events
-    for target, put in moves.puts:
-        if target.attributes.trigger_control:
-            trigger.arrived(qm, target, put.priority, now_ms)
+    puts = admit(qm, moves.puts, now_ms)
     ident = qm.new_message_id()
-    return moves.events + commit_records(ident, moves.puts, moves.gets, "commit", None)
+    return moves.events + commit_records(ident, puts, moves.gets, "commit", None)
 
 
 def _messages(found: list[Stored]) -> Iterator[list[Stored]]:

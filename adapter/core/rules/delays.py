@@ -23,7 +23,8 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, ReportDue
 from adapter.core.model.undo import Removed
-from adapter.core.rules import parking, report, trigger
+from adapter.core.rules import parking, report
+from adapter.core.rules.admit import admit
 from adapter.core.rules.unit import commit_records, removed_by, taken_from
 
 MISSING = "delayed_message_missing"
@@ -128,13 +129,11 @@ def _released(
         message = msgspec.structs.replace(
             stored.message, destination="", expires_at_ms=_expires_ms(stored.message)
         )
-        if queue.attributes.trigger_control:
-            trigger.arrived(qm, queue, message.priority, now_ms)
         if message.report & CONFIRM_ON_ARRIVAL:
             qm.step.reports_due.append(ReportDue(message, CONFIRM_ON_ARRIVAL, now_ms))
         puts.append((queue, message))
     gets = [(delayed, stored) for stored in found]
-    return commit_records(qm.new_message_id(), puts, gets, "commit", None)
+    return commit_records(qm.new_message_id(), admit(qm, puts, now_ms), gets, "commit", None)
 
 
 def _expired(qm: QueueManager, queue: LocalQueue, expired: list[Stored]) -> list[Record]:

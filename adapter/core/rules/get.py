@@ -214,7 +214,6 @@ def _take_in_unit(
     """Lock messages until their unit ends; they are counted as delivered."""
     for stored in found:
         unit.lock(queue, stored)
-        qm.held_bytes += len(stored.message.body)
     records = delivery_records(unit, queue, found)
     last = _last(command, found)
     if last.report or len(found) > 1:

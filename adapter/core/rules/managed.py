@@ -36,7 +36,7 @@ def removal(qm: QueueManager, queue: LocalQueue, replies: list[Reply]) -> QueueD
     replies += waiting.refused(qm, queue, Reason.QUEUE_DELETED)
     for connection in qm.connections.values():
         for unit in connection.units.values():
-            qm.held_bytes -= unit.forget(queue)
+            unit.forget(queue)
     return QueueDeleted(queue.name, logged=not queue.is_temporary)
 
 

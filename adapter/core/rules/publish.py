@@ -34,7 +34,8 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import DISCARD, EXCEPTION
 from adapter.core.model.topics import Subscription
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules import put, report, retained, staging, topics, trigger, undelivered
+from adapter.core.rules import put, report, retained, staging, topics, undelivered
+from adapter.core.rules.admit import admit, hold
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -266,11 +267,7 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, copies: Copie
     puts = copies.puts + copies.reports
     sizes = [weight(message) for _, message in puts]
     unit = unit_with_room(qm, request, command.unit, len(puts), sum(sizes))
-    for (queue, message), size in zip(puts, sizes, strict=True):
-        if queue.attributes.trigger_control and not message.destination:
-            trigger.arrived(qm, queue, message.priority, request.now_ms, unit)
-        unit.hold_put(queue, message, size)
-        qm.held_bytes += len(message.body)
+    hold(qm, unit, puts, sizes, request.now_ms)
     return []
 
 
@@ -279,10 +276,10 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, copies: Copies)
     puts = copies.puts + copies.reports
     check_size(qm, puts)
     ident = own_unit(request, session_of(qm, request).ident)
-    arrived(qm, puts, request.now_ms)
+    puts = admit(qm, puts, request.now_ms)
     # The first put says what the answer is: where that is a report, it is not the answer.
     outcome = outcome_of(qm, request) if copies.puts else None
-    return commit_records(ident, staging.stored(qm, puts), [], "put", outcome) if puts else []
+    return commit_records(ident, puts, [], "put", outcome) if puts else []
 
 
 def check_size(qm: QueueManager, puts: Puts) -> None:
@@ -294,13 +291,6 @@ def check_size(qm: QueueManager, puts: Puts) -> None:
     if size > qm.limits.unit_bytes:
         text = f"{size} bytes of copies, {qm.limits.unit_bytes} at most"
         raise Refusal(Reason.UNIT_TOO_LARGE, detail=text)
-
-
-def arrived(qm: QueueManager, puts: Puts, now_ms: int) -> None:
-    """Note what is about to be put outside any unit of a program."""
-    for queue, message in puts:
-        if queue.attributes.trigger_control and not message.destination:
-            trigger.arrived(qm, queue, message.priority, now_ms)
 
 
 def retained_copies(
@@ -329,7 +319,6 @@ def retained_copies(
 
 def put_retained(qm: QueueManager, copies: Copies, now_ms: int) -> list[Record]:
     """Say that these copies are put."""
-    arrived(qm, copies.puts, now_ms)
     if not copies.puts:
         return []
-    return commit_records(qm.new_message_id(), copies.puts, [], "commit", None)
+    return commit_records(qm.new_message_id(), admit(qm, copies.puts, now_ms), [], "commit", None)

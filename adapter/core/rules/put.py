@@ -23,9 +23,10 @@ from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
-from adapter.core.rules import details, groups, parking, report, staging, trigger
+from adapter.core.rules import details, groups, parking, report, staging
+from adapter.core.rules.admit import admit, admit_segments, hold
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
-from adapter.core.rules.unit import Puts, commit_records, unit_with_room
+from adapter.core.rules.unit import commit_records, unit_with_room
 
 PRIORITY_ASKED_MAX = 2**31 - 1
 """What is higher than any is put at the highest there is, with a warning."""
@@ -234,18 +235,11 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: LocalQueue
         if not any(message.group_id):
             message.group_id = qm.new_message_id()
         pieces = segments.split(message, longest)
-        if queue.attributes.trigger_control and not message.destination:
-            now_ms = request.now_ms
-            trigger.arrived(qm, queue, message.priority, now_ms, unit, stored=len(pieces))
-        puts += [(queue, piece) for piece in pieces]
-        for piece in pieces if unit is not None else ():
-            assert unit is not None
-            unit.hold_put(queue, piece, weight(piece))
-            qm.held_bytes += len(piece.body)
+        puts += admit_segments(qm, queue, message, pieces, request.now_ms, unit)
     sent = report.due(qm, messages, CONFIRM_ON_ARRIVAL, request.now_ms, unit)
     if unit is None:
         outcome = outcome_of(qm, request)
-        puts = staging.stored(qm, puts) + sent.puts
+        puts += sent.puts
         return Decision(sent.records + commit_records(ident, puts, [], "put", outcome))
     ids = [message.message_id for message in messages]
     return Decision(sent.records, put_done(ids, messages[-1]))
@@ -266,15 +260,11 @@ def _check_alone(qm: QueueManager, queue: LocalQueue, messages: list[Message], s
 def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: LocalQueue) -> Decision:
     weights = [weight(message) for message in command.messages]
     unit = unit_with_room(qm, request, command.unit, len(weights), sum(weights))
-    triggers = queue.attributes.trigger_control
     asks = 0
-    for message, size in zip(command.messages, weights, strict=True):
+    for message in command.messages:
         resolve(qm, queue, message, request.now_ms)
         asks |= message.report
-        if triggers and not message.destination:
-            trigger.arrived(qm, queue, message.priority, request.now_ms, unit)
-        unit.hold_put(queue, message, size)
-        qm.held_bytes += len(message.body)
+    hold(qm, unit, [(queue, message) for message in command.messages], weights, request.now_ms)
     ids = [message.message_id for message in command.messages]
     records: list[Record] = []
     if asks:
@@ -288,10 +278,8 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, queue: LocalQue
     _check_alone(qm, queue, command.messages, weight(message))
     ident = own_unit(request, session_of(qm, request).ident)
     resolve(qm, queue, message, request.now_ms)
-    if queue.attributes.trigger_control and not message.destination:
-        trigger.arrived(qm, queue, message.priority, request.now_ms)
     outcome = outcome_of(qm, request)
-    puts: Puts = staging.stored(qm, [(queue, message)])
+    puts = admit(qm, [(queue, message)], request.now_ms)
     records: list[Record] = []
     if message.report & CONFIRM_ON_ARRIVAL:
         sent = report.due(qm, [message], CONFIRM_ON_ARRIVAL, request.now_ms, None)

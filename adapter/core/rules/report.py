@@ -32,7 +32,8 @@ from adapter.core.model.report import (
 )
 from adapter.core.model.unit import Unit
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules import trigger, undelivered
+from adapter.core.rules import undelivered
+from adapter.core.rules.admit import admit, hold
 from adapter.core.rules.unit import commit_records
 
 LOST = "report_lost"
@@ -63,10 +64,10 @@ def due(
         arrives_later = message.destination and kind == CONFIRM_ON_ARRIVAL
         if message.report & kind and not arrives_later:
             _send(qm, message, kind, now_ms, unit, sent)
-    if unit is not None:
-        for queue, report in sent.puts:
-            unit.hold_put(queue, report, weight(report))
-            qm.held_bytes += len(report.body)
+    if unit is None:
+        sent.puts = admit(qm, sent.puts, now_ms)
+    else:
+        hold(qm, unit, sent.puts, [weight(report) for _, report in sent.puts], now_ms)
         sent.puts = []
     return sent
 
@@ -115,8 +116,6 @@ def _send(
         sent.records.append(found)
         return
     queue, report = found
-    if queue.attributes.trigger_control:
-        trigger.arrived(qm, queue, report.priority, now_ms, unit)
     sent.puts.append((queue, report))
 
 

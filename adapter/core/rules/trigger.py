@@ -35,24 +35,26 @@ NO_PROCESS = ProcessAttributes(appl_type=trigger_message.APPL_TYPE_UNKNOWN)
 """For a transmission queue, where TriggerData may name a channel (condition 5)."""
 
 
-def arrived(
+def note_put(
     qm: QueueManager,
     queue: LocalQueue,
-    priority: int,
+    message: Message,
     now_ms: int,
     unit: Unit | None = None,
     stored: int = 1,
 ) -> None:
-    """Note that messages of a priority arrive: to be told before the queue counts them.
+    """Note that a message is put, before the queue counts it.
 
-    unit: holds them. stored: the segments of one message count as so many, and cause one event.
-    Of a queue whose TriggerControl is not ON it need not be told.
+    unit: holds it. stored: the segments of one message count as so many, and cause one event. A
+    delayed message is no event before it is due.
     """
+    if not queue.attributes.trigger_control or message.destination:
+        return
     event = TriggerEvent(
         kind="put",
         queue=queue,
         now_ms=now_ms,
-        priority=priority,
+        priority=message.priority,
         before=queue.counted(),
         stored=stored,
         unit=unit,
@@ -167,7 +169,6 @@ def _hold(
     is_every = queue.attributes.trigger_type == "EVERY"
     trigger.with_unit = is_every and not qm.attributes.every_triggers_on_backout
     event.unit.hold_trigger(trigger)
-    qm.held_bytes += len(body)
 
 
 def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
@@ -200,8 +201,7 @@ def _put_dead_letter(qm: QueueManager, trigger: Trigger, code: int) -> list[Reco
         or undelivered.why_undeliverable(qm, dead, dead_letter)
     ):
         return _lost(trigger, code, qm.attributes.dead_letter_queue)
-    if dead.attributes.trigger_control:
-        arrived(qm, dead, dead_letter.priority, now_ms)
+    note_put(qm, dead, dead_letter, now_ms)
     trigger.queue.loss_reported = False
     return _stored(dead, dead_letter)
 

@@ -83,9 +83,9 @@ def unit_with_room(
         raise Refusal(Reason.UNIT_TOO_LARGE, detail=f"{qm.limits.unit_messages} messages at most")
     if unit.weight + weight > qm.limits.unit_bytes:
         raise Refusal(Reason.UNIT_TOO_LARGE, detail=f"{qm.limits.unit_bytes} bytes at most")
-    if qm.held_bytes + weight > qm.limits.held_bytes:
+    if qm.held.total + weight > qm.limits.held_bytes:
         most = qm.limits.held_bytes
-        text = f"the units of all programs hold {qm.held_bytes} bytes in memory, of {most}"
+        text = f"the units of all programs hold {qm.held.total} bytes in memory, of {most}"
         raise Refusal(Reason.LIMIT_REACHED, detail=text)
     return unit
 
@@ -105,7 +105,7 @@ def decide_begin(qm: QueueManager, request: Request, command: Begin) -> Decision
         most = qm.limits.units_per_connection
         raise Refusal(Reason.LIMIT_REACHED, detail=f"a connection has at most {most} units")
     since = Moment(request.now_ms, qm.elapsed_ms)
-    connection.units[ident] = Unit(ident, connection.number, since)
+    connection.units[ident] = Unit(ident, connection.number, since, qm.held)
     return Decision([], Done())
 
 
@@ -352,7 +352,7 @@ def _threshold_events(unit: Unit, now_ms: int) -> list[Record]:
 def _end(qm: QueueManager, unit: Unit) -> None:
     """Forget a unit and the puts it held; its gets stay locked until a record takes them."""
     del qm.connections[unit.connection].units[unit.ident]
-    qm.held_bytes -= unit.held_bytes
+    unit.end()
     for queue, message in unit.puts:
         queue.drop_put(message)
 

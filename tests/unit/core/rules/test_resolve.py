@@ -175,7 +175,7 @@ def test_a_temporary_queue_goes_with_the_handle_that_made_it() -> None:
     assert other.refused(c.Get(1)) is Reason.QUEUE_DELETED
     assert other.refused(c.Open(2, name, IN_OUT)) is Reason.QUEUE_NOT_FOUND
     assert client.do(c.Commit(held)) == Done()
-    assert client.core.qm.held_bytes == 0
+    assert client.core.qm.held.total == 0
     assert other.do(c.Close(1)) == Done()
 
 

@@ -140,7 +140,7 @@ def test_one_that_an_uncommitted_put_caused_is_held_until_the_unit_ends(
     site.app.put("work", unit=unit)
     site.core.advance(1)
     assert site.triggered() == []
-    held = site.core.qm.held_bytes
+    held = site.core.qm.held.total
     assert held == len(b"work") + trigger_message.TM_LENGTH
     if ends == "commit":
         site.app.do(c.Commit(unit))
@@ -150,7 +150,7 @@ def test_one_that_an_uncommitted_put_caused_is_held_until_the_unit_ends(
         site.app.lose()
     else:
         site.monitor.do(c.EndConnection(site.app.number))
-    assert site.core.qm.held_bytes == 0
+    assert site.core.qm.held.total == 0
     (got,) = site.monitor.take()
     assert got.message.put_time_ms == site.core.now_ms
     assert site.triggered() == []
@@ -374,7 +374,7 @@ def test_several_messages_of_one_put_that_count_as_one_event(site: Site) -> None
 
     def store(name: str, stored: int) -> None:
         queue = site.core.queue(name)
-        trigger.arrived(site.core.qm, queue, 0, site.core.now_ms, stored=stored)
+        trigger.note_put(site.core.qm, queue, Message(priority=0), site.core.now_ms, stored=stored)
         dispatch.step(site.core.qm, inputs.Tick(site.core.now_ms))
 
     site.queue("DEPTH", trigger_type="DEPTH", trigger_depth=3)

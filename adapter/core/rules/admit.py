@@ -1,0 +1,49 @@
+"""Admission: the one way in for messages, whoever puts them: programs, copies, reports, releases.
+
+What a put causes is noted here. A unit holds the message until it ends; outside a unit it is ready
+to be recorded, at the queue where it is stored. Whether a queue takes a message is decided before:
+this module refuses nothing.
+"""
+
+from __future__ import annotations
+
+from adapter.core.contract.message import Message, weight
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import LocalQueue
+from adapter.core.model.unit import Unit
+from adapter.core.rules import staging, trigger
+from adapter.core.rules.unit import Puts
+
+
+def admit(qm: QueueManager, puts: Puts, now_ms: int) -> Puts:
+    """Take messages in, outside any unit. Returns what is to be recorded: where each is stored."""
+    for queue, message in puts:
+        trigger.note_put(qm, queue, message, now_ms)
+    return staging.stored(qm, puts)
+
+
+def hold(qm: QueueManager, unit: Unit, puts: Puts, sizes: list[int], now_ms: int) -> None:
+    """Take messages in, for a unit to hold until it ends. sizes: what each weighs in an entry."""
+    for (queue, message), size in zip(puts, sizes, strict=True):
+        trigger.note_put(qm, queue, message, now_ms, unit)
+        unit.hold_put(queue, message, size)
+
+
+def admit_segments(
+    qm: QueueManager,
+    queue: LocalQueue,
+    whole: Message,
+    parts: list[Message],
+    now_ms: int,
+    unit: Unit | None,
+) -> Puts:
+    """Take in the segments of one message, which is one event for triggers.
+
+    Returns what is to be recorded: nothing, if a unit holds them.
+    """
+    trigger.note_put(qm, queue, whole, now_ms, unit, stored=len(parts))
+    if unit is None:
+        return staging.stored(qm, [(queue, part) for part in parts])
+    for part in parts:
+        unit.hold_put(queue, part, weight(part))
+    return []

@@ -231,12 +231,12 @@ def _in_turn(qm: QueueManager, effects: Effects, request: c.Request) -> None:
 
 
 def _carry_out(qm: QueueManager, effects: Effects, request: c.Request) -> None:
-    """Decide a request and apply what it causes, or park it until a page has come."""
+    """Decide a request and apply what it causes, or suspend it until a page has come."""
     qm.tally.now_ms = request.now_ms
     try:
         decision = _decide(qm, request)
     except PageNeeded as needed:
-        pages.park(qm, request, needed)
+        pages.suspend(qm, request, needed)
         return
     qm.step.made, qm.step.subscribed = decision.made, decision.subscribed
     _apply(qm, effects, decision.records)
@@ -282,7 +282,7 @@ def _miss_page(qm: QueueManager, effects: Effects, given: inputs.PageMissing) ->
 
 def _decide_again(qm: QueueManager, effects: Effects, queue: LocalQueue, now_ms: int) -> None:
     """Decide what waited for a page of this queue, and what waited for that."""
-    asked = pages.unpark(qm, queue)
+    asked = pages.resume(qm, queue)
     for request in asked:
         request.now_ms = now_ms
         _carry_out(qm, effects, request)
@@ -484,7 +484,7 @@ def _apply_each(qm: QueueManager, effects: Effects, records: list[r.Record]) -> 
 
 
 def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Decision) -> None:
-    """Answer a request, from its records' outcome if they carry one; or leave it parked."""
+    """Answer a request, from its records' outcome if they carry one; or leave it waiting."""
     result: Result | None = decision.result
     after = decision.after
     if request.number:

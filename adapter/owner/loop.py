@@ -199,7 +199,7 @@ class OwnerLoop:
             if after <= self._durable_n:
                 self._ready.setdefault(reply.connection, []).append(reply)
             else:
-                self._promises.park(after, [reply])
+                self._promises.add(after, [reply])
         for connection, told in effects.closed.items():
             self._ready.pop(connection, None)
             self._outlet.close(connection, told)

@@ -22,18 +22,18 @@ class Collected(Struct):
 
 
 class Promises:
-    """Parked replies and undurable records, by entry number, in order."""
+    """Pending replies and undurable records, by entry number, in order."""
 
     def __init__(self) -> None:
-        self._parked: dict[int, list[Reply]] = {}
+        self._pending: dict[int, list[Reply]] = {}
         self._undurable: deque[tuple[int, Collected]] = deque()
 
     def __len__(self) -> int:
-        return sum(map(len, self._parked.values()))
+        return sum(map(len, self._pending.values()))
 
-    def park(self, n: int, replies: list[Reply]) -> None:
+    def add(self, n: int, replies: list[Reply]) -> None:
         """Keep replies until entry n is durable."""
-        self._parked.setdefault(n, []).extend(replies)
+        self._pending.setdefault(n, []).extend(replies)
 
     def made(self, n: int, collected: Collected) -> None:
         """Keep what entry n did until it is durable."""
@@ -41,17 +41,17 @@ class Promises:
 
     def bring_forward(self, n: int) -> None:
         """No entry n + 1 is being written: what waits for it waits for entry n only."""
-        replies = self._parked.pop(n + 1, None)
+        replies = self._pending.pop(n + 1, None)
         if replies:
-            self.park(n, replies)
+            self.add(n, replies)
 
     def kept(self, n: int) -> list[Reply]:
         """Everything up to entry n is durable: return the replies to give."""
         while self._undurable and self._undurable[0][0] <= n:
             self._undurable.popleft()
         replies: list[Reply] = []
-        for at in sorted(at for at in self._parked if at <= n):
-            replies += self._parked.pop(at)
+        for at in sorted(at for at in self._pending if at <= n):
+            replies += self._pending.pop(at)
         return replies
 
     def void(self, last_n: int) -> Collected:
@@ -61,6 +61,6 @@ class Promises:
             if n > last_n:
                 void.records += collected.records
                 void.removed += collected.removed
-        self._parked.clear()
+        self._pending.clear()
         self._undurable.clear()
         return void

@@ -167,7 +167,7 @@ class Steps:
         if connection is None:
             return False
         turns = connection.turns
-        return any(one.request == at[1] for one in (*turns.parked, *turns.held))
+        return any(one.request == at[1] for one in (*turns.suspended, *turns.held))
 
     def _done(self, op: Op) -> None:
         """Tell the auditor of what has just been done."""

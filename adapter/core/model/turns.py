@@ -25,12 +25,12 @@ Key = tuple[str, bytes | int]
 
 
 class Turns:
-    """The requests of a connection that are parked for a page, and those that are held."""
+    """The requests of a connection that are suspended for a page, and those that are held."""
 
-    __slots__ = ("_alone", "_shared", "held", "parked")
+    __slots__ = ("_alone", "_shared", "held", "suspended")
 
     def __init__(self) -> None:
-        self.parked: list[Request] = []
+        self.suspended: list[Request] = []
         self.held: list[Request] = []
         """In the order they came."""
         self._alone: Counter[Key] = Counter()
@@ -38,7 +38,7 @@ class Turns:
 
     def comes_too_early(self, request: Request) -> bool:
         """Whether a request depends on one that has come before, and waits."""
-        if not self.parked and not self.held:
+        if not self.suspended and not self.held:
             return False
         alone, shared = _uses(request.command)
         taken = self._alone
@@ -46,14 +46,14 @@ class Turns:
             taken[key] for key in shared
         )
 
-    def park(self, request: Request) -> None:
+    def suspend(self, request: Request) -> None:
         """Note that a request waits for a page."""
-        self.parked.append(request)
+        self.suspended.append(request)
         self._count(request, 1)
 
-    def unpark(self, request: Request) -> None:
+    def resume(self, request: Request) -> None:
         """Note that a request waits no more."""
-        self.parked.remove(request)
+        self.suspended.remove(request)
         self._count(request, -1)
 
     def hold(self, request: Request) -> None:

@@ -24,7 +24,7 @@ OWN_UNIT = 1 << 63
 class Decision(Struct):
     """Records to apply, and the answer.
 
-    result: None if it is parked, or if a record carries the command's outcome. after: the entry
+    result: None if it waits, or if a record carries the command's outcome. after: the entry
     that must be durable before the result may be shown. barrier: an entry made after the request
     must be durable first, so that a deposed owner cannot answer. replies: answers to other
     requests, which waited. closed: connections that have ended by this, and what they are told.

@@ -1,6 +1,6 @@
 """Pages: what leaves memory, what is asked for, and what happens when it comes.
 
-A rule that meets a message which is not in memory raises PageNeeded. Its request is parked, the
+A rule that meets a message which is not in memory raises PageNeeded. Its request is suspended, the
 owner reads the page, and the request is decided again, as if it had just come; what depends on it
 is held until then. This module does not know from where a page is read.
 """
@@ -51,19 +51,19 @@ class Paged(Struct):
         )
 
 
-def park(qm: QueueManager, request: Request, needed: PageNeeded) -> None:
+def suspend(qm: QueueManager, request: Request, needed: PageNeeded) -> None:
     """Let a request wait for a page."""
     qm.queues[needed.queue].suspended.append(request)
-    qm.connections[request.connection].turns.park(request)
+    qm.connections[request.connection].turns.suspend(request)
     qm.want_page(needed)
     waiting.runs(qm, request)
 
 
-def unpark(qm: QueueManager, queue: LocalQueue) -> list[Request]:
-    """Return the parked requests of a queue, to be decided again."""
+def resume(qm: QueueManager, queue: LocalQueue) -> list[Request]:
+    """Return the suspended requests of a queue, to be decided again."""
     suspended, queue.suspended = queue.suspended, []
     for request in suspended:
-        qm.connections[request.connection].turns.unpark(request)
+        qm.connections[request.connection].turns.resume(request)
         waiting.runs_no_more(qm, request)
     return suspended
 
@@ -77,7 +77,7 @@ def damaged(qm: QueueManager, needed: PageNeeded) -> Decision | None:
 
 
 def hold(qm: QueueManager, request: Request) -> None:
-    """Let a request wait for one that is parked, because it depends on it."""
+    """Let a request wait for one that is suspended, because it depends on it."""
     qm.connections[request.connection].turns.hold(request)
     waiting.runs(qm, request)
 
@@ -93,9 +93,9 @@ def unhold(qm: QueueManager, connection: Connection) -> list[Request]:
 def forget(qm: QueueManager, connection: Connection) -> None:
     """Drop what a connection that has gone waited for; nobody is answered."""
     unhold(qm, connection)
-    for queue in qm.queues.values() if connection.turns.parked else ():
+    for queue in qm.queues.values() if connection.turns.suspended else ():
         queue.suspended = [one for one in queue.suspended if one.connection != connection.number]
-    for request in connection.turns.parked:
+    for request in connection.turns.suspended:
         waiting.runs_no_more(qm, request)
     connection.turns = Turns()
 

@@ -8,7 +8,7 @@ what makes a core ready to take inputs: replay, outcome_loaded, begin_term, rest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -166,7 +166,7 @@ class Effects(Struct):
     barrier: bool = False
     closed: dict[int, Refused] = {}
     removed: dict[int, Removed] = {}
-    pages_wanted: list[PageNeeded] = []
+    pages_wanted: Sequence[PageNeeded] = ()
     paged_out: int = 0
 
 
@@ -183,7 +183,7 @@ def step(qm: QueueManager, given: inputs.Input) -> Effects:
     STEPS[type(given)](qm, effects, given)
     wanted = qm.step.pages_wanted
     if wanted:
-        effects.pages_wanted = list(wanted.values())
+        effects.pages_wanted = tuple(wanted.values())
         wanted.clear()
     return effects
 
@@ -240,9 +240,12 @@ def _carry_out(qm: QueueManager, effects: Effects, request: c.Request) -> None:
         return
     qm.step.made, qm.step.subscribed = decision.made, decision.subscribed
     _apply(qm, effects, decision.records)
-    effects.barrier = effects.barrier or decision.barrier
-    effects.closed |= decision.closed
-    effects.replies += decision.replies
+    if decision.barrier:
+        effects.barrier = True
+    if decision.closed:
+        effects.closed |= decision.closed
+    if decision.replies:
+        effects.replies += decision.replies
     _reply(qm, effects, request, decision)
 
 

@@ -13,7 +13,7 @@ makes a new one from what the ledger says.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from adapter.core import dispatch
@@ -209,7 +209,7 @@ class OwnerLoop:
             self._want_pages(effects.pages_wanted)
         self._schedule()
 
-    def _want_pages(self, wanted: list[PageNeeded]) -> None:
+    def _want_pages(self, wanted: Sequence[PageNeeded]) -> None:
         most, _ = self.qm.window
         for needed in wanted:
             queue = self.qm.queues.get(needed.queue)

@@ -16,7 +16,7 @@ import confluent_kafka
 
 from adapter.client.message import Message, incoming
 from adapter.core.contract.message import Delivered
-from adapter.core.contract.message import Message as Content
+from adapter.core.contract.message import MessageData as Content
 from adapter.errors import InvalidType, InvalidValue
 from adapter.format import names
 from adapter.format.descriptor import UnitPosition

@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow
 
-from adapter.core.contract.message import Message, Property
+from adapter.core.contract.message import MessageData, Property
 from adapter.format.descriptor import UnitPosition
 from spark_jobs.property_types import TYPE_NAMES
 
-FoundMessage = tuple[Message, UnitPosition, int]
+FoundMessage = tuple[MessageData, UnitPosition, int]
 """A message, its place in its unit and lane, and the offset of its (last) record."""
 TEXT, BINARY, TIME = pyarrow.string(), pyarrow.binary(), pyarrow.timestamp("us", tz="UTC")
 INT, LONG = pyarrow.int32(), pyarrow.int64()

@@ -13,7 +13,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.unit import AnyUnit, perform
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.results import Messages
 from adapter.errors import Error
 
@@ -55,7 +55,7 @@ def close_handles(channel: Channel, handles: list[Handle]) -> None:
         channel.ask([close_request(handle) for handle in handles])
 
 
-def put_request(handle: Handle, messages: list[Message], unit: AnyUnit | None) -> Pending:
+def put_request(handle: Handle, messages: list[MessageData], unit: AnyUnit | None) -> Pending:
     """Make a put, in a unit or durable by itself."""
     if unit is None:
         return Pending(c.Put(handle.number, messages), durable=True, handle=handle)

@@ -238,9 +238,9 @@ _ORIGIN: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> core.Message:
+def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> core.MessageData:
     """Make what is sent of what the caller gave; a clear error for what cannot be sent."""
-    message = core.Message(
+    message = core.MessageData(
         body=a.as_body(body.body if isinstance(body, Message) else body), application=application
     )
     if isinstance(body, Message):
@@ -262,7 +262,7 @@ def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> 
     return message if header is None else _with_header(message, header)
 
 
-def _with_header(message: core.Message, header: DeadLetter) -> core.Message:
+def _with_header(message: core.MessageData, header: DeadLetter) -> core.MessageData:
     """Put a dead-letter header before the body, and let it say what the body is."""
     header = structs.replace(
         header, encoding=message.encoding, ccsid=message.ccsid, format=message.format

@@ -19,7 +19,7 @@ from adapter.channel.requests import Handle, Pending
 from adapter.channel.unit import AnyUnit
 from adapter.channel.verbs import put_request
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message, weight
+from adapter.core.contract.message import MessageData, weight
 from adapter.core.contract.results import Done, PutDone
 from adapter.errors import BackedOut, Error
 
@@ -34,14 +34,14 @@ RETRIES_MAX = 10
 class InFlight(Struct):
     """A unit on its way."""
 
-    messages: list[Message]
+    messages: list[MessageData]
     unit: UnitOnWire
     commit: Pending
 
 
-def in_units(messages: Iterable[Message], size: int) -> Iterator[list[Message]]:
+def in_units(messages: Iterable[MessageData], size: int) -> Iterator[list[MessageData]]:
     """Cut messages into units of at most so many, and of bounded bytes."""
-    unit: list[Message] = []
+    unit: list[MessageData] = []
     total = 0
     for message in messages:
         bytes_ = weight(message)
@@ -54,7 +54,7 @@ def in_units(messages: Iterable[Message], size: int) -> Iterator[list[Message]]:
         yield unit
 
 
-def put_inside(handle: Handle, messages: Iterable[Message], size: int, unit: AnyUnit) -> int:
+def put_inside(handle: Handle, messages: Iterable[MessageData], size: int, unit: AnyUnit) -> int:
     """Put messages into a unit that is open; returns how many."""
     count = 0
     for some in in_units(messages, size):
@@ -72,10 +72,10 @@ class Pipeline:
         self._channel = channel
         self._handle = handle
         self._in_flight: deque[InFlight] = deque()
-        self._again: deque[list[Message]] = deque()
+        self._again: deque[list[MessageData]] = deque()
         self._retries = 0
 
-    def run(self, messages: Iterable[Message], size: int) -> int:
+    def run(self, messages: Iterable[MessageData], size: int) -> int:
         """Put everything; returns how many."""
         units = in_units(messages, size)
         try:
@@ -91,7 +91,7 @@ class Pipeline:
             raise
         return self.count
 
-    def _next(self, units: Iterator[list[Message]]) -> list[Message] | None:
+    def _next(self, units: Iterator[list[MessageData]]) -> list[MessageData] | None:
         """Return the next unit to put; None when all of them are on the queue."""
         while True:
             if self._again:
@@ -101,7 +101,7 @@ class Pipeline:
                 return unit
             self._await_oldest()
 
-    def _start(self, messages: list[Message]) -> None:
+    def _start(self, messages: list[MessageData]) -> None:
         channel = self._channel
         unit = channel.enlist()
         put = Pending(
@@ -127,7 +127,7 @@ class Pipeline:
         if lost is not None:
             self._put_again([sent.messages, *self._lost_in_flight()], lost)
 
-    def _lost_in_flight(self) -> list[list[Message]]:
+    def _lost_in_flight(self) -> list[list[MessageData]]:
         """Wait for everything on its way; return, in order, what is not on the queue."""
         lost = []
         while self._in_flight:
@@ -148,7 +148,7 @@ class Pipeline:
         self._retries = 0
         return None
 
-    def _put_again(self, units: list[list[Message]], lost: BackedOut) -> None:
+    def _put_again(self, units: list[list[MessageData]], lost: BackedOut) -> None:
         """Put units again that are known not to be on the queue, in their place in the order."""
         self._retries += 1
         if self._retries > RETRIES_MAX:

@@ -14,10 +14,9 @@ from adapter.channel.requests import Handle
 from adapter.channel.unit import joined, perform
 from adapter.channel.verbs import get_apart, get_request, open_handle, put_request
 from adapter.client.context import Context
-from adapter.client.message import Message as SdkMessage
-from adapter.client.message import incoming
+from adapter.client.message import Message, incoming
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.results import Messages, PutDone
 from adapter.errors import (
     ConnectionBroken,
@@ -45,8 +44,8 @@ class ReplyQueue:
         self._handle: Handle | None = None
 
     def ask(
-        self, to: Handle, message: Message, wait_ms: int, cancel: CancelToken | None = None
-    ) -> SdkMessage:
+        self, to: Handle, message: MessageData, wait_ms: int, cancel: CancelToken | None = None
+    ) -> Message:
         """Put a request and wait for its reply. Raises NoReply, UnitInProgress."""
         if joined(self._channel, None) is not None:
             raise UnitInProgress(
@@ -74,7 +73,7 @@ class ReplyQueue:
 
     def _await(
         self, mine: Handle, request_id: bytes, wait_ms: int, cancel: CancelToken | None
-    ) -> SdkMessage | None:
+    ) -> Message | None:
         """Wait for the reply, for a while at a time: a lost connection takes the queue with it."""
         queue, until_s = mine.leads_to, time.monotonic() + wait_ms / 1000
         while True:
@@ -120,7 +119,7 @@ def _lost(queue: str) -> ConnectionBroken:
     )
 
 
-def check_wanted(message: SdkMessage) -> str:
+def check_wanted(message: Message) -> str:
     """Return where the reply to a message goes; InvalidOption if it asks for none."""
     if not message.reply_to:
         raise InvalidOption(

@@ -18,19 +18,24 @@ from adapter.channel.unit import AnyUnit
 from adapter.channel.verbs import ask_to_open, close_handles, close_request, put_request
 from adapter.client import admin
 from adapter.client.context import Context
-from adapter.client.message import Message as SdkMessage
+from adapter.client.message import Message
 from adapter.client.queue import Queue
 from adapter.client.replies import ReplyQueue
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.errors import InvalidSubscriptionName, NoRetainedMessage, NotOpen, QueueNotFound
 
 LEVEL_MAX = 9
 
 
 def publish_requests(
-    channel: Channel, topic: str, message: Message, unit: AnyUnit | None, retain: bool, level: int
+    channel: Channel,
+    topic: str,
+    message: MessageData,
+    unit: AnyUnit | None,
+    retain: bool,
+    level: int,
 ) -> tuple[Pending, Pending, Pending]:
     """Make the requests that open a topic, put to it, and close it."""
     handle = channel.new_handle(topic, c.OUTPUT)
@@ -105,7 +110,7 @@ class Subscription(Queue):
 
     def _get(
         self, command: c.Get, inside: AnyUnit | None, cancel: CancelToken | None = None
-    ) -> SdkMessage | None:
+    ) -> Message | None:
         """Get; a get with a handle of its own goes on with the queue made in another's place."""
         while True:
             self._handle(c.INPUT)

@@ -19,7 +19,7 @@ from adapter.core.contract import records as r
 from adapter.core.contract.message import first_n
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
@@ -189,7 +189,7 @@ def step(qm: QueueManager, given: inputs.Input) -> Effects:
 
 
 def _connect(qm: QueueManager, _: Effects, given: inputs.Connected) -> None:
-    qm.connections[given.connection] = Connection(given.connection)
+    qm.connections[given.connection] = ConnectionState(given.connection)
 
 
 def _introduce(qm: QueueManager, _: Effects, given: inputs.Introduced) -> None:
@@ -294,7 +294,7 @@ def _decide_again(qm: QueueManager, effects: Effects, queue: LocalQueue, now_ms:
     _serve(qm, effects, now_ms)
 
 
-def _go_on(qm: QueueManager, effects: Effects, connection: Connection, now_ms: int) -> None:
+def _go_on(qm: QueueManager, effects: Effects, connection: ConnectionState, now_ms: int) -> None:
     """Carry out what was held and may go on, in its order."""
     for request in pages.unhold(qm, connection):
         request.now_ms = now_ms

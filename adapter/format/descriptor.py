@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core.contract.details import Details
-from adapter.core.contract.message import ID_LENGTH, Message, Property
+from adapter.core.contract.message import ID_LENGTH, MessageData, Property
 from adapter.core.contract.records import Placed
 from adapter.format import avro
 from adapter.format.schemas import Codec, UnreadableError
@@ -54,7 +54,7 @@ class UnitPosition(Struct):
 
 _POSITION = UnitPosition.__struct_fields__
 _OWN = ("body", "persistence", "properties", "details", "delay_ms")
-_SAME = tuple(name for name in Message.__struct_fields__ if name not in _OWN)
+_SAME = tuple(name for name in MessageData.__struct_fields__ if name not in _OWN)
 
 
 def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
@@ -99,11 +99,11 @@ def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
     )
 
 
-def _is_at_once(message: Message) -> bool:
+def _is_at_once(message: MessageData) -> bool:
     return not message.deliver_at_ms and not message.destination
 
 
-def _delivered(message: Message) -> bytes:
+def _delivered(message: MessageData) -> bytes:
     return avro.long(message.deliver_at_ms) + avro.text(message.destination)
 
 
@@ -159,7 +159,7 @@ class DescriptorReader:
         self._described_bytes = _NEVER
         self._described: Described = ("", 0, 0, 0, 0, 0, "", "", "", "")
 
-    def read(self, data: bytes, body: bytes) -> tuple[Message, UnitPosition]:
+    def read(self, data: bytes, body: bytes) -> tuple[MessageData, UnitPosition]:
         """Read a descriptor; schemas.UnreadableError if it is damaged."""
         try:
             found = self._read(data, body) if data[:1] == _VERSION else None
@@ -167,7 +167,7 @@ class DescriptorReader:
             raise UnreadableError(f"descriptor: {len(data)} damaged bytes ({error})") from error
         return found or decode_by_schema(data, body)
 
-    def _read(self, data: bytes, body: bytes) -> tuple[Message, UnitPosition] | None:
+    def _read(self, data: bytes, body: bytes) -> tuple[MessageData, UnitPosition] | None:
         """Read a descriptor without properties, details and delay; None if it has any."""
         read_long = avro.read_long
         group_seq, at = read_long(data, _AFTER_IDS)
@@ -194,7 +194,7 @@ class DescriptorReader:
             return None
         if end != len(data):
             raise IndexError(f"{end} bytes were expected")
-        message = Message(
+        message = MessageData(
             body,
             data[1:25],
             data[25:49],
@@ -225,12 +225,12 @@ class DescriptorReader:
         return at + 1
 
 
-def decode(data: bytes, body: bytes) -> tuple[Message, UnitPosition]:
+def decode(data: bytes, body: bytes) -> tuple[MessageData, UnitPosition]:
     """Read one descriptor; schemas.UnreadableError if it is damaged."""
     return DescriptorReader().read(data, body)
 
 
-def decode_by_schema(data: bytes, body: bytes) -> tuple[Message, UnitPosition]:
+def decode_by_schema(data: bytes, body: bytes) -> tuple[MessageData, UnitPosition]:
     """Read one descriptor as its schema says: the measure of Reader."""
     version = data[0] if data else VERSION
     value = (_older[version - 1] if 0 < version < VERSION else _codec).decode(data)
@@ -240,6 +240,6 @@ def decode_by_schema(data: bytes, body: bytes) -> tuple[Message, UnitPosition]:
         details = details[1]
     position = UnitPosition(**{name: value.pop(name) for name in _POSITION})
     persistence = int(value.pop("persistent"))
-    message = Message(body=body, persistence=persistence, properties=properties, **value)
+    message = MessageData(body=body, persistence=persistence, properties=properties, **value)
     message.details = None if details is None else Details(**details)
     return message, position

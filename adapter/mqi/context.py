@@ -10,7 +10,7 @@ from typing import Any
 
 from adapter import mq_constants as mq
 from adapter.core.contract.details import Details
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.mqi.reasons import MqiFailure
 from adapter.mqi.session import MqiSession, Object
@@ -40,7 +40,7 @@ PASS = mq.MQPMO_PASS_IDENTITY_CONTEXT | mq.MQPMO_PASS_ALL_CONTEXT
 
 def give(
     session: MqiSession,
-    message: Message,
+    message: MessageData,
     md: dict[str, Any],
     pmo: dict[str, Any],
     opened: Object | None,
@@ -67,7 +67,7 @@ def _check(asked: int, opened: Object | None) -> None:
             raise MqiFailure(refused)
 
 
-def _set(message: Message, details: Details, md: dict[str, Any], everything: bool) -> None:
+def _set(message: MessageData, details: Details, md: dict[str, Any], everything: bool) -> None:
     message.user = unpadded(md["UserIdentifier"])
     details.accounting_token = md["AccountingToken"]
     details.identity_data = unpadded(md["ApplIdentityData"])
@@ -77,7 +77,7 @@ def _set(message: Message, details: Details, md: dict[str, Any], everything: boo
         details.origin_data = unpadded(md["ApplOriginData"])
 
 
-def _saved(session: MqiSession, number: int) -> Message:
+def _saved(session: MqiSession, number: int) -> MessageData:
     """Return the message that was got last through a handle that saves contexts."""
     opened = session.objects.get(number)
     if opened is None or not opened.options & mq.MQOO_SAVE_ALL_CONTEXT:
@@ -87,7 +87,7 @@ def _saved(session: MqiSession, number: int) -> Message:
     return opened.saved
 
 
-def _pass(message: Message, details: Details, source: Message, everything: bool) -> None:
+def _pass(message: MessageData, details: Details, source: MessageData, everything: bool) -> None:
     known = source.details or Details(appl_type=mq.MQAT_DEFAULT)
     message.user = source.user
     details.accounting_token = known.accounting_token

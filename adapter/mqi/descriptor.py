@@ -10,7 +10,7 @@ from typing import Any
 
 from adapter import mq_constants as mq
 from adapter.core.contract.details import TOKEN_LENGTH, Details
-from adapter.core.contract.message import NO_ID, Delivered, Message
+from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.results import PutDone
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
 from adapter.mqi import structs
@@ -23,10 +23,10 @@ NO_DETAILS = Details(appl_type=mq.MQAT_DEFAULT)
 """What is said of a message that a program put which knows nothing of MQ's details."""
 
 
-def message_of(md: dict[str, Any], body: bytes) -> Message:
+def message_of(md: dict[str, Any], body: bytes) -> MessageData:
     """Make the message that a put's MQMD describes, but for its context. Raises MqiFailure."""
     structs.MQMD.confirm(md)
-    message = Message(
+    message = MessageData(
         body,
         message_id=_identifier(md["MsgId"]),
         correlation_id=_identifier(md["CorrelId"]),
@@ -47,7 +47,7 @@ def message_of(md: dict[str, Any], body: bytes) -> Message:
     return message
 
 
-def _group(md: dict[str, Any], message: Message) -> None:
+def _group(md: dict[str, Any], message: MessageData) -> None:
     """Say what group and segment a message is."""
     flags = md["MsgFlags"]
     message.details = Details(flags=flags, original_length=md["OriginalLength"])
@@ -79,7 +79,7 @@ def _expiry_ms(tenths: int) -> int:
     return tenths * TENTH_MS
 
 
-def tell_put(md: dict[str, Any], message: Message, done: PutDone) -> None:
+def tell_put(md: dict[str, Any], message: MessageData, done: PutDone) -> None:
     """Write into a put's MQMD what the queue manager gave the message."""
     md["MsgId"] = done.message_ids[0]
     md["CorrelId"] = message.correlation_id or NO_ID
@@ -129,7 +129,7 @@ def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
         md["Offset"], md["OriginalLength"] = details.offset, details.original_length
 
 
-def flags_of(m: Message) -> int:
+def flags_of(m: MessageData) -> int:
     """Return MQMD.MsgFlags of a message; one of a program that knows no flags has a group too."""
     flags = m.details.flags if m.details is not None else 0
     if any(m.group_id) and not flags & IN_PARTS:
@@ -139,7 +139,7 @@ def flags_of(m: Message) -> int:
     return flags
 
 
-def _rest_of_life(m: Message, now_ms: int) -> int:
+def _rest_of_life(m: MessageData, now_ms: int) -> int:
     """Say in tenths of a second how long it still has: at least one, for it was there."""
     if not m.expires_at_ms:
         return mq.MQEI_UNLIMITED

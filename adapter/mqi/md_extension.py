@@ -10,7 +10,7 @@ from typing import Any
 
 from adapter import mq_constants as mq
 from adapter.core.contract.details import Details
-from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.mqi.descriptor import CCSID_UTF_8, flags_of
 from adapter.mqi.reasons import MqiFailure
 from adapter.mqi.structs import MQMDE
@@ -50,7 +50,7 @@ def taken_off(md: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
     return whole, body[MQMDE.size :]
 
 
-def put_on(md: dict[str, Any], message: Message, body: bytes) -> bytes:
+def put_on(md: dict[str, Any], message: MessageData, body: bytes) -> bytes:
     """Return the body of a get behind an MQMDE, and say so in the MQMD, if that cannot say it."""
     if md["Version"] >= VERSION_2:
         return body

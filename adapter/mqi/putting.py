@@ -10,7 +10,7 @@ from adapter.channel.requests import Pending, open_request
 from adapter.channel.unit import Unit
 from adapter.channel.verbs import close_request, put_request
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import ID_LENGTH, Message
+from adapter.core.contract.message import ID_LENGTH, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Opened, PutDone
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
@@ -118,7 +118,7 @@ def _message(
     fields: dict[str, Any],
     options: dict[str, Any],
     body: bytes,
-) -> Message:
+) -> MessageData:
     asked = options["Options"]
     if fields["Report"] & mq.MQRO_REJECT_UNSUP_MASK:
         raise MqiFailure(mq.MQRC_REPORT_OPTIONS_ERROR)
@@ -154,7 +154,7 @@ def _unit(session: MqiSession, asked: int) -> Unit | None:
 def _told(
     fields: dict[str, Any],
     options: dict[str, Any],
-    message: Message,
+    message: MessageData,
     done: PutDone,
     is_topic: bool,
 ) -> Put:

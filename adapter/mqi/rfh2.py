@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from msgspec import Struct
 
 from adapter import mq_constants as mq
-from adapter.core.contract.message import Message, Property
+from adapter.core.contract.message import MessageData, Property
 from adapter.mqi.character_sets import CCSID_UTF_8, Representation, codec_of
 
 FIXED = struct.Struct("<4siiii8sii")
@@ -97,7 +97,7 @@ class Rfh2Header(Struct):
     rest: bytes
 
 
-def properties_of(message: Message) -> dict[str, Property]:
+def properties_of(message: MessageData) -> dict[str, Property]:
     """Return what the folder usr of a message's own header says; nothing if there is none."""
     header = _header_of(message)
     found: dict[str, Property] = {}
@@ -109,7 +109,7 @@ def properties_of(message: Message) -> dict[str, Property]:
     return found
 
 
-def without_properties(md: dict[str, Any], message: Message) -> bytes:
+def without_properties(md: dict[str, Any], message: MessageData) -> bytes:
     """Return a body without the folder usr of its header; without the header if that was all.
 
     The MQMD is told what the body begins with then.
@@ -138,7 +138,7 @@ def without_properties(md: dict[str, Any], message: Message) -> bytes:
     return head + data + header.rest
 
 
-def _header_of(message: Message) -> Rfh2Header | None:
+def _header_of(message: MessageData) -> Rfh2Header | None:
     """Read the header that a body begins with; None if there is none, or none that can be read."""
     body = message.body
     if message.format.encode().ljust(8) != FORMAT or len(body) < FIXED.size:

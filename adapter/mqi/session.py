@@ -18,7 +18,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending, StartOver
 from adapter.channel.unit import Unit, perform
 from adapter.core.attributes.objects import SUBSCRIPTION
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import PutDone
 from adapter.core.mq_layouts.blank_padded import padded
@@ -48,7 +48,7 @@ class Object(Struct, eq=False):
     handle: Handle | None = None
     resolved: str = ""
     cursor: tuple[int, int, int] | None = None
-    saved: Message | None = None
+    saved: MessageData | None = None
     managed_by: Handle | None = None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from confluent_kafka import Message as Record
 
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.format import chunks, descriptor
 from adapter.format.descriptor import UnitPosition
 from adapter.format.schemas import UnreadableError
@@ -33,7 +33,7 @@ class RecordDecoder:
         """Forget a message of which only some records were taken: reading goes on elsewhere."""
         self._joiner.clear()
 
-    def take(self, record: Record) -> tuple[Message, UnitPosition] | None:
+    def take(self, record: Record) -> tuple[MessageData, UnitPosition] | None:
         """Return the message that is complete with this record, or None.
 
         A message is left out if its first record was not taken.

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.rules.pages import Paged
 from adapter.format import descriptor
 
@@ -35,7 +35,7 @@ class Page(Struct):
     messages: list[Paged]
 
 
-def paged(message: Message, at: descriptor.UnitPosition) -> Paged:
+def paged(message: MessageData, at: descriptor.UnitPosition) -> Paged:
     """Make the form in which core takes a message that was read from its topic."""
     return Paged(
         seq=at.seq,

@@ -15,7 +15,7 @@ from msgspec import Meta, Raw, Struct
 from msgspec.msgpack import Decoder
 
 from adapter.core.contract.commands import ELEMENTS_MAX, Put
-from adapter.core.contract.message import PROPERTIES_MAX, Message
+from adapter.core.contract.message import PROPERTIES_MAX, MessageData
 
 TRUSTED_BYTES = 2 * 1024 * 1024
 """What a command of this size can be decoded to (64 times as much) is no matter, whatever it is.
@@ -33,10 +33,10 @@ class _Head(Struct, array_like=True):
 
 def _put_shape() -> Any:
     """Make the type of a put that is taken apart no further than to its messages' properties."""
-    kinds = typing.get_type_hints(Message)
+    kinds = typing.get_type_hints(MessageData)
     kinds["body"] = Raw
     kinds["properties"] = Annotated[dict[str, Raw], Meta(max_length=PROPERTIES_MAX)] | None
-    fields_of = msgspec.structs.fields(Message)
+    fields_of = msgspec.structs.fields(MessageData)
     message = msgspec.defstruct(
         "MessageShape",
         [(field.name, kinds[field.name], None) for field in fields_of],

@@ -7,7 +7,7 @@ the next one beside it when records are new.
 from typing import Any
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
 from adapter.ledger.port import Raw
 from tests.support.core import START_MS, Client, Core
@@ -81,7 +81,7 @@ def _messages(client: Client) -> None:
     client.put("of the second incarnation", handle=5)
     client.put("soon gone", handle=4, expiry_ms=1000)
     client.put("fills it", handle=3)
-    client.do(c.Put(3, [Message(body=b"one too many")]))
+    client.do(c.Put(3, [MessageData(body=b"one too many")]))
     client.get(handle=1)
 
 

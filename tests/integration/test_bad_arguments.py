@@ -14,7 +14,7 @@ import pytest
 
 import adapter
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.localkafka import LocalKafka
 from tests.support.raw_client import RawClient, Refusal
@@ -106,18 +106,18 @@ BAD_MESSAGES: list[tuple[dict[str, Any], Reason, str]] = [
 @pytest.mark.parametrize("where", ["alone", "in a unit", "second in a unit"])
 def test_messages(asker: Asker, where: str) -> None:
     for fields, reason, words in BAD_MESSAGES:
-        bad = Message(**{"body": b"x", **fields})
+        bad = MessageData(**{"body": b"x", **fields})
         if where == "alone":
             refused = asker.refused(c.Put(1, [bad]), durable=True)
         else:
-            before = [Message(body=b"fine")] if where == "second in a unit" else []
+            before = [MessageData(body=b"fine")] if where == "second in a unit" else []
             refused = asker.refused(c.Put(1, [*before, bad], asker.unit), durable=False)
         assert (refused.reason, refused.name) == (reason, QUEUE), fields
         assert words in refused.detail
 
 
 def test_puts(asker: Asker) -> None:
-    fine = Message(body=b"eleven byte")
+    fine = MessageData(body=b"eleven byte")
     for command, durable, reason, name in (
         (c.Put(1, []), True, Reason.OPTIONS_ERROR, QUEUE),
         (c.Put(1, [], asker.unit), False, Reason.OPTIONS_ERROR, QUEUE),
@@ -133,7 +133,7 @@ def test_puts(asker: Asker) -> None:
 
 
 def test_a_unit_that_is_too_large(asker: Asker) -> None:
-    large, rest = Message(body=bytes(4 * 1024 * 1024)), Message(body=bytes(1024 * 1024))
+    large, rest = MessageData(body=bytes(4 * 1024 * 1024)), MessageData(body=bytes(1024 * 1024))
     refused = asker.refused(c.Put(1, [large] * 25 + [rest], asker.unit), durable=False)
     assert (refused.reason, refused.detail) == (Reason.UNIT_TOO_LARGE, "105906176 bytes at most")
 

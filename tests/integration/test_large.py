@@ -13,7 +13,7 @@ import adapter
 import adapter.kafka
 from adapter import testing
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.errors import BackedOut, InvalidValue, MessageTooLong, UnitTooLarge
 from adapter.format import chunks
 from adapter.localkafka import LocalKafka
@@ -112,7 +112,7 @@ def test_what_is_longer_is_refused_and_nothing_else_happens(manager: TestQueueMa
 
 def test_a_client_that_dies_within_a_long_put(manager: TestQueueManager) -> None:
     """Half of a frame has come, or the frame and no commit: nothing of it stays."""
-    put = frames.raw(c.Put(1, [Message(body=bytes(60 * MIB))], b""))
+    put = frames.raw(c.Put(1, [MessageData(body=bytes(60 * MIB))], b""))
     frame = frames.encode(frames.Requests([frames.Operation(1, 1, put)]))
     with manager.connect() as other, RawClient(manager.address) as client:
         client.hello()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import Placed
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka
@@ -27,7 +27,7 @@ def reader(kafka: LocalKafka) -> Iterator[KafkaPageReader]:
     )
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 5})
     for seq in SEQS:
-        message = Message(b"%d" % seq, ID, ID, ID, persistence=1)
+        message = MessageData(b"%d" % seq, ID, ID, ID, persistence=1)
         header = descriptor.encode(Placed("Q", LANE, seq, 0, 0, 0, 1, message), ID, 1)
         producer.produce(topic, message.body, None, LANE, headers=[(descriptor.HEADER, header)])
     assert producer.flush(WAIT_S) == 0

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from adapter import testing
 from adapter.cli.main import run
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Message as Put
+from adapter.core.contract.message import MessageData as Put
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager

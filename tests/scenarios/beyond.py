@@ -11,7 +11,7 @@ from adapter.core.contract.details import (
     SEGMENT,
     SEGMENTATION_ALLOWED,
 )
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, PutDone, Subscribed
 from adapter.core.model import report
@@ -78,7 +78,7 @@ def options_of(call: Call) -> tuple[int, int, int]:
     return options, int(seq or 1), int(offset or 0)
 
 
-def group_parts(message: Message) -> list[str]:
+def group_parts(message: MessageData) -> list[str]:
     """Print what a report is about, where a message is in its group, a segment in its message, and
     from where it was moved.
     """

@@ -16,7 +16,7 @@ from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import Details
-from adapter.core.contract.message import ID_LENGTH, NO_ID, TERM_BITS, Delivered, Message
+from adapter.core.contract.message import ID_LENGTH, NO_ID, TERM_BITS, Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import (
     Descriptions,
@@ -320,7 +320,7 @@ class World:
         if "size" in options:
             bodies.append(b"x" * int(options.pop("size")))
         expiry = options.pop("expiry", "")
-        message = Message(
+        message = MessageData(
             priority=int(options.pop("p", -1)),
             persistence=next((kinds[word] for word in call.words[1:] if word in kinds), -1),
             message_id=self.ident(options.pop("id", "")),
@@ -469,7 +469,7 @@ def numbers(each: Delivered) -> str:
     )
 
 
-def shown(message: Message) -> str:
+def shown(message: MessageData) -> str:
     """Say what the queue manager's own messages say; quote another one's body."""
     header, rest = dead_letter.split(message.format, message.body)
     if header is not None:

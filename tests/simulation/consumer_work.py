@@ -17,7 +17,7 @@ import msgspec
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import (
     Batches,
@@ -312,7 +312,7 @@ class ConsumerWork(Work[ConsumerAuditor]):
             expires_ms = self.core.now_ms + expiry_ms if expiry_ms > 0 else 0
             name, hard = f"m{next(self._numbers)}", rng.random() < 0.9
             letter = Letter(name, rng.choice([0, 0, 4]), hard=hard, expires_ms=expires_ms)
-            message = Message(
+            message = MessageData(
                 body=name.encode(),
                 message_id=ident_of(name),
                 priority=letter.lane,

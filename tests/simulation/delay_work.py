@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import Done, PutDone, Statuses
 from adapter.core.model.limits import Limits
 from tests.simulation.delay_auditor import DelayAuditor, Letter, Seen
@@ -94,7 +94,7 @@ class DelayWork(Work[DelayAuditor]):
             now_ms + delay_ms if delay_ms else 0,
             now_ms + expiry_s * 1_000 if expiry_s else 0,
         )
-        message = Message(
+        message = MessageData(
             name.encode(),
             message_id=ident_of(name),
             priority=letter.priority,

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import details
-from adapter.core.contract.message import NO_ID, Delivered, Message
+from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Opened, PutDone, Refused, Result
 from adapter.core.model import report
@@ -440,13 +440,13 @@ def _warning(reason: int) -> str:
     return Reason(reason).name if reason else ""
 
 
-def _message(letter: Letter, expiry_ms: int) -> Message:
+def _message(letter: Letter, expiry_ms: int) -> MessageData:
     """Make the message that a program puts."""
     flags = details.IN_GROUP * letter.grouped | details.LAST_IN_GROUP * letter.last
     flags |= details.SEGMENT * letter.segment | details.LAST_SEGMENT * letter.end
     flags |= details.SEGMENTATION_ALLOWED
     asked = sum(REPORTS[one] for one in letter.report)
-    return Message(
+    return MessageData(
         body=letter.body.encode(),
         message_id=ident_of(letter.name),
         group_id=ident_of(letter.group),

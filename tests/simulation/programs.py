@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import ID_LENGTH, Delivered
-from adapter.core.contract.message import Message as CoreMessage
+from adapter.core.contract.message import MessageData as CoreMessage
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import (
     Done,

@@ -10,7 +10,7 @@ import itertools
 
 from adapter.core.attributes.system import BASE_TOPIC, RETAINED_QUEUE
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, PutDone, Refused, Subscribed
 from adapter.core.model.limits import Limits
@@ -101,7 +101,7 @@ class PublishWork(Work[PublishAuditor]):
         person, topic = rng.choice(CLIENTS), rng.choice(TOPICS)
         unit = rng.choice([*self._mine(person), ""])
         one = Kept(f"m{next(self._numbers)}", rng.choice([0, 0, 5]), rng.random() < 0.6)
-        message = Message(
+        message = MessageData(
             one.name.encode(),
             message_id=ident_of(one.name),
             priority=one.priority,

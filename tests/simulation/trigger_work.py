@@ -11,7 +11,7 @@ from typing import Any
 
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message as CoreMessage
+from adapter.core.contract.message import MessageData as CoreMessage
 from adapter.core.contract.results import Messages, PutDone, Refused
 from adapter.core.model.limits import Limits
 from adapter.core.mq_layouts import dead_letter, trigger_message

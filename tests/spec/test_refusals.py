@@ -12,7 +12,7 @@ from adapter.core import dispatch, inputs
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import OFFSET_MAX, SEGMENT, SEGMENTATION_ALLOWED, Details
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import (
     Connections,
@@ -45,7 +45,7 @@ def reason_of(answer: object) -> Reason:
 
 
 def put_of(**fields: object) -> c.Put:
-    return c.Put(1, [Message(body=b"a", **fields)])  # type: ignore[arg-type]
+    return c.Put(1, [MessageData(body=b"a", **fields)])  # type: ignore[arg-type]
 
 
 def put_with(**fields: object) -> c.Put:
@@ -138,7 +138,7 @@ def test_a_message_is_not_cut_where_no_segment_may_begin() -> None:
     client = client_on(max_message_length=32)
     for offset, reason in ((OFFSET_MAX - 63, Reason.OFFSET_ERROR), (OFFSET_MAX - 64, None)):
         details = Details(flags=SEGMENT | SEGMENTATION_ALLOWED, offset=offset)
-        answer = client.do(c.Put(1, [Message(body=bytes(64), details=details)]))
+        answer = client.do(c.Put(1, [MessageData(body=bytes(64), details=details)]))
         assert isinstance(answer, Refused) == (reason is not None)
         assert reason is None or reason_of(answer) is reason
 
@@ -148,7 +148,7 @@ def test_a_publication_is_not_cut() -> None:
     client = client_on()
     client.do(c.OpenTopic(2, "a"))
     for size, is_refused in ((MESSAGE_LENGTH_MAX + 1, True), (MESSAGE_LENGTH_MAX, False)):
-        message = Message(body=bytes(size), details=Details(flags=SEGMENTATION_ALLOWED))
+        message = MessageData(body=bytes(size), details=Details(flags=SEGMENTATION_ALLOWED))
         answer = client.do(c.Put(2, [message]))
         assert isinstance(answer, Refused) == is_refused
         assert not is_refused or reason_of(answer) is Reason.MESSAGE_TOO_LONG
@@ -299,7 +299,7 @@ def test_a_message_waits_for_the_entry_that_it_came_to_stand_in() -> None:
     client.open()
     unit = client.begin()
     owner.held = True
-    sent = [client.send(c.Put(1, [Message(body=bytes(size))])) for size in (small, large)]
+    sent = [client.send(c.Put(1, [MessageData(body=bytes(size))])) for size in (small, large)]
     got = [client.send(c.Get(1, unit)) for _ in sent]
     owner.log.arm("lost before durable", at=2)
     owner.turn()
@@ -340,7 +340,7 @@ def test_a_queue_manager_that_quiesces_takes_no_new_work() -> None:
     client = client_on()
     unit = client.begin()
     dispatch.step(client.core.qm, inputs.Quiesced())
-    assert client.refused(c.Put(1, [Message(body=b"a")])) is Reason.QUEUE_MANAGER_QUIESCING
+    assert client.refused(c.Put(1, [MessageData(body=b"a")])) is Reason.QUEUE_MANAGER_QUIESCING
     client.put("b", unit=unit)
     assert client.refused(c.Get(1, unit, wait_ms=-1)) is Reason.QUEUE_MANAGER_QUIESCING
     assert client.do(c.Commit(unit)) == Done(1)

@@ -12,7 +12,7 @@ import msgspec
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import Record, UnitCommitted
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
@@ -314,7 +314,7 @@ class Client:
 
     def put(self, *bodies: str, unit: bytes = b"", handle: int = 1, **fields: Any) -> list[bytes]:
         """Put messages and return their ids."""
-        messages = [Message(body=body.encode(), **fields) for body in bodies]
+        messages = [MessageData(body=body.encode(), **fields) for body in bodies]
         answer = self.do(c.Put(handle, messages, unit))
         assert isinstance(answer, PutDone), answer
         return answer.message_ids

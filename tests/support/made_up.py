@@ -6,7 +6,7 @@ from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import DEPTH_MAX, Row
 from adapter.core.contract import records as r
 from adapter.core.contract.details import FLAGS, OFFSET_MAX, Details
-from adapter.core.contract.message import ID_LENGTH, Message
+from adapter.core.contract.message import ID_LENGTH, MessageData
 from adapter.core.rules.put import EXPIRY_MAX_MS, GROUP_SEQ_MAX
 from adapter.core.rules.session import NUMBER_MAX
 
@@ -47,7 +47,7 @@ DETAILS = st.builds(
     priority_asked=st.integers(-1, 2**31 - 1),
 )
 MESSAGES = st.builds(
-    Message,
+    MessageData,
     body=st.binary(max_size=300),
     message_id=IDS,
     correlation_id=IDS,

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaError, Message, Topic
 from confluent_kafka import admin as kafka_admin
 
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Message as Body
+from adapter.core.contract.message import MessageData as Body
 from adapter.format import descriptor, entries, names, progress
 from adapter.format.progress import CopyProgress
 from adapter.ledger.kafka import KafkaLedger, LedgerSettings

@@ -3,7 +3,7 @@
 from typing import Any
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import PutDone, Subscribed
 from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core
@@ -32,7 +32,7 @@ def publish(
 ) -> PutDone:
     """Publish by a handle that is opened for it."""
     client.do(c.OpenTopic(PUBLISHER, topic))
-    messages = [Message(body=body.encode(), **fields) for body in bodies]
+    messages = [MessageData(body=body.encode(), **fields) for body in bodies]
     done = client.do(c.Put(PUBLISHER, messages, unit, options, level))
     client.do(c.Close(PUBLISHER))
     assert isinstance(done, PutDone), done

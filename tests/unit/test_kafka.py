@@ -8,13 +8,13 @@ from confluent_kafka import KafkaError
 
 import adapter
 from adapter import kafka
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import Placed
 from adapter.errors import InvalidType, InvalidValue
 from adapter.format import descriptor
 
 UNIT = bytes(range(24))
-PUT = Message(
+PUT = MessageData(
     body=b"one dozen",
     message_id=b"m" * 24,
     correlation_id=b"c" * 24,

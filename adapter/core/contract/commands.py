@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 
 ELEMENTS_MAX = 65_535
 """Far beyond what any rule allows. What has more is refused before it is taken apart: a frame has
@@ -124,7 +124,7 @@ class Put(Struct, array_like=True, tag=5):
     """
 
     handle: int
-    messages: Annotated[list[Message], Meta(max_length=ELEMENTS_MAX)]
+    messages: Annotated[list[MessageData], Meta(max_length=ELEMENTS_MAX)]
     unit: bytes = b""
     options: int = 0
     level: int = 9

@@ -48,7 +48,7 @@ Property = None | bool | int | float | str | bytes
 PROPERTY_TYPES = (type(None), bool, int, float, str, bytes)
 
 
-class Message(Struct, array_like=True, gc=False):
+class MessageData(Struct, array_like=True, gc=False):
     """What an application puts. Resolved in place when it is admitted to a queue.
 
     Ids are 24 bytes; an empty message_id asks for a new one. expiry_ms counts from the put and is
@@ -110,7 +110,7 @@ def position_of(group_id: bytes, number: int, offset: int) -> bytes:
 class Stored(Struct, gc=False, kw_only=True, eq=False):
     """A message in its place on a queue. Identity counts, not equality."""
 
-    message: Message
+    message: MessageData
     place: Place
     unit: bytes
     unit_index: int
@@ -125,7 +125,7 @@ class Stored(Struct, gc=False, kw_only=True, eq=False):
 class Delivered(Struct, array_like=True, gc=False):
     """A message as a reply carries it."""
 
-    message: Message
+    message: MessageData
     lane: int
     seq: int
     n: int
@@ -154,7 +154,7 @@ def delivered(stored: Stored) -> Delivered:
     )
 
 
-def weight(message: Message) -> int:
+def weight(message: MessageData) -> int:
     """Bound from above the bytes this message takes in an entry of the ledger, or in a reply."""
     letters = (
         len(message.format)

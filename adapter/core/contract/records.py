@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.spans import Count, Span
 
 Verb = Literal["commit", "put", "get"]
@@ -39,7 +39,7 @@ class Placed(Struct, gc=False):
     index: int
     queue_index: int
     queue_size: int
-    message: Message
+    message: MessageData
 
 
 class Taken(Struct, gc=False):

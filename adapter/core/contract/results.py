@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from adapter.core.contract.commands import AS_PUBLISHED
-from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.message import Delivered, MessageData
 
 UnitState = Literal["committed", "backed out", "in flight", "unknown"]
 
@@ -52,7 +52,7 @@ class PutDone(Struct, array_like=True, tag=3, gc=False):
     subscriptions: int = -1
 
 
-def put_done(message_ids: list[bytes], last: Message) -> PutDone:
+def put_done(message_ids: list[bytes], last: MessageData) -> PutDone:
     """Say what became of messages that were put."""
     return PutDone(
         message_ids,

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from adapter.core.model.handles import Handle
 from adapter.core.model.turns import Turns
-from adapter.core.model.unit import Unit
+from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
 
 
@@ -23,7 +23,7 @@ class Party(Struct):
     channel: str = ""
 
 
-class Connection:
+class ConnectionState:
     """What one client connection holds; all of it ends with the connection."""
 
     __slots__ = ("handles", "number", "party", "session", "turns", "units", "waiters")
@@ -32,7 +32,7 @@ class Connection:
         self.number = number
         self.party = Party()
         self.handles: dict[int, Handle] = {}
-        self.units: dict[bytes, Unit] = {}
+        self.units: dict[bytes, UnitOfWork] = {}
         self.waiters: dict[int, Waiter] = {}
         self.turns = Turns()
         self.session = b""  # the id of its session, if it has one

@@ -28,7 +28,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
-from adapter.core.contract.message import Message, Place
+from adapter.core.contract.message import MessageData, Place
 
 DELAY_MAX_MS = 100 * 999_999_999
 """As long as a message may live: 3 years."""
@@ -50,12 +50,12 @@ Entry = tuple[int, Place, int]
 """When it is due (ms), its place on DELAYED_QUEUE, its priority. They sort as they are released."""
 
 
-def class_of(message: Message) -> int:
+def class_of(message: MessageData) -> int:
     """Say in which lane of DELAYED_QUEUE a message waits."""
     return bisect_right(CLASSES_MS, message.deliver_at_ms - message.put_time_ms - 1)
 
 
-def end_of(message: Message) -> int:
+def end_of(message: MessageData) -> int:
     """Say when a message that waits is to be looked at (ms): it is due, or expires before."""
     if message.expiry_ms <= 0:
         return message.deliver_at_ms

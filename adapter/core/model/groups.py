@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from adapter.core.contract.details import IN_GROUP, LAST_SEGMENT, SEGMENT
-from adapter.core.contract.message import NO_ID, Message, Place, Stored, position_of
+from adapter.core.contract.message import NO_ID, MessageData, Place, Stored, position_of
 from adapter.core.model.ranges import Ranges
 from adapter.core.model.views import View, Watch
 
@@ -96,7 +96,7 @@ class Groups(Watch):
         """Return its views."""
         return self.heads, self.messages, self.whole
 
-    def is_whole_message(self, message: Message) -> bool:
+    def is_whole_message(self, message: MessageData) -> bool:
         """Whether all of a message is available, if it is a segment of one."""
         if not is_segment(message):
             return True
@@ -104,7 +104,7 @@ class Groups(Watch):
         parts = group.parts.get(_number(message)) if group else None
         return parts is not None and parts.is_whole
 
-    def is_whole_group(self, message: Message) -> bool:
+    def is_whole_group(self, message: MessageData) -> bool:
         """Whether all of the group of a message is available, if it is in one."""
         if message.group_id == NO_ID:
             return True
@@ -144,7 +144,7 @@ class Groups(Watch):
             if after is not None:
                 self._show(self.whole, after)
 
-    def _add_segment(self, group: Group, number: int, message: Message, place: Place) -> None:
+    def _add_segment(self, group: Group, number: int, message: MessageData, place: Place) -> None:
         parts = group.parts.setdefault(number, Parts())
         was_whole = parts.is_whole
         parts.count += 1
@@ -183,7 +183,9 @@ class Groups(Watch):
         if not group.count:
             del self._groups[message.group_id]
 
-    def _remove_segment(self, group: Group, number: int, message: Message, place: Place) -> None:
+    def _remove_segment(
+        self, group: Group, number: int, message: MessageData, place: Place
+    ) -> None:
         parts = group.parts[number]
         first, was_whole = parts.first, parts.is_whole
         parts.count -= 1
@@ -228,7 +230,7 @@ class Progress(Struct):
         return position_of(self.group_id, self.number, self.offset)
 
 
-def progress_after(message: Message, in_unit: bool, logical: bool) -> Progress | None:
+def progress_after(message: MessageData, in_unit: bool, logical: bool) -> Progress | None:
     """Say what is next after a message, or None if nothing is."""
     in_message = is_segment(message) and not _flags(message) & LAST_SEGMENT
     in_group = is_in_group(message)
@@ -250,39 +252,39 @@ def progress_after(message: Message, in_unit: bool, logical: bool) -> Progress |
     )
 
 
-def group_status(message: Message) -> str:
+def group_status(message: MessageData) -> str:
     """Return MQGMO.GroupStatus: "G" in a group, "L" the last of one, " " in none."""
     if not is_in_group(message):
         return " "
     return "L" if message.last_in_group else "G"
 
 
-def segment_status(message: Message) -> str:
+def segment_status(message: MessageData) -> str:
     """Return MQGMO.SegmentStatus: "S" a segment, "L" the last one, " " none."""
     if not is_segment(message):
         return " "
     return "L" if _flags(message) & LAST_SEGMENT else "S"
 
 
-def is_segment(message: Message) -> bool:
+def is_segment(message: MessageData) -> bool:
     """Whether it is a part of a longer message."""
     return message.details is not None and bool(message.details.flags & SEGMENT)
 
 
-def _flags(message: Message) -> int:
+def _flags(message: MessageData) -> int:
     return message.details.flags if message.details is not None else 0
 
 
-def _number(message: Message) -> int:
+def _number(message: MessageData) -> int:
     """Return the number in its group; a segmented message outside any is a group of its own."""
     return message.group_seq if is_in_group(message) else 1
 
 
-def _is_last(message: Message) -> bool:
+def _is_last(message: MessageData) -> bool:
     return message.last_in_group or not is_in_group(message)
 
 
-def is_in_group(message: Message) -> bool:
+def is_in_group(message: MessageData) -> bool:
     """Whether it belongs to a group; a segment outside any has a group id too."""
     if message.group_id == NO_ID or not message.group_id:
         return False

@@ -12,7 +12,7 @@ from adapter.core.contract.message import Stored
 from adapter.core.model.groups import Progress
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.selector import Fits
-from adapter.core.model.topics import Subscription
+from adapter.core.model.topics import SubscriptionState
 from adapter.core.model.views import START
 
 
@@ -118,7 +118,7 @@ class SubscriptionHandle:
 
     __slots__ = ("modes", "number", "subscription")
 
-    def __init__(self, number: int, subscription: Subscription) -> None:
+    def __init__(self, number: int, subscription: SubscriptionState) -> None:
         self.number = number
         self.subscription = subscription
         self.modes = 0

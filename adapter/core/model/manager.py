@@ -14,7 +14,7 @@ from adapter.core.contract.lanes import LANES
 from adapter.core.contract.message import Place, Stored
 from adapter.core.contract.records import ConsumedRestored, Taken
 from adapter.core.contract.results import Result
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.delays import Delays, end_of
 from adapter.core.model.due import Due
 from adapter.core.model.lane import PageNeeded
@@ -84,7 +84,7 @@ class QueueManager:
         self.incarnations: dict[str, int] = {}
         """How many queues of each name there have been, but for names that can be forgotten."""
         self.sessions: dict[bytes, Session] = {}
-        self.connections: dict[int, Connection] = {}
+        self.connections: dict[int, ConnectionState] = {}
         self.attached: dict[bytes, int] = {}
         """Which connection a session is attached to."""
         self.first_n = 1

@@ -12,7 +12,7 @@ from typing import Any
 
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract.lanes import LANES
-from adapter.core.contract.message import Message, Stored
+from adapter.core.contract.message import MessageData, Stored
 from adapter.core.model.delays import Delays, class_of
 from adapter.core.model.store import PRIORITIES, Store
 
@@ -118,7 +118,7 @@ class LocalQueue(Store):
         least = self.attributes.trigger_msg_priority
         return sum(self.available_by_priority[least:]) + sum(self.uncommitted_by_priority[least:])
 
-    def lane_of(self, message: Message) -> int:
+    def lane_of(self, message: MessageData) -> int:
         """Say which lane a message is put to; where delayed messages are, by how long they wait."""
         if message.destination:
             return class_of(message)
@@ -145,7 +145,7 @@ class LocalQueue(Store):
         if depth > self.high_depth:
             self.high_depth = depth
 
-    def hold_put(self, message: Message) -> None:
+    def hold_put(self, message: MessageData) -> None:
         """Count an uncommitted put."""
         self.uncommitted_puts += 1
         if message.destination:
@@ -154,7 +154,7 @@ class LocalQueue(Store):
         self.high_depth = max(self.high_depth, self.depth)
         self.uncommitted_by_priority[message.priority] += 1
 
-    def drop_put(self, message: Message) -> None:
+    def drop_put(self, message: MessageData) -> None:
         """Stop counting an uncommitted put: its unit has ended."""
         self.uncommitted_puts -= 1
         if message.destination:

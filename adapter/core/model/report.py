@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.contract.details import APPL_TYPE_QMGR, Details
-from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, Message
+from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData
 
 # MQMD.Report, as MQ numbers it. A kind's two bits above its own ask for 100 bytes, or for all.
 EXCEPTION = 0x0100_0000
@@ -43,19 +43,19 @@ class ReportDue(Struct):
     time_ms: of the report; 0: when the message expired.
     """
 
-    message: Message
+    message: MessageData
     kind: int = EXPIRATION
     time_ms: int = 0
 
 
 def made(
     queue_manager: str,
-    message: Message,
+    message: MessageData,
     kind: int,
     message_id: bytes,
     now_ms: int,
     code: int = 0,
-) -> Message:
+) -> MessageData:
     """Make the report of a kind about a message. message_id: a new one, if that is asked for.
 
     code: of an exception, the reason as IBM MQ numbers it.
@@ -66,7 +66,7 @@ def made(
     expiry_ms = EXPIRY_UNLIMITED
     if passes and message.expires_at_ms > now_ms:
         expiry_ms = message.expires_at_ms - now_ms
-    return Message(
+    return MessageData(
         body=body,
         message_id=message.message_id if message.report & PASS_MESSAGE_ID else message_id,
         correlation_id=message.correlation_id
@@ -91,7 +91,7 @@ def made(
     )
 
 
-def _data(message: Message, kind: int) -> bytes:
+def _data(message: MessageData, kind: int) -> bytes:
     if message.report & kind * 4:
         return message.body
     return message.body[:DATA_LENGTH] if message.report & kind * 2 else b""

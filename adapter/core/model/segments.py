@@ -13,25 +13,25 @@ from adapter.core.contract.details import (
     SEGMENTATION_ALLOWED,
     Details,
 )
-from adapter.core.contract.message import NO_ID, Delivered, Message, Stored, delivered
+from adapter.core.contract.message import NO_ID, Delivered, MessageData, Stored, delivered
 from adapter.core.model.groups import is_in_group
 
 STEP = 16
 """Segments but the last one have a multiple of this many bytes, as MQ's have."""
 
 
-def may_be_split(message: Message) -> bool:
+def may_be_split(message: MessageData) -> bool:
     """Whether its program allows the queue manager to cut it (MQMF_SEGMENTATION_ALLOWED)."""
     return message.details is not None and bool(message.details.flags & SEGMENTATION_ALLOWED)
 
 
-def starts(message: Message, longest: int) -> range:
+def starts(message: MessageData, longest: int) -> range:
     """Say where the segments of a message begin, of at most so many bytes, which are not none."""
     size = longest - longest % STEP if longest >= STEP else longest
     return range(0, len(message.body), size) if len(message.body) > longest else range(0, 1, size)
 
 
-def split(message: Message, longest: int) -> list[Message]:
+def split(message: MessageData, longest: int) -> list[MessageData]:
     """Cut an admitted message into segments of at most so many bytes, if it is longer.
 
     All have the message's id, its group and what else it says; a segment may be cut like any other.

@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.model.like import like
 from adapter.core.mq_layouts.mqmd import FIELDS
 
@@ -30,8 +30,8 @@ NESTED_MAX = 50
 """Far beyond what people write, and what Python's stack bears."""
 
 Value = Any
-Evaluate = Callable[[Message], Value]
-Fits = Callable[[Message], bool]
+Evaluate = Callable[[MessageData], Value]
+Fits = Callable[[MessageData], bool]
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -274,7 +274,7 @@ def _of_kind(node: Node, kind: str) -> Evaluate:
         raise SelectorError(f"a {node.kind} stands where a {kind} is due")
     evaluate = node.evaluate
 
-    def of_kind(message: Message) -> Value:
+    def of_kind(message: MessageData) -> Value:
         value = evaluate(message)
         return value if _kind_of(value) == kind else None
 
@@ -301,7 +301,7 @@ def _named(name: str) -> Evaluate:
         return field
     short = name.removeprefix("usr.")
 
-    def property_of(message: Message) -> Value:
+    def property_of(message: MessageData) -> Value:
         properties = message.properties
         if not properties:
             return None
@@ -311,7 +311,7 @@ def _named(name: str) -> Evaluate:
 
 
 def _not(evaluate: Evaluate) -> Evaluate:
-    def negated(message: Message) -> Value:
+    def negated(message: MessageData) -> Value:
         value = evaluate(message)
         return None if value is None else not value
 
@@ -321,7 +321,7 @@ def _not(evaluate: Evaluate) -> Evaluate:
 def _and(left: Node, right: Node) -> Evaluate:
     first, second = left.evaluate, right.evaluate
 
-    def both(message: Message) -> Value:
+    def both(message: MessageData) -> Value:
         one = first(message)
         if one is False:
             return False
@@ -336,7 +336,7 @@ def _and(left: Node, right: Node) -> Evaluate:
 def _or(left: Node, right: Node) -> Evaluate:
     first, second = left.evaluate, right.evaluate
 
-    def either(message: Message) -> Value:
+    def either(message: MessageData) -> Value:
         one = first(message)
         if one is True:
             return True
@@ -353,7 +353,7 @@ def _is_null(evaluate: Evaluate, negated: bool) -> Evaluate:
 
 
 def _one_of(evaluate: Evaluate, values: frozenset[str]) -> Evaluate:
-    def one_of(message: Message) -> Value:
+    def one_of(message: MessageData) -> Value:
         value = evaluate(message)
         return None if value is None else value in values
 
@@ -361,7 +361,7 @@ def _one_of(evaluate: Evaluate, values: frozenset[str]) -> Evaluate:
 
 
 def _matching(evaluate: Evaluate, matches: Callable[[str], bool]) -> Evaluate:
-    def matching(message: Message) -> Value:
+    def matching(message: MessageData) -> Value:
         value = evaluate(message)
         return None if value is None else matches(value)
 
@@ -387,7 +387,7 @@ def _comparison(sign: str, left: Node, right: Node) -> Evaluate:
         raise SelectorError(f"{kinds} cannot be compared by {sign}")
     first, second, compare = left.evaluate, right.evaluate, _COMPARE[sign]
 
-    def compared(message: Message) -> Value:
+    def compared(message: MessageData) -> Value:
         one, other = first(message), second(message)
         if one is None or other is None:
             return None
@@ -412,7 +412,7 @@ def _arithmetic(sign: str, left: Node, right: Node) -> Evaluate:
     first, second = _of_kind(left, _NUMBER), _of_kind(right, _NUMBER)
     calculate = _CALCULATE[sign]
 
-    def calculated(message: Message) -> Value:
+    def calculated(message: MessageData) -> Value:
         one, other = first(message), second(message)
         if one is None or other is None:
             return None

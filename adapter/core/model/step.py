@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from adapter.core.model.moves import MoveDue
     from adapter.core.model.queue import LocalQueue
     from adapter.core.model.report import ReportDue
-    from adapter.core.model.topics import Subscription
+    from adapter.core.model.topics import SubscriptionState
     from adapter.core.model.trigger_event import Trigger, TriggerEvent
 
 
@@ -46,5 +46,5 @@ class Step:
         """Queue, lane and seq of a message that has just proved not to be on its topic."""
         self.made: dict[str, LocalQueue] = {}
         """New queues that a handle has open already, by name, until a record makes them known."""
-        self.subscribed: dict[str, Subscription] = {}
+        self.subscribed: dict[str, SubscriptionState] = {}
         """New durable subscriptions, likewise."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.contract.commands import AS_PUBLISHED
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.topic_strings import Matcher
 from adapter.core.model.selector import Fits
 
 
-class Subscription(Struct, eq=False, kw_only=True):
+class SubscriptionState(Struct, eq=False, kw_only=True):
     """A subscription. topic: its whole topic string. name: "" if it has none.
 
     ident: of 24 bytes, its own; of a durable one it is the same in every life of the queue manager.
@@ -41,7 +41,7 @@ class Subscription(Struct, eq=False, kw_only=True):
         """What tells it from all others."""
         return self.ident.hex()
 
-    def selects(self, message: Message) -> bool:
+    def selects(self, message: MessageData) -> bool:
         """Whether a publication is what its selection asks for."""
         return self.fits is None or self.fits(message)
 
@@ -50,19 +50,19 @@ class Topics:
     """The tree of topics: subscriptions to it, and its topic objects."""
 
     def __init__(self) -> None:
-        self.matcher: Matcher[Subscription] = Matcher()
-        self.named: dict[str, Subscription] = {}
+        self.matcher: Matcher[SubscriptionState] = Matcher()
+        self.named: dict[str, SubscriptionState] = {}
         """The subscriptions that have a name, durable or not."""
         self.objects: dict[str, str] = {}
         """By topic string the name of the topic object that says what holds there."""
 
-    def add(self, subscription: Subscription) -> None:
+    def add(self, subscription: SubscriptionState) -> None:
         """Take a subscription in."""
         self.matcher.add(subscription.topic, subscription.key, subscription)
         if subscription.name:
             self.named[subscription.name] = subscription
 
-    def remove(self, subscription: Subscription) -> None:
+    def remove(self, subscription: SubscriptionState) -> None:
         """Take a subscription out."""
         self.matcher.remove(subscription.topic, subscription.key)
         if subscription.name:

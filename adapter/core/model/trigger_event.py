@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.unit import Unit
+from adapter.core.model.unit import UnitOfWork
 
 Kind = Literal["put", "close", "alter", "open"]
 
@@ -32,7 +32,7 @@ class TriggerEvent(Struct, kw_only=True):
     priority: int = 0
     before: int = 0
     stored: int = 1
-    unit: Unit | None = None
+    unit: UnitOfWork | None = None
     inputs: int = 0
     was: dict[str, Any] = {}
 
@@ -45,6 +45,6 @@ class Trigger(Struct):
 
     queue: LocalQueue
     initiation: str
-    message: Message
+    message: MessageData
     now_ms: int
     with_unit: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from adapter.core.contract.message import Message, Place, Stored
+from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.model.moment import Moment
 from adapter.core.model.queue import LocalQueue
 
@@ -26,7 +26,7 @@ class HeldBytes:
         self.total = 0
 
 
-class Unit:
+class UnitOfWork:
     """What one client has put and got since the unit's first verb.
 
     weight: bounds the bytes of its puts in an entry. held_bytes: of bodies, put and got.
@@ -56,7 +56,7 @@ class Unit:
         self._held = held
         self.connection = connection
         self.since = since
-        self.puts: list[tuple[LocalQueue, Message]] = []
+        self.puts: list[tuple[LocalQueue, MessageData]] = []
         self.gets: list[tuple[LocalQueue, Stored]] = []
         self.triggers: list[Trigger] = []
         self.weight = 0
@@ -68,7 +68,7 @@ class Unit:
     def __len__(self) -> int:
         return len(self.puts) + len(self.gets)
 
-    def hold_put(self, queue: LocalQueue, message: Message, weight: int) -> None:
+    def hold_put(self, queue: LocalQueue, message: MessageData, weight: int) -> None:
         """Keep a put until the unit ends."""
         self.puts.append((queue, message))
         self.weight += weight

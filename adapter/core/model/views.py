@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 
-from adapter.core.contract.message import Message, Place, Stored
+from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.model.lane import Lane, PageNeeded
 from adapter.core.model.paged_index import LANES_MAX
 from adapter.core.model.places import Places
@@ -162,7 +162,7 @@ class Selected(Watch):
 
     __slots__ = ("_fits", "view")
 
-    def __init__(self, fits: Callable[[Message], bool]) -> None:
+    def __init__(self, fits: Callable[[MessageData], bool]) -> None:
         super().__init__()
         self._fits = fits
         self.view = View()

@@ -11,18 +11,18 @@ from operator import attrgetter
 from typing import Any
 
 from adapter.core.contract.details import Details
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.mq_layouts.dead_letter import stamps
 
 _NONE = Details()
-Field = Callable[[Message], Any]
+Field = Callable[[MessageData], Any]
 
 
 def _detail(name: str) -> Field:
     return lambda message: getattr(message.details or _NONE, name)
 
 
-def _expiry(message: Message) -> int:
+def _expiry(message: MessageData) -> int:
     return -1 if message.expiry_ms < 0 else -(-message.expiry_ms // 100)
 
 

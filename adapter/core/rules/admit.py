@@ -7,10 +7,10 @@ this module refuses nothing.
 
 from __future__ import annotations
 
-from adapter.core.contract.message import Message, weight
+from adapter.core.contract.message import MessageData, weight
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.unit import Unit
+from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import staging, trigger
 from adapter.core.rules.unit import Puts
 
@@ -22,7 +22,7 @@ def admit(qm: QueueManager, puts: Puts, now_ms: int) -> Puts:
     return staging.stored(qm, puts)
 
 
-def hold(qm: QueueManager, unit: Unit, puts: Puts, sizes: list[int], now_ms: int) -> None:
+def hold(qm: QueueManager, unit: UnitOfWork, puts: Puts, sizes: list[int], now_ms: int) -> None:
     """Take messages in, for a unit to hold until it ends. sizes: what each weighs in an entry."""
     for (queue, message), size in zip(puts, sizes, strict=True):
         trigger.note_put(qm, queue, message, now_ms, unit)
@@ -32,10 +32,10 @@ def hold(qm: QueueManager, unit: Unit, puts: Puts, sizes: list[int], now_ms: int
 def admit_segments(
     qm: QueueManager,
     queue: LocalQueue,
-    whole: Message,
-    parts: list[Message],
+    whole: MessageData,
+    parts: list[MessageData],
     now_ms: int,
-    unit: Unit | None,
+    unit: UnitOfWork | None,
 ) -> Puts:
     """Take in the segments of one message, which is one event for triggers.
 

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core.contract import backout
-from adapter.core.contract.message import Message, Stored, weight
+from adapter.core.contract.message import MessageData, Stored, weight
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model.groups import is_segment
@@ -143,7 +143,7 @@ def _move(
 
 def _ways(
     qm: QueueManager, queue: LocalQueue, parts: list[Stored], now_ms: int
-) -> Iterator[tuple[LocalQueue | None, list[Message]]]:
+) -> Iterator[tuple[LocalQueue | None, list[MessageData]]]:
     """Say where a message may go, and what is put there: the best way first."""
     told = [_explained(queue, part) for part in parts]
     name = queue.attributes.backout_requeue_queue
@@ -156,14 +156,14 @@ def _ways(
         yield dead, [undelivered.as_dead_letter(qm, one, queue.name, code, now_ms) for one in told]
 
 
-def _explained(queue: LocalQueue, stored: Stored) -> Message:
+def _explained(queue: LocalQueue, stored: Stored) -> MessageData:
     message = stored.message
     told = backout.explained(message.properties, queue.name, stored.backout_count)
     return msgspec.structs.replace(message, properties=told)
 
 
 def _why_undeliverable(
-    qm: QueueManager, target: LocalQueue | None, puts: Iterable[Message], planned: Counter[str]
+    qm: QueueManager, target: LocalQueue | None, puts: Iterable[MessageData], planned: Counter[str]
 ) -> Reason | None:
     """Return the reason for which a queue cannot take all of these, or None."""
     before = planned[target.name] if target is not None else 0

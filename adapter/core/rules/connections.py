@@ -15,10 +15,10 @@ from adapter.core.contract.results import (
     Refused,
     UnitStatus,
 )
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import Handle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.unit import Unit
+from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import handles
 from adapter.core.rules.decision import Decision
 
@@ -46,7 +46,7 @@ def decide_ask_connections(qm: QueueManager, request: Request, command: AskConne
     return Decision([], found)
 
 
-def _status(connection: Connection, elapsed_ms: int) -> ConnectionStatus:
+def _status(connection: ConnectionState, elapsed_ms: int) -> ConnectionStatus:
     units = connection.units.values()
     party = connection.party
     return ConnectionStatus(
@@ -65,7 +65,7 @@ def _status(connection: Connection, elapsed_ms: int) -> ConnectionStatus:
     )
 
 
-def _unit_status(unit: Unit, elapsed_ms: int) -> UnitStatus:
+def _unit_status(unit: UnitOfWork, elapsed_ms: int) -> UnitStatus:
     return UnitStatus(
         unit.ident,
         unit.connection,
@@ -76,12 +76,12 @@ def _unit_status(unit: Unit, elapsed_ms: int) -> UnitStatus:
     )
 
 
-def _handle_status(connection: Connection, handle: Handle) -> HandleStatus:
+def _handle_status(connection: ConnectionState, handle: Handle) -> HandleStatus:
     waiting = sum(one.command.handle == handle.number for one in connection.waiters.values())
     return HandleStatus(connection.number, handle.number, handle.name, handle.modes, waiting)
 
 
-def _age_s(unit: Unit, elapsed_ms: int) -> float:
+def _age_s(unit: UnitOfWork, elapsed_ms: int) -> float:
     return (elapsed_ms - unit.since.elapsed_ms) / 1000
 
 

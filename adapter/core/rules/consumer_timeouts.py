@@ -6,13 +6,13 @@ This module does not know what becomes of what such a consumer holds.
 from __future__ import annotations
 
 from adapter.core.model.claims import DurableConsumer
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import ConsumerHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 
 
-def opened(connection: Connection, handle: ConsumerHandle) -> None:
+def opened(connection: ConnectionState, handle: ConsumerHandle) -> None:
     """Note which connection has a consumer open."""
     handle.queue.consuming[handle.consumer] = connection.number
 

@@ -8,12 +8,12 @@ from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import OutcomeOf, OutcomeRecorded, Record
 from adapter.core.contract.results import Done, Refused, Result
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.session import Session
-from adapter.core.model.topics import Subscription
+from adapter.core.model.topics import SubscriptionState
 
 UNIT_ID_LENGTH = 24
 SESSION_ID_LENGTH = 16
@@ -42,10 +42,10 @@ class Decision(Struct):
     warning: int = 0
     subscriptions: int = -1
     made: dict[str, LocalQueue] = {}
-    subscribed: dict[str, Subscription] = {}
+    subscribed: dict[str, SubscriptionState] = {}
 
 
-def connection_of(qm: QueueManager, request: Request) -> Connection:
+def connection_of(qm: QueueManager, request: Request) -> ConnectionState:
     """Return the connection that asks."""
     return qm.connections[request.connection]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import msgspec
 
 from adapter.core.attributes.system import DELAYED_QUEUE
-from adapter.core.contract.message import Message, Place, Stored, weight
+from adapter.core.contract.message import MessageData, Place, Stored, weight
 from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.records import DelayedExpired, DelaysRestored, EventRaised, Record, Taken
 from adapter.core.model.delays import Delays, Entry
@@ -54,7 +54,7 @@ class _Step:
         """Whether the rest is for the next step."""
         return self.count <= 0 or self.bytes <= 0
 
-    def take(self, message: Message) -> None:
+    def take(self, message: MessageData) -> None:
         """Count a message."""
         self.count -= 1
         self.bytes -= weight(message)
@@ -104,7 +104,7 @@ def _due(
             yield stored
 
 
-def _is_parked(qm: QueueManager, queue: LocalQueue, message: Message) -> bool:
+def _is_parked(qm: QueueManager, queue: LocalQueue, message: MessageData) -> bool:
     """Whether too much waits for the destination's topic."""
     try:
         parking.check_put(qm, queue, [message])
@@ -113,7 +113,7 @@ def _is_parked(qm: QueueManager, queue: LocalQueue, message: Message) -> bool:
     return False
 
 
-def _expires_ms(message: Message) -> int:
+def _expires_ms(message: MessageData) -> int:
     return message.put_time_ms + message.expiry_ms if message.expiry_ms > 0 else 0
 
 

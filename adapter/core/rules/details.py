@@ -17,7 +17,7 @@ from adapter.core.contract.details import (
     TOKEN_LENGTH,
     Details,
 )
-from adapter.core.contract.message import PRIORITY_MAX, Message
+from adapter.core.contract.message import PRIORITY_MAX, MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.destination import Destination
 
@@ -25,7 +25,7 @@ TEXT_LENGTHS = (("identity_data", 32), ("origin_data", 4))
 NUMBERS = ("appl_type", "original_length", "priority_asked")
 
 
-def check(queue: Destination, message: Message, details: Details) -> None:
+def check(queue: Destination, message: MessageData, details: Details) -> None:
     """Refuse details that no message can have."""
     if details.flags & ~FLAGS:
         raise Refusal(Reason.MESSAGE_FLAGS_ERROR, queue.name, f"flags {details.flags}")
@@ -47,7 +47,7 @@ def check(queue: Destination, message: Message, details: Details) -> None:
         raise Refusal(Reason.SEGMENT_EMPTY, queue.name, "only a last segment may have no bytes")
 
 
-def settle(message: Message, details: Details) -> None:
+def settle(message: MessageData, details: Details) -> None:
     """Make flags, group and offset of a message say the same; what flags do not ask for goes.
 
     A group id without flags is a group all the same, as for programs that know no flags.
@@ -61,7 +61,7 @@ def settle(message: Message, details: Details) -> None:
     details.flags = flags
 
 
-def flags_of(message: Message) -> int:
+def flags_of(message: MessageData) -> int:
     """Return the flags that a put asks for, each with what it implies."""
     flags = message.details.flags if message.details is not None else 0
     if flags & LAST_SEGMENT:
@@ -71,7 +71,7 @@ def flags_of(message: Message) -> int:
     return flags
 
 
-def lower_priority(message: Message) -> None:
+def lower_priority(message: MessageData) -> None:
     """Queue a message at the highest priority there is, and keep what was asked for."""
     message.details = message.details or Details()
     message.details.priority_asked = message.priority

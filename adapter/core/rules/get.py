@@ -23,7 +23,7 @@ from adapter.core.contract.commands import (
 from adapter.core.contract.message import (
     NO_ID,
     Delivered,
-    Message,
+    MessageData,
     Place,
     Stored,
     delivered,
@@ -36,7 +36,7 @@ from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
-from adapter.core.model.unit import Unit
+from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import cursor, groups, matching, pages, report, selection, waiting
 from adapter.core.rules.decision import (
     Decision,
@@ -132,7 +132,7 @@ def _select(
     request: Request,
     command: Get,
     handle: QueueHandle,
-    unit: Unit | None,
+    unit: UnitOfWork | None,
     records: list[Record],
 ) -> list[Stored]:
     """Choose what to give; records: takes the messages met whose time is over."""
@@ -158,7 +158,7 @@ def _first(
     handle: QueueHandle,
     command: Get,
     limit: int,
-    unit: Unit | None,
+    unit: UnitOfWork | None,
     now_ms: int,
     records: list[Record],
 ) -> list[Stored]:
@@ -185,7 +185,7 @@ def _follow_group(
     request: Request,
     command: Get,
     handle: QueueHandle,
-    unit: Unit | None,
+    unit: UnitOfWork | None,
     found: list[Stored],
 ) -> int:
     """Note where in a group the handle is after this get; returns the reason of a warning, or 0."""
@@ -198,7 +198,7 @@ def _follow_group(
     return warning
 
 
-def _last(command: Get, found: list[Stored]) -> Message:
+def _last(command: Get, found: list[Stored]) -> MessageData:
     """Return the last message that is given: segments that were asked for whole are one."""
     return segments.joined(found).message if command.options & COMPLETE else found[-1].message
 
@@ -208,7 +208,7 @@ def _take_in_unit(
     request: Request,
     command: Get,
     queue: LocalQueue,
-    unit: Unit,
+    unit: UnitOfWork,
     found: list[Stored],
 ) -> Decision:
     """Lock messages until their unit ends; they are counted as delivered."""
@@ -271,7 +271,7 @@ def _settle_options(
     return None
 
 
-def _room(unit: Unit, alone: bool, messages_max: int) -> int:
+def _room(unit: UnitOfWork, alone: bool, messages_max: int) -> int:
     """Say how many more messages a unit may be given; none beside one that came back before."""
     if alone and unit.holds_returned:
         return 0

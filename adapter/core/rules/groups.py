@@ -35,7 +35,7 @@ from adapter.core.contract.commands import (
     Request,
 )
 from adapter.core.contract.details import IN_GROUP, SEGMENT
-from adapter.core.contract.message import Message, Place, Stored, position_of
+from adapter.core.contract.message import MessageData, Place, Stored, position_of
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.groups import NAME, Groups, Progress, progress_after, segment_status
 from adapter.core.model.handles import QueueHandle
@@ -77,14 +77,14 @@ def unfinished(at: Progress | None) -> int:
     return Reason.INCOMPLETE_MESSAGE if at.in_message else Reason.INCOMPLETE_GROUP
 
 
-def _begin(qm: QueueManager, message: Message) -> None:
+def _begin(qm: QueueManager, message: MessageData) -> None:
     flags = flags_of(message)
     message.group_id = qm.new_message_id() if flags & (IN_GROUP | SEGMENT) else b""
     message.group_seq = 1
     _place_segment(message, flags, 0)
 
 
-def _go_on(queue: LocalQueue, message: Message, at: Progress, in_unit: bool) -> None:
+def _go_on(queue: LocalQueue, message: MessageData, at: Progress, in_unit: bool) -> None:
     flags = flags_of(message)
     in_group = bool(flags & IN_GROUP)
     if at.in_message and (not flags & SEGMENT or in_group != at.in_group):
@@ -99,7 +99,7 @@ def _go_on(queue: LocalQueue, message: Message, at: Progress, in_unit: bool) -> 
     _place_segment(message, flags, at.offset)
 
 
-def _place_segment(message: Message, flags: int, offset: int) -> None:
+def _place_segment(message: MessageData, flags: int, offset: int) -> None:
     if message.details is not None:
         message.details.offset = offset if flags & SEGMENT else 0
         settle(message, message.details)
@@ -182,7 +182,7 @@ def moved(
     request: Request,
     handle: QueueHandle,
     kind: Kind,
-    message: Message,
+    message: MessageData,
     unit: bytes,
 ) -> None:
     """Remember where a handle is now; in a unit also where it was, for a backout."""

@@ -19,7 +19,7 @@ from adapter.core.contract.commands import (
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, Record
 from adapter.core.contract.results import Done, Messages, Opened
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import (
     ConsumerHandle,
     Handle,
@@ -67,7 +67,7 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     return Decision(found.records, result, qm.entry_n, made=found.made)
 
 
-def check_numbers(qm: QueueManager, connection: Connection, name: str, *numbers: int) -> None:
+def check_numbers(qm: QueueManager, connection: ConnectionState, name: str, *numbers: int) -> None:
     """Refuse handle numbers that are in use, or more handles than a connection may have."""
     for number in numbers:
         if number in connection.handles or not 0 < number <= HANDLE_MAX:
@@ -77,7 +77,7 @@ def check_numbers(qm: QueueManager, connection: Connection, name: str, *numbers:
         raise Refusal(Reason.LIMIT_REACHED, name, f"a connection has at most {most} handles")
 
 
-def opened(qm: QueueManager, connection: Connection, handle: QueueHandle, now_ms: int) -> None:
+def opened(qm: QueueManager, connection: ConnectionState, handle: QueueHandle, now_ms: int) -> None:
     """Open a queue by a handle, or refuse for the sake of others who have it open."""
     queue = handle.queue
     if handle.modes & ~(BROWSE | INQUIRE | CO_OP):
@@ -159,7 +159,7 @@ def _check_deletion(handle: Handle, delete: int) -> None:
 
 def _close(
     qm: QueueManager,
-    connection: Connection,
+    connection: ConnectionState,
     handle: Handle,
     replies: list[Reply],
     now_ms: int,
@@ -194,7 +194,7 @@ def _close_queue(
     return [managed.removal(qm, queue, replies)]
 
 
-def end_connection(qm: QueueManager, connection: Connection, now_ms: int) -> Decision:
+def end_connection(qm: QueueManager, connection: ConnectionState, now_ms: int) -> Decision:
     """Back out first, then close (S4.46); returns what to record of it, and answers to others."""
     waiting.end_all(qm, connection)
     pages.forget(qm, connection)

@@ -12,11 +12,11 @@ from adapter.core.attributes.queue import ModelAttributes
 from adapter.core.attributes.system import DURABLE_MODEL, NON_DURABLE_MODEL
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import QueueDeleted, Record
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.topics import Subscription
+from adapter.core.model.topics import SubscriptionState
 from adapter.core.rules import resolve, waiting
 
 
@@ -41,7 +41,10 @@ def removal(qm: QueueManager, queue: LocalQueue, replies: list[Reply]) -> QueueD
 
 
 def closed(
-    qm: QueueManager, connection: Connection, subscription: Subscription, replies: list[Reply]
+    qm: QueueManager,
+    connection: ConnectionState,
+    subscription: SubscriptionState,
+    replies: list[Reply],
 ) -> list[Record]:
     """End what a subscription's handle held: all of it, unless the subscription is durable."""
     subscription.connection = 0

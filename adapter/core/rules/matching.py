@@ -25,7 +25,7 @@ from adapter.core.contract.commands import (
     Browse,
     Get,
 )
-from adapter.core.contract.message import ID_LENGTH, Message, Place, Stored
+from adapter.core.contract.message import ID_LENGTH, MessageData, Place, Stored
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.lane import PageNeeded
@@ -127,10 +127,10 @@ def _matched(queue: LocalQueue, command: Get | Browse) -> View:
     return queue.indexes.watch(f"place {seq} {offset}", lambda: Selected(_predicate(command))).view
 
 
-def _predicate(command: Get | Browse) -> Callable[[Message], bool]:
+def _predicate(command: Get | Browse) -> Callable[[MessageData], bool]:
     asked, seq, offset = command.options, command.group_seq, command.offset
 
-    def fits(message: Message) -> bool:
+    def fits(message: MessageData) -> bool:
         if asked & MATCH_GROUP_SEQ and message.group_seq != seq:
             return False
         return not asked & MATCH_OFFSET or message.offset == offset

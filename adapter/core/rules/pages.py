@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.contract.commands import COMPLETE, ClaimBatch, ReadBatches, Request
-from adapter.core.contract.message import Message, Place, Stored
+from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import MessagesDiscarded, Record, Taken
 from adapter.core.contract.results import Refused
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
@@ -31,7 +31,7 @@ class Paged(Struct):
     """A message as its topic holds it."""
 
     seq: int
-    message: Message
+    message: MessageData
     unit: bytes
     unit_index: int
     unit_size: int
@@ -82,7 +82,7 @@ def hold(qm: QueueManager, request: Request) -> None:
     waiting.runs(qm, request)
 
 
-def unhold(qm: QueueManager, connection: Connection) -> list[Request]:
+def unhold(qm: QueueManager, connection: ConnectionState) -> list[Request]:
     """Return what was held, to be looked at again, in the order it came."""
     held = connection.turns.take_held()
     for request in held:
@@ -90,7 +90,7 @@ def unhold(qm: QueueManager, connection: Connection) -> list[Request]:
     return held
 
 
-def forget(qm: QueueManager, connection: Connection) -> None:
+def forget(qm: QueueManager, connection: ConnectionState) -> None:
     """Drop what a connection that has gone waited for; nobody is answered."""
     unhold(qm, connection)
     for queue in qm.queues.values() if connection.turns.suspended else ():

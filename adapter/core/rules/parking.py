@@ -6,7 +6,7 @@ module does not know what a topic is, nor how it is found out that it cannot be 
 
 from __future__ import annotations
 
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model.manager import ParkedQueue, QueueManager
@@ -27,7 +27,7 @@ def told(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) -> list[R
     return records + [EventRaised(RESUMED, name, now_ms, {}) for name in over]
 
 
-def check_put(qm: QueueManager, queue: LocalQueue, messages: list[Message]) -> None:
+def check_put(qm: QueueManager, queue: LocalQueue, messages: list[MessageData]) -> None:
     """Refuse to take more for a topic that cannot be written; only persistent messages need it."""
     parked = qm.parked.get(queue.name)
     if parked is None or not _is_of(parked, queue):
@@ -43,7 +43,7 @@ def _is_of(parked: ParkedQueue, queue: LocalQueue | None) -> bool:
     return queue is not None and parked.incarnation == queue.incarnation
 
 
-def _is_persistent(queue: LocalQueue, message: Message) -> bool:
+def _is_persistent(queue: LocalQueue, message: MessageData) -> bool:
     if message.persistence < 0:
         return queue.attributes.def_persistence
     return bool(message.persistence)

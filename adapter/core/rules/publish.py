@@ -23,7 +23,7 @@ from adapter.core.contract.commands import (
     Request,
 )
 from adapter.core.contract.details import NONE_ASKED
-from adapter.core.contract.message import Message, weight
+from adapter.core.contract.message import MessageData, weight
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.contract.results import PutDone
@@ -32,7 +32,7 @@ from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import DISCARD, EXCEPTION
-from adapter.core.model.topics import Subscription
+from adapter.core.model.topics import SubscriptionState
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import put, report, retained, staging, topics, undelivered
 from adapter.core.rules.admit import admit, hold
@@ -99,7 +99,9 @@ def _decide_publish(
     return Decision(records, result, qm.entry_n, warning=warning, subscriptions=copies.matched)
 
 
-def _reached(qm: QueueManager, topic: str, message: Message, level: int) -> list[Subscription]:
+def _reached(
+    qm: QueueManager, topic: str, message: MessageData, level: int
+) -> list[SubscriptionState]:
     """Return the subscriptions that get a publication: those of the highest level it reaches."""
     matching = qm.topics.matcher.matching(topic)
     found = [
@@ -111,7 +113,9 @@ def _reached(qm: QueueManager, topic: str, message: Message, level: int) -> list
     return [one for one in found if one.level == highest]
 
 
-def _check_delay(qm: QueueManager, topic: str, message: Message, options: int, now_ms: int) -> None:
+def _check_delay(
+    qm: QueueManager, topic: str, message: MessageData, options: int, now_ms: int
+) -> None:
     staging.check(qm, topic, message, now_ms)
     if options & RETAIN:
         raise Refusal(Reason.OPTIONS_ERROR, topic, "what is retained is not delayed")
@@ -151,9 +155,9 @@ def _check(
 def deliver(
     qm: QueueManager,
     copies: Copies,
-    subscription: Subscription,
+    subscription: SubscriptionState,
     topic: str,
-    message: Message,
+    message: MessageData,
     now_ms: int,
 ) -> None:
     """Add a subscription's copy of a publication, or refuse the publication."""
@@ -188,11 +192,11 @@ def deliver(
 
 def _copy(
     qm: QueueManager,
-    subscription: Subscription,
+    subscription: SubscriptionState,
     topic: str,
-    message: Message,
+    message: MessageData,
     queue: LocalQueue | None,
-) -> Message:
+) -> MessageData:
     """Make a subscription's copy. A temporary queue takes none that are persistent."""
     properties = {**(message.properties or {}), retained.TOPIC_PROPERTY: topic}
     if subscription.user_data:
@@ -215,7 +219,9 @@ def _copy(
     )
 
 
-def _priority(qm: QueueManager, subscription: Subscription, queue: LocalQueue | None) -> int | None:
+def _priority(
+    qm: QueueManager, subscription: SubscriptionState, queue: LocalQueue | None
+) -> int | None:
     """Return the priority of a subscription's copies; None: each publication's own."""
     if subscription.priority == AS_QUEUE_SAYS and queue is not None:
         alias = qm.objects.get(("alias", subscription.destination))
@@ -224,7 +230,9 @@ def _priority(qm: QueueManager, subscription: Subscription, queue: LocalQueue | 
     return subscription.priority if subscription.priority >= 0 else None
 
 
-def _report(qm: QueueManager, copies: Copies, copy: Message, reason: Reason, now_ms: int) -> None:
+def _report(
+    qm: QueueManager, copies: Copies, copy: MessageData, reason: Reason, now_ms: int
+) -> None:
     """Report to the publisher that a copy could not be delivered, together with the others."""
     found = report.excepted(qm, copy, reason, now_ms, copies.planned)
     if isinstance(found, EventRaised):
@@ -235,20 +243,20 @@ def _report(qm: QueueManager, copies: Copies, copy: Message, reason: Reason, now
 
 
 def _why_undeliverable(
-    qm: QueueManager, copies: Copies, queue: LocalQueue | None, copy: Message
+    qm: QueueManager, copies: Copies, queue: LocalQueue | None, copy: MessageData
 ) -> Reason | None:
     planned = 0 if queue is None else copies.planned[queue.name]
     return undelivered.why_undeliverable(qm, queue, copy, planned)
 
 
-def _add(copies: Copies, queue: LocalQueue, copy: Message) -> None:
+def _add(copies: Copies, queue: LocalQueue, copy: MessageData) -> None:
     copy.destination = queue.name if copy.destination else ""
     copies.puts.append((queue, copy))
     copies.planned[queue.name] += 1
 
 
 def _retain(
-    qm: QueueManager, copies: Copies, topic: str, message: Message, *, in_unit: bool
+    qm: QueueManager, copies: Copies, topic: str, message: MessageData, *, in_unit: bool
 ) -> list[Record]:
     """Keep a publication for its topic in place of those before; says that those go.
 
@@ -294,7 +302,7 @@ def check_size(qm: QueueManager, puts: Puts) -> None:
 
 
 def retained_copies(
-    qm: QueueManager, subscription: Subscription, now_ms: int, queue: LocalQueue | None = None
+    qm: QueueManager, subscription: SubscriptionState, now_ms: int, queue: LocalQueue | None = None
 ) -> Copies:
     """Say what a subscription gets of what is retained. queue: one that is only being made.
 

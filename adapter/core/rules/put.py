@@ -11,7 +11,7 @@ from adapter.core.contract.message import (
     NO_ID,
     PRIORITY_MAX,
     PROPERTY_TYPES,
-    Message,
+    MessageData,
     weight,
 )
 from adapter.core.contract.reasons import Reason, Refusal
@@ -96,7 +96,7 @@ def _check_each(
     return warning, is_cut
 
 
-def _last(queue: LocalQueue, message: Message, is_cut: bool) -> Message:
+def _last(queue: LocalQueue, message: MessageData, is_cut: bool) -> MessageData:
     """Return what a handle has come to by a message: the last segment, if it was cut.
 
     A message that was cut has a group id, and is in a group only if its segments are.
@@ -104,7 +104,7 @@ def _last(queue: LocalQueue, message: Message, is_cut: bool) -> Message:
     return segments.split(message, queue.attributes.max_message_length)[-1] if is_cut else message
 
 
-def default(destination: Destination, message: Message, defaults: PutDefaults) -> int:
+def default(destination: Destination, message: MessageData, defaults: PutDefaults) -> int:
     """Fill in the priority and persistence that are left to the name under which it was opened.
 
     Returns the reason of a warning, or 0.
@@ -120,7 +120,7 @@ def default(destination: Destination, message: Message, defaults: PutDefaults) -
     return warning
 
 
-def check(queue: Destination, message: Message) -> bool:
+def check(queue: Destination, message: MessageData) -> bool:
     """Refuse a message that no queue, or not this queue, takes; whether it is to be cut for it."""
     is_cut = len(message.body) > queue.attributes.max_message_length
     if is_cut:
@@ -142,13 +142,13 @@ def check(queue: Destination, message: Message) -> bool:
     return is_cut
 
 
-def _check_ids(queue: Destination, message: Message) -> None:
+def _check_ids(queue: Destination, message: MessageData) -> None:
     for name in ("message_id", "correlation_id", "group_id"):
         if len(getattr(message, name)) not in (0, ID_LENGTH):
             raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{name} is not 24 bytes")
 
 
-def _check_cut(queue: Destination, message: Message) -> None:
+def _check_cut(queue: Destination, message: MessageData) -> None:
     limit = queue.attributes.max_message_length
     if not limit or not segments.may_be_split(message):
         text = f"{len(message.body)} bytes, max_message_length is {limit}"
@@ -158,7 +158,7 @@ def _check_cut(queue: Destination, message: Message) -> None:
         raise Refusal(Reason.OFFSET_ERROR, queue.name, f"offset {message.details.offset}")
 
 
-def _check_rest(queue: Destination, message: Message) -> None:
+def _check_rest(queue: Destination, message: MessageData) -> None:
     kind = message.message_type
     if kind not in MESSAGE_TYPES and kind not in MESSAGE_TYPE_APPLICATION:
         raise Refusal(Reason.MESSAGE_TYPE_ERROR, queue.name, f"message_type {kind}")
@@ -175,14 +175,14 @@ def _check_rest(queue: Destination, message: Message) -> None:
         details.check(queue, message, message.details)
 
 
-def _check_texts(queue: Destination, message: Message) -> None:
+def _check_texts(queue: Destination, message: MessageData) -> None:
     for name, length in TEXT_LENGTHS:
         if len(getattr(message, name)) > length:
             text = f"{name} has more than {length} characters"
             raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
 
 
-def _check_numbers(queue: Destination, message: Message) -> None:
+def _check_numbers(queue: Destination, message: MessageData) -> None:
     for name in NUMBERS:
         if not -(2**31) <= getattr(message, name) < 2**31:
             raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"{name} is not a 32-bit number")
@@ -198,7 +198,7 @@ def _check_properties(queue: Destination, properties: Mapping[str, object]) -> N
             raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"{name} is not a 64-bit number")
 
 
-def resolve(qm: QueueManager, queue: Destination, message: Message, now_ms: int) -> None:
+def resolve(qm: QueueManager, queue: Destination, message: MessageData, now_ms: int) -> None:
     """Fill in what the put left to the queue and the queue manager."""
     if message.details is not None:
         details.settle(message, message.details)
@@ -229,7 +229,7 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: LocalQueue
     else:
         _check_alone(qm, queue, messages, size)
     ident = own_unit(request, session_of(qm, request).ident) if unit is None else b""
-    puts: list[tuple[LocalQueue, Message]] = []
+    puts: list[tuple[LocalQueue, MessageData]] = []
     for message in messages:
         resolve(qm, queue, message, request.now_ms)
         if not any(message.group_id):
@@ -245,11 +245,13 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: LocalQueue
     return Decision(sent.records, put_done(ids, messages[-1]))
 
 
-def _head_weight(message: Message) -> int:
+def _head_weight(message: MessageData) -> int:
     return weight(message) - len(message.body)
 
 
-def _check_alone(qm: QueueManager, queue: LocalQueue, messages: list[Message], size: int) -> None:
+def _check_alone(
+    qm: QueueManager, queue: LocalQueue, messages: list[MessageData], size: int
+) -> None:
     if len(messages) != 1:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a put has one message")
     if size > qm.limits.unit_bytes:

@@ -31,7 +31,7 @@ from adapter.core.contract.commands import (
 )
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Refused
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.rules import waiting
 from adapter.core.rules.decision import connection_of
@@ -90,6 +90,6 @@ def check(qm: QueueManager, request: Request) -> None:
         raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
 
 
-def is_busy(connection: Connection) -> bool:
+def is_busy(connection: ConnectionState) -> bool:
     """Whether a connection has a unit in flight that holds anything."""
     return any(len(unit) for unit in connection.units.values())

@@ -14,7 +14,7 @@ from collections import Counter
 
 from msgspec import Struct
 
-from adapter.core.contract.message import Message, weight
+from adapter.core.contract.message import MessageData, weight
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, MessagesDiscarded, Record
 from adapter.core.model.destination import Destination
@@ -30,7 +30,7 @@ from adapter.core.model.report import (
     ReportDue,
     made,
 )
-from adapter.core.model.unit import Unit
+from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import undelivered
 from adapter.core.rules.admit import admit, hold
@@ -42,18 +42,18 @@ LOST = "report_lost"
 class Sent(Struct):
     """What becomes of reports: puts to be made with what caused them, and what is to be said."""
 
-    puts: list[tuple[LocalQueue, Message]] = []
+    puts: list[tuple[LocalQueue, MessageData]] = []
     records: list[Record] = []
 
 
-def check(queue: Destination, message: Message) -> None:
+def check(queue: Destination, message: MessageData) -> None:
     """Refuse to ask for an answer that has nowhere to go (MQRC_MISSING_REPLY_TO_Q)."""
     if not message.reply_to and (message.report & ASKS or message.message_type == REQUEST):
         raise Refusal(Reason.MISSING_REPLY_TO, queue.name)
 
 
 def due(
-    qm: QueueManager, messages: list[Message], kind: int, now_ms: int, unit: Unit | None
+    qm: QueueManager, messages: list[MessageData], kind: int, now_ms: int, unit: UnitOfWork | None
 ) -> Sent:
     """Make the reports that messages ask for: held by a unit, or to be put with what caused them.
 
@@ -80,7 +80,7 @@ def expired(qm: QueueManager, record: MessagesDiscarded) -> None:
             noted(qm, stored.message)
 
 
-def noted(qm: QueueManager, message: Message) -> None:
+def noted(qm: QueueManager, message: MessageData) -> None:
     """Note the report that an expired message asks for, if it does."""
     if message.report & EXPIRATION:
         qm.step.reports_due.append(ReportDue(message))
@@ -96,8 +96,8 @@ def decide(qm: QueueManager, work: ReportDue) -> list[Record]:
 
 
 def excepted(
-    qm: QueueManager, message: Message, reason: Reason, now_ms: int, planned: Counter[str]
-) -> tuple[LocalQueue, Message] | EventRaised:
+    qm: QueueManager, message: MessageData, reason: Reason, now_ms: int, planned: Counter[str]
+) -> tuple[LocalQueue, MessageData] | EventRaised:
     """Report that a message could not be delivered, for whoever puts it with its dead letter.
 
     Returns where the report goes, or that it is lost. planned: by queue, see
@@ -108,7 +108,12 @@ def excepted(
 
 
 def _send(
-    qm: QueueManager, message: Message, kind: int, now_ms: int, unit: Unit | None, sent: Sent
+    qm: QueueManager,
+    message: MessageData,
+    kind: int,
+    now_ms: int,
+    unit: UnitOfWork | None,
+    sent: Sent,
 ) -> None:
     report = made(qm.name, message, kind, qm.new_message_id(), now_ms)
     found = _route(qm, message, report, now_ms, Counter())
@@ -120,8 +125,8 @@ def _send(
 
 
 def _route(
-    qm: QueueManager, message: Message, report: Message, now_ms: int, planned: Counter[str]
-) -> tuple[LocalQueue, Message] | EventRaised:
+    qm: QueueManager, message: MessageData, report: MessageData, now_ms: int, planned: Counter[str]
+) -> tuple[LocalQueue, MessageData] | EventRaised:
     """Find the queue that takes a report, to reply to or for dead letters; or say it is lost."""
     to, manager = message.reply_to, message.reply_to_queue_manager
     reason = Reason.UNKNOWN_REMOTE_QUEUE_MANAGER

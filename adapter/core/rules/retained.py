@@ -14,7 +14,7 @@ import msgspec
 
 from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.contract.commands import ClearRetained, Request
-from adapter.core.contract.message import ID_LENGTH, NO_ID, Message, Stored
+from adapter.core.contract.message import ID_LENGTH, NO_ID, MessageData, Stored
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import Record
 from adapter.core.contract.topic_strings import has_wildcards, means
@@ -68,7 +68,7 @@ def check_room(
         raise Refusal(Reason.RETAINED_QUEUE_ERROR, RETAINED_QUEUE, text)
 
 
-def copy_to_keep(message: Message, topic: str) -> Message:
+def copy_to_keep(message: MessageData, topic: str) -> MessageData:
     """Make what is put on the queue of a publication."""
     properties = {**(message.properties or {}), TOPIC_PROPERTY: topic}
     if message.correlation_id not in (b"", NO_ID):
@@ -81,19 +81,19 @@ def kept(queue: LocalQueue, topic: str) -> list[Stored]:
     return list(queue.indexes.with_id("correlation_id", _key(topic)))
 
 
-def last_of_each(qm: QueueManager, pattern: str) -> list[tuple[str, Message]]:
+def last_of_each(qm: QueueManager, pattern: str) -> list[tuple[str, MessageData]]:
     """Return the retained publications that a topic string means, each with its topic."""
     queue = queue_in_memory(qm)
     if queue is None:
         return []
-    last: dict[str, Message] = {}
+    last: dict[str, MessageData] = {}
     found = queue.loaded() if has_wildcards(pattern) else kept(queue, pattern)
     for stored in found:
         last[_topic_of(stored)] = stored.message
     return [(topic, message) for topic, message in last.items() if means(pattern, topic)]
 
 
-def as_published(message: Message, now_ms: int) -> Message:
+def as_published(message: MessageData, now_ms: int) -> MessageData:
     """Make the publication again of what was kept of it; it expires when that does."""
     properties = dict(message.properties or {})
     correlation_id = properties.pop(CORRELATION_PROPERTY, NO_ID)

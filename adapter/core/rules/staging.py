@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from adapter.core.attributes.system import DELAYED_QUEUE
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.delays import DELAY_MAX_MS
 from adapter.core.model.destination import Destination
@@ -16,7 +16,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 
 
-def check(qm: QueueManager, name: str, message: Message, now_ms: int) -> None:
+def check(qm: QueueManager, name: str, message: MessageData, now_ms: int) -> None:
     """Refuse a delay that no message can have. name: of the queue or topic it is put to."""
     delay_ms = message.delay_ms or message.deliver_at_ms - now_ms
     if message.delay_ms < 0 or message.deliver_at_ms < 0 or delay_ms > DELAY_MAX_MS:
@@ -27,7 +27,7 @@ def check(qm: QueueManager, name: str, message: Message, now_ms: int) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
 
 
-def resolve(queue: Destination, message: Message, now_ms: int) -> None:
+def resolve(queue: Destination, message: MessageData, now_ms: int) -> None:
     """Settle when a message is due; one that is due by now waits nowhere."""
     if message.delay_ms:
         message.deliver_at_ms = now_ms + message.delay_ms
@@ -36,8 +36,8 @@ def resolve(queue: Destination, message: Message, now_ms: int) -> None:
 
 
 def stored(
-    qm: QueueManager, puts: list[tuple[LocalQueue, Message]]
-) -> list[tuple[LocalQueue, Message]]:
+    qm: QueueManager, puts: list[tuple[LocalQueue, MessageData]]
+) -> list[tuple[LocalQueue, MessageData]]:
     """Say where puts are stored: those that are not due with the delayed messages.
 
     There nothing expires: what would before it is due is found out by whoever releases it.

@@ -22,11 +22,11 @@ from adapter.core.contract.message import ID_LENGTH, NO_ID
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted, Record
 from adapter.core.contract.results import Subscribed
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle, SubscriptionHandle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.topics import Subscription
+from adapter.core.model.topics import SubscriptionState
 from adapter.core.rules import (
     handles,
     managed,
@@ -105,7 +105,7 @@ def check_name(name: str) -> None:
 
 
 def _create(
-    qm: QueueManager, request: c.Request, connection: Connection, command: c.Subscribe
+    qm: QueueManager, request: c.Request, connection: ConnectionState, command: c.Subscribe
 ) -> Decision:
     """Make a subscription; what is retained for it goes to its queue at once."""
     options = command.options
@@ -114,7 +114,7 @@ def _create(
     _check_allowed(qm, topic, command.name, is_durable=is_durable)
     fits = matching.parsed(command.name, command.selection) if command.selection else None
     ident = qm.new_message_id()
-    made = Subscription(
+    made = SubscriptionState(
         ident=ident,
         name=command.name,
         topic=topic,
@@ -168,7 +168,7 @@ def _check_allowed(qm: QueueManager, topic: str, name: str, *, is_durable: bool)
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
 
 
-def _queue_for(qm: QueueManager, made: Subscription) -> resolve.Found:
+def _queue_for(qm: QueueManager, made: SubscriptionState) -> resolve.Found:
     """Return the queue of a new subscription, made for it or found."""
     if made.is_managed:
         found = managed.make(qm, made.is_durable)
@@ -186,9 +186,9 @@ def _queue_of(qm: QueueManager, destination: str) -> LocalQueue:
 
 def _open(
     qm: QueueManager,
-    connection: Connection,
+    connection: ConnectionState,
     command: c.Subscribe,
-    subscription: Subscription,
+    subscription: SubscriptionState,
     queue: LocalQueue,
     now_ms: int,
 ) -> None:
@@ -200,7 +200,7 @@ def _open(
     connection.handles[command.handle] = SubscriptionHandle(command.handle, subscription)
 
 
-def _attributes_of(made: Subscription, topic_object: str) -> dict[str, Any]:
+def _attributes_of(made: SubscriptionState, topic_object: str) -> dict[str, Any]:
     attributes = SubscriptionAttributes(
         topic_string=made.topic,
         topic_object=topic_object,
@@ -217,7 +217,7 @@ def _attributes_of(made: Subscription, topic_object: str) -> dict[str, Any]:
     return msgspec.structs.asdict(attributes)
 
 
-def _told(subscription: Subscription, queue: LocalQueue, count: int) -> Subscribed:
+def _told(subscription: SubscriptionState, queue: LocalQueue, count: int) -> Subscribed:
     options = c.DURABLE if subscription.is_durable else 0
     options |= c.MANAGED if subscription.is_managed else 0
     options |= c.ON_REQUEST if subscription.on_request else 0
@@ -239,9 +239,9 @@ def _told(subscription: Subscription, queue: LocalQueue, count: int) -> Subscrib
 def _resume(
     qm: QueueManager,
     request: c.Request,
-    connection: Connection,
+    connection: ConnectionState,
     command: c.Subscribe,
-    known: Subscription,
+    known: SubscriptionState,
 ) -> Decision:
     """Go on with a subscription; with ALTER, as it is to be from now on. Its topic stays."""
     if known.connection:
@@ -261,7 +261,7 @@ def _resume(
     return Decision(records, told, qm.entry_n)
 
 
-def _alteration(command: c.Subscribe, known: Subscription) -> dict[str, Any]:
+def _alteration(command: c.Subscribe, known: SubscriptionState) -> dict[str, Any]:
     """Say which attributes MQSO_ALTER gives, and to what; refuse what stays as it was made."""
     if bool(command.options & c.DURABLE) != known.is_durable:
         text = "it is durable" if known.is_durable else "it is not durable"
@@ -297,14 +297,16 @@ def decide_close_subscription(
     return decision
 
 
-def _of_handle(qm: QueueManager, request: c.Request, number: int) -> Subscription:
+def _of_handle(qm: QueueManager, request: c.Request, number: int) -> SubscriptionState:
     handle = connection_of(qm, request).handles.get(number)
     if not isinstance(handle, SubscriptionHandle):
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not of a subscription")
     return handle.subscription
 
 
-def _removal(qm: QueueManager, subscription: Subscription, replies: list[Reply]) -> list[Record]:
+def _removal(
+    qm: QueueManager, subscription: SubscriptionState, replies: list[Reply]
+) -> list[Record]:
     """Say that a durable subscription goes, with its queue if that is managed."""
     records: list[Record] = [ObjectDeleted(SUBSCRIPTION, subscription.name)]
     queue = qm.queues.get(subscription.destination) if subscription.is_managed else None

@@ -26,7 +26,7 @@ from adapter.core.model.destination import TopicDefaults, TopicDestination
 from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.selector import parse
-from adapter.core.model.topics import Subscription
+from adapter.core.model.topics import SubscriptionState
 from adapter.core.rules import handles
 from adapter.core.rules.decision import Decision, connection_of
 
@@ -186,11 +186,11 @@ def note_altered(qm: QueueManager, kind: str, name: str) -> None:
             setattr(known, field, getattr(altered, field))
 
 
-def _subscription(qm: QueueManager, name: str) -> Subscription:
+def _subscription(qm: QueueManager, name: str) -> SubscriptionState:
     """Make what a durable subscription's attributes say."""
     attributes = qm.objects[SUBSCRIPTION, name]
     assert isinstance(attributes, SubscriptionAttributes)
-    return Subscription(
+    return SubscriptionState(
         ident=bytes.fromhex(attributes.ident),
         name=name,
         topic=attributes.topic_string,

@@ -13,13 +13,13 @@ from typing import Any
 from adapter.core.attributes.objects import ProcessAttributes
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.contract.details import APPL_TYPE_QMGR, Details
-from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, QueueAltered, Record
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.trigger_event import Trigger, TriggerEvent
-from adapter.core.model.unit import Unit
+from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts import trigger_message
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.mq_layouts.trigger_message import TriggerFields
@@ -38,9 +38,9 @@ NO_PROCESS = ProcessAttributes(appl_type=trigger_message.APPL_TYPE_UNKNOWN)
 def note_put(
     qm: QueueManager,
     queue: LocalQueue,
-    message: Message,
+    message: MessageData,
     now_ms: int,
-    unit: Unit | None = None,
+    unit: UnitOfWork | None = None,
     stored: int = 1,
 ) -> None:
     """Note that a message is put, before the queue counts it.
@@ -152,7 +152,7 @@ def _hold(
 ) -> None:
     """Have a trigger message put: when its unit ends, if a unit's put caused it, or else next."""
     queue.triggered_ms = qm.elapsed_ms
-    message = Message(
+    message = MessageData(
         body=body,
         correlation_id=NO_ID,
         group_id=NO_ID,
@@ -184,7 +184,7 @@ def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
     return _stored(initiation, message)
 
 
-def _stored(queue: LocalQueue, message: Message) -> list[Record]:
+def _stored(queue: LocalQueue, message: MessageData) -> list[Record]:
     return commit_records(NO_ID, [(queue, message)], [], "put", None)
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.details import APPL_TYPE_QMGR
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
@@ -45,7 +45,7 @@ def why_unresolved(qm: QueueManager, name: str) -> Reason:
 
 
 def why_undeliverable(
-    qm: QueueManager, queue: LocalQueue | None, message: Message, planned: int = 0
+    qm: QueueManager, queue: LocalQueue | None, message: MessageData, planned: int = 0
 ) -> Reason | None:
     """Return the reason for which a queue cannot take one message more, or None.
 
@@ -76,12 +76,12 @@ def dead_letter_queue(qm: QueueManager) -> LocalQueue | None:
 
 def as_dead_letter(
     qm: QueueManager,
-    message: Message,
+    message: MessageData,
     destination: str,
     code: int,
     now_ms: int,
     destination_queue_manager: str = "",
-) -> Message:
+) -> MessageData:
     """Make what goes to the dead-letter queue: the message under a header that says why.
 
     destination: where it was to go, of this queue manager unless another is named. code: the reason

@@ -11,7 +11,7 @@ from collections import Counter
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.backout import THRESHOLD_REACHED
 from adapter.core.contract.commands import AskOutcome, Backout, Begin, Commit, Request
-from adapter.core.contract.message import Message, Place, Stored, delivered
+from adapter.core.contract.message import MessageData, Place, Stored, delivered
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import (
     BackoutCounted,
@@ -36,7 +36,7 @@ from adapter.core.contract.results import (
     UnitState,
     put_done,
 )
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import Absent, QueueManager
 from adapter.core.model.moment import Moment
 from adapter.core.model.queue import LocalQueue
@@ -44,7 +44,7 @@ from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
 from adapter.core.model.trigger_event import Trigger
 from adapter.core.model.undo import Removed
-from adapter.core.model.unit import Unit
+from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import staging, waiting
 from adapter.core.rules.decision import (
     OWN_UNIT,
@@ -58,11 +58,11 @@ from adapter.core.rules.decision import (
 
 DISCARDED_PER_RECORD = 20_000  # so that a record stays far below what the ledger takes
 
-Puts = list[tuple[LocalQueue, Message]]
+Puts = list[tuple[LocalQueue, MessageData]]
 Gets = list[tuple[LocalQueue, Stored]]
 
 
-def unit_of(qm: QueueManager, request: Request, ident: bytes) -> Unit:
+def unit_of(qm: QueueManager, request: Request, ident: bytes) -> UnitOfWork:
     """Return the connection's unit, or refuse: it ended, and what it held was backed out."""
     unit = connection_of(qm, request).units.get(ident)
     if unit is None:
@@ -72,7 +72,7 @@ def unit_of(qm: QueueManager, request: Request, ident: bytes) -> Unit:
 
 def unit_with_room(
     qm: QueueManager, request: Request, ident: bytes, messages: int, weight: int
-) -> Unit:
+) -> UnitOfWork:
     """Return the unit if it can take so much more, or refuse.
 
     What a get will hold is not known before: it passes the bound on what all units hold by one
@@ -105,7 +105,7 @@ def decide_begin(qm: QueueManager, request: Request, command: Begin) -> Decision
         most = qm.limits.units_per_connection
         raise Refusal(Reason.LIMIT_REACHED, detail=f"a connection has at most {most} units")
     since = Moment(request.now_ms, qm.elapsed_ms)
-    connection.units[ident] = Unit(ident, connection.number, since, qm.held)
+    connection.units[ident] = UnitOfWork(ident, connection.number, since, qm.held)
     return Decision([], Done())
 
 
@@ -262,14 +262,14 @@ def _place(puts: Puts) -> list[Placed]:
     return placed
 
 
-def _placed_alone(queue: LocalQueue, message: Message) -> Placed:
+def _placed_alone(queue: LocalQueue, message: MessageData) -> Placed:
     number = queue.lane_of(message)
     lane = queue.lanes[number]
     seq, n = _next_place([lane.next_seq, lane.next_n], message)
     return Placed(queue.name, number, seq, n, 0, 0, 1, message)
 
 
-def _next_place(tail: list[int], message: Message) -> tuple[int, int]:
+def _next_place(tail: list[int], message: MessageData) -> tuple[int, int]:
     """Take the next (seq, n) of a lane: persistent ones count seq, the others lie between."""
     if message.persistence:
         seq, n = tail[0], 0
@@ -281,7 +281,7 @@ def _next_place(tail: list[int], message: Message) -> tuple[int, int]:
 
 
 def backout_records(
-    qm: QueueManager, unit: Unit, outcome: OutcomeOf | None, now_ms: int
+    qm: QueueManager, unit: UnitOfWork, outcome: OutcomeOf | None, now_ms: int
 ) -> list[Record]:
     """End a unit without effect: unlock what it got, and say which counts rose."""
     _end(qm, unit)
@@ -317,7 +317,7 @@ def backout_records(
     return records + _threshold_events(unit, now_ms)
 
 
-def delivery_records(unit: Unit, queue: LocalQueue, found: list[Stored]) -> list[Record]:
+def delivery_records(unit: UnitOfWork, queue: LocalQueue, found: list[Stored]) -> list[Record]:
     """HARDENBO: count what is handed out to a unit before anybody sees it.
 
     A message that is not persistent does not outlive the owner, nor does its count.
@@ -329,7 +329,7 @@ def delivery_records(unit: Unit, queue: LocalQueue, found: list[Stored]) -> list
     return [DeliveryCounted([taken_from(queue, stored) for stored in hard])] if hard else []
 
 
-def _threshold_events(unit: Unit, now_ms: int) -> list[Record]:
+def _threshold_events(unit: UnitOfWork, now_ms: int) -> list[Record]:
     returned = [
         (queue, stored, stored.backout_count + ((queue.name, stored.place) not in unit.counted))
         for queue, stored in unit.gets
@@ -349,7 +349,7 @@ def _threshold_events(unit: Unit, now_ms: int) -> list[Record]:
     ]
 
 
-def _end(qm: QueueManager, unit: Unit) -> None:
+def _end(qm: QueueManager, unit: UnitOfWork) -> None:
     """Forget a unit and the puts it held; its gets stay locked until a record takes them."""
     del qm.connections[unit.connection].units[unit.ident]
     unit.end()
@@ -364,7 +364,7 @@ def _release(qm: QueueManager, triggers: list[Trigger], now_ms: int) -> None:
         qm.step.trigger_work.append(trigger)
 
 
-def backout_all(qm: QueueManager, connection: Connection, now_ms: int) -> list[Record]:
+def backout_all(qm: QueueManager, connection: ConnectionState, now_ms: int) -> list[Record]:
     """Back out every unit of a connection that has gone (S4.46)."""
     records: list[Record] = []
     for unit in list(connection.units.values()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from adapter.core.contract.commands import THROUGH_QUIESCE, Browse, Get, Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages, Refused, Result
-from adapter.core.model.connection import Connection
+from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
@@ -72,7 +72,7 @@ def runs_no_more(qm: QueueManager, request: Request) -> None:
         session.running.discard(request.number)
 
 
-def end_all(qm: QueueManager, connection: Connection) -> None:
+def end_all(qm: QueueManager, connection: ConnectionState) -> None:
     """End the waits of a connection that has gone; nobody is answered."""
     for waiter in list(connection.waiters.values()):
         end(qm, waiter)
@@ -107,7 +107,7 @@ def refused(qm: QueueManager, queue: LocalQueue, reason: Reason) -> list[Reply]:
     return [answer(qm, waiter, result) for waiter in list(qm.waiters.waiting_for(queue))]
 
 
-def unit_ended(qm: QueueManager, connection: Connection, unit: bytes) -> list[Reply]:
+def unit_ended(qm: QueueManager, connection: ConnectionState, unit: bytes) -> list[Reply]:
     """End the waits of a unit that has ended, with no message: nothing can be given to it."""
     waiters = [
         waiter

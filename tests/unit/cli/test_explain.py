@@ -7,7 +7,7 @@ import pytest
 from adapter.cli import explain, output
 from adapter.cli.explain import in_words, ranges
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.spans import Span
 from adapter.format import entries
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, Envelope, decode
@@ -23,7 +23,7 @@ PUT_ON_A = "put 3 on A (lane 5: seq 7; lane 0: seq 1-2)"
 
 
 def placed(queue: str, lane: int, seq: int) -> r.Placed:
-    message = Message(
+    message = MessageData(
         body=b"secret", message_id=b"m" * 24, correlation_id=bytes(24), group_id=bytes(24),
         priority=lane, persistence=1, put_time_ms=1_700_000_000_000,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Delivered, Message, weight
+from adapter.core.contract.message import Delivered, MessageData, weight
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.core.model.handles import QueueHandle
@@ -125,7 +125,7 @@ class Anything(RuleBasedStateMachine):
         ident: int,
     ) -> None:
         messages = [
-            Message(
+            MessageData(
                 body=b"x" * ident,
                 persistence=persistence,
                 priority=priority,

@@ -1,7 +1,7 @@
 """Messages that their topic has lost: what cannot do without them is refused, all else goes on."""
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.core.model.limits import Limits
@@ -99,7 +99,7 @@ def test_a_topic_that_comes_back_is_read_again() -> None:
 def test_a_unit_that_met_a_lost_message_can_still_commit_what_it_has() -> None:
     client = without_topic()
     unit = client.begin()
-    client.do(c.Put(1, [Message(body=b"kept", priority=5)], unit))
+    client.do(c.Put(1, [MessageData(body=b"kept", priority=5)], unit))
     assert is_damaged(client, c.Get(1, unit))
     assert isinstance(client.do(c.Commit(unit)), Done)
     answer = client.do(c.Get(1))

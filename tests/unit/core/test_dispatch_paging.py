@@ -5,7 +5,7 @@ import random
 import pytest
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Result, Statuses, Subscribed, UnitOutcome
 from adapter.core.model.due import SWEEP_AT
@@ -151,7 +151,7 @@ def test_a_request_that_waits_for_a_queue_it_has_no_handle_of_goes_with_its_conn
     publisher = core.connect()
     publisher.define("COPIES")
     publisher.do(c.OpenTopic(1, "prices"))
-    publisher.do(c.Put(1, [Message(body=b"10")], options=c.RETAIN))
+    publisher.do(c.Put(1, [MessageData(body=b"10")], options=c.RETAIN))
     core.crash_with_snapshot()
     core.reads_pages = False
     subscriber, other = core.connect(), core.connect()
@@ -213,7 +213,7 @@ def test_a_unit_is_committed_behind_its_get_that_waits_for_a_page() -> None:
     client = all_paged_out()
     unit = client.begin()
     asked = client.send(c.Get(1, unit))
-    put = client.send(c.Put(1, [Message(body=b"new")], unit))
+    put = client.send(c.Put(1, [MessageData(body=b"new")], unit))
     committed = client.send(c.Commit(unit))
     told = client.send(c.AskOutcome(unit))
     assert [client.answer(one) for one in (asked, put, committed, told)] == [None] * 4

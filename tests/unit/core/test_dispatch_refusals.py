@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, LAST_SEGMENT, SEGMENT, Details
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
@@ -153,7 +153,7 @@ class Refusing(RuleBasedStateMachine):
         count: int,
     ) -> None:
         messages = [
-            Message(
+            MessageData(
                 body=bytes(size),
                 priority=priority,
                 persistence=persistence,

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import Placed
 from adapter.demo import checker
 from adapter.demo.flights import COLUMNS, TABLE, TABLE_ZIP, Flight, flight_of, result_of
@@ -70,7 +70,7 @@ class Topics:
         for index, (body, flight) in enumerate(messages):
             place = (queue, flight.priority)
             self._seqs[place] = seq = self._seqs.get(place, 0) + 1
-            message = Message(
+            message = MessageData(
                 body=body.encode(),
                 message_id=f"{queue}{seq}P{flight.priority}".encode().ljust(24, b"\0"),
                 correlation_id=flight.correlation_id,

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from adapter.core.contract.commands import AskStatus, Commit, Put
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused, Statuses
 from adapter.demo.commits import CommitWatch
@@ -66,7 +66,7 @@ def test_reads_frames_that_come_in_pieces(watch: CommitWatch) -> None:
 
 
 def test_takes_no_message_for_a_commit(watch: CommitWatch) -> None:
-    put = Put(1, [Message(body=b"x" * 500)], UNIT)
+    put = Put(1, [MessageData(body=b"x" * 500)], UNIT)
     watch(1, True, hello() + requests(r1=put))
     assert watch.statistics()["unanswered"] == 0
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from adapter.core.contract.message import Message, weight
+from adapter.core.contract.message import MessageData, weight
 from adapter.core.contract.records import Placed
 from adapter.format import descriptor
 from adapter.format.descriptor import VERSION, UnitPosition
@@ -108,8 +108,8 @@ def test_a_newer_version_is_told() -> None:
         descriptor.decode(b"\x04" + whole[1:], b"")
 
 
-def admitted() -> Message:
-    return Message(
+def admitted() -> MessageData:
+    return MessageData(
         message_id=bytes(24),
         correlation_id=bytes(24),
         group_id=bytes(24),

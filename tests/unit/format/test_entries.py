@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Message, weight
+from adapter.core.contract.message import MessageData, weight
 from adapter.core.model.limits import Limits
 from adapter.core.model.session import WINDOW
 from adapter.core.rules.put import PROPERTIES_MAX
@@ -44,13 +44,13 @@ def test_no_record_is_larger_than_it_weighs(record: r.Record) -> None:
 
 @FAST
 @given(MESSAGES)
-def test_a_put_is_not_larger_than_its_message_weighs(message: Message) -> None:
+def test_a_put_is_not_larger_than_its_message_weighs(message: MessageData) -> None:
     """So that a unit within its bound is an entry within the ledger's."""
     with_it = entries.encode([unit([placed(message)])])
     assert len(with_it) - len(entries.encode([unit([])])) <= weight(message)
 
 
-def placed(message: Message, seq: int = LONG_MAX) -> r.Placed:
+def placed(message: MessageData, seq: int = LONG_MAX) -> r.Placed:
     return r.Placed(NAME, 9, seq, 0, 9_999, 9_999, 10_000, message)
 
 
@@ -60,9 +60,9 @@ def unit(puts: list[r.Placed], gets: int = 0, seen: int = 0) -> r.UnitCommitted:
     return r.UnitCommitted(bytes(24), 10_000, puts, taken, "commit", outcome)
 
 
-def largest(body: bytes = b"", properties: dict[str, object] | None = None) -> Message:
+def largest(body: bytes = b"", properties: dict[str, object] | None = None) -> MessageData:
     """A message with everything at its bound but the body."""
-    return Message(
+    return MessageData(
         body=body,
         message_id=bytes(24),
         correlation_id=bytes(24),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.format import entries, movable
 from adapter.format.avro import long
 from adapter.format.schemas import VERSION, UnreadableError, schema_text
@@ -24,7 +24,7 @@ SIZES = st.one_of(
 
 PLACED = st.builds(
     lambda queue, lane, time_ms, size: r.Placed(
-        queue, lane, 1, 0, 0, 0, 1, Message(**IDS, body=bytes(size), put_time_ms=time_ms)
+        queue, lane, 1, 0, 0, 0, 1, MessageData(**IDS, body=bytes(size), put_time_ms=time_ms)
     ),
     NAMES,
     st.integers(0, 200),
@@ -153,7 +153,7 @@ def test_damaged_bytes_are_refused(read: Any) -> None:
     unit = r.UnitCommitted(
         b"u" * 24,
         1,
-        [r.Placed("Q", 1, 1, 0, 0, 0, 1, Message(**IDS, body=b"x" * 9000))],
+        [r.Placed("Q", 1, 1, 0, 0, 0, 1, MessageData(**IDS, body=b"x" * 9000))],
         [],
         "put",
         None,

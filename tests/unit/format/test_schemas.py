@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.format import schemas
 from adapter.format.descriptor import UnitPosition
 from adapter.format.schemas import NAMES, VERSION, Codec, UnreadableError
@@ -58,7 +58,9 @@ def test_the_first_record_of_the_union_is_the_unit() -> None:
 
 def test_the_descriptor_has_every_field_of_a_message() -> None:
     fields = {field["name"] for field in schema("descriptor")["fields"]}
-    message = set(Message.__struct_fields__) - {"body", "persistence", "delay_ms"} | {"persistent"}
+    message = set(MessageData.__struct_fields__) - {"body", "persistence", "delay_ms"} | {
+        "persistent"
+    }
     assert fields == message | set(UnitPosition.__struct_fields__)
 
 

@@ -3,7 +3,7 @@
 import os
 
 from adapter.core.contract import records as r
-from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Entry, LedgerReader, Position
@@ -14,7 +14,7 @@ from adapter.topics.admin import TopicSettings
 from tests.simulation import transactions as t
 
 COUNT = 20
-MESSAGE = Message(
+MESSAGE = MessageData(
     body=b"body",
     message_id=NO_ID,
     correlation_id=NO_ID,

@@ -8,7 +8,7 @@ import pytest
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import Refused
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import Reply
@@ -223,7 +223,7 @@ def test_nothing_is_written_that_may_not_have_happened(monkeypatch: pytest.Monke
     owner, client = place.owner()
     put(client, 8)
     owner.held = True
-    client.send(c.Put(1, [Message(b"in flight", persistence=1)]), client.issued + 1)
+    client.send(c.Put(1, [MessageData(b"in flight", persistence=1)]), client.issued + 1)
     owner.turn()
     sweep(owner, 3)
     assert owner.keeping.snapshots == 0
@@ -288,7 +288,7 @@ def left_by(place: Place, size: int, then: Callable[[], None] = lambda: None) ->
             (c.SessionOpen(b"s" * 16), 0),
             (c.DefineQueue("A"), 1),
             (c.Open(1, "A", c.OUTPUT), 0),
-            (c.Put(1, [Message(bytes(size), persistence=1)]), 2),
+            (c.Put(1, [MessageData(bytes(size), persistence=1)]), 2),
         )
         for request, (command, number) in enumerate(commands, 1):
             owner.request(c.Request(1, request, number, 0, command))

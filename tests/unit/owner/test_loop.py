@@ -3,7 +3,7 @@
 import pytest
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import Messages, PutDone
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedgerReader, MemoryLog
@@ -30,7 +30,7 @@ def owner_of(client: Client) -> ByHand:
 
 
 def put(client: Client, body: str = "a", unit: bytes = b"", persistence: int = 1) -> int:
-    return client.send(c.Put(1, [Message(body=body.encode(), persistence=persistence)], unit))
+    return client.send(c.Put(1, [MessageData(body=body.encode(), persistence=persistence)], unit))
 
 
 def written(log: MemoryLog) -> list[int]:
@@ -338,7 +338,7 @@ def test_a_session_that_moved_closes_its_old_connection() -> None:
     back.resume(client.session, [client.issued], client.issued)
     assert list(owner.closed) == [client.number]
     back.open()
-    again = back.send(c.Put(1, [Message(body=b"a")]), number=client.issued)
+    again = back.send(c.Put(1, [MessageData(body=b"a")]), number=client.issued)
     assert isinstance(back.answer(again), PutDone)
     assert client.answer(request) in (None, back.answer(again))
     assert owner.queue().depth == 1

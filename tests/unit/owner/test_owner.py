@@ -9,7 +9,7 @@ import pytest
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
 from adapter.core.model.manager import Reply
@@ -84,7 +84,7 @@ class Bench:
 
 
 def put(body: bytes = b"a", persistence: int = 1, expiry_ms: int = -1) -> c.Put:
-    return c.Put(1, [Message(body=body, persistence=persistence, expiry_ms=expiry_ms)])
+    return c.Put(1, [MessageData(body=body, persistence=persistence, expiry_ms=expiry_ms)])
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -399,7 +399,7 @@ def test_a_manual_clock_does_all_that_is_due() -> None:
         await bench.begin()
         unit = SESSION + bytes(8)
         bench.send(c.Begin(unit))
-        messages = [Message(expiry_ms=10) for _ in range(2500)]
+        messages = [MessageData(expiry_ms=10) for _ in range(2500)]
         bench.send(c.Put(1, messages, unit))
         await bench.ask(c.Commit(unit), durable=True)
         assert depth(bench) == 2500

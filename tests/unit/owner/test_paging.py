@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.model.lane import PageNeeded
 from adapter.core.rules.pages import Paged
 from adapter.owner import paging
@@ -37,7 +37,7 @@ def page(*seqs: int) -> Page:
     """A page of these messages."""
     place: dict[str, Any] = {"unit": b"u" * 24, "unit_index": 0, "unit_size": 1}
     place |= {"queue_unit_index": 0, "queue_unit_size": 1}
-    return Page(seqs[-1], [Paged(seq=seq, message=Message(), **place) for seq in seqs])
+    return Page(seqs[-1], [Paged(seq=seq, message=MessageData(), **place) for seq in seqs])
 
 
 def delivered(reader: Reader) -> tuple[list[int], float]:

@@ -1,6 +1,6 @@
 """Promises: which replies may be given when, and which records did not happen."""
 
-from adapter.core.contract.message import Message, Stored
+from adapter.core.contract.message import MessageData, Stored
 from adapter.core.contract.records import QueueDeleted
 from adapter.core.contract.results import Done
 from adapter.core.model.manager import Reply
@@ -55,7 +55,7 @@ def test_a_reply_for_an_earlier_entry_holds_no_later_one_up() -> None:
 def test_records_behind_the_last_entry_are_void() -> None:
     """And with them what they removed."""
     lost = Stored(
-        message=Message(),
+        message=MessageData(),
         place=(0, 0, 1),
         unit=b"",
         unit_index=0,

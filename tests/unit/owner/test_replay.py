@@ -4,7 +4,7 @@ import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone, Refused, Resumed, UnitOutcome
 from adapter.format import entries
@@ -214,16 +214,16 @@ def test_a_message_whose_neighbour_did_not_happen_keeps_its_order() -> None:
     owner = owner_of(client)
     owner.log.arm("lost before durable")
     owner.held = True
-    client.send(c.Put(1, [Message(body=b"lost")]))
-    client.send(c.Put(1, [Message(body=b"x", persistence=0)]))
-    client.send(c.Put(1, [Message(body=b"y", persistence=0)]))
+    client.send(c.Put(1, [MessageData(body=b"lost")]))
+    client.send(c.Put(1, [MessageData(body=b"x", persistence=0)]))
+    client.send(c.Put(1, [MessageData(body=b"y", persistence=0)]))
     owner.turn()
     owner.ledger.pump()
     back = doubt(client)
     resume(back, 3, 4, 5)
     bodies = [stored.message.body for stored in owner.queue().in_order()]
     assert bodies == [b"a"], "all three were in the entry that was lost"
-    assert isinstance(back.do(c.Put(1, [Message(body=b"lost")]), number=3), PutDone)
+    assert isinstance(back.do(c.Put(1, [MessageData(body=b"lost")]), number=3), PutDone)
 
 
 def test_soft_messages_behind_a_lost_put_move_up() -> None:
@@ -233,9 +233,9 @@ def test_soft_messages_behind_a_lost_put_move_up() -> None:
     owner = owner_of(client)
     owner.held = True
     owner.log.arm("lost before durable")
-    client.send(c.Put(1, [Message(body=b"lost")]))
+    client.send(c.Put(1, [MessageData(body=b"lost")]))
     owner.turn()
-    client.send(c.Put(1, [Message(body=b"y", persistence=0)]))
+    client.send(c.Put(1, [MessageData(body=b"y", persistence=0)]))
     owner.turn()
     owner.ledger.pump()
     doubt(client)
@@ -246,10 +246,10 @@ def test_soft_messages_behind_a_lost_put_move_up() -> None:
 
 def test_an_outcome_that_only_the_process_knows_is_kept() -> None:
     client = client_by_hand()
-    done = client.do(c.Put(1, [Message(body=b"soft", persistence=0)]), number=2)
+    done = client.do(c.Put(1, [MessageData(body=b"soft", persistence=0)]), number=2)
     back = doubt(client)
     resume(back, 2)
-    assert back.do(c.Put(1, [Message(body=b"soft", persistence=0)]), number=2) == done
+    assert back.do(c.Put(1, [MessageData(body=b"soft", persistence=0)]), number=2) == done
     assert back.core.queue().depth == 1
 
 
@@ -258,13 +258,13 @@ def test_an_outcome_that_did_not_happen_is_not_kept() -> None:
     owner = owner_of(client)
     owner.log.arm("lost before durable")
     owner.held = True
-    client.send(c.Put(1, [Message(body=b"a")]))
+    client.send(c.Put(1, [MessageData(body=b"a")]))
     owner.turn()
     owner.ledger.pump()
     back = doubt(client)
     resume(back, 2)
     assert back.core.queue().depth == 0
-    assert isinstance(back.do(c.Put(1, [Message(body=b"a")]), number=2), PutDone)
+    assert isinstance(back.do(c.Put(1, [MessageData(body=b"a")]), number=2), PutDone)
     assert back.core.queue().depth == 1
 
 
@@ -276,14 +276,14 @@ def test_an_answer_built_on_what_did_not_happen_is_not_kept(happened: bool) -> N
     owner = owner_of(client)
     owner.log.arm("lost after durable" if happened else "lost before durable")
     owner.held = True
-    client.send(c.Put(1, [Message(body=b"fills it")]))
-    full = client.send(c.Put(1, [Message(body=b"too many")]))
+    client.send(c.Put(1, [MessageData(body=b"fills it")]))
+    full = client.send(c.Put(1, [MessageData(body=b"too many")]))
     owner.turn()
     owner.ledger.pump()
     assert client.answer(full) is None
     back = doubt(client)
     resume(back, 3, 4)
-    answer = back.do(c.Put(1, [Message(body=b"too many")]), number=4)
+    answer = back.do(c.Put(1, [MessageData(body=b"too many")]), number=4)
     assert isinstance(answer, Refused if happened else PutDone), answer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import confluent_kafka
 import pytest
 
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import Placed
 from adapter.format import chunks, descriptor
 from adapter.format.schemas import UnreadableError
@@ -16,7 +16,7 @@ UNIT = bytes(range(24))
 
 def records_of(seq: int, body: bytes, chunk_bytes: int = 4) -> list[confluent_kafka.Message]:
     """Return the records that a message is on its topic."""
-    put = Message(
+    put = MessageData(
         body=body,
         message_id=b"m" * 24,
         correlation_id=bytes(24),

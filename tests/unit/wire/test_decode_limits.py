@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import PROPERTIES_MAX, Message
+from adapter.core.contract.message import PROPERTIES_MAX, MessageData
 from adapter.wire import decode_limits, frames
 
 LONG = "x" * decode_limits.TRUSTED_BYTES
@@ -15,7 +15,7 @@ LONG = "x" * decode_limits.TRUSTED_BYTES
 
 def put(*properties: dict[str, Any]) -> Raw:
     """A long put."""
-    messages = [Message(body=b"b", application=LONG, properties=each) for each in properties]
+    messages = [MessageData(body=b"b", application=LONG, properties=each) for each in properties]
     return Raw(msgspec.msgpack.encode(c.Put(1, messages, b"unit")))
 
 
@@ -42,7 +42,7 @@ def test_too_many_properties() -> None:
 
 
 def test_short_commands_and_others_are_not_looked_at() -> None:
-    short = Raw(msgspec.msgpack.encode(c.Put(1, [Message(properties={"a": []})])))
+    short = Raw(msgspec.msgpack.encode(c.Put(1, [MessageData(properties={"a": []})])))
     assert decode_limits.problem_with(short) == ""
     other = Raw(msgspec.msgpack.encode(c.DefineQueue(LONG, {"a": []})))
     assert decode_limits.problem_with(other) == ""

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.wire import frames
@@ -19,7 +19,9 @@ HELLO = frames.Hello(version=1, queue_manager="QM1", application="a", user="u")
 REQUESTS = frames.Requests(
     [
         frames.Operation(1, 0, frames.raw(c.Open(1, "Q", c.INPUT))),
-        frames.Operation(2, 1, frames.raw(c.Put(1, [Message(body=b"x", properties={"a": 1.5})]))),
+        frames.Operation(
+            2, 1, frames.raw(c.Put(1, [MessageData(body=b"x", properties={"a": 1.5})]))
+        ),
         frames.Operation(3, 0, frames.raw(c.Get(1, wait_ms=-1, place=(1, 2, 3)))),
     ],
     [1, 2],
@@ -147,7 +149,7 @@ def test_a_frame_that_nobody_would_take_is_not_sent() -> None:
 
 
 def put(body: bytes) -> c.Put:
-    return c.Put(1, [Message(body=body)])
+    return c.Put(1, [MessageData(body=body)])
 
 
 def test_a_refusal_travels_as_its_number() -> None:

@@ -4,7 +4,7 @@ from collections import deque
 
 import pytest
 
-from adapter.core.contract.message import Delivered, Message
+from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.wire import frames
@@ -15,7 +15,7 @@ Answers = deque[frames.Answer | frames.AnyAnswer]
 
 def of_size(request: int, size: int) -> frames.Answer:
     """An answer of about so many bytes."""
-    message = Delivered(Message(body=bytes(size)), 0, 1, 0, 0, b"", 0, 1, 0, 1)
+    message = Delivered(MessageData(body=bytes(size)), 0, 1, 0, 0, b"", 0, 1, 0, 1)
     return frames.Answer(request, Messages([message]))
 
 

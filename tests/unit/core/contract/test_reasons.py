@@ -12,7 +12,7 @@ import pytest
 from adapter import testing
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, SEGMENT, Details
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages, PutDone, Refused, Subscribed
 from adapter.core.model.limits import Limits
@@ -37,15 +37,15 @@ NOT_YET = {
     Reason.NOT_OPEN_FOR_INQUIRE: "attributes are asked for by name, not through a handle",
 }
 WARNINGS: dict[Reason, c.Command] = {
-    Reason.PRIORITY_TOO_HIGH: c.Put(1, [Message(priority=10)]),
+    Reason.PRIORITY_TOO_HIGH: c.Put(1, [MessageData(priority=10)]),
     Reason.MESSAGE_TRUNCATED: c.Get(1, options=c.BOUNDED),
-    Reason.NO_SUBSCRIBERS: c.Put(2, [Message()], options=c.WARN_NO_SUBSCRIBERS),
+    Reason.NO_SUBSCRIBERS: c.Put(2, [MessageData()], options=c.WARN_NO_SUBSCRIBERS),
     Reason.RETAINED_NOT_DELIVERED: c.Subscribe(3, "retained", destination="SMALL"),
 }
 
 
 def put(**fields: object) -> c.Put:
-    return c.Put(1, [Message(**fields)])  # type: ignore[arg-type]
+    return c.Put(1, [MessageData(**fields)])  # type: ignore[arg-type]
 
 
 def with_mode(mode: int) -> Callable[[Client], Client]:
@@ -86,12 +86,12 @@ def within(flags: int) -> Callable[[Client], Client]:
 
 
 def in_order(flags: int = IN_GROUP, unit: bytes = b"", **fields: object) -> c.Put:
-    message = Message(b"a", details=Details(flags=flags), **fields)  # type: ignore[arg-type]
+    message = MessageData(b"a", details=Details(flags=flags), **fields)  # type: ignore[arg-type]
     return c.Put(1, [message], unit, c.LOGICAL_ORDER)
 
 
 def detailed(**fields: object) -> c.Put:
-    return c.Put(1, [Message(details=Details(**fields))])  # type: ignore[arg-type]
+    return c.Put(1, [MessageData(details=Details(**fields))])  # type: ignore[arg-type]
 
 
 def full(client: Client) -> Client:
@@ -186,11 +186,11 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.UNKNOWN_REMOTE_QUEUE_MANAGER: (with_objects, to("R")),
     Reason.DYNAMIC_NAME_ERROR: (with_objects, to("M", "A*B")),
     Reason.PERSISTENT_NOT_ALLOWED: (with_temporary, put(persistence=1)),
-    Reason.QUEUE_DELETED: (with_deleted, c.Put(2, [Message()])),
+    Reason.QUEUE_DELETED: (with_deleted, c.Put(2, [MessageData()])),
     Reason.GET_INHIBITED: (inhibited, c.Get(1)),
     Reason.PUT_INHIBITED: (inhibited, put()),
     Reason.MESSAGE_TOO_LONG: (as_it_is, put(body=bytes(101))),
-    Reason.UNIT_TOO_LARGE: (as_it_is, c.Put(1, [Message(), Message()], FIRST_UNIT)),
+    Reason.UNIT_TOO_LARGE: (as_it_is, c.Put(1, [MessageData(), MessageData()], FIRST_UNIT)),
     Reason.BACKED_OUT: (as_it_is, c.Commit(bytes(24))),
     Reason.HANDLE_NOT_OPEN: (as_it_is, c.Close(7)),
     Reason.HANDLE_IN_USE: (as_it_is, c.Open(1, "Q", c.INPUT)),
@@ -242,7 +242,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
         with_one_that_is_closed,
         c.Subscribe(9, name="S", options=c.ALTER | c.DURABLE | c.MANAGED),
     ),
-    Reason.PUBLICATION_FAILED: (with_topics, c.Put(2, [Message(persistence=1)])),
+    Reason.PUBLICATION_FAILED: (with_topics, c.Put(2, [MessageData(persistence=1)])),
     Reason.SUBSCRIPTION_NOT_FOUND: (with_topics, c.Subscribe(9, name="T", options=c.RESUME)),
     Reason.SUBSCRIPTION_IN_USE: (with_topics, c.Subscribe(9, name="S", options=c.RESUME)),
     Reason.SUBSCRIPTION_EXISTS: (with_topics, c.Subscribe(9, "a", name="S")),
@@ -254,7 +254,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     ),
     Reason.RETAINED_QUEUE_ERROR: (
         with_topics,
-        c.Put(2, [Message(persistence=0)], options=c.RETAIN),
+        c.Put(2, [MessageData(persistence=0)], options=c.RETAIN),
     ),
     Reason.NO_RETAINED_MESSAGE: (with_topics, c.SubscriptionRequest(3)),
     Reason.CONSUMER_NOT_FOUND: (as_it_is, c.DeleteConsumer("Q", "C")),
@@ -384,7 +384,7 @@ def test_core_warns(reason: Reason) -> None:
     client.define("SYSTEM.RETAINED.PUB.QUEUE")
     client.do(c.OpenTopic(2, "retained"))
     if reason is Reason.RETAINED_NOT_DELIVERED:
-        client.do(c.Put(2, [Message()], options=c.RETAIN))
+        client.do(c.Put(2, [MessageData()], options=c.RETAIN))
     answer = client.do(WARNINGS[reason])
     assert isinstance(answer, (PutDone, Messages, Subscribed))
     assert answer.warning == reason

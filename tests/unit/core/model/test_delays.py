@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from adapter.core.contract.message import Message, Place
+from adapter.core.contract.message import MessageData, Place
 from adapter.core.model import delays
 from adapter.core.model.delays import Delays, Entry, class_of, end_of
 
@@ -124,12 +124,12 @@ def test_a_delayed_message_costs_a_few_bytes(spread_ms: int) -> None:
     ("delay_s", "lane"), [(0.001, 0), (10, 0), (10.001, 1), (3600, 3), (86_400, 5), (10**8, 9)]
 )
 def test_a_lane_is_a_class_of_delays(delay_s: float, lane: int) -> None:
-    message = Message(put_time_ms=NOW, deliver_at_ms=NOW + round(delay_s * 1000))
+    message = MessageData(put_time_ms=NOW, deliver_at_ms=NOW + round(delay_s * 1000))
     assert class_of(message) == lane
 
 
 def test_a_message_is_looked_at_when_it_is_due_or_expires_before() -> None:
-    message = Message(put_time_ms=NOW, deliver_at_ms=NOW + 10)
+    message = MessageData(put_time_ms=NOW, deliver_at_ms=NOW + 10)
     assert end_of(message) == NOW + 10
     message.expiry_ms = 5
     assert end_of(message) == NOW + 5

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapter.core.contract.message import Message, Place, Stored
+from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.model.places import _COMPACT_AT, Places
 
 PLACES = st.tuples(st.integers(-2, 0), st.integers(1, 12), st.integers(0, 2))
@@ -12,7 +12,7 @@ PLACES = st.tuples(st.integers(-2, 0), st.integers(1, 12), st.integers(0, 2))
 
 def at(place: Place) -> Stored:
     return Stored(
-        message=Message(),
+        message=MessageData(),
         place=place,
         unit=b"",
         unit_index=0,

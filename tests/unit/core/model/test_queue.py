@@ -3,13 +3,13 @@
 from typing import Any
 
 from adapter.core.attributes.queue import QueueAttributes
-from adapter.core.contract.message import Message, Place, Stored
+from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.model.queue import LocalQueue
 
 
 def stored(place: Place, **fields: Any) -> Stored:
     return Stored(
-        message=Message(priority=-place[0], **fields),
+        message=MessageData(priority=-place[0], **fields),
         place=place,
         unit=b"",
         unit_index=0,
@@ -48,7 +48,7 @@ def test_depth_is_available_messages_and_uncommitted_puts() -> None:
     first, second = stored((-5, 1, 0)), stored((-2, 1, 0))
     q.add(first)
     q.add(second)
-    q.hold_put(Message(priority=7))
+    q.hold_put(MessageData(priority=7))
     assert (q.depth, q.depth_by_priority) == (3, [0, 0, 1, 0, 0, 1, 0, 1, 0, 0])
     q.lock(first)
     assert (q.depth, q.locked_count) == (2, 1)
@@ -58,7 +58,7 @@ def test_depth_is_available_messages_and_uncommitted_puts() -> None:
     q.lock(first)
     assert q.take(first.place, 0) is first
     assert q.take(second.place, 0) is second
-    q.drop_put(Message(priority=7))
+    q.drop_put(MessageData(priority=7))
     assert (q.depth, q.locked_count, q.available_count) == (0, 0, 0)
     assert q.depth_by_priority == [0] * 10
     assert not q.stored
@@ -93,17 +93,17 @@ def test_indexes_are_built_on_first_use_and_kept() -> None:
 
 
 def test_fifo_delivery_uses_one_lane() -> None:
-    assert [queue().lane_of(Message(priority=priority)) for priority in (0, 9)] == [0, 9]
+    assert [queue().lane_of(MessageData(priority=priority)) for priority in (0, 9)] == [0, 9]
     fifo = queue(msg_delivery_sequence="FIFO", def_priority=4)
-    assert [fifo.lane_of(Message(priority=priority)) for priority in (0, 9)] == [4, 4]
+    assert [fifo.lane_of(MessageData(priority=priority)) for priority in (0, 9)] == [4, 4]
 
 
 def test_a_fifo_queue_keeps_its_lane() -> None:
     """Messages put after an ALTER would else come before those that wait, or behind later ones."""
     q = queue(msg_delivery_sequence="FIFO", def_priority=4)
     q.alter({"def_priority": 7})
-    assert q.lane_of(Message(priority=0)) == 4
+    assert q.lane_of(MessageData(priority=0)) == 4
     q.alter({"msg_delivery_sequence": "PRIORITY"})
-    assert q.lane_of(Message(priority=2)) == 2
+    assert q.lane_of(MessageData(priority=2)) == 2
     q.alter({"msg_delivery_sequence": "FIFO"})
-    assert q.lane_of(Message(priority=2)) == 7
+    assert q.lane_of(MessageData(priority=2)) == 7

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from adapter.core.contract.details import Details
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.model.selector import NESTED_MAX, SelectorError, parse
 from adapter.core.mq_layouts.mqmd import FIELDS
 
@@ -20,7 +20,7 @@ PROPERTIES: dict[str, Any] = {
     "it's": "O'Neill",
     "pattern": "50%_off",
 }
-MESSAGE = Message(
+MESSAGE = MessageData(
     b"",
     message_id=b"m" * 24,
     priority=7,
@@ -157,14 +157,14 @@ def test_what_is_no_selection_string(text: str) -> None:
 
 
 def test_without_properties_everything_is_unknown() -> None:
-    assert not parse("colour = 'red' OR NOT colour = 'red'")(Message())
-    assert parse("colour IS NULL")(Message())
+    assert not parse("colour = 'red' OR NOT colour = 'red'")(MessageData())
+    assert parse("colour IS NULL")(MessageData())
 
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_every_field_has_a_value_of_one_kind(name: str) -> None:
     """Also of a message that says nothing."""
-    kinds = {type(FIELDS[name](message)) for message in (Message(), MESSAGE)}
+    kinds = {type(FIELDS[name](message)) for message in (MessageData(), MESSAGE)}
     assert len(kinds) == 1
 
 

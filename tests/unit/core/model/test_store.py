@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapter.core.contract.message import Message, Place, Stored
+from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.contract.spans import Span
 from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.lane import PageNeeded
@@ -25,7 +25,7 @@ class FifoQueue(Store):
 def stored(place: Place, **fields: Any) -> Stored:
     fields.setdefault("priority", 0)
     return Stored(
-        message=Message(**fields),
+        message=MessageData(**fields),
         place=place,
         unit=b"",
         unit_index=0,

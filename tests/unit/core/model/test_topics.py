@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapter.core.contract.topic_strings import LevelNode, Matcher, has_wildcards, means
-from adapter.core.model.topics import Subscription, Topics
+from adapter.core.model.topics import SubscriptionState, Topics
 
 WORDS = st.sampled_from(["", "a", "b", "a#", "+b"])
 TOPICS = st.lists(WORDS, min_size=1, max_size=5).map("/".join)
@@ -95,7 +95,7 @@ def test_not_every_subscription_is_looked_at() -> None:
 
 def test_a_named_subscription_is_found_by_its_name() -> None:
     topics = Topics()
-    one = Subscription(
+    one = SubscriptionState(
         ident=bytes(24), name="S", topic="a/#", destination="Q", is_managed=False, is_durable=True
     )
     topics.add(one)

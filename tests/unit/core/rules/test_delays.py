@@ -8,7 +8,7 @@ from adapter.core import dispatch, inputs
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, UnitCommitted
 from adapter.core.model.limits import Limits
@@ -256,7 +256,7 @@ def test_segments_that_a_delayed_put_is_cut_into_come_together() -> None:
 )
 def test_a_delay_that_no_message_can_have(fields: dict[str, Any]) -> None:
     client = waiting()
-    put = c.Put(1, [Message(body=b"x", **fields)])
+    put = c.Put(1, [MessageData(body=b"x", **fields)])
     assert client.refused(put) == Reason.OPTIONS_ERROR
 
 
@@ -275,7 +275,7 @@ def test_a_queue_manager_that_was_not_configured_says_so() -> None:
     client = Core().connect()
     client.define()
     client.open()
-    assert client.refused(c.Put(1, [Message(body=b"x", delay_ms=1)])) == Reason.OPTIONS_ERROR
+    assert client.refused(c.Put(1, [MessageData(body=b"x", delay_ms=1)])) == Reason.OPTIONS_ERROR
 
 
 def test_the_topic_of_the_queue_has_it_when_it_is_due() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import MessagesDiscarded
 from adapter.core.contract.results import Messages, Refused
@@ -419,7 +419,7 @@ def test_many_expired_messages_are_recorded_in_bounded_records(
     monkeypatch.setattr(unit_rules, "DISCARDED_PER_RECORD", 20)
     client = client_on()
     unit = client.begin()
-    client.do(c.Put(1, [Message(expiry_ms=1) for _ in range(30)], unit))
+    client.do(c.Put(1, [MessageData(expiry_ms=1) for _ in range(30)], unit))
     client.do(c.Commit(unit))
     client.core.now_ms += 1
     assert client.get() == []

@@ -13,7 +13,7 @@ from adapter.core.contract.commands import (
     MATCH_OFFSET,
 )
 from adapter.core.contract.details import IN_GROUP, LAST_IN_GROUP, LAST_SEGMENT, SEGMENT, Details
-from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, PutDone, Refused
 from adapter.core.model.groups import group_status, segment_status
@@ -29,7 +29,7 @@ def put(
     client: Client, body: str, flags: int = IN_GROUP, *, unit: bytes = b"", **fields: Any
 ) -> int:
     """Put in logical order; the reason of the warning or refusal, or 0."""
-    message = Message(body.encode(), details=Details(flags=flags), **fields)
+    message = MessageData(body.encode(), details=Details(flags=flags), **fields)
     return outcome(client.do(c.Put(1, [message], unit, LOGICAL_ORDER)))
 
 
@@ -116,8 +116,8 @@ def test_a_group_is_in_units_or_it_is_not() -> None:
 def test_leaving_a_group_is_worth_a_warning() -> None:
     client = client_on()
     put(client, "a")
-    assert outcome(client.do(c.Put(1, [Message(b"x")]))) == Reason.INCOMPLETE_GROUP
-    assert outcome(client.do(c.Put(1, [Message(b"x")]))) == 0, "it has been left"
+    assert outcome(client.do(c.Put(1, [MessageData(b"x")]))) == Reason.INCOMPLETE_GROUP
+    assert outcome(client.do(c.Put(1, [MessageData(b"x")]))) == 0, "it has been left"
     put(client, "a", SEGMENT)
     assert outcome(client.do(c.Close(1))) == Reason.INCOMPLETE_MESSAGE
 
@@ -295,7 +295,7 @@ def test_a_group_that_has_expired_in_part() -> None:
 def test_options_that_are_none() -> None:
     client = client_on()
     for command in (
-        c.Put(1, [Message()], options=2),
+        c.Put(1, [MessageData()], options=2),
         c.Get(1, options=1024),
         c.Get(1, options=c.LOCK),
         c.Browse(1, options=1024),

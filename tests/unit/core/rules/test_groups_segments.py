@@ -14,7 +14,7 @@ from adapter.core.contract.details import (
     SEGMENTATION_ALLOWED,
     Details,
 )
-from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import UnitCommitted
 from adapter.core.contract.results import Messages, PutDone
@@ -34,7 +34,9 @@ def client() -> Client:
 
 
 def put(client: Client, body: str = LONG, *, unit: bytes = b"", flags: int = 0, **more: Any) -> Any:
-    message = Message(body.encode(), details=Details(flags=SEGMENTATION_ALLOWED | flags), **more)
+    message = MessageData(
+        body.encode(), details=Details(flags=SEGMENTATION_ALLOWED | flags), **more
+    )
     return client.do(c.Put(1, [message], unit))
 
 
@@ -43,7 +45,7 @@ def whole(client: Client, unit: bytes = b"", **more: Any) -> list[str]:
 
 
 def test_a_long_message_is_cut(client: Client) -> None:
-    assert client.refused(c.Put(1, [Message(LONG.encode())])) is Reason.MESSAGE_TOO_LONG
+    assert client.refused(c.Put(1, [MessageData(LONG.encode())])) is Reason.MESSAGE_TOO_LONG
     answer = put(client)
     assert isinstance(answer, PutDone)
     found = [client.take()[0].message for _ in range(4)]
@@ -104,7 +106,7 @@ def test_segments_count_for_depth_and_units() -> None:
 
 
 def put_of(body: str) -> c.Put:
-    return c.Put(1, [Message(body.encode(), details=Details(flags=SEGMENTATION_ALLOWED))])
+    return c.Put(1, [MessageData(body.encode(), details=Details(flags=SEGMENTATION_ALLOWED))])
 
 
 def test_what_is_not_whole_does_not_come(client: Client) -> None:
@@ -151,7 +153,7 @@ def test_a_group_of_messages_that_are_cut(client: Client) -> None:
 
 def test_a_segment_may_be_cut_again(client: Client) -> None:
     put(client, LONG, flags=SEGMENT, group_id=GROUP)
-    message = Message(b"end", group_id=GROUP, details=Details(flags=LAST_SEGMENT, offset=100))
+    message = MessageData(b"end", group_id=GROUP, details=Details(flags=LAST_SEGMENT, offset=100))
     client.do(c.Put(1, [message]))
     assert whole(client) == [LONG + "end"]
 
@@ -220,8 +222,8 @@ def records(client: Client) -> list[UnitCommitted]:
 
 def test_a_message_that_is_cut_is_in_no_group(client: Client) -> None:
     put(client)
-    assert client.refused(c.Put(1, [Message(b"x" * 41)], options=LOGICAL_ORDER))
-    answer = client.do(c.Put(1, [Message(b"next")], options=LOGICAL_ORDER))
+    assert client.refused(c.Put(1, [MessageData(b"x" * 41)], options=LOGICAL_ORDER))
+    answer = client.do(c.Put(1, [MessageData(b"next")], options=LOGICAL_ORDER))
     assert isinstance(answer, PutDone)
     assert (answer.group_id, answer.warning) == (NO_ID, 0)
 

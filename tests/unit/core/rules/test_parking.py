@@ -2,7 +2,7 @@
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised
 from adapter.core.model.limits import Limits
@@ -27,9 +27,9 @@ def parked_client(held: ParkedQueue = HELD) -> Client:
 
 def test_puts_are_refused_when_as_much_waits_as_may() -> None:
     client = parked_client()
-    assert client.refused(c.Put(1, [Message(body=b"x")])) is Reason.QUEUE_PARKED
+    assert client.refused(c.Put(1, [MessageData(body=b"x")])) is Reason.QUEUE_PARKED
     unit = client.begin()
-    assert client.refused(c.Put(1, [Message(body=b"x")], unit)) is Reason.QUEUE_PARKED
+    assert client.refused(c.Put(1, [MessageData(body=b"x")], unit)) is Reason.QUEUE_PARKED
     client.put("elsewhere", handle=2)
     client.put("never copied", persistence=0)
 

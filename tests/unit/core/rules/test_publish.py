@@ -4,7 +4,7 @@ import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import Details
-from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised
 from adapter.core.contract.results import Done, Messages, PutDone, Subscribed, UnitOutcome
@@ -101,8 +101,11 @@ def test_each_copy_counts_in_a_unit() -> None:
     subscribe(client, "a", handle=20)
     client.do(c.OpenTopic(PUBLISHER, "a"))
     unit = client.begin()
-    assert client.refused(c.Put(PUBLISHER, [Message(), Message()], unit)) == Reason.UNIT_TOO_LARGE
-    assert isinstance(client.do(c.Put(PUBLISHER, [Message()], unit)), PutDone)
+    assert (
+        client.refused(c.Put(PUBLISHER, [MessageData(), MessageData()], unit))
+        == Reason.UNIT_TOO_LARGE
+    )
+    assert isinstance(client.do(c.Put(PUBLISHER, [MessageData()], unit)), PutDone)
 
 
 def test_outside_a_unit_there_are_as_many_copies_as_a_unit_may_have() -> None:
@@ -110,7 +113,7 @@ def test_outside_a_unit_there_are_as_many_copies_as_a_unit_may_have() -> None:
     for handle in (10, 20, 30):
         subscribe(client, "#", handle=handle)
     client.do(c.OpenTopic(PUBLISHER, "a"))
-    assert client.refused(c.Put(PUBLISHER, [Message()])) == Reason.UNIT_TOO_LARGE
+    assert client.refused(c.Put(PUBLISHER, [MessageData()])) == Reason.UNIT_TOO_LARGE
 
 
 def test_what_was_published_can_be_asked_again(client: Client, core: Core) -> None:
@@ -124,7 +127,7 @@ def test_what_was_published_can_be_asked_again(client: Client, core: Core) -> No
     bob = core.connect()
     bob.resume(client.session, [number], number)
     assert bob.do(c.AskOutcome(unit)) == UnitOutcome("committed")
-    again = bob.do(c.Put(PUBLISHER, [Message(body=b"x")]), number)
+    again = bob.do(c.Put(PUBLISHER, [MessageData(body=b"x")]), number)
     assert isinstance(again, PutDone)
     assert again.message_ids == done.message_ids
 
@@ -160,7 +163,7 @@ def test_all_or_none_of_the_durable_subscriptions_get_a_persistent_publication(
 ) -> None:
     with_full_queue(client, durable=True)
     client.do(c.OpenTopic(PUBLISHER, "a"))
-    refused = c.Put(PUBLISHER, [Message(persistence=1)])
+    refused = c.Put(PUBLISHER, [MessageData(persistence=1)])
     assert client.refused(refused) == Reason.PUBLICATION_FAILED
     assert client.get(handle=11) == []
 
@@ -195,21 +198,23 @@ def test_an_inhibited_topic_takes_no_publications_below_it_either(client: Client
     client.do(c.DefineObject("topic", "A", closed))
     client.do(c.DefineObject("topic", "C", {"topic_string": "a/b/c", "publish": "ENABLED"}))
     client.do(c.OpenTopic(PUBLISHER, "a/b"))
-    assert client.refused(c.Put(PUBLISHER, [Message()])) == Reason.PUT_INHIBITED
+    assert client.refused(c.Put(PUBLISHER, [MessageData()])) == Reason.PUT_INHIBITED
     publish_below = c.OpenTopic(PUBLISHER + 1, "c/d", "C")
     client.do(publish_below)
-    assert isinstance(client.do(c.Put(PUBLISHER + 1, [Message()])), PutDone)
+    assert isinstance(client.do(c.Put(PUBLISHER + 1, [MessageData()])), PutDone)
     client.do(c.AlterObject("topic", "A", {"publish": "ASPARENT"}))
-    assert isinstance(client.do(c.Put(PUBLISHER, [Message()])), PutDone)
+    assert isinstance(client.do(c.Put(PUBLISHER, [MessageData()])), PutDone)
 
 
 def test_a_topics_handle_is_for_publications_only(client: Client) -> None:
     client.do(c.OpenTopic(1, "a"))
     assert client.refused(c.Get(1)) == Reason.NOT_OPEN_FOR_INPUT
     assert client.refused(c.SetAttributes(1, {})) == Reason.NOT_OPEN_FOR_SET
-    assert client.refused(c.Put(1, [Message()], options=c.LOGICAL_ORDER)) == Reason.OPTIONS_ERROR
-    assert client.refused(c.Put(1, [Message(), Message()])) == Reason.OPTIONS_ERROR
-    assert client.refused(c.Put(1, [Message(priority=-2)])) == Reason.PRIORITY_ERROR
+    assert (
+        client.refused(c.Put(1, [MessageData()], options=c.LOGICAL_ORDER)) == Reason.OPTIONS_ERROR
+    )
+    assert client.refused(c.Put(1, [MessageData(), MessageData()])) == Reason.OPTIONS_ERROR
+    assert client.refused(c.Put(1, [MessageData(priority=-2)])) == Reason.PRIORITY_ERROR
 
 
 def test_a_full_queue_is_told_of_once(client: Client, core: Core) -> None:
@@ -332,11 +337,11 @@ def test_nobody_below_and_on_request_is_reached_and_that_is_told(client: Client)
     publish(client, "a", "x", level=4)
     assert (client.get(handle=11), client.get(handle=21)) == ([], [])
     client.do(c.OpenTopic(9, "a"))
-    warned = client.do(c.Put(9, [Message()], options=c.WARN_NO_SUBSCRIBERS, level=4))
+    warned = client.do(c.Put(9, [MessageData()], options=c.WARN_NO_SUBSCRIBERS, level=4))
     assert isinstance(warned, PutDone)
     assert warned.warning == Reason.NO_SUBSCRIBERS
-    assert client.refused(c.Put(9, [Message()], level=10)) is Reason.OPTIONS_ERROR
-    assert client.refused(c.Put(9, [Message()], level=-1)) is Reason.OPTIONS_ERROR
+    assert client.refused(c.Put(9, [MessageData()], level=10)) is Reason.OPTIONS_ERROR
+    assert client.refused(c.Put(9, [MessageData()], level=-1)) is Reason.OPTIONS_ERROR
 
 
 def test_a_selection_says_which_publications_a_subscription_gets(client: Client) -> None:
@@ -359,7 +364,7 @@ def test_what_a_selection_leaves_out_matches_nobody(client: Client) -> None:
     assert [client.get(handle=21) for _ in range(2)] == [["blue"], []]
     client.do(c.Close(20))
     client.do(c.OpenTopic(PUBLISHER, "a"))
-    done = client.do(c.Put(PUBLISHER, [Message(body=b"x")], b"", c.WARN_NO_SUBSCRIBERS))
+    done = client.do(c.Put(PUBLISHER, [MessageData(body=b"x")], b"", c.WARN_NO_SUBSCRIBERS))
     assert isinstance(done, PutDone)
     assert done.warning == Reason.NO_SUBSCRIBERS
 

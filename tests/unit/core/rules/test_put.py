@@ -7,7 +7,7 @@ import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
-from adapter.core.contract.message import NO_ID, Message
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import PutDone, put_done
 from adapter.core.model.limits import Limits
@@ -18,7 +18,7 @@ from tests.support.core import START_MS, Core, client_on
 
 def test_what_the_put_leaves_open_is_filled_in() -> None:
     client = client_on(def_priority=4)
-    answer = client.do(c.Put(1, [Message(body=b"a", put_time_ms=1, expires_at_ms=1)]))
+    answer = client.do(c.Put(1, [MessageData(body=b"a", put_time_ms=1, expires_at_ms=1)]))
     assert isinstance(answer, PutDone)
     (got,) = client.take()
     message = got.message
@@ -118,9 +118,9 @@ def test_what_is_refused(fields: dict[str, Any], reason: Reason, in_unit: bool) 
     """Also the good message before it in the same put is not taken."""
     client = client_on(max_message_length=100)
     unit = client.begin() if in_unit else b""
-    messages = [Message(**fields)]
+    messages = [MessageData(**fields)]
     if in_unit:
-        messages.insert(0, Message(body=b"good"))
+        messages.insert(0, MessageData(body=b"good"))
     assert client.refused(c.Put(1, messages, unit)) is reason
     queue = client.core.queue()
     assert (queue.depth, queue.uncommitted_puts) == (0, 0)
@@ -146,7 +146,7 @@ GOOD: list[dict[str, Any]] = [
 @pytest.mark.parametrize("fields", GOOD)
 def test_what_is_taken_at_the_bounds(fields: dict[str, Any]) -> None:
     client = client_on(max_message_length=100)
-    assert isinstance(client.do(c.Put(1, [Message(**fields)])), PutDone)
+    assert isinstance(client.do(c.Put(1, [MessageData(**fields)])), PutDone)
     (live,) = client.take(client.begin())
     (stored,) = client.core.replayed().queues["Q"].stored.values()
     assert stored.message == live.message or not fields.get("properties", True)
@@ -155,12 +155,12 @@ def test_what_is_taken_at_the_bounds(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        (c.Put(9, [Message()]), Reason.HANDLE_NOT_OPEN),
-        (c.Put(2, [Message()]), Reason.NOT_OPEN_FOR_OUTPUT),
+        (c.Put(9, [MessageData()]), Reason.HANDLE_NOT_OPEN),
+        (c.Put(2, [MessageData()]), Reason.NOT_OPEN_FOR_OUTPUT),
         (c.Put(1, []), Reason.OPTIONS_ERROR),
-        (c.Put(1, [Message(), Message()]), Reason.OPTIONS_ERROR),
-        (c.Put(1, [Message() for _ in range(10_001)], b"u"), Reason.OPTIONS_ERROR),
-        (c.Put(1, [Message()], b"no unit"), Reason.BACKED_OUT),
+        (c.Put(1, [MessageData(), MessageData()]), Reason.OPTIONS_ERROR),
+        (c.Put(1, [MessageData() for _ in range(10_001)], b"u"), Reason.OPTIONS_ERROR),
+        (c.Put(1, [MessageData()], b"no unit"), Reason.BACKED_OUT),
     ],
 )
 def test_puts_that_are_refused(command: c.Put, reason: Reason) -> None:
@@ -175,15 +175,15 @@ def test_an_inhibited_queue_takes_nothing() -> None:
     unit = client.begin()
     client.put("before", unit=unit)
     client.do(c.AlterQueue("Q", {"inhibit_put": True}))
-    assert client.refused(c.Put(1, [Message()])) is Reason.PUT_INHIBITED
-    assert client.refused(c.Put(1, [Message()], unit)) is Reason.PUT_INHIBITED
+    assert client.refused(c.Put(1, [MessageData()])) is Reason.PUT_INHIBITED
+    assert client.refused(c.Put(1, [MessageData()], unit)) is Reason.PUT_INHIBITED
     client.do(c.Commit(unit))
     assert client.get() == ["before"], "what it had taken, it keeps"
 
 
 def test_a_message_larger_than_a_unit_may_be() -> None:
     client = client_on(limits=Limits(unit_bytes=10_000))
-    message = Message(body=bytes(9_600))
+    message = MessageData(body=bytes(9_600))
     assert client.refused(c.Put(1, [message])) is Reason.MESSAGE_TOO_LONG
     assert client.refused(c.Put(1, [message], client.begin())) is Reason.UNIT_TOO_LARGE
 
@@ -192,13 +192,13 @@ def test_a_full_queue_refuses_and_says_so_once_until_it_takes_a_put() -> None:
     client = client_on(max_depth=2)
     unit = client.begin()
     client.put("a", unit=unit)
-    assert client.refused(c.Put(1, [Message(), Message()], unit)) is Reason.QUEUE_FULL
+    assert client.refused(c.Put(1, [MessageData(), MessageData()], unit)) is Reason.QUEUE_FULL
     client.put("b")
     for _ in range(3):
-        assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+        assert client.refused(c.Put(1, [MessageData()])) is Reason.QUEUE_FULL
     assert client.get() == ["b"]
     client.put("c")
-    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert client.refused(c.Put(1, [MessageData()])) is Reason.QUEUE_FULL
     events = [
         record
         for payload in client.core.entries
@@ -220,7 +220,7 @@ def test_a_queue_that_took_a_put_reports_again_that_it_is_full(
 ) -> None:
     client = client_on(max_depth=1)
     core = client.core
-    full = c.Put(1, [Message()])
+    full = c.Put(1, [MessageData()])
     client.put("a", persistence=persistence)
     assert client.refused(full) is Reason.QUEUE_FULL
     client.get()
@@ -240,14 +240,14 @@ def test_an_uncommitted_put_does_not_end_what_was_reported() -> None:
     """Nobody can get it yet, and a backout takes it away again."""
     client = client_on(max_depth=1)
     client.put("a")
-    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert client.refused(c.Put(1, [MessageData()])) is Reason.QUEUE_FULL
     assert client.get() == ["a"]
     unit = client.begin()
     client.put("b", unit=unit)
-    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert client.refused(c.Put(1, [MessageData()])) is Reason.QUEUE_FULL
     assert full_events(client.core) == ["Q"]
     client.do(c.Commit(unit))
-    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert client.refused(c.Put(1, [MessageData()])) is Reason.QUEUE_FULL
     assert full_events(client.core) == ["Q", "Q"]
 
 
@@ -258,13 +258,13 @@ def test_a_delayed_message_is_one_that_its_queue_took() -> None:
     client.define(max_depth=1)
     client.open()
     client.put("a")
-    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert client.refused(c.Put(1, [MessageData()])) is Reason.QUEUE_FULL
     assert client.get() == ["a"]
     client.put("b", delay_ms=60_000)
     core.crash()
     client = core.connect()
     client.open()
-    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert client.refused(c.Put(1, [MessageData()])) is Reason.QUEUE_FULL
     assert full_events(core) == ["Q", "Q"]
 
 

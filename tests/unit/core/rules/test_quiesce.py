@@ -4,7 +4,7 @@ import pytest
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, Refused
 from tests.support.core import Client, client_on
@@ -22,10 +22,10 @@ def quiesce(client: Client) -> dict[tuple[int, int], object]:
     "command",
     [
         c.Begin((1).to_bytes(16, "big") + (9).to_bytes(8, "big")),
-        c.Put(1, [Message(body=b"a")]),
+        c.Put(1, [MessageData(body=b"a")]),
         c.Get(1),
         c.Get(1, wait_ms=-1),
-        c.Put(1, [Message(body=b"a")], (1).to_bytes(16, "big") + (9).to_bytes(8, "big")),
+        c.Put(1, [MessageData(body=b"a")], (1).to_bytes(16, "big") + (9).to_bytes(8, "big")),
         c.Browse(1),
         c.DefineQueue("NEW"),
         c.AlterQueue("Q", {}),
@@ -113,12 +113,12 @@ def test_gets_and_browses_that_ask_for_it_are_served_until_the_end() -> None:
 def test_a_refused_command_is_not_done_and_may_be_sent_to_the_next_one() -> None:
     client = client_on()
     quiesce(client)
-    assert client.refused(c.Put(1, [Message(body=b"a")])) is QUIESCING
+    assert client.refused(c.Put(1, [MessageData(body=b"a")])) is QUIESCING
     client.core.crash()
     back = client.core.connect()
     back.resume(client.session, [client.issued], client.issued)
     back.open()
-    back.do(c.Put(1, [Message(body=b"a")]), number=client.issued)
+    back.do(c.Put(1, [MessageData(body=b"a")]), number=client.issued)
     assert back.get() == ["a"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised
 from adapter.core.model.limits import Limits
@@ -40,7 +40,7 @@ def put(client: Client, report: int, body: str = "a", **fields: Any) -> bytes:
     return client.put(body, report=report, **fields)[0]
 
 
-def reports(client: Client) -> list[Message]:
+def reports(client: Client) -> list[MessageData]:
     found = []
     while taken := client.take(handle=R):
         found.append(taken[0].message)
@@ -158,9 +158,9 @@ def test_a_report_lives_as_long_as_its_message_had_left(client: Client) -> None:
 
 @pytest.mark.parametrize("report", [COA, COD, EXPIRATION, POSITIVE_ACTION, NEGATIVE_ACTION])
 def test_there_must_be_a_queue_to_reply_to(client: Client, report: int) -> None:
-    command = c.Put(1, [Message(report=report)])
+    command = c.Put(1, [MessageData(report=report)])
     assert client.refused(command) is Reason.MISSING_REPLY_TO
-    assert client.refused(c.Put(1, [Message(message_type=1)])) is Reason.MISSING_REPLY_TO
+    assert client.refused(c.Put(1, [MessageData(message_type=1)])) is Reason.MISSING_REPLY_TO
     client.put("a", report=PASS_MESSAGE_ID)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Opened, Statuses
 from tests.support.core import IN_OUT, Client, client_on
@@ -50,7 +50,7 @@ def test_an_alias_has_defaults_and_inhibitions_of_its_own() -> None:
     delivered = client.take(handle=1)[0]
     assert (delivered.message.priority, delivered.message.persistence) == (7, 0)
     client.do(c.AlterObject("alias", "A", {"inhibit_put": True, "inhibit_get": True}))
-    assert client.refused(c.Put(2, [Message()])) is Reason.PUT_INHIBITED
+    assert client.refused(c.Put(2, [MessageData()])) is Reason.PUT_INHIBITED
     assert client.refused(c.Get(2)) is Reason.GET_INHIBITED
     assert client.refused(c.Browse(2)) is Reason.GET_INHIBITED
     client.put("by its own name")
@@ -84,7 +84,7 @@ def test_a_model_makes_queues_of_its_attributes_and_unique_names() -> None:
     assert re.fullmatch(r"REPLY\.[0-9A-F]{16}", first)
     assert first != second
     client.put("one", handle=2)
-    assert client.refused(c.Put(2, [Message()])) is Reason.QUEUE_FULL
+    assert client.refused(c.Put(2, [MessageData()])) is Reason.QUEUE_FULL
     assert client.get(handle=2) == ["one"]
     assert len(made(client, 4, "A" * 48 + "*")) == 48
     assert made(client, 5, "A.WHOLE.NAME") == "A.WHOLE.NAME"
@@ -150,7 +150,7 @@ def test_a_temporary_queue_is_soft() -> None:
     name = made(client)
     client.put("soft", handle=2)
     assert client.take(handle=2)[0].message.persistence == 0
-    hard = c.Put(2, [Message(persistence=1)])
+    hard = c.Put(2, [MessageData(persistence=1)])
     assert client.refused(hard) is Reason.PERSISTENT_NOT_ALLOWED
     assert len(client.core.entries) == written, "nothing of it is written"
     client.core.snapshot()

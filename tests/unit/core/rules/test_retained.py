@@ -6,7 +6,7 @@ import pytest
 
 from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done
 from adapter.core.model.limits import Limits
@@ -140,18 +140,18 @@ def test_as_many_and_as_much_as_the_queue_takes() -> None:
     client = core_with_topics(Limits(retained_bytes=100)).connect()
     client.do(c.AlterQueue(RETAINED_QUEUE, {"max_depth": 2, "max_message_length": 90}))
     client.do(c.OpenTopic(PUBLISHER, "a"))
-    long = [Message(body=bytes(91))]
+    long = [MessageData(body=bytes(91))]
     assert client.refused(c.Put(PUBLISHER, long, options=c.RETAIN)) == Reason.RETAINED_QUEUE_ERROR
     client.do(c.Close(PUBLISHER))
     retain(client, "a", 60 * "x")
     client.do(c.OpenTopic(PUBLISHER, "b"))
-    much = c.Put(PUBLISHER, [Message(body=bytes(60))], options=c.RETAIN)
+    much = c.Put(PUBLISHER, [MessageData(body=bytes(60))], options=c.RETAIN)
     assert client.refused(much) == Reason.RETAINED_QUEUE_ERROR
     client.do(c.Close(PUBLISHER))
     retain(client, "b", "x")
     retain(client, "b", "y")
     client.do(c.OpenTopic(PUBLISHER, "c"))
-    many = c.Put(PUBLISHER, [Message()], options=c.RETAIN)
+    many = c.Put(PUBLISHER, [MessageData()], options=c.RETAIN)
     assert client.refused(many) == Reason.RETAINED_QUEUE_ERROR
     assert sorted(found(client, "+")) == [60 * "x", "y"]
 
@@ -162,16 +162,16 @@ def test_what_is_replaced_makes_room_for_what_takes_its_place() -> None:
     retain(client, "a", 100 * "y")
     assert found(client, "a") == [100 * "y"]
     client.do(c.OpenTopic(PUBLISHER, "a"))
-    more = [Message(body=bytes(101))]
+    more = [MessageData(body=bytes(101))]
     assert client.refused(c.Put(PUBLISHER, more, options=c.RETAIN)) == Reason.RETAINED_QUEUE_ERROR
-    beside = c.Put(PUBLISHER, [Message(body=b"z")], client.begin(), c.RETAIN)
+    beside = c.Put(PUBLISHER, [MessageData(body=b"z")], client.begin(), c.RETAIN)
     assert client.refused(beside) == Reason.RETAINED_QUEUE_ERROR  # the unit may be backed out
 
 
 def test_without_its_queue_nothing_is_retained(client: Client) -> None:
     client.do(c.DeleteQueue(RETAINED_QUEUE))
     client.do(c.OpenTopic(PUBLISHER, "a"))
-    asked = c.Put(PUBLISHER, [Message()], options=c.RETAIN)
+    asked = c.Put(PUBLISHER, [MessageData()], options=c.RETAIN)
     assert client.refused(asked) == Reason.RETAINED_QUEUE_ERROR
     assert subscribe(client, "a").retained == 0
     assert client.do(c.ClearRetained("#")) == Done(0)

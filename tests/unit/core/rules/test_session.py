@@ -3,7 +3,7 @@
 import pytest
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Resumed
 from adapter.core.model.limits import Limits
@@ -14,7 +14,7 @@ from tests.support.core import Client, Core, client_on
 
 
 def put(body: bytes = b"a") -> c.Put:
-    return c.Put(1, [Message(body=body)])
+    return c.Put(1, [MessageData(body=body)])
 
 
 def again(lost: Client, *unanswered: int) -> Client:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Objects, Refused, Subscribed
 from adapter.core.model.limits import Limits
@@ -151,7 +151,7 @@ def test_keeping_is_what_a_close_does_unless_told(client: Client) -> None:
         (c.CloseSubscription(11), Reason.HANDLE_NOT_OPEN),
         (c.CloseSubscription(99), Reason.HANDLE_NOT_OPEN),
         (c.SubscriptionRequest(11), Reason.HANDLE_NOT_OPEN),
-        (c.Put(10, [Message()]), Reason.NOT_OPEN_FOR_OUTPUT),
+        (c.Put(10, [MessageData()]), Reason.NOT_OPEN_FOR_OUTPUT),
         (c.DeleteObject("subscription", "S"), Reason.SUBSCRIPTION_IN_USE),
         (c.DeleteObject("subscription", "T"), Reason.SUBSCRIPTION_NOT_FOUND),
     ],

@@ -3,7 +3,7 @@
 import pytest
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Opened
 from adapter.core.rules.topics import EffectiveAttributes, effective, full_string
@@ -82,10 +82,10 @@ def test_an_alias_of_a_topic_publishes(client: Client) -> None:
     assert (got.message.priority, got.message.persistence) == (3, 1), "the alias comes first"
     assert (got.message.properties or {})["MQTopicString"] == "fruit"
     client.do(c.AlterObject("alias", "A", {"inhibit_put": True}))
-    assert client.refused(c.Put(2, [Message()])) is Reason.PUT_INHIBITED
+    assert client.refused(c.Put(2, [MessageData()])) is Reason.PUT_INHIBITED
     client.do(c.AlterObject("alias", "A", {"inhibit_put": False}))
     client.do(c.AlterObject("topic", "T", {"publish": "DISABLED"}))
-    assert client.refused(c.Put(2, [Message()])) is Reason.PUT_INHIBITED
+    assert client.refused(c.Put(2, [MessageData()])) is Reason.PUT_INHIBITED
 
 
 @pytest.mark.parametrize("modes", [c.INPUT, c.BROWSE | c.OUTPUT, c.SET | c.OUTPUT, c.INQUIRE])

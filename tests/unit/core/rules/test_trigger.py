@@ -7,7 +7,7 @@ import pytest
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Opened
 from adapter.core.mq_layouts import dead_letter, trigger_message
@@ -374,7 +374,9 @@ def test_several_messages_of_one_put_that_count_as_one_event(site: Site) -> None
 
     def store(name: str, stored: int) -> None:
         queue = site.core.queue(name)
-        trigger.note_put(site.core.qm, queue, Message(priority=0), site.core.now_ms, stored=stored)
+        trigger.note_put(
+            site.core.qm, queue, MessageData(priority=0), site.core.now_ms, stored=stored
+        )
         dispatch.step(site.core.qm, inputs.Tick(site.core.now_ms))
 
     site.queue("DEPTH", trigger_type="DEPTH", trigger_depth=3)
@@ -392,7 +394,7 @@ def test_several_messages_of_one_put_that_count_as_one_event(site: Site) -> None
 # What becomes of one that the initiation queue cannot take.
 
 
-def dead(site: Site) -> tuple[dead_letter.DeadLetter, Message]:
+def dead(site: Site) -> tuple[dead_letter.DeadLetter, MessageData]:
     """Take the only message of the dead-letter queue."""
     site.app.open("DEAD", handle=90)
     (got,) = site.app.take(handle=90)
@@ -530,7 +532,7 @@ def test_a_queue_manager_that_quiesces_has_nobody_started(site: Site) -> None:
 
 def test_a_refused_put_causes_none(site: Site) -> None:
     site.queue(max_depth=0)
-    assert site.app.refused(c.Put(1, [Message(b"work")])) is Reason.QUEUE_FULL
+    assert site.app.refused(c.Put(1, [MessageData(b"work")])) is Reason.QUEUE_FULL
     assert site.triggered() == []
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adapter.core.attributes.queue import QueueAttributes
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.trigger_event import TriggerEvent
 from adapter.core.rules.trigger_conditions import CONDITIONS, WAYS, Situation, way
@@ -22,7 +22,7 @@ def queue(messages: int = 0, priority: int = 4, **attributes: Any) -> LocalQueue
     given |= {"process": "P", "trigger_msg_priority": 4}
     made = LocalQueue("Q", 0, QueueAttributes(**(given | attributes)))
     for _ in range(messages):
-        made.hold_put(Message(priority=priority))
+        made.hold_put(MessageData(priority=priority))
     return made
 
 

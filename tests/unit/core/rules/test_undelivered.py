@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import ParkedQueue
 from adapter.core.mq_layouts import dead_letter
@@ -13,7 +13,7 @@ from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import undelivered
 from tests.support.core import START_MS, Client, client_on
 
-DURABLE = Message(body=b"12", priority=0, persistence=1)
+DURABLE = MessageData(body=b"12", priority=0, persistence=1)
 
 
 def obstacle(client: Client, name: str = "Q", planned: int = 0) -> int:
@@ -60,7 +60,7 @@ def test_a_queue_whose_topic_cannot_be_written_takes_no_more_than_may_wait() -> 
 
 def test_a_header_says_why_it_is_dead_and_what_follows() -> None:
     qm = client_on("Q").core.qm
-    message = Message(body=b"12", format="MQSTR", ccsid=850, encoding=273)
+    message = MessageData(body=b"12", format="MQSTR", ccsid=850, encoding=273)
     buried = undelivered.as_dead_letter(qm, message, "Q", 2053, START_MS)
     header, body = dead_letter.split(buried.format, buried.body)
     assert header is not None

@@ -4,7 +4,7 @@ import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Message
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, PutDone, UnitOutcome
 from adapter.core.model.limits import Limits
@@ -65,7 +65,12 @@ def test_a_unit_spans_queues_and_is_one_entry() -> None:
 def test_a_unit_of_an_unknown_number_is_not_there() -> None:
     client = client_on()
     unit = client.session + bytes(8)
-    for command in (c.Commit(unit), c.Backout(unit), c.Put(1, [Message()], unit), c.Get(1, unit)):
+    for command in (
+        c.Commit(unit),
+        c.Backout(unit),
+        c.Put(1, [MessageData()], unit),
+        c.Get(1, unit),
+    ):
         assert client.refused(command) is Reason.BACKED_OUT
 
 
@@ -136,7 +141,7 @@ def test_a_backout_may_pass_max_depth() -> None:
     client.put("b")
     client.do(c.Backout(unit))
     assert client.core.queue().depth == 2
-    assert client.refused(c.Put(1, [Message()])) is Reason.QUEUE_FULL
+    assert client.refused(c.Put(1, [MessageData()])) is Reason.QUEUE_FULL
 
 
 def test_the_threshold_raises_an_event_once() -> None:
@@ -246,9 +251,9 @@ def test_units_are_bounded() -> None:
     client = client_on(limits=Limits(unit_messages=2, unit_bytes=10_000, units_per_connection=2))
     unit = client.begin()
     client.put("a", unit=unit)
-    assert client.refused(c.Put(1, [Message(body=bytes(9_000))], unit)) is Reason.UNIT_TOO_LARGE
+    assert client.refused(c.Put(1, [MessageData(body=bytes(9_000))], unit)) is Reason.UNIT_TOO_LARGE
     client.put("b", unit=unit)
-    assert client.refused(c.Put(1, [Message()], unit)) is Reason.UNIT_TOO_LARGE
+    assert client.refused(c.Put(1, [MessageData()], unit)) is Reason.UNIT_TOO_LARGE
     assert client.refused(c.Get(1, unit)) is Reason.UNIT_TOO_LARGE
     client.begin()
     assert client.refused(c.Begin(client.session + bytes(8))) is Reason.LIMIT_REACHED
@@ -334,7 +339,7 @@ def test_what_became_of_a_command_that_a_resumption_expects() -> None:
     back = client.core.connect()
     back.resume(client.session, [2], 2)
     back.open()
-    back.do(c.Put(1, [Message()]), number=2)
+    back.do(c.Put(1, [MessageData()]), number=2)
     assert outcome(back, own_unit(client, 2)) == "committed"
 
 
@@ -368,10 +373,10 @@ def test_a_command_that_was_said_to_be_backed_out_is_not_executed(crash: bool) -
     back = client.core.connect()
     back.resume(client.session, [2, 3], 3)
     back.open()
-    assert isinstance(back.do(c.Put(1, [Message()]), number=2), PutDone)
-    assert back.refused(c.Put(1, [Message()]), 3) is Reason.BACKED_OUT
-    assert back.refused(c.Put(1, [Message()]), 3) is Reason.BACKED_OUT, "and again"
-    assert isinstance(back.do(c.Put(1, [Message()]), number=4), PutDone)
+    assert isinstance(back.do(c.Put(1, [MessageData()]), number=2), PutDone)
+    assert back.refused(c.Put(1, [MessageData()]), 3) is Reason.BACKED_OUT
+    assert back.refused(c.Put(1, [MessageData()]), 3) is Reason.BACKED_OUT, "and again"
+    assert isinstance(back.do(c.Put(1, [MessageData()]), number=4), PutDone)
     assert back.core.queue().depth == 2
 
 

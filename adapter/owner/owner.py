@@ -255,13 +255,17 @@ class Owner:
         log.error("ends", queue_manager=self.name, reason=why)
         self.failure = self.failure or why
         if self.lifecycle.state not in OVER:
-            self._let_all_go(self.failure)
             self.lifecycle.to(OwnerState.FAILED)
+            try:
+                self._let_all_go(self.failure)
+            except Exception:  # whatever a client's connection does, the process must end
+                log.exception("connections not closed", queue_manager=self.name)
         self._moves.note()
         self.ended.set()
 
     def _let_all_go(self, text: str) -> None:
-        reason = Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, text)
+        detail = str(text)  # plain: a doubt may be of a class of its own, which no frame carries
+        reason = Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, detail)
         self._parts.clients.close_all(reason)
         if self._term is not None:
             self._term.let_go()

@@ -35,21 +35,22 @@ from tests.contract.schema_changes import CHANGES, DEFAULT, FAR, INT, field, rec
 JSON = "application/vnd.schemaregistry.v1+json"
 
 DIFFERENCES = {
-    "default level": "Apicurio has no level until one is set, neither for all nor for a subject; "
-    "Confluent and mqk have BACKWARD for all, and say 40408 where a subject has none of its own",
-    "delete twice": "Apicurio answers a deletion that comes too early or again with status 409; "
-    "Confluent and mqk with 404 and the same codes",
-    "version text": "Apicurio says of what is no version number that there is no such version",
-    "modes": "Apicurio keeps a mode and does not act upon it (Confluent and mqk refuse: 42205), "
-    "and says 42201 of a mode that is none (42204)",
-    "all versions": "Apicurio holds a schema against all versions if the check names none; "
-    "Confluent and mqk against those that the level means",
-    "ids": "Apicurio gives a schema that was deleted for good its id again; mqk never does",
-    "blanks": "Apicurio answers a lookup with the text as it was registered, blanks and all",
-    "deleted versions": "Apicurio names versions that were deleted before when their subject is",
+    "default level": "Apicurio has no level until one is set, neither globally nor for a subject; "
+    "Confluent and mqk have BACKWARD globally, and return 40408 for a subject without its own",
+    "delete twice": "Apicurio answers a deletion that comes too early, or a second time, with "
+    "status 409; Confluent and mqk with 404 and the same codes",
+    "version text": 'Apicurio answers an invalid version number with "no such version"',
+    "modes": "Apicurio stores a mode and does not apply it (Confluent and mqk refuse: 42205), "
+    "and returns 42201 for an invalid mode (42204)",
+    "all versions": "Apicurio compares a schema with all versions if the check names none; "
+    "Confluent and mqk with those of the level",
+    "ids": "Apicurio gives a permanently deleted schema its id again; mqk does not",
+    "blanks": "Apicurio answers a lookup with the text as it was registered, including blanks",
+    "deleted versions": "Apicurio lists versions that were deleted before when their subject "
+    "is deleted",
     "no schema": "Apicurio fails with 500 at a request without a schema or with an unknown type",
-    "not found": "Apicurio looks for what is no schema, and for a subject's version, and says that "
-    "there is none (40403, 40402); mqk says first what is wrong with it (42201, 40401)",
+    "not found": "given an invalid schema and a missing subject or version, Apicurio reports the "
+    "missing one (40403, 40402); mqk reports the invalid one first (42201, 40401)",
 }
 
 A, AB, ABC = record(INT), record(INT, DEFAULT), record(INT, DEFAULT, field("int", "c", default=1))

@@ -40,6 +40,7 @@ class Front:
 
     def close_all(self, reason: Refused) -> None:
         self.closed.append((0, reason.reason))
+        msgspec.msgpack.encode(reason)  # as a frame would
 
 
 class Bench:

@@ -61,6 +61,19 @@ def test_what_kafka_refuses_ends_the_owner_by_name() -> None:
     run(test)
 
 
+def test_clients_that_cannot_be_closed_do_not_keep_a_failed_owner(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        monkeypatch.setattr(bench.front, "close_all", raiser(RuntimeError("a bug")))
+        bench.ledger.on_doubt(RefusedByKafka("set max.message.bytes"))
+        await until(bench.owner.ended.is_set)
+        assert bench.owner.lifecycle.state is OwnerState.FAILED
+
+    run(test)
+
+
 def has_had(bench: Bench, terms: int) -> bool:
     return bench.owner.statistics()["terms"] == terms
 

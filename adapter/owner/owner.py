@@ -226,9 +226,8 @@ class Owner:
 
     def statistics(self) -> dict[str, object]:
         """Return figures of this owner."""
-        state = self.lifecycle.state.value
-        figures = {"state": state, "terms": self._terms, "replay_s": self.replay_s}
-        return figures | (self.term.statistics() if self.running else {})
+        own = {"terms": self._terms, "replay_s": self.replay_s, "state": self.lifecycle.state.value}
+        return own | (self.term.statistics() if self.running else {})
 
     def queue_statuses(self) -> list[QueueStatus]:
         """Return the figures of every queue; none while nothing is served."""
@@ -264,8 +263,7 @@ class Owner:
         self.ended.set()
 
     def _let_all_go(self, text: str) -> None:
-        detail = str(text)  # plain: a doubt may be of a class of its own, which no frame carries
-        reason = Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, detail)
+        reason = Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.name, str(text))  # as frames need
         self._parts.clients.close_all(reason)
         if self._term is not None:
             self._term.let_go()

@@ -226,7 +226,7 @@ class Owner:
 
     def statistics(self) -> dict[str, object]:
         """Return figures of this owner."""
-        own = {"terms": self._terms, "replay_s": self.replay_s, "state": self.lifecycle.state.value}
+        own = {"state": self.lifecycle.state.value, "terms": self._terms, "replay_s": self.replay_s}
         return own | (self.term.statistics() if self.running else {})
 
     def queue_statuses(self) -> list[QueueStatus]:

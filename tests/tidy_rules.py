@@ -47,10 +47,12 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "client": "channel registry.port registry.rest registry.values wire core.contract "
         "core.mq_layouts core.attributes errors",
         "mq_constants": "",
-        "administration": "adapter client errors mq_constants watched core.attributes "
+        "character_sets": "",
+        "administration": "adapter character_sets client errors mq_constants watched "
+        "core.attributes "
         "core.contract",
         "services": "channel client launch mq_constants errors core.mq_layouts",
-        "mqi": "administration channel launch mq_constants errors "
+        "mqi": "administration channel character_sets launch mq_constants errors "
         "core.attributes core.contract core.mq_layouts services",
         "toplevel": "mq_constants mqi spark_jobs",
         "server": "owner wire core format ledger movers registry topics errors config launch logs "

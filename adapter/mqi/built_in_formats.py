@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from adapter import mq_constants as mq
 from adapter.administration.pcf import structures as pcf
+from adapter.character_sets import UTF_16
 from adapter.core.mq_layouts.blank_padded import unpadded
-from adapter.mqi.character_sets import UTF_16, Conversion, ConversionError, Representation
+from adapter.mqi.representation import Conversion, ConversionError, Representation
 
 
 class Follower(Struct, frozen=True):

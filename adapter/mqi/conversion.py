@@ -12,9 +12,10 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from adapter.character_sets import CCSID_UTF_8
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.mqi import built_in_formats as formats
-from adapter.mqi.character_sets import CCSID_UTF_8, ConversionError, Representation
+from adapter.mqi.representation import ConversionError, Representation
 
 
 def converted(

@@ -17,8 +17,9 @@ from xml.etree import ElementTree
 from msgspec import Struct
 
 from adapter import mq_constants as mq
+from adapter.character_sets import CCSID_UTF_8, codec_of
 from adapter.core.contract.message import MessageData, Property
-from adapter.mqi.character_sets import CCSID_UTF_8, Representation, codec_of
+from adapter.mqi.representation import Representation
 
 FIXED = struct.Struct("<4siiii8sii")
 VERSION = 2

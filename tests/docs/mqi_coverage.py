@@ -5,7 +5,8 @@ import inspect
 import re
 from types import ModuleType
 
-from adapter.mqi import built_in_formats, character_sets, inquiring, options, structs
+from adapter import character_sets
+from adapter.mqi import built_in_formats, inquiring, options, structs
 from adapter.mqi.options import Option
 
 INTRODUCTION = """# What of the MQI is there

@@ -7,14 +7,13 @@ command.
 
 from __future__ import annotations
 
-import codecs
 import struct
 from collections.abc import Iterable
-from typing import Literal
 
 from msgspec import Struct
 
-Order = Literal["<", ">"]
+from adapter.character_sets import CCSID_UTF_8, Order, codec_of
+
 LITTLE_ENCODING, BIG_ENCODING = 546, 273
 """MQENC_*: what a message in one byte order or the other says of itself."""
 HEADER_LENGTH = 36
@@ -23,22 +22,6 @@ INTEGER, STRING, INTEGER_LIST, STRING_LIST, BYTES = 3, 4, 5, 6, 9
 INTEGER_FILTER, STRING_FILTER, BYTES_FILTER, GROUP = 13, 14, 15, 20
 INTEGER_64, INTEGER_64_LIST = 23, 25
 LAST, NOT_LAST = 1, 0
-UTF_8 = 1208
-CODECS = {
-    37: "cp037",
-    273: "cp273",
-    437: "cp437",
-    500: "cp500",
-    819: "latin-1",
-    850: "cp850",
-    858: "cp858",
-    1140: "cp1140",
-    1208: "utf-8",
-    1252: "cp1252",
-    5348: "cp1252",
-}
-"""The character sets that requests may be written in."""
-
 # MQRCCF_*: why a message is not PCF.
 TYPE_ERROR = 3001
 LENGTH_ERROR = 3002
@@ -157,7 +140,7 @@ def byte_order(data: bytes) -> Order:
     return ">" if struct.unpack_from(">i", data, 4) == (HEADER_LENGTH,) else "<"
 
 
-def decode(data: bytes, ccsid: int = UTF_8) -> CommandRequest:
+def decode(data: bytes, ccsid: int = CCSID_UTF_8) -> CommandRequest:
     """Take a message apart. ccsid: of its strings that name none. PcfError if it is not PCF."""
     order = byte_order(data)
     fields = struct.unpack_from(f"{order}9i", data)
@@ -286,11 +269,11 @@ class _Reader:
 
     def _text(self, length: int, ccsid: int, number: int) -> str:
         raw = self._bytes(length, number)
-        codec = CODECS.get(ccsid if ccsid > 0 else self._ccsid, "")
+        used = ccsid if ccsid > 0 else self._ccsid
         try:
-            return codecs.decode(raw, codec or "ascii").rstrip(" \0")
+            return raw.decode(codec_of(used, self._order) or "ascii").rstrip(" \0")
         except UnicodeDecodeError as problem:
-            raise PcfError(CCSID_ERROR, f"a string is not in character set {ccsid}") from problem
+            raise PcfError(CCSID_ERROR, f"a string is not in character set {used}") from problem
 
     def _check(self, right: bool, number: int) -> None:
         if not right:
@@ -326,7 +309,7 @@ def _encoded(one: Parameter, order: Order) -> bytes:
         return struct.pack(f"{order}4i", INTEGER, 16, one.number, one.value)
     if isinstance(one, String):
         raw = one.value.encode().ljust(one.length)
-        return _structure(order, STRING, one.number, (UTF_8, len(raw)), raw)
+        return _structure(order, STRING, one.number, (CCSID_UTF_8, len(raw)), raw)
     if isinstance(one, Integers):
         fixed = (len(one.values), *one.values)
         return _structure(order, INTEGER_LIST, one.number, fixed, b"")
@@ -335,7 +318,7 @@ def _encoded(one: Parameter, order: Order) -> bytes:
         longest = max([one.length, *map(len, raws)])
         length = longest + -longest % 4  # readers of lists take each for padded
         raw = b"".join(value.ljust(length) for value in raws)
-        return _structure(order, STRING_LIST, one.number, (UTF_8, len(raws), length), raw)
+        return _structure(order, STRING_LIST, one.number, (CCSID_UTF_8, len(raws), length), raw)
     if isinstance(one, Bytes):
         return _structure(order, BYTES, one.number, (len(one.value),), one.value)
     if isinstance(one, FilterParameter):
@@ -350,7 +333,9 @@ def _encoded_condition(one: FilterParameter, order: Order) -> bytes:
         return _structure(order, INTEGER_FILTER, one.number, fixed, b"")
     if isinstance(one.value, str):
         raw = one.value.encode()
-        return _structure(order, STRING_FILTER, one.number, (one.operator, UTF_8, len(raw)), raw)
+        return _structure(
+            order, STRING_FILTER, one.number, (one.operator, CCSID_UTF_8, len(raw)), raw
+        )
     fixed = (one.operator, len(one.value))
     return _structure(order, BYTES_FILTER, one.number, fixed, one.value)
 

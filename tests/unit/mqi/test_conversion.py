@@ -7,7 +7,7 @@ import pytest
 from ibmmq import CMQC, CMQCFC, DLH, PCFExecute
 
 from adapter import mq_constants as mq
-from adapter.mqi.character_sets import CODECS
+from adapter.character_sets import CODECS
 from adapter.mqi.conversion import converted
 
 BIG, LITTLE = 273, 546

@@ -20,7 +20,6 @@ from adapter.administration.pcf.structures import (
     GroupParameter,
     Integer,
     Integers,
-    Order,
     Parameter,
     PcfError,
     String,
@@ -29,6 +28,7 @@ from adapter.administration.pcf.structures import (
     decode,
     encode,
 )
+from adapter.character_sets import CODECS, Order, codec_of
 
 ASKED = CommandHeader(type=COMMAND_XR, version=3, command=13)
 EVERY: list[Parameter] = [
@@ -85,6 +85,17 @@ def test_the_layout_is_that_of_the_manual(parameter: Parameter, expected: bytes)
 
 def test_the_header_is_nine_numbers() -> None:
     assert encode(ASKED, []) == head(0)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("ccsid", CODECS)
+def test_a_string_may_be_in_any_character_set_of_the_mqi(ccsid: int, order: Order) -> None:
+    """Its UTF-16 is in the byte order of the numbers of the message."""
+    raw = "MQ.12".encode(codec_of(ccsid, order) or "")
+    message = encode(ASKED, [Bytes(7006, raw)], order)
+    fixed = (4, 20 + len(raw) + -len(raw) % 4, 2013, ccsid, len(raw))
+    message = message[:36] + struct.pack(f"{order}5i", *fixed) + message[36 + 16 :]
+    assert decode(message).parameters == [String(2013, "MQ.12")]
 
 
 def test_a_string_may_be_in_another_character_set() -> None:

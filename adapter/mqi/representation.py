@@ -1,51 +1,15 @@
-"""Character sets and byte orders by MQ's numbers: which codec and which order a number stands for.
+"""Text and integers from one representation to another: byte order and character set.
 
 This module knows no structure and no message.
 """
 
 from __future__ import annotations
 
-from typing import Literal
-
 from msgspec import Struct
 
 from adapter import mq_constants as mq
+from adapter.character_sets import UTF_16, Order, codec_of
 
-Order = Literal["<", ">"]
-CCSID_UTF_8 = 1208
-UTF_16 = (1200, 13488, 17584)
-"""Their bytes are in the order of the integers of the data that they are in."""
-CODECS = {
-    37: "cp037",
-    273: "cp273",
-    437: "cp437",
-    500: "cp500",
-    819: "latin-1",
-    850: "cp850",
-    852: "cp852",
-    858: "cp858",
-    367: "ascii",
-    912: "iso8859-2",
-    923: "iso8859-15",
-    932: "cp932",
-    943: "cp932",
-    949: "cp949",
-    950: "cp950",
-    970: "euc-kr",
-    1140: "cp1140",
-    1200: "utf-16-le",
-    1208: "utf-8",
-    1250: "cp1250",
-    1251: "cp1251",
-    1252: "cp1252",
-    1381: "gbk",
-    1386: "gbk",
-    5488: "gb18030",
-    13488: "utf-16-le",
-    17584: "utf-16-le",
-    33722: "euc-jp",
-}
-"""What Python's codecs and MQ's numbers have in common. UTF-16 stands for little-endian data."""
 INTEGERS_MASK = 15  # MQENC_INTEGER_MASK
 ORDERS: dict[int, Order] = {1: ">", 2: "<"}  # MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED
 
@@ -68,13 +32,6 @@ class Representation(Struct, frozen=True):
     def order(self) -> Order | None:
         """The byte order of integers; None if the encoding does not say."""
         return ORDERS.get(self.encoding & INTEGERS_MASK)
-
-
-def codec_of(ccsid: int, order: Order) -> str | None:
-    """Return the name of Python's codec for a character set; None for an unknown one."""
-    if ccsid in UTF_16 and order == ">":
-        return "utf-16-be"
-    return CODECS.get(ccsid)
 
 
 class Conversion:

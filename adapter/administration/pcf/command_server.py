@@ -27,7 +27,6 @@ from adapter.administration.pcf.structures import (
     NOT_LAST,
     CommandHeader,
     Integer,
-    Order,
     Parameter,
     PcfError,
     String,
@@ -37,6 +36,7 @@ from adapter.administration.pcf.structures import (
     encode,
 )
 from adapter.administration.status import COMMAND_SERVER
+from adapter.character_sets import Order
 from adapter.client.connection import connect_in_process
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX

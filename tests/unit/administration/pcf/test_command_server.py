@@ -16,7 +16,6 @@ from adapter.administration.pcf.structures import (
     CommandHeader,
     CommandRequest,
     Integer,
-    Order,
     Parameter,
     String,
     decode,
@@ -24,6 +23,7 @@ from adapter.administration.pcf.structures import (
 )
 from adapter.administration.status import COMMAND_SERVER
 from adapter.channel.requests import Pending
+from adapter.character_sets import Order
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Opened
 from adapter.testing import TestQueueManager

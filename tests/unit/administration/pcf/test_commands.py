@@ -21,13 +21,13 @@ from adapter.administration.pcf.structures import (
     FilterParameter,
     Integer,
     Integers,
-    Order,
     Parameter,
     String,
     Strings,
     decode,
     encode,
 )
+from adapter.character_sets import Order
 from adapter.core.attributes.table import Row
 from adapter.testing import TestQueueManager
 from tests.support.attribute_samples import given_rows, samples

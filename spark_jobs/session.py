@@ -63,7 +63,7 @@ def spark_session(
     connectors: bool = True,
     say: Say = say_nothing,
 ) -> SparkSession:
-    """Return the session of this program; start Spark with what queues need if there is none.
+    """Return the session of this program, or start one: Spark with what queues need.
 
     master: where Spark runs; None: what spark-submit says, else two threads of this process.
     settings: Spark's, in place of those here. connectors: whether Spark's connectors are needed;

@@ -30,7 +30,7 @@ def topic_of(
     queue_manager: str,
     kafka_options: Mapping[str, str],
 ) -> str:
-    """Name the topic of a queue as it is now; SparkJobError if there is none.
+    """Name the topic of a queue as it is now; SparkJobError if it has none.
 
     That of a queue that has just been defined is waited for.
     """

@@ -41,7 +41,7 @@ READERS_MAX = 16  # a job has one or two
 def with_value(
     messages: DataFrame, *, registry_url: str | None = None, schema: str | Path | None = None
 ) -> DataFrame:
-    """Add the columns `value`, the body as a struct, and `value_error`, why there is none.
+    """Add the columns `value`, the body as a struct, and `value_error`, why that is null.
 
     schema: the reader's, as JSON text or a file; all bodies are read as it says, and it does not
     change while the query lives. None: the latest version of the queue's subject, as of now.

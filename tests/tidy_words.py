@@ -13,7 +13,9 @@ from tests.tidy_rules import Source
 RIDDLES = re.compile(
     r"(?<!\bthere )\b[Ii]s (?:not one\b(?! of)|none\b)|\b[Aa]re (?:not one\b|none of (?:ours|mqk))"
 )
-"""`X is none`, `X is not one`: say what X is, as `invalid X`. `There is none` is plain English."""
+"""`X is none`, `X is not one`: say what X is, as `invalid X`."""
+VAGUE = re.compile(r"\bis not one of\b|\bthere is none\b", re.IGNORECASE)
+"""What no docstring says: write of what there is none, or for which values something happens."""
 PRONOUNS = re.compile(
     r"\b(?:nobody|somebody|whoever|let in|mend(?:ed|s)?|is no setting)\b", re.IGNORECASE
 )
@@ -29,8 +31,9 @@ def plain_words(source: Source) -> list[str]:
         f"{source.path}:{node.lineno}: {match[0]!r} is a riddle: write what is meant"
         for node in source.nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        for match in (RIDDLES.search(node.value), PRONOUNS.search(node.value))
-        if match is not None and (id(node) not in documentation or match.re is RIDDLES)
+        for match in (pattern.search(node.value) for pattern in (RIDDLES, PRONOUNS, VAGUE))
+        if match is not None
+        and match.re in ((RIDDLES, VAGUE) if id(node) in documentation else (RIDDLES, PRONOUNS))
     ]
 
 

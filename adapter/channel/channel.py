@@ -236,7 +236,7 @@ class Channel:
         return self._leadership.read_if_free(partial(self._receiver.receive, link))
 
     def _problem(self, request: Pending, unit: UnitOnWire | None) -> Error:
-        """Make an error of an answer that is not one of those expected."""
+        """Make an error of an answer that the request does not expect."""
         answer = request.answer
         if isinstance(answer, Error):
             return answer

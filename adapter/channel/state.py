@@ -29,7 +29,7 @@ class Traffic(Struct):
 class ChannelState:
     """lock: held while numbers are given out and frames sent, and while a link is put in place or
     lost; so what is sent is in the order of its numbers. closing: close() has been called, for
-    good. link: the one in use, None while there is none. attempts: to connect again, since an
+    good. link: the one in use, None between two connections. attempts: to connect again, since an
     answer last arrived; changed by the thread that leads. on_link: called when a link is lost
     (False) or put in place (True).
     """

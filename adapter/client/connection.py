@@ -102,8 +102,8 @@ def connect_in_process(
 ) -> Connection:
     """Connect to a queue manager on an event loop of this process, from any other thread.
 
-    accept: makes the server's end, and raises ConnectionRefusedError if there is none to connect
-    to. options, errors: as of connect().
+    accept: makes the server's end, and raises ConnectionRefusedError if no server is there.
+    options, errors: as of connect().
     """
     return connect_by([InProcessDialer(loop, accept)], **options)
 

@@ -165,7 +165,7 @@ class Queue(Closing):
         if_persistent: bool = False,
         cancel: CancelToken | None = None,
     ) -> Message | None:
-        """Get the first message that fits (MQGET), or None if there is none in time.
+        """Get the first message that fits (MQGET), or None if none arrives in time.
 
         timeout: seconds; None: no limit. The order is priority descending, then commit order.
         logical_order: the next message of the group that this queue object is getting, or a first

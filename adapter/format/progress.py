@@ -38,7 +38,7 @@ class Parked(Struct):
 
 
 class CopyProgress(Struct):
-    """The last ledger entry whose copies are all written; offset -1: there is none.
+    """The last ledger entry whose copies are all written; offset -1: no entry yet.
 
     records: how many records of the next entry are copied too. copied counts all copies.
     incarnations: of the queues whose name is not used for the first time (absent: 0). They are

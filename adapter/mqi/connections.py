@@ -69,7 +69,7 @@ class ConnectionTable:
             raise MqiFailure(mq.MQRC_HCONN_ERROR)
 
     def dispatcher(self, hconn: int) -> Dispatcher:
-        """Return what calls the consumers of a connection. MqiFailure(2018) if there is none."""
+        """Return what calls the consumers of a connection. MqiFailure(2018) if it is unknown."""
         self.check(hconn)
         return self._dispatchers[hconn]
 

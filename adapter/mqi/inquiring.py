@@ -96,7 +96,7 @@ def _is_text(selector: int) -> bool:
 
 
 def _text(kind: str, selector: int, value: Any) -> bytes:
-    """Pad a text to the length that its selector has; stars where there is none."""
+    """Pad a text to the length that its selector has; stars for an unknown value."""
     row = BY_NUMBER[kind].get(selector)
     length = LENGTHS.get(selector, NAME_LENGTH_MAX)
     if row is not None and row.attribute.length is not None:

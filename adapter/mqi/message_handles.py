@@ -71,7 +71,7 @@ class MessageHandles:
         return number
 
     def get(self, number: int) -> MessageHandle:
-        """Return a handle. MqiFailure(2460) if there is none."""
+        """Return a handle. MqiFailure(2460) if no handle has this number."""
         handle = self._handles.get(number)
         if handle is None:
             raise MqiFailure(mq.MQRC_HMSG_ERROR)

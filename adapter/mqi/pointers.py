@@ -16,7 +16,7 @@ TEXT_LENGTH_MAX = 10_240
 
 
 def charv(fields: dict[str, Any], name: str, refused: int = mq.MQRC_OBJECT_STRING_ERROR) -> str:
-    """Read the text of an MQCHARV; "" if there is none. MqiFailure(refused) if it cannot be one."""
+    """Read the text of an MQCHARV; "" if it is empty. MqiFailure(refused) if it is invalid."""
     pointer, length = fields[name + "Ptr"], fields[name + "Length"]
     if not length:
         return ""
@@ -32,7 +32,7 @@ def charv(fields: dict[str, Any], name: str, refused: int = mq.MQRC_OBJECT_STRIN
 
 
 def text(pointer: int, length: int) -> str:
-    """Read a text of a given length, as in MQCSP; "" if there is none."""
+    """Read a text of a given length, as in MQCSP; "" if pointer or length is 0."""
     if not pointer or not 0 < length <= TEXT_LENGTH_MAX:
         return ""
     return ctypes.string_at(pointer, length).decode("utf-8", "replace")

@@ -99,7 +99,7 @@ class Rfh2Header(Struct):
 
 
 def properties_of(message: MessageData) -> dict[str, Property]:
-    """Return what the folder usr of a message's own header says; nothing if there is none."""
+    """Return what the folder usr of a message's own header says; nothing without one."""
     header = _header_of(message)
     found: dict[str, Property] = {}
     for _, text in header.folders if header is not None else ():
@@ -140,7 +140,7 @@ def without_properties(md: dict[str, Any], message: MessageData) -> bytes:
 
 
 def _header_of(message: MessageData) -> Rfh2Header | None:
-    """Read the header that a body begins with; None if there is none, or none that can be read."""
+    """Read the header that a body begins with; None if it begins with another, or a damaged one."""
     body = message.body
     if message.format.encode().ljust(8) != FORMAT or len(body) < FIXED.size:
         return None

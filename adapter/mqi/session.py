@@ -142,7 +142,7 @@ class MqiSession:
         return opened
 
     def object(self, number: int) -> Object:
-        """Return an object by its handle. MqiFailure(2019) if there is none."""
+        """Return an object by its handle. MqiFailure(2019) if the handle is invalid."""
         opened = self.objects.get(number)
         if opened is None or opened.kind == SUBSCRIPTION:
             raise MqiFailure(mq.MQRC_HOBJ_ERROR)
@@ -151,7 +151,7 @@ class MqiSession:
         return opened
 
     def subscription(self, number: int) -> tuple[Object, Handle]:
-        """Return a subscription by its handle. MqiFailure(2019) if there is none."""
+        """Return a subscription by its handle. MqiFailure(2019) if the handle is invalid."""
         opened = self.objects.get(number)
         if opened is None or opened.kind != SUBSCRIPTION or opened.handle is None:
             raise MqiFailure(mq.MQRC_HOBJ_ERROR)

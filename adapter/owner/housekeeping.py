@@ -34,7 +34,7 @@ PATIENCE = 25
 """So many times (5 s) it looks whether all that a snapshot holds has been copied; then the messages
 that have not are written with it."""
 CARRIED_BYTES_MAX = 256 * 1024 * 1024
-"""Of such messages, in one snapshot; while more wait there is none. A topic may have as many."""
+"""Of such messages, in one snapshot; while more wait, none is taken. A topic may have as many."""
 LAST_COPIES_S = 1.0
 """How long at the end the movers are waited for; a moment is enough, if nothing is amiss."""
 LAST_CARRIED_BYTES = 4 * 1024 * 1024

@@ -17,7 +17,7 @@ class Inquiries:
 
     @property
     def password_check(self) -> str:
-        """CHCKCLNT of the object that CONNAUTH names; "" if there is none."""
+        """CHCKCLNT of the object that CONNAUTH names; "" if it names none."""
         qm = self._qm
         found = None if qm is None else qm.objects.get(("authinfo", qm.attributes.connection_auth))
         return found.check_client if isinstance(found, AuthInfoAttributes) else ""

@@ -12,7 +12,7 @@ INT_BITS, LONG_BITS = 32, 64
 
 
 def wrong_defaults(schema: Any, seen: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Name the fields of a parsed schema whose default is not one of their values."""
+    """Name the fields of a parsed schema whose default is invalid for their type."""
     if schema.type in ("record", "error"):
         if schema.fullname in seen:
             return

@@ -348,7 +348,7 @@ class TopicAdmin:
         return found
 
     def _result(self, future: Future[Any]) -> Any:
-        """Wait for an answer; KafkaException says why there is none, _TIMED_OUT for one.
+        """Wait for an answer. KafkaException says why it did not come: _TIMED_OUT, or the broker's.
 
         The future keeps its own exception. If that one were raised, its traceback would hold the
         frames that hold the future, and the client would live until a garbage collection.

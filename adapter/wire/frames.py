@@ -159,7 +159,7 @@ ServerFrame = Welcome | AnyReplies | Goodbye
 
 
 def common_version(hello: Hello) -> int:
-    """Return the newest version that a client and this release both speak; 0 if there is none."""
+    """Return the newest version that a client and this release both speak; 0 if they share none."""
     version = min(hello.version, PROTOCOL_VERSION)
     oldest = max(hello.oldest or hello.version, OLDEST_VERSION)
     return version if version >= oldest else 0

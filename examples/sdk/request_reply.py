@@ -19,7 +19,7 @@ def serve(qm: adapter.Connection, queue: str, timeout: float | None) -> None:
 
 
 def ask(qm: adapter.Connection, queue: str, question: str, timeout: float) -> str:
-    """Return the answer; NoReply if there is none in time. The reply queue is made for the call."""
+    """Return the answer; NoReply if it does not come in time. The call makes the reply queue."""
     reply = qm.queue(queue).request(question, timeout=timeout, expiry_s=timeout)
     return reply.body.decode()
 

@@ -232,7 +232,7 @@ def test_a_registry_is_served_until_it_is_told_to_end(
 
 
 def answer(url: str) -> dict[str, object] | None:
-    """What a page says; None if there is none yet."""
+    """What a page says; None until it answers."""
     try:
         with urllib.request.urlopen(url, timeout=WAIT_S) as page:
             said: dict[str, object] = json.loads(page.read())

@@ -81,7 +81,7 @@ class NoBroker:
 
 
 def red_transcript() -> str:
-    """The first transcript that does not end as it says; LIVES if there is none."""
+    """The first transcript that does not end as it says; LIVES if all do."""
     from tests.scenarios.drivers import OnCore
     from tests.scenarios.language import parse, render
     from tests.scenarios.transcripts import TRANSCRIPTS, limits_of, name_of, played
@@ -99,7 +99,7 @@ def red_transcript() -> str:
 
 
 def red_in(*paths: str) -> str:
-    """The first of these tests that turns red; LIVES if there is none."""
+    """The first of these tests that turns red; LIVES if all pass."""
     watch = NoBroker()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         given = [str(TOP / "tests" / path) for path in paths]
@@ -108,7 +108,7 @@ def red_in(*paths: str) -> str:
 
 
 def found_by(mutant: Mutant | None) -> str:
-    """Which test finds a mutant, or core as it is if there is none."""
+    """Which test finds a mutant, or core as it is for None."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:

@@ -444,7 +444,7 @@ class Consumer:
         self._records = partition.committed(places[0].offset)
 
     def poll(self, _timeout_s: float) -> Shown:
-        """Return the next record, or that there is none."""
+        """Return the next record, or that the log has ended."""
         for offset, record in self._records:
             return Shown(self._topic, self._number, offset, record)
         end = self._kafka.topics[self._topic][self._number].stable

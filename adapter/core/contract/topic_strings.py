@@ -49,7 +49,7 @@ class Matcher(Generic[Item]):
         node.items[name] = item
 
     def remove(self, pattern: str, name: str) -> None:
-        """Forget an item, and the levels that nothing else is below. KeyError if there is none."""
+        """Forget an item, and the levels that nothing else is below. KeyError if it is unknown."""
         path = [self._root]
         steps = levels(pattern)
         for level in steps:

@@ -43,7 +43,7 @@ class Heap(Generic[EntryT]):
 
     @property
     def first_ms(self) -> int:
-        """When its first entry is due; IndexError if there is none."""
+        """When its first entry is due; IndexError if it is empty."""
         first_ms: int = self._entries[0][0]
         return first_ms
 

@@ -100,7 +100,7 @@ class Lane:
     def oldest_put_ms(self) -> int | None:
         """Say since when the first available message is; about when, if it is not in memory.
 
-        None if there is none, or nothing was known of one that is not in memory.
+        None if the lane is empty, or nothing is known of its first message, which is paged out.
         """
         first = self.available.first()
         gap = self.paged.at_or_after(0)

@@ -28,7 +28,7 @@ class Marks:
         return len(self._co_op) + sum(map(len, self._own.values()))
 
     def mark(self, place: Place, handle: object, now_ms: int | None) -> None:
-        """Mark a message: for the set at a time, or for a handle alone if there is none."""
+        """Mark a message: for the set at a time, or for a handle alone without a time."""
         if now_ms is None:
             self._own.setdefault(handle, {})[place] = None
         else:
@@ -50,7 +50,7 @@ class Marks:
         return (cooperates and place in self._co_op) or (own is not None and place in own)
 
     def unmark(self, place: Place, handle: object | None) -> None:
-        """Take a mark away: of a handle, or the set's if there is none."""
+        """Take a mark away: of a handle, or the set's if handle is None."""
         if handle is None:
             self._co_op.pop(place, None)
         elif handle in self._own:
@@ -71,7 +71,7 @@ class Marks:
         self._co_op.clear()
 
     def oldest_ms(self) -> int | None:
-        """Say when the oldest mark of the set was made; None if there is none."""
+        """Say when the oldest mark of the set was made; None if it has no marks."""
         return next(iter(self._co_op.values()), None)
 
     def expire(self, before_ms: int) -> bool:

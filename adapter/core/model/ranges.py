@@ -89,7 +89,7 @@ class Ranges:
                 at += 1
 
     def pop_first(self) -> tuple[int, int]:
-        """Remove and return the lowest range; IndexError if there is none."""
+        """Remove and return the lowest range; IndexError if they are empty."""
         low, high = self._lows.pop(0), self._highs.pop(0)
         self.total -= high - low + 1
         return low, high

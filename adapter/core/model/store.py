@@ -91,7 +91,7 @@ class Store:
     def take(self, place: Place, priority: int) -> Stored | None:
         """Remove a message for good; None if its content is not in memory.
 
-        KeyError or ValueError if there is none at that place.
+        KeyError or ValueError if no message is at that place.
         """
         if self.marks is not None:
             self.marks.forget(place)

@@ -97,7 +97,7 @@ class Waiters:
             self._woken[key] = None
 
     def pop_woken(self) -> Hashable | None:
-        """Take out the key that was woken last; None if there is none."""
+        """Take out the key that was woken last; None if no key was woken."""
         return self._woken.popitem()[0] if self._woken else None
 
     def woken(self) -> list[Hashable]:

@@ -88,7 +88,7 @@ def _date(days: int) -> tuple[int, int, int]:
 def from_dlh(body: bytes) -> DeadLetter:
     """Read the header that a body begins with, in either order of bytes.
 
-    ValueError says why if there is none.
+    ValueError says why it is missing or invalid.
     """
     if len(body) < LENGTH or body[:4] != _ID:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Get: what becomes of the messages that a get finds, and what happens when there is none yet.
+"""Get: what becomes of the messages that a get finds, and what happens when it finds none yet.
 
 A get outside a unit is a unit of its own. Which messages are found: core.rules.selection. Gets
 that wait are served in the order of their arrival. This module does not know how a wait ends.
@@ -57,7 +57,7 @@ from adapter.core.rules.unit import (
 
 
 def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
-    """MQGET. The messages are the answer, [] if there is none and the get does not wait."""
+    """MQGET. The messages are the answer, [] if none fits and the get does not wait."""
     handle = handle_of(qm, request, command.handle, INPUT, Reason.NOT_OPEN_FOR_INPUT)
     _check(qm, request, command, handle)
     if command.options:

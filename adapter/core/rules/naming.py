@@ -48,7 +48,7 @@ def forget(qm: QueueManager, names: Iterable[str]) -> None:
 
 
 def opened_as(qm: QueueManager, name: str) -> str | None:
-    """Say which kind of object a program opens by a queue's name; None if there is none."""
+    """Say which kind of object a program opens by a queue's name; None if the name is free."""
     if name in qm.queues:
         return "queue"
     return next((kind for kind in WITH_QUEUE_NAMES if (kind, name) in qm.objects), None)

@@ -280,7 +280,7 @@ def _put_in_unit(qm: QueueManager, request: Request, command: Put, copies: Copie
 
 
 def _put_alone(qm: QueueManager, request: Request, command: Put, copies: Copies) -> list[Record]:
-    """Put all copies together. Where there is none, there is nothing to be told of twice."""
+    """Put all copies together. Without copies nothing is recorded: a second try is harmless."""
     puts = copies.puts + copies.reports
     check_size(qm, puts)
     ident = own_unit(request, session_of(qm, request).ident)

@@ -1,4 +1,4 @@
-"""Store: any number of lanes, and a kind of queue that is not one of IBM MQ."""
+"""Store: any number of lanes, and a kind of queue that IBM MQ does not have."""
 
 from typing import Any
 

@@ -15,13 +15,15 @@ from msgspec import Struct
 
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import ID_LENGTH, MessageData, Property
+from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.records import Placed
+from adapter.core.contract.transmission import Transmission
 from adapter.format import avro
 from adapter.format.schemas import Codec, UnreadableError
 
 HEADER = "mqmd"
-VERSION = 3
-"""1 knew no details, 2 no delays."""
+VERSION = 4
+"""1 knew no details, 2 no delays, 3 neither transmissions nor MSMQ."""
 
 _codec = Codec("descriptor", VERSION)
 _older = tuple(Codec(f"descriptor.{old}", old, old) for old in range(1, VERSION))
@@ -30,7 +32,8 @@ text."""
 _VERSION = bytes((VERSION,))
 _NULL, _DETAILS = avro.long(0), avro.long(1)  # the union of a message's details
 _AT_ONCE = avro.long(0) + avro.text("")  # deliver_at_ms, destination
-_PLAIN_END = _NULL + _AT_ONCE
+_ONLY_HERE = avro.long(0) + avro.long(0)  # transmission, msmq
+_PLAIN_END = _NULL + _AT_ONCE + _ONLY_HERE
 _AFTER_IDS = 1 + 3 * ID_LENGTH
 Described = tuple[str, int, int, int, int, int, str, str, str, str]  # format to application
 _NEVER = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
@@ -53,14 +56,20 @@ class UnitPosition(Struct):
 
 
 _POSITION = UnitPosition.__struct_fields__
-_OWN = ("body", "persistence", "properties", "details", "delay_ms")
+_HEADERS: dict[str, type[Struct]] = {
+    "details": Details,
+    "transmission": Transmission,
+    "msmq": MsmqHeader,
+}
+"""The fields of a message that most messages do not have."""
+_OWN = ("body", "persistence", "properties", "delay_ms", *_HEADERS)
 _SAME = tuple(name for name in MessageData.__struct_fields__ if name not in _OWN)
 
 
 def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
     """Return the descriptor of a persistent message at its place."""
     message = placed.message
-    if message.properties:
+    if message.properties or message.transmission is not None or message.msmq is not None:
         return _codec.encode(value_of(placed, unit, unit_size))
     return b"".join(
         (
@@ -95,6 +104,7 @@ def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
             avro.long(placed.queue_size),
             _NULL if message.details is None else _detailed(message.details),
             _AT_ONCE if _is_at_once(message) else _delivered(message),
+            _ONLY_HERE,
         )
     )
 
@@ -136,7 +146,9 @@ def value_of(placed: Placed, unit: bytes, unit_size: int) -> dict[str, Any]:
     value: dict[str, Any] = {name: getattr(message, name) for name in _SAME}
     value["persistent"] = message.persistence == 1
     value["properties"] = message.properties or {}
-    value["details"] = None if message.details is None else msgspec.structs.asdict(message.details)
+    for name in _HEADERS:
+        header = getattr(message, name)
+        value[name] = None if header is None else msgspec.structs.asdict(header)
     value["seq"] = placed.seq
     value["unit"] = unit
     value["unit_index"] = placed.index
@@ -168,7 +180,7 @@ class DescriptorReader:
         return found or decode_by_schema(data, body)
 
     def _read(self, data: bytes, body: bytes) -> tuple[MessageData, UnitPosition] | None:
-        """Read a descriptor without properties, details and delay; None if it has any."""
+        """Read a descriptor without what most messages do not have; None if it has any."""
         read_long = avro.read_long
         group_seq, at = read_long(data, _AFTER_IDS)
         last_in_group = data[at] == 1
@@ -235,11 +247,17 @@ def decode_by_schema(data: bytes, body: bytes) -> tuple[MessageData, UnitPositio
     version = data[0] if data else VERSION
     value = (_older[version - 1] if 0 < version < VERSION else _codec).decode(data)
     properties: dict[str, Property] | None = value.pop("properties") or None
-    details = value.pop("details", None)
-    if isinstance(details, tuple):
-        details = details[1]
+    headers = {name: _header(kind, value.pop(name, None)) for name, kind in _HEADERS.items()}
     position = UnitPosition(**{name: value.pop(name) for name in _POSITION})
     persistence = int(value.pop("persistent"))
-    message = MessageData(body=body, persistence=persistence, properties=properties, **value)
-    message.details = None if details is None else Details(**details)
+    message = MessageData(
+        body=body, persistence=persistence, properties=properties, **headers, **value
+    )
     return message, position
+
+
+def _header(kind: type[Struct], value: Any) -> Any:
+    """Read a part of a descriptor that may be null."""
+    if isinstance(value, tuple):  # with the name of its record
+        value = value[1]
+    return None if value is None else kind(**value)

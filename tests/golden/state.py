@@ -13,6 +13,8 @@ from adapter.core.model.session import Session
 
 LATER: dict[str, Any] = {
     "details": None,
+    "transmission": None,
+    "msmq": None,
     "warning": 0,
     "delay_ms": 0,
     "deliver_at_ms": 0,

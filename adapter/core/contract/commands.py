@@ -99,6 +99,7 @@ class Open(Struct, array_like=True, tag=3):
     queue: of a local queue, of an alias, or of a model that a dynamic queue is made from; it is
     given dynamic_name, whose last * becomes something unique. selection: gets and browses under
     this handle are given only what fits (MQOD.SelectionString, see core.model.selector).
+    queue_manager: the queue's (MQOD.ObjectQMgrName); empty: this one, or as the name says.
     """
 
     handle: int
@@ -106,6 +107,7 @@ class Open(Struct, array_like=True, tag=3):
     modes: int
     dynamic_name: str = ""
     selection: str = ""
+    queue_manager: str = ""
 
 
 class Close(Struct, array_like=True, tag=4):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from adapter.core.contract.details import Details
+from adapter.core.contract.msmq_header import MsmqHeader
+from adapter.core.contract.transmission import Transmission
 
 ID_LENGTH = 24
 NO_ID = bytes(ID_LENGTH)
@@ -85,6 +87,10 @@ class MessageData(Struct, array_like=True, gc=False):
     delay_ms: int = 0
     deliver_at_ms: int = 0
     destination: str = ""
+    transmission: Transmission | None = None
+    """Where it goes, while it waits on a transmission queue."""
+    msmq: MsmqHeader | None = None
+    """What only programs of MSMQ say."""
 
     @property
     def offset(self) -> int:
@@ -172,4 +178,16 @@ def weight(message: MessageData) -> int:
                 size += 4 * len(value)
     if message.details is not None:
         size += DETAILS_WEIGHT
+    if message.transmission is not None or message.msmq is not None:
+        size += _header_weight(message)
+    return size
+
+
+def _header_weight(message: MessageData) -> int:
+    """Bound what other queue managers and MSMQ add."""
+    size = 0
+    for header in (message.transmission, message.msmq):
+        if header is not None:
+            for value in structs.astuple(header):
+                size += 4 * len(value) + 12 if isinstance(value, (str, bytes)) else 12
     return size

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.records import Placed
+from adapter.core.contract.transmission import Transmission
 from adapter.format import descriptor
 from adapter.format.descriptor import VERSION, UnitPosition
 from adapter.format.schemas import Codec, UnreadableError
@@ -104,8 +106,28 @@ def test_what_was_written_without_delays_is_read(
 
 def test_a_newer_version_is_told() -> None:
     whole = descriptor.encode(Placed("Q", 0, 1, 0, 0, 0, 1, admitted()), bytes(24), 1)
-    with pytest.raises(UnreadableError, match="schema version 4, this release reads version 3"):
-        descriptor.decode(b"\x04" + whole[1:], b"")
+    with pytest.raises(UnreadableError, match="schema version 5, this release reads version 4"):
+        descriptor.decode(b"\x05" + whole[1:], b"")
+
+
+@FAST
+@given(PLACED, IDS, COUNTS)
+def test_what_was_written_without_other_queue_managers_is_read(
+    placed: Placed, unit: bytes, unit_size: int
+) -> None:
+    value = descriptor.value_of(placed, unit, unit_size)
+    del value["transmission"], value["msmq"]
+    old = Codec("descriptor.3", 3, 3).encode(value)
+    alone = structs.replace(placed.message, transmission=None, msmq=None)
+    assert descriptor.decode(old, placed.message.body)[0] == alone
+
+
+def test_a_transmission_and_what_msmq_says_are_read_as_written() -> None:
+    message = admitted()
+    message.transmission = Transmission("Q", "QM2", "HOST")
+    message.msmq = MsmqHeader(label="\u00e9", extension=b"\0\xff", unit=bytes(24), unit_size=3)
+    whole = descriptor.encode(Placed("Q", 0, 1, 0, 0, 0, 1, message), bytes(24), 1)
+    assert descriptor.decode(whole, b"")[0] == message
 
 
 def admitted() -> MessageData:

@@ -66,7 +66,7 @@ class QueueFigures(QueueType, kw_only=True):
     ] = 0
 
 
-class QueueManagerRows(Struct, kw_only=True):
+class QueueManagerRows(AlterationRows, kw_only=True):
     """Reported of the queue manager."""
 
     identifier: Annotated[

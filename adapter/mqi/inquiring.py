@@ -118,8 +118,7 @@ def _values(session: MqiSession, opened: Object, numbers: list[int]) -> tuple[st
         for name, row in KINDS[kind].items()
         if name in attributes
     }
-    if found.altered_ms:
-        values |= {DATES[name]: value for name, value in dates(found).items()}
+    values |= _dates(kind, found)
     values[OWN_NAMES[kind]] = opened.name
     if kind == QUEUE_MANAGER:
         values[mq.MQCA_Q_MGR_IDENTIFIER] = opened.name
@@ -130,6 +129,19 @@ def _values(session: MqiSession, opened: Object, numbers: list[int]) -> tuple[st
     if kind == "namelist":
         values[mq.MQIA_NAME_COUNT] = len(values[mq.MQCA_NAMES])
     return kind, values
+
+
+def _dates(kind: str, found: QueueDescription | ObjectDescription) -> dict[int, str]:
+    """Return dates by their numbers. A queue manager has no creation date, and a blank alteration
+    date until it is altered; objects of ledgers that did not note dates have none."""
+    if kind != QUEUE_MANAGER and not found.altered_ms:
+        return {}
+    written = dates(found)
+    return {
+        number: written[name]
+        for name, number in DATES.items()
+        if kind != QUEUE_MANAGER or name.startswith("alteration")
+    }
 
 
 def _description(

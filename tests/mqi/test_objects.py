@@ -87,6 +87,34 @@ def test_when_a_queue_was_defined(manager: TestQueueManager, qmgr: ibmmq.QueueMa
     assert queue.inquire(CMQC.MQCA_ALTERATION_DATE).startswith(text[:10].encode())
 
 
+def test_when_the_queue_manager_was_altered(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    selectors = [CMQC.MQCA_ALTERATION_DATE, CMQC.MQCA_ALTERATION_TIME]
+    fresh = b"".join(qmgr.inquire(selectors).values())
+    assert fresh == b" " * (CMQC.MQ_DATE_LENGTH + CMQC.MQ_TIME_LENGTH)
+    before = datetime.now(UTC).replace(microsecond=0)
+    with manager.connect() as administrator:
+        administrator.alter_queue_manager(description="altered")
+    found = qmgr.inquire(selectors)
+    text = b"".join(found.values()).decode()
+    when = datetime.strptime(f"{text} +0000", "%Y-%m-%d  %H.%M.%S %z")
+    assert before <= when <= datetime.now(UTC)
+    shown = manager.mqsc("DISPLAY QMGR ALTDATE ALTTIME")
+    assert f"ALTDATE({text[:10]})" in shown
+    assert f"ALTTIME({text[12:]})" in shown
+    pcf = ibmmq.PCFExecute(qmgr)
+    (told,) = pcf.MQCMD_INQUIRE_Q_MGR({CMQCFC.MQIACF_Q_MGR_ATTRS: selectors})
+    pcf.disconnect()
+    assert {selector: told[selector] for selector in selectors} == found
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        qmgr.inquire(CMQC.MQCA_CREATION_DATE)
+    assert reason_of(refused) == CMQC.MQRC_SELECTOR_NOT_FOR_TYPE
+    manager.restart()
+    with manager.connect() as administrator:
+        assert administrator.objects("queue_manager")[0].altered_ms
+
+
 def test_an_alias_tells_of_itself(manager: TestQueueManager, qmgr: ibmmq.QueueManager) -> None:
     with manager.connect() as administrator:
         administrator.define_object("alias", "SAME", target="ORDERS", def_priority=7)

@@ -270,7 +270,7 @@ class AuthInfoAttributes(Dated, kw_only=True):
     ] = "OPTIONAL"
 
 
-class QueueManagerAttributes(Struct, kw_only=True):
+class QueueManagerAttributes(Dated, kw_only=True):
     """The queue manager's own; all but the fixed ones are altered by ALTER QMGR."""
 
     description: Annotated[str, description(2014)] = ""

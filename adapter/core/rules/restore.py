@@ -114,6 +114,8 @@ def _objects(qm: QueueManager) -> Iterator[Record]:
         if not row.attribute.fixed
         and (value := getattr(qm.attributes, name)) != getattr(usual, name)
     }
+    if qm.attributes.altered_ms:
+        altered["altered_ms"] = qm.attributes.altered_ms
     if altered:
         yield ObjectAltered(QUEUE_MANAGER, qm.name, altered)
     for (kind, name), attributes in qm.objects.items():

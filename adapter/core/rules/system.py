@@ -25,7 +25,9 @@ def configured(qm: QueueManager, settings: dict[str, Any], now_ms: int) -> list[
         name: value for name, value in settings.items() if getattr(qm.attributes, name) != value
     }
     dates = {"created_ms": now_ms, "altered_ms": now_ms}
-    records: list[Record] = [ObjectAltered(QUEUE_MANAGER, qm.name, other)] if other else []
+    records: list[Record] = []
+    if other:
+        records.append(ObjectAltered(QUEUE_MANAGER, qm.name, other | {"altered_ms": now_ms}))
     records += [
         QueueDefined(name, naming.incarnation_of(qm, name), attributes | dates)
         for name, attributes in QUEUES.items()

@@ -32,6 +32,7 @@ RESEND_BYTES = 4 * 1024 * 1024
 QUESTIONS = (
     c.AskConnections,
     c.AskConsumers,
+    c.AskLowest,
     c.AskOutcome,
     c.AskStatus,
     c.Browse,

@@ -288,4 +288,15 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     r.DelaysRestored: lambda record: (
         f"snapshot: when {len(record.entries) // 4} delayed messages for {record.queue} are due"
     ),
+    r.UnitArrived: lambda record: (
+        f"{len(record.arrived) // 3} messages arrived by {record.topic}; it is read from offset "
+        f"{record.offset} next"
+    ),
+    r.ArrivalsRestored: lambda record: (
+        f"snapshot: what arrived of queue {record.queue}, incarnation {record.incarnation}, of "
+        f"{record.queue_manager}"
+    ),
+    r.PositionsRestored: lambda record: (
+        f"snapshot: from where {len(record.positions)} topics of arrivals are read next"
+    ),
 }

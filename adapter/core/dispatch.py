@@ -25,6 +25,7 @@ from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.undo import Removed
 from adapter.core.rules import (
+    arrivals,
     backout,
     browse,
     connections,
@@ -95,6 +96,7 @@ DECIDE: dict[type, Rule] = {
     c.ConsumeBatches: consumers.decide_consume,
     c.AskConsumers: consumers.decide_ask_consumers,
     c.DeleteConsumer: consumers.decide_delete_consumer,
+    c.AskLowest: arrivals.decide_lowest,
 }
 
 APPLY: dict[type, Callable[[QueueManager, Any], Removed | None]] = {
@@ -130,6 +132,9 @@ APPLY: dict[type, Callable[[QueueManager, Any], Removed | None]] = {
     r.ConsumerDeleted: consumers.apply_consumer_deleted,
     r.DelayedExpired: delays.apply_delayed_expired,
     r.DelaysRestored: delays.apply_delays_restored,
+    r.UnitArrived: arrivals.apply_unit_arrived,
+    r.ArrivalsRestored: arrivals.apply_arrivals_restored,
+    r.PositionsRestored: arrivals.apply_positions_restored,
 }
 
 TEXT_MAX = 300
@@ -353,6 +358,17 @@ def _configure(qm: QueueManager, effects: Effects, given: inputs.Configured) -> 
     _apply(qm, effects, system.configured(qm, given.settings, given.now_ms))
 
 
+def _know_queue_managers(qm: QueueManager, _: Effects, given: inputs.QueueManagersKnown) -> None:
+    qm.known_queue_managers = given.names
+
+
+def _arrive(qm: QueueManager, effects: Effects, given: inputs.Arrived) -> None:
+    """Put a unit that arrived from outside."""
+    qm.tally.now_ms = given.now_ms
+    _apply(qm, effects, arrivals.decide(qm, given.unit, given.now_ms))
+    _serve(qm, effects, given.now_ms)
+
+
 def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced) -> None:
     effects.replies += quiesce.begin(qm)
 
@@ -542,6 +558,8 @@ STEPS: dict[type, Callable[[QueueManager, Effects, Any], None]] = {
     inputs.Copied: _page_out,
     inputs.NamesForgotten: _forget_names,
     inputs.Configured: _configure,
+    inputs.QueueManagersKnown: _know_queue_managers,
+    inputs.Arrived: _arrive,
     inputs.Quiesced: _quiesce,
     inputs.Stopped: _stop,
 }

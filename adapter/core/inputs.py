@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from adapter.core.contract.arrivals import ArrivedUnit
 from adapter.core.contract.commands import Request
 from adapter.core.model.connection import Party
 from adapter.core.model.lane import PageNeeded
@@ -105,6 +106,23 @@ class Quiesced(Struct):
     """The queue manager is to take no new work; units in flight may end."""
 
 
+class QueueManagersKnown(Struct):
+    """The other queue managers that messages can be sent to, all of them, by name."""
+
+    names: frozenset[str]
+
+
+class Arrived(Struct):
+    """A unit has arrived from outside.
+
+    It has taken effect then, unless qm.arrivals.blocked has its topic: there is no room for it, and
+    it is to be given again later.
+    """
+
+    unit: ArrivedUnit
+    now_ms: int = 0
+
+
 class Stopped(Struct):
     """The queue manager has been stopped: it is given nothing after this."""
 
@@ -119,8 +137,18 @@ Timed = (
     | PageMissing
     | MoversReported
     | Configured
+    | Arrived
     | Stopped
 )
 """Those that say at what time of day they came, but for requests."""
 
-Input = Request | Connected | Introduced | Copied | NamesForgotten | Quiesced | Timed
+Input = (
+    Request
+    | Connected
+    | Introduced
+    | Copied
+    | NamesForgotten
+    | Quiesced
+    | QueueManagersKnown
+    | Timed
+)

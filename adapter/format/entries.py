@@ -20,6 +20,9 @@ from adapter.format.schemas import VERSION, Codec
 ENTRY_BYTES_MAX = 15 * 512 * 1024
 """7.5 MiB: what an entry may grow to, below the 8 MiB that the ledger's topic takes."""
 
+NESTED = (r.QueueNoted, r.PositionNoted, Span, Count)
+"""Records within records."""
+
 _codec = Codec("entry")
 _VERSION = bytes((VERSION,))
 _UNIT_NAME = "mqk.UnitCommitted"
@@ -135,6 +138,17 @@ def _restored_weight(record: r.Record) -> int:
         return 16 * 1024 + 4 * (len(record.name) + sum(map(len, texts)))
     if isinstance(record, r.ObjectDeleted):
         return 256 + 4 * len(record.name)
+    return _arrivals_weight(record)
+
+
+def _arrivals_weight(record: r.Record) -> int:
+    """The same, for those of arrivals; and for all that are short."""
+    if isinstance(record, r.UnitArrived):
+        return 2048 + 10 * (len(record.arrived) + len(record.lowest))
+    if isinstance(record, r.ArrivalsRestored):
+        return 1024 + 10 * (len(record.lanes) + len(record.seqs) + len(record.others))
+    if isinstance(record, r.PositionsRestored):
+        return 256 + 1280 * len(record.positions)
     return 16 * 1024
 
 
@@ -204,7 +218,7 @@ def _field_value(value: Any) -> Any:
         return _outcome_value(value)
     if isinstance(value, list) and value and isinstance(value[0], r.Taken):
         return [_taken_value(taken) for taken in value]
-    if isinstance(value, list) and value and isinstance(value[0], (r.QueueNoted, Span, Count)):
+    if isinstance(value, list) and value and isinstance(value[0], NESTED):
         return [msgspec.structs.asdict(one) for one in value]
     return value
 
@@ -286,6 +300,10 @@ def _read_consumed_restored(value: dict[str, Any]) -> r.ConsumedRestored:
     return r.ConsumedRestored(value["time_ms"], [r.QueueNoted(**one) for one in value["queues"]])
 
 
+def _read_positions_restored(value: dict[str, Any]) -> r.PositionsRestored:
+    return r.PositionsRestored([r.PositionNoted(**one) for one in value["positions"]])
+
+
 def _read_batch_claimed(value: dict[str, Any]) -> r.BatchClaimed:
     value["spans"] = [Span(**one) for one in value["spans"]]
     value["counts"] = [Count(**one) for one in value["counts"]]
@@ -322,12 +340,15 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.ConsumerDeleted,
         r.DelayedExpired,
         r.DelaysRestored,
+        r.UnitArrived,
+        r.ArrivalsRestored,
     )
 } | {
     "OutcomeRestored": _read_outcome_restored,
     "MessageRestored": _read_message_restored,
     "ConsumedRestored": _read_consumed_restored,
     "BatchClaimed": _read_batch_claimed,
+    "PositionsRestored": _read_positions_restored,
 }
 
 

@@ -6,8 +6,11 @@ the next one beside it when records are new.
 
 from typing import Any
 
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.transmission import Transmission
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
 from adapter.ledger.port import Raw
 from tests.support.core import START_MS, Client, Core
@@ -26,6 +29,7 @@ def tell() -> list[bytes]:
     _sessions(core, client)
     _consumers(client)
     _delays(core, client)
+    _arrivals(core)
     return core.entries
 
 
@@ -139,6 +143,25 @@ def _delays(core: Core, client: Client) -> None:
     client.put("expired before", handle=10, delay_ms=1_000, expiry_ms=500)
     client.put("waits still", handle=10, delay_ms=86_400_000, priority=3)
     core.advance(2)
+
+
+def _arrivals(core: Core) -> None:
+    arrived = MessageData(
+        body=b"from another queue manager",
+        message_id=b"m" * 24,
+        transmission=Transmission("ORDERS.BACKOUT", "QM1"),
+    )
+    unit = ArrivedUnit(
+        "mq.GOLDEN.in.OTHER",
+        "id of a topic",
+        7,
+        Origin("id of OTHER", "GOLDEN", 1),
+        [Arrival(arrived, 0, 3)],
+        "OTHER",
+        b"u" * 24,
+        [Lowest(0, 2, 1)],
+    )
+    core.take(dispatch.step(core.qm, inputs.Arrived(unit, core.look_at_clock())))
 
 
 def records() -> list[Raw]:

@@ -73,12 +73,12 @@ class Core:
             msgspec.msgpack.encode(request.command), type=type(request.command)
         )
         request = msgspec.structs.replace(request, command=copied, now_ms=self.look_at_clock())
-        return self._take(dispatch.step(self.qm, request))
+        return self.take(dispatch.step(self.qm, request))
 
     def advance(self, seconds: float) -> dispatch.Effects:
         """Let time pass, and let the core do what became due."""
         self.now_ms += round(seconds * 1000)
-        return self._take(dispatch.step(self.qm, inputs.Tick(self.look_at_clock())))
+        return self.take(dispatch.step(self.qm, inputs.Tick(self.look_at_clock())))
 
     def step(self, seconds: float) -> None:
         """Set the time of day ahead, or back; no time passes."""
@@ -102,19 +102,19 @@ class Core:
 
     def disconnect(self, connection: int) -> dispatch.Effects:
         """Let a connection end."""
-        return self._take(
+        return self.take(
             dispatch.step(self.qm, inputs.Disconnected(connection, self.look_at_clock()))
         )
 
     def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Effects:
         """Let a client say which outcomes it has seen."""
-        return self._take(
+        return self.take(
             dispatch.step(self.qm, inputs.OutcomesSeen(connection, seen, self.look_at_clock()))
         )
 
     def configure(self, **settings: Any) -> dispatch.Effects:
         """Give it settings, and what every queue manager has."""
-        return self._take(dispatch.step(self.qm, inputs.Configured(settings, self.look_at_clock())))
+        return self.take(dispatch.step(self.qm, inputs.Configured(settings, self.look_at_clock())))
 
     def crash(self) -> None:
         """Go on with a new core that knows what the entries say, and nothing else."""
@@ -162,7 +162,7 @@ class Core:
         """Return a queue of the core, to look at."""
         return self.qm.queues[name]
 
-    def _take(self, effects: dispatch.Effects) -> dispatch.Effects:
+    def take(self, effects: dispatch.Effects) -> dispatch.Effects:
         logged = [record for record in effects.records if record.logged]
         if logged or effects.barrier:
             self.entries.append(entries.encode(logged))
@@ -206,7 +206,7 @@ class Core:
             queue = self.qm.queues[needed.queue]
             topic = self.topics.get((needed.queue, queue.incarnation, needed.lane), {})
             if needed.seq not in topic:
-                self._take(
+                self.take(
                     dispatch.step(
                         self.qm, inputs.PageMissing(needed, queue.incarnation, self.now_ms)
                     )
@@ -218,7 +218,7 @@ class Core:
                 msgspec.structs.replace(one, message=msgspec.structs.replace(one.message))
                 for one in page
             ]
-            self._take(
+            self.take(
                 dispatch.step(
                     self.qm,
                     inputs.PageLoaded(needed, queue.incarnation, through, copies, self.now_ms),

@@ -99,7 +99,9 @@ class Open(Struct, array_like=True, tag=3):
     queue: of a local queue, of an alias, or of a model that a dynamic queue is made from; it is
     given dynamic_name, whose last * becomes something unique. selection: gets and browses under
     this handle are given only what fits (MQOD.SelectionString, see core.model.selector).
-    queue_manager: the queue's (MQOD.ObjectQMgrName); empty: this one, or as the name says.
+    queue_manager: the queue's (MQOD.ObjectQMgrName), or an alias of one, or a transmission queue;
+    empty: this one, or as the name says. A queue of another one is opened for output only, or for
+    inquiries by its local name: puts go to a transmission queue.
     """
 
     handle: int
@@ -445,6 +447,15 @@ class DeleteConsumer(Struct, array_like=True, tag=35):
     consumer: str
 
 
+class AskLowest(Struct, array_like=True, tag=47):
+    """Ask what the lanes of a queue that is open still have, from which place on.
+
+    Messages that units, browses and consumers hold count. The answer is true for good.
+    """
+
+    handle: int
+
+
 Command = (
     SessionOpen
     | SessionResume
@@ -481,6 +492,7 @@ Command = (
     | ConsumeBatches
     | AskConsumers
     | DeleteConsumer
+    | AskLowest
 )
 
 

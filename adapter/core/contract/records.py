@@ -386,6 +386,57 @@ class DelaysRestored(Struct):
     logged: bool = True
 
 
+class PositionNoted(Struct, gc=False):
+    """offset: from where a topic of arrivals is to be read."""
+
+    topic: str
+    topic_id: str
+    offset: int
+
+
+class UnitArrived(Struct):
+    """What was read from a topic up to offset has taken effect: see inputs.Arrived.
+
+    queue_manager, queue, incarnation: its origin. arrived: lane, seq and n of each message that
+    arrived, also of those that had arrived before, and so on. lowest: lane, seq and n of Lowest,
+    and so on.
+    """
+
+    topic: str
+    topic_id: str
+    offset: int
+    source: str
+    queue_manager: str
+    queue: str
+    incarnation: int
+    arrived: list[int]
+    lowest: list[int]
+    logged: bool = True
+
+
+class ArrivalsRestored(Struct):
+    """Of a snapshot: what has arrived of an origin.
+
+    lanes: lane, and seq and n below which everything has, and so on. seqs: lane, first and last of
+    the persistent messages above that, and so on. others: the same of the n of other messages.
+    """
+
+    queue_manager: str
+    queue: str
+    incarnation: int
+    lanes: list[int]
+    seqs: list[int]
+    others: list[int]
+    logged: bool = True
+
+
+class PositionsRestored(Struct):
+    """Of a snapshot: from where topics of arrivals are to be read."""
+
+    positions: list[PositionNoted]
+    logged: bool = True
+
+
 Record = (
     UnitCommitted
     | BackoutCounted
@@ -419,4 +470,7 @@ Record = (
     | ConsumerDeleted
     | DelayedExpired
     | DelaysRestored
+    | UnitArrived
+    | ArrivalsRestored
+    | PositionsRestored
 )

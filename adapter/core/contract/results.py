@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.commands import AS_PUBLISHED
 from adapter.core.contract.message import Delivered, MessageData
 
@@ -304,6 +305,12 @@ class Consumers(Struct, array_like=True, tag=15):
     consumers: list[ConsumerStatus]
 
 
+class LowestPlaces(Struct, array_like=True, tag=16):
+    """Of each lane of a queue, what it still has."""
+
+    lanes: list[Lowest]
+
+
 Result = (
     Done
     | Refused
@@ -320,4 +327,5 @@ Result = (
     | ConsumerState
     | Batches
     | Consumers
+    | LowestPlaces
 )

@@ -18,13 +18,18 @@ This module does not know where pages come from.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
+from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.message import Place, Stored
 from adapter.core.model.places import Places
 from adapter.core.model.ranges import Ranges
 
 EXPIRY_BUCKET_MS = 60_000
 """How coarsely the ends of paged-out messages are known; when one is met, its end is exact."""
+
+LOOKED_AT = 64
+"""Messages of a lane that are looked at to find its lowest seq and n: asked for often."""
 
 
 class PageNeeded(Exception):  # noqa: N818 -- it is a request, not an error
@@ -96,6 +101,22 @@ class Lane:
         gap = self.paged.at_or_after(0)
         if gap is not None and seq <= gap and not seq < self.put_mark[0] <= gap:
             self.put_mark = seq, put_time_ms
+
+    def lowest(self) -> Lowest:
+        """Say from which seq and n on messages are here: from the next ones, if none are.
+
+        Only the first ones are looked at; 0 is the answer where they do not tell.
+        """
+        seq = n = 0
+        for stored in islice(self.available, LOOKED_AT):
+            if stored.place[2]:
+                n = n or stored.place[2]
+            else:
+                seq = seq or stored.place[1]
+        if len(self.available) <= LOOKED_AT:
+            seq, n = seq or self.next_seq, n or self.next_n
+        paged = self.paged.at_or_after(0)
+        return Lowest(self.number, seq if paged is None else min(seq, paged), n)
 
     def oldest_put_ms(self) -> int | None:
         """Say since when the first available message is; about when, if it is not in memory.

@@ -14,6 +14,7 @@ from adapter.core.contract.lanes import LANES
 from adapter.core.contract.message import Place, Stored
 from adapter.core.contract.records import ConsumedRestored, Taken
 from adapter.core.contract.results import Result
+from adapter.core.model.arrivals import Arrivals
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.delays import Delays, end_of
 from adapter.core.model.due import Due
@@ -107,6 +108,9 @@ class QueueManager:
         """Outcomes whose message was not in memory at replay: by session and number."""
         self.noted: list[ConsumedRestored] = []
         """What the snapshot that was restored says of consumed messages; the owner's business."""
+        self.arrivals = Arrivals()
+        self.known_queue_managers: frozenset[str] = frozenset()
+        """Others that messages can be sent to; soft."""
         self.due = Due()
         self.delays_waiting: dict[str, LocalQueue] = {}
         """Whose delayed messages are due, and not in memory."""

@@ -73,6 +73,14 @@ class Ranges:
         if number in self:
             self.remove(number)
 
+    def discard_below(self, number: int) -> None:
+        """Take out all integers that are lower."""
+        while self._highs and self._highs[0] < number:
+            self.pop_first()
+        if self._lows and self._lows[0] < number:
+            self.total -= number - self._lows[0]
+            self._lows[0] = number
+
     def at_or_after(self, number: int) -> int | None:
         """Return the lowest integer that is not below this one, if there is any."""
         at = bisect_right(self._lows, number) - 1

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import PRIORITY_MAX, Place, Stored
 from adapter.core.contract.spans import Span
@@ -117,6 +118,20 @@ class Store:
     def paged_count(self) -> int:
         """How many messages are not in memory."""
         return sum(lane.paged.total for lane in self.lanes)
+
+    def lowest(self) -> list[Lowest]:
+        """Say of each lane from which seq and n on it has messages, whoever holds them."""
+        found = [lane.lowest() for lane in self.lanes]
+        left = self.locked_count
+        for stored in self.stored.values():
+            if not left:
+                break
+            if stored.locked:
+                left -= 1
+                _lower(found, -stored.place[0], stored.place[1], stored.place[2])
+        for span in self.claimed():
+            _lower(found, span.lane, span.first, 0)
+        return found
 
     def loaded(self) -> Iterator[Stored]:
         """Iterate over the available messages that are in memory, in the order of delivery."""
@@ -261,3 +276,12 @@ class Store:
         indexes = self.indexes
         if indexes.is_used:
             indexes.removed(stored)
+
+
+def _lower(found: list[Lowest], lane: int, seq: int, n: int) -> None:
+    """Count a message that is not in its lane."""
+    known = found[lane]
+    if n:
+        found[lane] = Lowest(lane, known.seq, min(known.n, n))
+    else:
+        found[lane] = Lowest(lane, min(known.seq, seq), known.n)

@@ -36,7 +36,7 @@ from adapter.core.model.ranges import Ranges
 from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
 from adapter.core.model.store import PRIORITIES
-from adapter.core.rules import consumers, delays
+from adapter.core.rules import arrivals, consumers, delays
 from adapter.core.rules.pages import Paged
 from adapter.core.rules.unit import stored_as
 
@@ -63,6 +63,7 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
     for queue in qm.queues.values():
         if not queue.is_temporary:
             yield from delays.restored(qm, queue)
+    yield from arrivals.restored(qm)
     for session in qm.sessions.values():
         yield from _session(session)
 

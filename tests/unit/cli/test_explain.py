@@ -100,6 +100,18 @@ RECORDS: list[tuple[r.Record, str]] = [
         r.DelaysRestored("Q", [1_700_000_000_000, 3, 9, 0]),
         "snapshot: when 1 delayed messages for Q are due",
     ),
+    (
+        r.UnitArrived("mq.A.in.B", "t", 7, "B", "id", "A", 0, [0, 1, 0, 0, 2, 0], [0, 1, 1]),
+        "2 messages arrived by mq.A.in.B; it is read from offset 7 next",
+    ),
+    (
+        r.ArrivalsRestored("id", "A", 3, [0, 1, 1], [], []),
+        "snapshot: what arrived of queue A, incarnation 3, of id",
+    ),
+    (
+        r.PositionsRestored([r.PositionNoted("mq.A.in.B", "t", 7)]),
+        "snapshot: from where 1 topics of arrivals are read next",
+    ),
     (r.HeadsRestored("Q", [3, 1, 9]), "snapshot: age of what Q begins with"),
     (
         r.MessageRestored(UNIT, 1, placed("Q", 3, 7)),

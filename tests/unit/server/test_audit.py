@@ -27,6 +27,7 @@ MOVES_MESSAGES = {
 }
 ASKS = {
     *(c.AskOutcome, c.Inquire, c.AskStatus, c.AskConnections, c.InquireObjects, c.AskConsumers),
+    c.AskLowest,
 }
 
 

@@ -1,0 +1,193 @@
+"""Arrivals: exactly once, to their queues or to the dead-letter queue, or not at all."""
+
+import itertools
+
+from adapter.core import dispatch, inputs
+from adapter.core.contract import commands as c
+from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
+from adapter.core.contract.message import MessageData
+from adapter.core.contract.records import EventRaised, Record, UnitArrived, UnitCommitted
+from adapter.core.contract.results import LowestPlaces
+from adapter.core.contract.transmission import Transmission
+from adapter.core.mq_layouts import dead_letter
+from tests.support.core import Client, Core, client_on
+
+ORIGIN = Origin("id of QMA", "QM1", 0)
+TOPIC = "mq.QM1.in.QMA"
+
+
+def arrival(body: str, seq: int, n: int = 0, to: str = "Q", code: int = 0) -> Arrival:
+    message = MessageData(
+        body=body.encode(),
+        message_id=bytes(20) + seq.to_bytes(4, "big"),
+        correlation_id=bytes(24),
+        group_id=bytes(24),
+        priority=0,
+        persistence=0 if n else 1,
+        put_time_ms=5,
+        transmission=Transmission(to, "QM1"),
+    )
+    return Arrival(message, 0, seq, n, code)
+
+
+class Site:
+    """A queue manager at which units arrive."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.core: Core = client.core
+        self.offsets = itertools.count(1)
+
+    def arrive(self, *messages: Arrival, lowest: tuple[int, int] = (0, 0)) -> list[Record]:
+        """Let a unit arrive; return what it caused."""
+        unit = ArrivedUnit(
+            TOPIC,
+            "topic id",
+            next(self.offsets),
+            ORIGIN,
+            list(messages),
+            "QMA",
+            b"u" * 24,
+            [Lowest(0, *lowest)],
+        )
+        given = inputs.Arrived(unit, self.core.look_at_clock())
+        return self.core.take(dispatch.step(self.core.qm, given)).records
+
+    def is_blocked(self) -> bool:
+        return TOPIC in self.core.qm.arrivals.blocked
+
+
+def site(*queues: str) -> Site:
+    return Site(client_on(*queues))
+
+
+def test_a_unit_arrives_whole() -> None:
+    at = site("Q", "R")
+    records = at.arrive(arrival("a", 1), arrival("b", 2, to="R"), arrival("c", 3))
+    assert [type(record) for record in records] == [UnitCommitted, UnitArrived]
+    assert at.client.get() == ["a"]
+    assert at.client.get() == ["c"]
+    assert at.client.get(handle=2) == ["b"]
+
+
+def test_what_came_before_is_dropped() -> None:
+    at = site("Q")
+    at.arrive(arrival("a", 1), arrival("b", 2))
+    assert [type(one) for one in at.arrive(arrival("b", 2), arrival("c", 3))] == [
+        UnitCommitted,
+        UnitArrived,
+    ]
+    assert [type(one) for one in at.arrive(arrival("a", 1))] == [UnitArrived]
+    assert [at.client.get() for _ in range(4)] == [["a"], ["b"], ["c"], []]
+    assert at.core.qm.arrivals.position(TOPIC, "topic id") == 3
+    assert at.core.qm.arrivals.position(TOPIC, "another") == 0
+
+
+def test_what_is_below_the_lowest_was_there_before() -> None:
+    at = site("Q")
+    at.arrive(arrival("c", 9), lowest=(9, 0))
+    at.arrive(arrival("a", 8))
+    assert at.client.get() == ["c"]
+    assert at.client.get() == []
+    lane = at.core.qm.arrivals.lane(ORIGIN, 0)
+    assert lane.seqs.spans() == [(9, 9)]
+    at.arrive(lowest=(10, 0))
+    assert lane.seqs.spans() == []
+    assert lane.has(9, 0)
+    assert not lane.has(10, 0)
+
+
+def test_messages_that_are_not_persistent_count_for_themselves() -> None:
+    at = site("Q")
+    at.arrive(arrival("a", 1), arrival("x", 1, n=70))
+    at.arrive(arrival("x", 1, n=70), arrival("y", 1, n=71), arrival("b", 2), lowest=(2, 71))
+    found = [at.client.get() for _ in range(5)]
+    assert found == [["a"], ["x"], ["y"], ["b"], []]
+
+
+def test_it_is_known_after_a_restart() -> None:
+    for restart in ("crash", "crash_with_snapshot"):
+        at = site("Q")
+        at.arrive(arrival("a", 1), arrival("c", 3), arrival("x", 3, n=7), lowest=(1, 7))
+        getattr(at.core, restart)()
+        client = at.core.connect()
+        at.arrive(arrival("a", 1), arrival("b", 2), arrival("c", 3), arrival("x", 3, n=7))
+        client.open("Q")
+        assert [client.get() for _ in range(4)] == [["a"], ["c"], ["b"], []], restart
+        assert at.core.qm.arrivals.position(TOPIC, "topic id") == 2
+
+
+def test_what_cannot_be_delivered_is_a_dead_letter() -> None:
+    at = site("Q", "DLQ")
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DLQ"}))
+    at.arrive(arrival("a", 1), arrival("b", 2, to="NOWHERE"))
+    assert at.client.get() == ["a"]
+    letter = at.client.take(handle=2)[0].message
+    header, body = dead_letter.split(letter.format, letter.body)
+    assert header is not None
+    assert (header.reason, header.destination, body) == (2085, "NOWHERE", b"b")
+
+
+def test_without_room_nothing_is_taken_until_there_is() -> None:
+    at = site("Q")
+    at.client.do(c.AlterQueue("Q", {"max_depth": 2}))
+    at.client.put("there")
+    unit = (arrival("a", 1), arrival("b", 2))
+    (event,) = at.arrive(*unit)
+    assert isinstance(event, EventRaised)
+    assert (event.kind, event.name) == ("arrival_blocked", "Q")
+    assert at.is_blocked()
+    assert at.arrive(*unit) == []
+    assert at.client.get() == ["there"]
+    at.arrive(*unit)
+    assert not at.is_blocked()
+    assert [at.client.get() for _ in range(3)] == [["a"], ["b"], []]
+
+
+def test_what_is_no_message_is_a_dead_letter() -> None:
+    at = site("Q", "DLQ")
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DLQ"}))
+    at.arrive(arrival("garbage", 1, code=2110))
+    wrong = arrival("wrong", 2)
+    wrong.message.group_seq = -1
+    at.arrive(wrong)
+    for body in (b"garbage", b"wrong"):
+        letter = at.client.take(handle=2)[0].message
+        header, rest = dead_letter.split(letter.format, letter.body)
+        assert header is not None
+        assert (header.reason, rest) == (2110, body)
+
+
+def test_what_a_plain_client_leaves_open_is_filled_in() -> None:
+    at = site("Q")
+    plain = Arrival(MessageData(body=b"a", transmission=Transmission("Q")), 0, 1)
+    unit = ArrivedUnit("mq.QM1.in", "t", 1, Origin("t"), [plain])
+    at.core.take(dispatch.step(at.core.qm, inputs.Arrived(unit, at.core.look_at_clock())))
+    (found,) = at.client.take()
+    assert found.message.put_time_ms == at.core.now_ms
+    assert len(found.message.message_id) == 24
+    assert found.message.persistence == 1
+
+
+def test_the_lowest_places_of_a_queue() -> None:
+    client = client_on("Q")
+
+    def lowest() -> tuple[int, int]:
+        found = client.do(c.AskLowest(1))
+        assert isinstance(found, LowestPlaces)
+        one = found.lanes[0]
+        return one.seq, one.n
+
+    assert lowest() == (1, 1)
+    client.put("a")
+    client.put("b")
+    client.put("x", persistence=0)
+    assert lowest() == (1, 1)
+    unit = client.begin()
+    client.get(unit)
+    assert lowest() == (1, 1), "a unit holds it"
+    client.do(c.Commit(unit))
+    assert lowest() == (2, 1)
+    client.get()
+    client.get()
+    assert lowest() == (3, 2)

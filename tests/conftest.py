@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,12 @@ LAYERS = (
 TESTS = Path(__file__).parent
 DOCKER = TESTS / "docker"
 PYMQI_VERSION = "1.12.13"
+SPARK_WITHOUT_SESSION = frozenset(
+    f"tests/spark/test_{name}.py" for name in ("killed_drivers", "parts", "versions")
+)
+"""They start drivers of their own, or none: any process may run them."""
+SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1"
+"""For brokers and Spark: what lives for minutes does not gain what optimizing its code costs."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,6 +46,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ.setdefault("JDK_JAVA_OPTIONS", SHORT_LIVED_JAVA)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell's background jobs ignore Ctrl-C, and so would all that tests start and interrupt.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(StrictOutcomes.of(config))
     if config.getoption("numprocesses", None) and config.getoption("dist") == "loadgroup":
         config.pluginmanager.register(GroupTimes(group_of))
@@ -82,12 +93,12 @@ class GroupScheduling(LoadScopeScheduling):
 
 
 def group_of(node: str) -> str:
-    """Which tests stay in one process where a run has several: a file's, and all of Spark's.
+    """Which tests stay in one process where a run has several: a file's, all of Spark's session.
 
-    Each process has a broker of its own, and the one that runs Spark's tests the only JVM of Spark.
+    Each process has a broker of its own, and the one that runs the group "spark" the session.
     """
     path = node.partition("::")[0]
-    return "spark" if "spark" in path else path
+    return "spark" if "spark" in path and path not in SPARK_WITHOUT_SESSION else path
 
 
 def pytest_collection_finish() -> None:
@@ -136,11 +147,8 @@ def _pymqi_wheel(folder: Path) -> Path:
 def spark() -> "Iterator[SparkSession]":
     """One Spark session for the whole run, as jobs have it; started when first asked for."""
     from spark_jobs import session
-    from tests.support.spark_site import SHORT_LIVED_JAVA
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JDK_JAVA_OPTIONS", SHORT_LIVED_JAVA)
-        one = session.spark_session("tests")
+    one = session.spark_session("tests")
     yield one
     one.stop()
 

@@ -31,6 +31,8 @@ JAVA_TIMEOUT_S = 30
 # About 45 MB from an empty repository, on a slow line.
 RESOLVE_TIMEOUT_S = 900
 LOCK_POLL_S = 0.1
+OPTIONS_NOTE = re.compile(r"^(?:NOTE: )?Picked up .*\n?", re.MULTILINE)
+"""What Java prints of options from its environment: they do not make it another Java."""
 QUOTED_LINES_MAX = 15
 
 Say = Callable[[str], None]
@@ -123,7 +125,7 @@ def find_java() -> Java:
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise LocalKafkaError(f"{java} -version did not answer ({problem}): {advice}") from problem
-    printed = done.stderr + done.stdout
+    printed = OPTIONS_NOTE.sub("", done.stderr + done.stdout)
     found = java_version(printed)
     if found is None or found < JAVA_VERSION_MIN:
         name = f"Java {found}" if found else "of an unknown version"

@@ -21,12 +21,7 @@ from msgspec import Struct
 
 import adapter
 from adapter.format import names
-from tests.support.spark_site import (
-    SHORT_LIVED_JAVA,
-    order_problems,
-    put_units,
-    wait_copied,
-)
+from tests.support.spark_site import order_problems, put_units, wait_copied
 
 TOP = Path(__file__).parents[2]
 ENDED_S = 250
@@ -72,7 +67,6 @@ def driver(scene: Scene, *stops: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.spark.driver", *told], cwd=TOP, stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env=os.environ | {"JDK_JAVA_OPTIONS": SHORT_LIVED_JAVA},
     )  # fmt: skip
     try:
         yield process

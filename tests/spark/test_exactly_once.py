@@ -1,5 +1,7 @@
-"""Archive, write-back and get, with failures in foreachBatch and drivers that are killed: what has
-been put is there once, and the rows of each lane reached the sink in order."""
+"""Sinks, with failures in foreachBatch: what has been put is there once, in the order of each lane.
+
+Drivers that are killed are in test_killed_drivers.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -10,29 +12,7 @@ from pyspark.errors import StreamingQueryException
 import adapter
 from adapter import Message
 from spark_jobs import errors, sinks
-from tests.spark import lives
 from tests.support.spark_site import Site, collecting, drain, order_problems, queues
-
-ARCHIVED_UNITS, TAKEN_UNITS = 30, 40
-KILLS = (
-    # The files are there, the queue has nothing; of what is taken nothing is written.
-    ("archive.2.files", "get.1.read"),
-    # Everything is there, and neither Spark nor the queue manager knows.
-    ("archive.5.queue", "get.3.files"),
-)
-FAILURES = ("archive.7.files!", "archive.9.queue!", "get.4.read!")
-
-
-@pytest.mark.timeout(600)
-def test_killed_and_failing_drivers_do_everything_once(site: Site, tmp_path: Path) -> None:
-    scene = lives.Scene(site.servers, site.name, site.address, tmp_path)
-    filled = lives.fill(scene, ARCHIVED_UNITS, TAKEN_UNITS)
-    for stops in KILLS:
-        lives.kill_at(scene, *stops)
-    said, complaints = lives.finish(scene, *FAILURES)
-    assert sorted(said.splitlines()) == [f"failed at {place[:-1]}" for place in FAILURES]
-    assert complaints == ""
-    assert lives.check(scene, filled)["archive"] >= 11
 
 
 def test_a_batch_of_more_than_a_unit_is_put_in_several(

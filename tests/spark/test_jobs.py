@@ -12,7 +12,7 @@ import pytest
 import adapter
 from adapter.cli.main import run
 from spark_jobs import session, topics
-from tests.support.spark_site import SHORT_LIVED_JAVA, Site, queues
+from tests.support.spark_site import Site, queues
 
 TOP = Path(__file__).parents[2]
 DONE_S = 200
@@ -178,7 +178,7 @@ def test_jobs_run_as_commands_and_with_spark_submit(site: Site, tmp_path: Path) 
         site.put_units("SUBMITTED", 3)
     site.wait_copied("SUBMITTED", 9)
     told = ["--bootstrap-server", site.servers, "--queue-manager", site.name, "--json"]
-    beside = os.environ | {"PYTHONPATH": str(TOP), "JDK_JAVA_OPTIONS": SHORT_LIVED_JAVA}
+    beside = os.environ | {"PYTHONPATH": str(TOP)}
     command = [sys.executable, "-m", "adapter.cli", "spark", "archive", "SUBMITTED"]
     done = subprocess.run(
         [*command, str(tmp_path / "command"), "--available-now", *told], env=beside, cwd=tmp_path,

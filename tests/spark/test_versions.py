@@ -23,7 +23,6 @@ from adapter.core.contract.results import Batches
 from adapter.localkafka import LocalKafka
 from adapter.localkafka.jars import cache_folder, locked
 from tests.support.backlog import until
-from tests.support.spark_site import SHORT_LIVED_JAVA
 
 TOP = Path(__file__).parents[2]
 DONE_S = 280
@@ -80,10 +79,8 @@ def test_another_spark_reads_queues(
         place += [kafka.bootstrap_servers] if has_connectors else []
         done = subprocess.run(
             [sys.executable, "-m", "tests.spark.other_spark", *place], cwd=TOP, timeout=DONE_S,
-            capture_output=True, text=True, check=False, env=os.environ | {
-                "PYTHONPATH": os.pathsep.join([str(site), str(TOP)]),
-                "JDK_JAVA_OPTIONS": SHORT_LIVED_JAVA,
-            },
+            capture_output=True, text=True, check=False,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(TOP)])},
         )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     check(version, json.loads(done.stdout))

@@ -22,8 +22,6 @@ from tests.support.queue_topic import LANES, committed
 Headers = list[tuple[str, str | bytes | None]]
 COPIED_S = 30.0
 DONE_S = 90
-SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1"
-"""JDK_JAVA_OPTIONS of drivers that live for minutes at most: to compile any better never pays."""
 
 
 class Site:

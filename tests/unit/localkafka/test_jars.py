@@ -52,6 +52,18 @@ def test_another_java_has_another_identity(bare: Path) -> None:
     assert len(seen) == 2
 
 
+def test_options_in_the_environment_do_not_make_it_another_java(bare: Path) -> None:
+    version = "echo 'openjdk version \"17.0.1\"' >&2"
+    notes = (
+        "echo 'NOTE: Picked up JDK_JAVA_OPTIONS: -Xmx1g' >&2",
+        "echo 'Picked up JAVA_TOOL_OPTIONS: -Dversion=\"11.0.1\"' >&2",
+    )
+    program(bare, "java", version)
+    plain = jars.find_java()
+    program(bare, "java", "\n".join((*notes, version)))
+    assert jars.find_java() == plain
+
+
 def test_java_home_comes_first(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "jdk"
     (home / "bin").mkdir(parents=True)

@@ -108,7 +108,7 @@ def test_what_has_gone_is_forgotten_when_there_is_much() -> None:
 @pytest.mark.parametrize("spread_ms", [1, 600_000, 400 * DAY])
 def test_a_delayed_message_costs_a_few_bytes(spread_ms: int) -> None:
     rng = random.Random(2)
-    count = 100_000
+    count = 50_000
     found = Delays()
     tracemalloc.start()
     try:

@@ -104,11 +104,11 @@ def table(arrows: Mapping[str, set[str]], heading: str) -> Iterator[str]:
             yield f"| {number} | `{room}` | {named} |"
 
 
-def written(text: str) -> str:
-    """The page with what is made from the imports in its place."""
+def written(text: str, files: Iterable[Source]) -> str:
+    """The page with what is made from the imports of the files in its place. Raises Cycle."""
+    files = list(files)
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    files = sources()
     made = [
         *table(between_rooms(files), "room"),
         "",
@@ -120,4 +120,4 @@ def written(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text()))
+    PAGE.write_text(written(PAGE.read_text(), sources()))

@@ -16,24 +16,30 @@ from tests.docs.rooms import (
 from tests.tidy_rules import MAY_IMPORT, Source
 
 
-def test_the_page_shows_the_arrows_of_the_code() -> None:
+@pytest.fixture(scope="module")
+def files() -> list[Source]:
+    """Parsed once for all."""
+    return sources()
+
+
+def test_the_page_shows_the_arrows_of_the_code(files: list[Source]) -> None:
     text = PAGE.read_text()
     assert text.count(BEGIN) == text.count(END) == 1
-    assert text == written(text), "if the new arrows are meant: python -m tests.docs.rooms"
+    assert text == written(text, files), "if the new arrows are meant: python -m tests.docs.rooms"
 
 
-def test_every_room_is_in_the_table_and_in_the_list() -> None:
+def test_every_room_is_in_the_table_and_in_the_list(files: list[Source]) -> None:
     text = PAGE.read_text()
-    rooms = between_rooms(sources())
+    rooms = between_rooms(files)
     assert rooms.keys() <= MAY_IMPORT.keys()
     named = text[text.index("## Rooms") : text.index("## Arrows")]
     missing = [room for room in rooms if f"`{room}" not in named and room != "adapter"]
     assert not missing, "say in ARCHITECTURE.md what they know and must not know"
 
 
-def test_there_is_no_cycle() -> None:
-    assert levels(between_rooms(sources()))
-    assert levels(within_core(sources()))
+def test_there_is_no_cycle(files: list[Source]) -> None:
+    assert levels(between_rooms(files))
+    assert levels(within_core(files))
 
 
 def test_a_cycle_is_found() -> None:

@@ -17,7 +17,7 @@ from adapter.movers.progress import Committed
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.topics.admin import TopicSettings
 
-COUNT = 1_500
+COUNT = 1_100
 NOWHERE = "127.0.0.1:1"
 LEDGER = LedgerSettings(bootstrap_servers=NOWHERE, topic="mq.QM1.ledger")
 MOVERS = MoverSettings(

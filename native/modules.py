@@ -14,6 +14,7 @@ from pathlib import Path
 HOT = (
     "adapter/core/dispatch.py",
     "adapter/core/model/*.py",
+    "adapter/core/rules/admit.py",
     "adapter/core/rules/browse.py",
     "adapter/core/rules/cursor.py",
     "adapter/core/rules/decision.py",
@@ -33,6 +34,7 @@ HOT = (
     "adapter/core/rules/session.py",
     "adapter/core/rules/staging.py",
     "adapter/core/rules/trigger.py",
+    "adapter/core/rules/trigger_events.py",
     "adapter/core/rules/unit.py",
     "adapter/core/rules/waiting.py",
     "adapter/format/avro.py",

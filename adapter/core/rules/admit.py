@@ -1,31 +1,51 @@
-"""Admission: the one way in for messages, whoever puts them: programs, copies, reports, releases.
+"""Admission: the one way in for messages: of programs, copies, reports, releases, trigger messages.
 
-What a put causes is noted here. A unit holds the message until it ends; outside a unit it is ready
-to be recorded, at the queue where it is stored. Whether a queue takes a message is decided before:
-this module refuses nothing.
+What a put causes is noted here. A unit holds the message until it ends; outside a unit it is
+recorded, at the queue where it is stored. Whether a queue takes a message is decided before: this
+module refuses nothing.
 """
 
 from __future__ import annotations
 
 from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.records import OutcomeOf, Record, Verb
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.unit import UnitOfWork
-from adapter.core.rules import staging, trigger
-from adapter.core.rules.unit import Puts
+from adapter.core.rules import staging, trigger_events
+from adapter.core.rules.unit import Gets, Puts, commit_records
+
+
+def put_records(
+    qm: QueueManager,
+    ident: bytes,
+    puts: Puts,
+    now_ms: int,
+    gets: Gets | None = None,
+    verb: Verb = "put",
+    outcome: OutcomeOf | None = None,
+    *,
+    is_event: bool = True,
+) -> list[Record]:
+    """Take messages in, outside any unit, and record them together with what is got for them.
+
+    ident: of the unit that they are. is_event: whether triggers take notice of the puts.
+    """
+    stored = admit(qm, puts, now_ms) if is_event else puts
+    return commit_records(ident, stored, gets or [], verb, outcome)
 
 
 def admit(qm: QueueManager, puts: Puts, now_ms: int) -> Puts:
-    """Take messages in, outside any unit. Returns what is to be recorded: where each is stored."""
+    """Take messages in, outside any unit. Returns where each is stored, which is to be recorded."""
     for queue, message in puts:
-        trigger.note_put(qm, queue, message, now_ms)
+        trigger_events.note_put(qm, queue, message, now_ms)
     return staging.stored(qm, puts)
 
 
 def hold(qm: QueueManager, unit: UnitOfWork, puts: Puts, sizes: list[int], now_ms: int) -> None:
     """Take messages in, for a unit to hold until it ends. sizes: what each weighs in an entry."""
     for (queue, message), size in zip(puts, sizes, strict=True):
-        trigger.note_put(qm, queue, message, now_ms, unit)
+        trigger_events.note_put(qm, queue, message, now_ms, unit)
         unit.hold_put(queue, message, size)
 
 
@@ -41,7 +61,7 @@ def admit_segments(
 
     Returns what is to be recorded: nothing, if a unit holds them.
     """
-    trigger.note_put(qm, queue, whole, now_ms, unit, stored=len(parts))
+    trigger_events.note_put(qm, queue, whole, now_ms, unit, stored=len(parts))
     if unit is None:
         return staging.stored(qm, [(queue, part) for part in parts])
     for part in parts:

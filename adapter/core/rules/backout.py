@@ -33,8 +33,8 @@ from adapter.core.model.moves import MoveDue
 from adapter.core.model.queue import LocalQueue
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import matching, undelivered
-from adapter.core.rules.admit import admit
-from adapter.core.rules.unit import Puts, commit_records
+from adapter.core.rules.admit import put_records
+from adapter.core.rules.unit import Puts
 
 MOVED_BYTES = 4 * 1024 * 1024
 """What one record moves, or one message: what is left is moved by the next."""
@@ -104,9 +104,8 @@ def moved(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int)
         _move(qm, queue, message, moves, now_ms)
     if not moves.gets:
         return moves.events
-    puts = admit(qm, moves.puts, now_ms)
     ident = qm.new_message_id()
-    return moves.events + commit_records(ident, puts, moves.gets, "commit", None)
+    return moves.events + put_records(qm, ident, moves.puts, now_ms, moves.gets, "commit")
 
 
 def _messages(found: list[Stored]) -> Iterator[list[Stored]]:

@@ -24,8 +24,8 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, ReportDue
 from adapter.core.model.undo import Removed
 from adapter.core.rules import parking, report
-from adapter.core.rules.admit import admit
-from adapter.core.rules.unit import commit_records, removed_by, taken_from
+from adapter.core.rules.admit import put_records
+from adapter.core.rules.unit import removed_by, taken_from
 
 MISSING = "delayed_message_missing"
 PER_STEP = 1_000
@@ -133,7 +133,7 @@ def _released(
             qm.step.reports_due.append(ReportDue(message, CONFIRM_ON_ARRIVAL, now_ms))
         puts.append((queue, message))
     gets = [(delayed, stored) for stored in found]
-    return commit_records(qm.new_message_id(), admit(qm, puts, now_ms), gets, "commit", None)
+    return put_records(qm, qm.new_message_id(), puts, now_ms, gets, "commit")
 
 
 def _expired(qm: QueueManager, queue: LocalQueue, expired: list[Stored]) -> list[Record]:

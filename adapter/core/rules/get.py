@@ -38,6 +38,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import cursor, groups, matching, pages, report, selection, waiting
+from adapter.core.rules.admit import admit
 from adapter.core.rules.decision import (
     Decision,
     handle_of,
@@ -240,7 +241,7 @@ def _take_alone(
     last = _last(command, found)
     if last.report & CONFIRM_ON_DELIVERY:
         sent = report.due(qm, [last], CONFIRM_ON_DELIVERY, request.now_ms, None)
-        puts, records = sent.puts, sent.records
+        puts, records = admit(qm, sent.puts, request.now_ms), sent.records
     pairs = [(queue, stored) for stored in found]
     records += commit_records(ident, puts, pairs, "get", outcome_of(qm, request))
     shown = Messages(show(command, found)) if command.unit else None

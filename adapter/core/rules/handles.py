@@ -38,7 +38,7 @@ from adapter.core.rules import (
     pages,
     resolve,
     staging,
-    trigger,
+    trigger_events,
     unit,
     waiting,
 )
@@ -85,7 +85,7 @@ def opened(qm: QueueManager, connection: ConnectionState, handle: QueueHandle, n
     handle.modes = _input_modes(queue, handle.modes)
     _count(queue, handle.modes, 1)
     if handle.modes & INPUT:
-        trigger.opened(qm, queue, now_ms)
+        trigger_events.note_open(qm, queue, now_ms)
     connection.handles[handle.number] = handle
 
 
@@ -188,7 +188,7 @@ def _close_queue(
         consumer_timeouts.closed(qm, handle, broke_off)
     marks.closed(handle)
     if handle.modes & INPUT:
-        trigger.closed(qm, queue, now_ms)
+        trigger_events.note_close(qm, queue, now_ms)
     if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
         return []
     return [managed.removal(qm, queue, replies)]

@@ -39,7 +39,7 @@ from adapter.core.contract.results import (
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.undo import Removed
-from adapter.core.rules import defaults, delays, naming, staging, trigger, waiting
+from adapter.core.rules import defaults, delays, naming, staging, trigger_events, waiting
 from adapter.core.rules.decision import Decision, done, handle_of, queue_of
 from adapter.core.rules.unit import discard_records, removed_by, taken_by, taken_from
 
@@ -74,7 +74,7 @@ def decide_alter(qm: QueueManager, request: Request, command: AlterQueue) -> Dec
     staging.check_own(queue.name)
     naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
     replies = _inhibit(qm, queue, command.attributes)
-    trigger.altered(qm, queue, command.attributes, request.now_ms)
+    trigger_events.note_change(qm, queue, command.attributes, request.now_ms)
     attributes = command.attributes | {"altered_ms": request.now_ms}
     record = QueueAltered(command.name, attributes, logged=not queue.is_temporary)
     return done(qm, request, [record], 0, replies)

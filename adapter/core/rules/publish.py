@@ -35,7 +35,7 @@ from adapter.core.model.report import DISCARD, EXCEPTION
 from adapter.core.model.topics import SubscriptionState
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import put, report, retained, staging, topics, undelivered
-from adapter.core.rules.admit import admit, hold
+from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import (
     Decision,
     connection_of,
@@ -43,7 +43,7 @@ from adapter.core.rules.decision import (
     own_unit,
     session_of,
 )
-from adapter.core.rules.unit import Puts, commit_records, unit_with_room
+from adapter.core.rules.unit import Puts, unit_with_room
 
 OPTIONS = RETAIN | WARN_NO_SUBSCRIBERS
 LEVEL_MAX = 9
@@ -284,10 +284,9 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, copies: Copies)
     puts = copies.puts + copies.reports
     check_size(qm, puts)
     ident = own_unit(request, session_of(qm, request).ident)
-    puts = admit(qm, puts, request.now_ms)
     # The first put says what the answer is: where that is a report, it is not the answer.
     outcome = outcome_of(qm, request) if copies.puts else None
-    return commit_records(ident, puts, [], "put", outcome) if puts else []
+    return put_records(qm, ident, puts, request.now_ms, outcome=outcome) if puts else []
 
 
 def check_size(qm: QueueManager, puts: Puts) -> None:
@@ -329,4 +328,4 @@ def put_retained(qm: QueueManager, copies: Copies, now_ms: int) -> list[Record]:
     """Say that these copies are put."""
     if not copies.puts:
         return []
-    return commit_records(qm.new_message_id(), admit(qm, copies.puts, now_ms), [], "commit", None)
+    return put_records(qm, qm.new_message_id(), copies.puts, now_ms, verb="commit")

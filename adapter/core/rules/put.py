@@ -24,9 +24,9 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
 from adapter.core.rules import details, groups, parking, report, staging
-from adapter.core.rules.admit import admit, admit_segments, hold
+from adapter.core.rules.admit import admit, admit_segments, hold, put_records
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
-from adapter.core.rules.unit import commit_records, unit_with_room
+from adapter.core.rules.unit import Puts, commit_records, unit_with_room
 
 PRIORITY_ASKED_MAX = 2**31 - 1
 """What is higher than any is put at the highest there is, with a warning."""
@@ -229,7 +229,7 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: LocalQueue
     else:
         _check_alone(qm, queue, messages, size)
     ident = own_unit(request, session_of(qm, request).ident) if unit is None else b""
-    puts: list[tuple[LocalQueue, MessageData]] = []
+    puts: Puts = []
     for message in messages:
         resolve(qm, queue, message, request.now_ms)
         if not any(message.group_id):
@@ -239,7 +239,7 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: LocalQueue
     sent = report.due(qm, messages, CONFIRM_ON_ARRIVAL, request.now_ms, unit)
     if unit is None:
         outcome = outcome_of(qm, request)
-        puts += sent.puts
+        puts += admit(qm, sent.puts, request.now_ms)
         return Decision(sent.records + commit_records(ident, puts, [], "put", outcome))
     ids = [message.message_id for message in messages]
     return Decision(sent.records, put_done(ids, messages[-1]))
@@ -281,12 +281,12 @@ def _put_alone(qm: QueueManager, request: Request, command: Put, queue: LocalQue
     ident = own_unit(request, session_of(qm, request).ident)
     resolve(qm, queue, message, request.now_ms)
     outcome = outcome_of(qm, request)
-    puts = admit(qm, [(queue, message)], request.now_ms)
+    puts: Puts = [(queue, message)]
     records: list[Record] = []
     if message.report & CONFIRM_ON_ARRIVAL:
         sent = report.due(qm, [message], CONFIRM_ON_ARRIVAL, request.now_ms, None)
         puts, records = puts + sent.puts, sent.records
-    return Decision(records + commit_records(ident, puts, [], "put", outcome))
+    return Decision(records + put_records(qm, ident, puts, request.now_ms, outcome=outcome))
 
 
 def _full(qm: QueueManager, queue: LocalQueue, request: Request) -> Decision:

@@ -33,8 +33,7 @@ from adapter.core.model.report import (
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import undelivered
-from adapter.core.rules.admit import admit, hold
-from adapter.core.rules.unit import commit_records
+from adapter.core.rules.admit import hold, put_records
 
 LOST = "report_lost"
 
@@ -64,9 +63,7 @@ def due(
         arrives_later = message.destination and kind == CONFIRM_ON_ARRIVAL
         if message.report & kind and not arrives_later:
             _send(qm, message, kind, now_ms, unit, sent)
-    if unit is None:
-        sent.puts = admit(qm, sent.puts, now_ms)
-    else:
+    if unit is not None:
         hold(qm, unit, sent.puts, [weight(report) for _, report in sent.puts], now_ms)
         sent.puts = []
     return sent
@@ -89,10 +86,11 @@ def noted(qm: QueueManager, message: MessageData) -> None:
 def decide(qm: QueueManager, work: ReportDue) -> list[Record]:
     """Report an expiry, or the arrival of a message that was delayed, in no unit."""
     message = work.message
-    sent = due(qm, [message], work.kind, work.time_ms or message.expires_at_ms, None)
+    time_ms = work.time_ms or message.expires_at_ms
+    sent = due(qm, [message], work.kind, time_ms, None)
     if not sent.puts:
         return sent.records
-    return sent.records + commit_records(qm.new_message_id(), sent.puts, [], "put", None)
+    return sent.records + put_records(qm, qm.new_message_id(), sent.puts, time_ms)
 
 
 def excepted(

@@ -1,17 +1,14 @@
-"""Triggers: which events there are, and what becomes of a trigger message.
+"""Triggers: which trigger messages an event causes, and what becomes of them.
 
-Whoever decides something that may cause a trigger message notes it here; when what was decided has
-been applied, decide() is asked what follows. Trigger messages are not persistent. One that a put in
-a unit caused stays with the unit until that ends. What was put succeeds, whatever becomes of the
-trigger message. When one is made is said in core.rules.trigger_conditions.
+Events are noted by core.rules.trigger_events; when what was decided has been applied, decide() says
+what follows. Trigger messages are not persistent. A trigger message that a put in a unit caused
+stays with the unit until the unit ends. The put succeeds, whatever becomes of the trigger message.
+core.rules.trigger_conditions says when a trigger message is made.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from adapter.core.attributes.objects import ProcessAttributes
-from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.contract.details import APPL_TYPE_QMGR, Details
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
@@ -19,74 +16,16 @@ from adapter.core.contract.records import EventRaised, QueueAltered, Record
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.trigger_event import Trigger, TriggerEvent
-from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts import trigger_message
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.mq_layouts.trigger_message import TriggerFields
 from adapter.core.rules import undelivered
+from adapter.core.rules.admit import put_records
 from adapter.core.rules.trigger_conditions import Situation, way
-from adapter.core.rules.unit import commit_records
 
 LOST = "trigger_message_lost"
-EVENT_ATTRIBUTES = frozenset(
-    name for name, row in QUEUE_ATTRIBUTES.items() if row.attribute.is_trigger_event
-)
 NO_PROCESS = ProcessAttributes(appl_type=trigger_message.APPL_TYPE_UNKNOWN)
 """For a transmission queue, where TriggerData may name a channel (condition 5)."""
-
-
-def note_put(
-    qm: QueueManager,
-    queue: LocalQueue,
-    message: MessageData,
-    now_ms: int,
-    unit: UnitOfWork | None = None,
-    stored: int = 1,
-) -> None:
-    """Note that a message is put, before the queue counts it.
-
-    unit: holds it. stored: the segments of one message count as so many, and cause one event. A
-    delayed message is no event before it is due.
-    """
-    if not queue.attributes.trigger_control or message.destination:
-        return
-    event = TriggerEvent(
-        kind="put",
-        queue=queue,
-        now_ms=now_ms,
-        priority=message.priority,
-        before=queue.counted(),
-        stored=stored,
-        unit=unit,
-    )
-    qm.step.trigger_work.append(event)
-
-
-def opened(qm: QueueManager, queue: LocalQueue, now_ms: int) -> None:
-    """Note that a queue has been opened for input."""
-    if queue.name in qm.initiates:
-        inputs = queue.opens.input
-        qm.step.trigger_work.append(
-            TriggerEvent(kind="open", queue=queue, now_ms=now_ms, inputs=inputs)
-        )
-
-
-def closed(qm: QueueManager, queue: LocalQueue, now_ms: int) -> None:
-    """Note that a handle has been closed that had a queue open for input."""
-    if queue.attributes.trigger_control:
-        event = TriggerEvent(kind="close", queue=queue, now_ms=now_ms, inputs=queue.opens.input)
-        qm.step.trigger_work.append(event)
-
-
-def altered(qm: QueueManager, queue: LocalQueue, attributes: dict[str, Any], now_ms: int) -> None:
-    """Note that attributes are about to take these values."""
-    was = {
-        name: before
-        for name in EVENT_ATTRIBUTES.intersection(attributes)
-        if (before := getattr(queue.attributes, name)) != attributes[name]
-    }
-    if was:
-        qm.step.trigger_work.append(TriggerEvent(kind="alter", queue=queue, now_ms=now_ms, was=was))
 
 
 def decide(qm: QueueManager, work: TriggerEvent | Trigger) -> list[Record]:
@@ -99,7 +38,7 @@ def decide(qm: QueueManager, work: TriggerEvent | Trigger) -> list[Record]:
         return _put(qm, work)
     if qm.quiescing:
         return []
-    return [record for queue in _concerned(qm, work) for record in _judge(qm, work, queue)]
+    return [one for queue in _concerned(qm, work) for one in _judge(qm, work, queue)]
 
 
 def _concerned(qm: QueueManager, event: TriggerEvent) -> list[LocalQueue]:
@@ -172,7 +111,9 @@ def _hold(
 
 
 def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
-    """Put a trigger message; if that cannot be, on the dead-letter queue; else say it is lost."""
+    """Put a trigger message; if its queue cannot take it, on the dead-letter queue; else report it
+    lost. A trigger message on an initiation queue is no event of that queue.
+    """
     message = trigger.message
     message.message_id = qm.new_message_id()
     message.put_time_ms, trigger.queue.triggered_ms = trigger.now_ms, qm.elapsed_ms
@@ -181,16 +122,12 @@ def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
     if initiation is None or reason is not None:
         return _put_dead_letter(qm, trigger, code_of(reason or Reason.QUEUE_NOT_FOUND))
     trigger.queue.loss_reported = False
-    return _stored(initiation, message)
-
-
-def _stored(queue: LocalQueue, message: MessageData) -> list[Record]:
-    return commit_records(NO_ID, [(queue, message)], [], "put", None)
+    return put_records(qm, NO_ID, [(initiation, message)], trigger.now_ms, is_event=False)
 
 
 def _put_dead_letter(qm: QueueManager, trigger: Trigger, code: int) -> list[Record]:
-    """Put it on the dead-letter queue, under a header. That queue's own is not put there: it would
-    cause the next one.
+    """Put a trigger message on the dead-letter queue, under a header; but not if it is the
+    dead-letter queue's own: it would cause the next one.
     """
     dead = undelivered.dead_letter_queue(qm)
     now_ms = trigger.now_ms
@@ -201,9 +138,8 @@ def _put_dead_letter(qm: QueueManager, trigger: Trigger, code: int) -> list[Reco
         or undelivered.why_undeliverable(qm, dead, dead_letter)
     ):
         return _lost(trigger, code, qm.attributes.dead_letter_queue)
-    note_put(qm, dead, dead_letter, now_ms)
     trigger.queue.loss_reported = False
-    return _stored(dead, dead_letter)
+    return put_records(qm, NO_ID, [(dead, dead_letter)], now_ms)
 
 
 def _lost(trigger: Trigger, code: int, dead_letter_queue: str) -> list[Record]:

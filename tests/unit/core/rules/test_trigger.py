@@ -11,7 +11,7 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Opened
 from adapter.core.mq_layouts import dead_letter, trigger_message
-from adapter.core.rules import trigger
+from adapter.core.rules import trigger_events
 from adapter.core.rules.trigger import LOST
 from adapter.format import entries
 from tests.support.core import Client, Core
@@ -374,7 +374,7 @@ def test_several_messages_of_one_put_that_count_as_one_event(site: Site) -> None
 
     def store(name: str, stored: int) -> None:
         queue = site.core.queue(name)
-        trigger.note_put(
+        trigger_events.note_put(
             site.core.qm, queue, MessageData(priority=0), site.core.now_ms, stored=stored
         )
         dispatch.step(site.core.qm, inputs.Tick(site.core.now_ms))

@@ -12,7 +12,7 @@ from tests import tidy_rules
 from tests.tidy_records import truth_of_records
 from tests.tidy_rules import Source
 from tests.tidy_types import class_sizes, type_names
-from tests.tidy_words import plain_words
+from tests.tidy_words import imperative_names, plain_words
 
 TOP = Path(__file__).parents[1]
 EACH = (
@@ -26,6 +26,7 @@ EACH = (
     tidy_rules.mutable_globals,
     tidy_rules.unfinished,
     plain_words,
+    imperative_names,
     truth_of_records,
     tidy_rules.hidden_tests,
 )
@@ -166,6 +167,8 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (plain_words, "adapter/core/x.py", "log('mend the topic')", "riddle"),
     (plain_words, "adapter/core/x.py", 'def f():\n    """None if there is none."""', "riddle"),
     (plain_words, "adapter/core/x.py", 'def f():\n    """It is not one of mqk."""', "riddle"),
+    (imperative_names, "adapter/core/rules/x.py", "def opened(qm: Q) -> None: ...", "past tense"),
+    (imperative_names, "adapter/core/rules/x.py", "def _told(qm: Q) -> Result: ...", "past tense"),
     (tidy_rules.unwatched, "adapter/owner/x.py", "threading.Thread(target=f)", "watched"),
     (tidy_rules.unwatched, "adapter/server/x.py", "loop.create_task(f())", "watched"),
     (tidy_rules.unwatched, "adapter/movers/x.py", "done.add_done_callback(f)", "watched"),
@@ -209,6 +212,9 @@ GOOD: list[tuple[Callable[[Source], list[str]], str, str]] = [
     (plain_words, "adapter/core/x.py", "raise E('there is none to connect to')"),
     (plain_words, "adapter/core/x.py", "raise E('x is not one of a, b')"),
     (plain_words, "tests/x.py", "raise E('a name is not one')"),
+    (imperative_names, "adapter/core/rules/x.py", "def _placed(one: D) -> Placed: ..."),
+    (imperative_names, "adapter/core/rules/x.py", "def _lifted(s: S) -> bool: ..."),
+    (imperative_names, "adapter/core/model/x.py", "def made() -> None: ..."),
     (tidy_rules.unwatched, "adapter/cli/x.py", "threading.Thread(target=f)"),
     (tidy_rules.unwatched, "adapter/owner/x.py", "watched.thread('x', f, g)"),
     (tidy_rules.sizes, "adapter/x.py", "def f() -> None:\n" + "    x = 1\n" * 59),

@@ -22,6 +22,10 @@ PRONOUNS = re.compile(
 """What no text for users has: name the client, the owner, the operator, and the field's verb."""
 
 
+PAST = re.compile(r"_*(?!un)(?:[a-z]+ed|told|gone|came|made|kept|held|taken|begun|met|lost|sent)")
+"""A past participle alone. Of a function it says neither what it does nor what it returns."""
+
+
 def plain_words(source: Source) -> list[str]:
     """Texts say what is wrong, in words of the field."""
     if source.room is None:
@@ -35,6 +39,23 @@ def plain_words(source: Source) -> list[str]:
         if match is not None
         and match.re in ((RIDDLES, VAGUE) if id(node) in documentation else (RIDDLES, PRONOUNS))
     ]
+
+
+def imperative_names(source: Source) -> list[str]:
+    """The past tense is for records: a function of core's rules says what it does or returns."""
+    if not source.module.startswith("adapter.core.rules."):
+        return []
+    return [
+        f"{source.path}:{node.lineno}: {node.name} is a past tense, which is for records"
+        for node in source.tree.body
+        if isinstance(node, ast.FunctionDef)
+        and PAST.fullmatch(node.name)
+        and (node.returns is None or ast.unparse(node.returns) not in _record_or_bool(node.name))
+    ]
+
+
+def _record_or_bool(name: str) -> set[str]:
+    return {"bool", name.strip("_").capitalize()}
 
 
 def _documentation(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:

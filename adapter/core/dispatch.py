@@ -3,7 +3,7 @@
 This is the only door into core. step() takes an input and returns its effects: the records to
 write, the replies to give once they are durable, the pages to read. replay() applies what a ledger
 says happened. Both go through the same apply_* functions. The other functions are questions, or
-what makes a core ready to take inputs: replay, outcome_loaded, begin_term, restarted.
+what makes a core ready to take inputs: replay, load_outcome, begin_term, restart.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ def _load_page(qm: QueueManager, effects: Effects, given: inputs.PageLoaded) -> 
         qm.wake(queue)
     else:
         _apply(qm, effects, pages.load(qm, queue, needed.lane, given.page, given.now_ms))
-        _apply(qm, effects, delays.came(qm, queue, given.now_ms))
+        _apply(qm, effects, delays.resume_release(qm, queue, given.now_ms))
     _decide_again(qm, effects, queue, given.now_ms)
 
 
@@ -281,7 +281,7 @@ def _miss_page(qm: QueueManager, effects: Effects, given: inputs.PageMissing) ->
     needed = given.needed
     queue = qm.that_queue(needed.queue, given.incarnation)
     if queue is not None:
-        _apply(qm, effects, delays.missing(qm, needed, given.now_ms))
+        _apply(qm, effects, delays.postpone_missing(qm, needed, given.now_ms))
         qm.step.missing = (needed.queue, needed.lane, needed.seq)
         qm.wake(queue)
         _decide_again(qm, effects, queue, given.now_ms)
@@ -316,9 +316,9 @@ def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> restore.U
     return restore.unmoved(qm, moved_n, parked)
 
 
-def outcome_loaded(qm: QueueManager, session: bytes, number: int, read: list[pages.Paged]) -> None:
+def load_outcome(qm: QueueManager, session: bytes, number: int, read: list[pages.Paged]) -> None:
     """Complete one of qm.absent, after a replay. read: what it says is missing."""
-    restore.outcome_loaded(qm, session, number, read)
+    restore.load_outcome(qm, session, number, read)
 
 
 def _page_out(qm: QueueManager, effects: Effects, given: inputs.Copied) -> None:
@@ -337,25 +337,25 @@ def _pass_time(qm: QueueManager, effects: Effects, given: inputs.Tick) -> None:
     forgotten, statistics are made.
     """
     now_ms = given.now_ms
-    _apply(qm, effects, delays.due(qm, now_ms))
-    _apply(qm, effects, tick.expired_messages(qm, now_ms))
-    _apply(qm, effects, tick.expired_sessions(qm))
-    _apply(qm, effects, consumers.lost_claims(qm, now_ms))
-    tick.expired_pages(qm, now_ms)
-    tick.expired_marks(qm)
+    _apply(qm, effects, delays.release_due(qm, now_ms))
+    _apply(qm, effects, tick.expire_messages(qm, now_ms))
+    _apply(qm, effects, tick.expire_sessions(qm))
+    _apply(qm, effects, consumers.end_lost_claims(qm, now_ms))
+    tick.expire_pages(qm, now_ms)
+    tick.expire_marks(qm)
     _serve(qm, effects, now_ms)
-    effects.replies += waiting.timed_out(qm)
+    effects.replies += waiting.time_out(qm)
     _serve(qm, effects, now_ms)
-    _apply(qm, effects, statistics.raised(qm, now_ms))
+    _apply(qm, effects, statistics.raise_due(qm, now_ms))
 
 
 def _park_queues(qm: QueueManager, effects: Effects, given: inputs.MoversReported) -> None:
-    _apply(qm, effects, parking.told(qm, given.parked, given.now_ms))
+    _apply(qm, effects, parking.set_parked(qm, given.parked, given.now_ms))
 
 
 def _configure(qm: QueueManager, effects: Effects, given: inputs.Configured) -> None:
     """Take the settings, and define what every queue manager has."""
-    _apply(qm, effects, system.configured(qm, given.settings, given.now_ms))
+    _apply(qm, effects, system.configure(qm, given.settings, given.now_ms))
 
 
 def _know_queue_managers(qm: QueueManager, _: Effects, given: inputs.QueueManagersKnown) -> None:
@@ -375,7 +375,7 @@ def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced) -> None:
 
 def _stop(qm: QueueManager, effects: Effects, given: inputs.Stopped) -> None:
     now_ms = given.now_ms
-    _apply(qm, effects, [*statistics.last(qm, now_ms), *lifetime.stopped(qm, now_ms)])
+    _apply(qm, effects, [*statistics.raise_last(qm, now_ms), *lifetime.stop(qm, now_ms)])
 
 
 def idle_connections(qm: QueueManager) -> list[int]:
@@ -399,7 +399,7 @@ def _acknowledge(qm: QueueManager, effects: Effects, given: inputs.OutcomesSeen)
         _serve(qm, effects, given.now_ms)
 
 
-def restarted(qm: QueueManager, now_ms: int) -> None:
+def restart(qm: QueueManager, now_ms: int) -> None:
     """Give every session and consumer its full time again: nobody could reach a queue manager that
     was down. Messages that came back too often by its end are moved with what is applied next.
     """
@@ -408,8 +408,8 @@ def restarted(qm: QueueManager, now_ms: int) -> None:
     for queue in qm.queues.values():
         queue.high_depth = queue.depth
     qm.tally.started_ms = now_ms
-    consumer_timeouts.restarted(qm)
-    backout.restarted(qm, now_ms)
+    consumer_timeouts.note_restart(qm)
+    backout.note_restart(qm, now_ms)
     statistics.begin(qm, now_ms)
 
 
@@ -463,7 +463,7 @@ def _decide(qm: QueueManager, request: c.Request) -> Decision:
     except Refusal as refusal:
         return Decision([], _refused(refusal), qm.entry_n)
     except PageNeeded as needed:
-        refused = pages.damaged(qm, needed)
+        refused = pages.refuse_damaged(qm, needed)
         if refused is None:
             raise
         return refused
@@ -494,7 +494,7 @@ def _apply(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
 def _apply_each(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
     for at, record in enumerate(records, len(effects.records)):
         if type(record) is r.MessagesDiscarded:
-            report.expired(qm, record)
+            report.note_expired(qm, record)
         removed = APPLY[type(record)](qm, record)
         if removed:
             effects.removed[at] = removed

@@ -111,7 +111,7 @@ def _complete(qm: QueueManager, pages: PageReader) -> None:
         except PagesUnavailableError as error:
             text = f"an outcome that a client may ask for cannot be completed: {error}"
             raise LedgerUnavailable(text) from error
-        dispatch.outcome_loaded(qm, session, number, read)
+        dispatch.load_outcome(qm, session, number, read)
 
 
 def _replay(

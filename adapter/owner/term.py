@@ -19,7 +19,7 @@ from adapter.core import inputs
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.core.dispatch import idle_connections, restarted
+from adapter.core.dispatch import idle_connections, restart
 from adapter.core.model.connection import Party
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue, Reply
@@ -51,7 +51,7 @@ class OwnerTerm:
         self._calls = parts.calls
         self.qm = qm = replayed.qm
         qm.elapsed_ms = parts.clock.elapsed_ms()
-        restarted(qm, parts.clock.now_ms())
+        restart(qm, parts.clock.now_ms())
         self.loop = loop = OwnerLoop(qm, parts.ledger, parts.clock, self)
         self._paging: Paging | None = None
         self.housekeeping: Housekeeping | None = None

@@ -85,7 +85,7 @@ class ByHand(Core):
             carry_over(old, replayed.qm, self.void)
         self.qm, self.owner_id = replayed.qm, owner_id
         self.began = replayed
-        dispatch.restarted(self.qm, self.look_at_clock())
+        dispatch.restart(self.qm, self.look_at_clock())
         self._turns.clear()
         self.loop = self.new_loop()
 

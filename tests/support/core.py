@@ -121,7 +121,7 @@ class Core:
         self.qm = self.replayed()
         self._terms += 1
         dispatch.begin_term(self.qm, self._terms)
-        dispatch.restarted(self.qm, self.look_at_clock())
+        dispatch.restart(self.qm, self.look_at_clock())
         self.answers.clear()
         self.to_read.clear()
 
@@ -150,7 +150,7 @@ class Core:
                 self.topics[taken.queue, absent.incarnation, taken.lane][taken.seq]
                 for taken in absent.missing()
             ]
-            dispatch.outcome_loaded(qm, session, number, read)
+            dispatch.load_outcome(qm, session, number, read)
         return qm
 
     def snapshot(self) -> None:

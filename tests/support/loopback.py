@@ -180,7 +180,7 @@ class Loopback:
             self.qm = QueueManager(self.qm.name, b"loopback-qm2")
             for record in self._records:
                 dispatch.replay(self.qm, record)
-            dispatch.restarted(self.qm, self._look_at_clock())
+            dispatch.restart(self.qm, self._look_at_clock())
 
         self.call(die)
 

@@ -252,13 +252,6 @@ def progress_after(message: MessageData, in_unit: bool, logical: bool) -> Progre
     )
 
 
-def group_status(message: MessageData) -> str:
-    """Return MQGMO.GroupStatus: "G" in a group, "L" the last of one, " " in none."""
-    if not is_in_group(message):
-        return " "
-    return "L" if message.last_in_group else "G"
-
-
 def segment_status(message: MessageData) -> str:
     """Return MQGMO.SegmentStatus: "S" a segment, "L" the last one, " " none."""
     if not is_segment(message):

@@ -96,14 +96,6 @@ class Indexes:
         """Forget the watch of a name."""
         self._watches.pop(name, None)
 
-    def has_watches(self) -> bool:
-        """Whether any watch is kept."""
-        return bool(self._watches)
-
-    def ids_kept(self, field: str) -> int:
-        """Say how many different ids of messages in memory are indexed."""
-        return len(self._by_id.get(field, ()))
-
     def unindexed(self, name: str) -> tuple[int, int] | None:
         """Say which paged-out message an index or a watch is to read next: (lane, seq), or None."""
         if name in self._watches:

@@ -39,7 +39,7 @@ def admit(qm: QueueManager, puts: Puts, now_ms: int) -> Puts:
     """Take messages in, outside any unit. Returns where each is stored, which is to be recorded."""
     for queue, message in puts:
         trigger_events.note_put(qm, queue, message, now_ms)
-    return staging.stored(qm, puts)
+    return staging.stage(qm, puts)
 
 
 def hold(qm: QueueManager, unit: UnitOfWork, puts: Puts, sizes: list[int], now_ms: int) -> None:
@@ -63,7 +63,7 @@ def admit_segments(
     """
     trigger_events.note_put(qm, queue, whole, now_ms, unit, stored=len(parts))
     if unit is None:
-        return staging.stored(qm, [(queue, part) for part in parts])
+        return staging.stage(qm, [(queue, part) for part in parts])
     for part in parts:
         unit.hold_put(queue, part, weight(part))
     return []

@@ -55,7 +55,7 @@ def is_due(queue: LocalQueue, stored: Stored) -> bool:
     return 0 < queue.attributes.backout_threshold <= stored.backout_count
 
 
-def restarted(qm: QueueManager, now_ms: int) -> None:
+def note_restart(qm: QueueManager, now_ms: int) -> None:
     """Note what a crash has left on queues that had come back too often."""
     for queue in qm.queues.values():
         if queue.moves_backouts:
@@ -76,7 +76,7 @@ def decide(qm: QueueManager, due: MoveDue) -> list[Record]:
         for one in there
         if is_due(queue, one) and not one.locked and not matching.is_over(one, due.now_ms)
     ]
-    return moved(qm, queue, found, due.now_ms)
+    return move(qm, queue, found, due.now_ms)
 
 
 def _want_pages(qm: QueueManager, queue: LocalQueue) -> None:
@@ -88,7 +88,7 @@ def _want_pages(qm: QueueManager, queue: LocalQueue) -> None:
             qm.want_page(PageNeeded(queue.name, lane.number, min(seqs)))
 
 
-def moved(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int) -> list[Record]:
+def move(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int) -> list[Record]:
     """Move messages to where there is room for them; those that nobody takes stay.
 
     What is more than one record moves is noted, to be moved next.
@@ -101,7 +101,7 @@ def moved(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int)
             left = [part.place for one in parts[at:] for part in one]
             qm.step.moves_due.append(MoveDue(queue, left, now_ms))
             break
-        _move(qm, queue, message, moves, now_ms)
+        _plan_move(qm, queue, message, moves, now_ms)
     if not moves.gets:
         return moves.events
     ident = qm.new_message_id()
@@ -118,7 +118,7 @@ def _messages(found: list[Stored]) -> Iterator[list[Stored]]:
     return (list(parts) for _, parts in groupby(found, of))
 
 
-def _move(
+def _plan_move(
     qm: QueueManager, queue: LocalQueue, parts: list[Stored], moves: _Moves, now_ms: int
 ) -> None:
     """Add the moves of a message to the others, and what is to be told of it."""
@@ -144,7 +144,7 @@ def _ways(
     qm: QueueManager, queue: LocalQueue, parts: list[Stored], now_ms: int
 ) -> Iterator[tuple[LocalQueue | None, list[MessageData]]]:
     """Say where a message may go, and what is put there: the best way first."""
-    told = [_explained(queue, part) for part in parts]
+    told = [_explain(queue, part) for part in parts]
     name = queue.attributes.backout_requeue_queue
     target = undelivered.destination(qm, name)
     if name and target is not queue:
@@ -155,7 +155,7 @@ def _ways(
         yield dead, [undelivered.as_dead_letter(qm, one, queue.name, code, now_ms) for one in told]
 
 
-def _explained(queue: LocalQueue, stored: Stored) -> MessageData:
+def _explain(queue: LocalQueue, stored: Stored) -> MessageData:
     message = stored.message
     told = backout.explained(message.properties, queue.name, stored.backout_count)
     return msgspec.structs.replace(message, properties=told)

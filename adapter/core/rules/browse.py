@@ -82,7 +82,7 @@ def look(
         return Decision([], Messages(shown, Reason.MESSAGE_TRUNCATED), qm.entry_n)
     last = shown[-1].message
     if handle.browse_group is not None or last.group_id != NO_ID:
-        groups.moved(qm, request, handle, "browse_group", last, b"")
+        groups.move_handle(qm, request, handle, "browse_group", last, b"")
     if command.options & LOCK:
         cursor.lock(handle, found[0])
     if command.options & marks.MARKING:

@@ -12,12 +12,12 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 
 
-def opened(connection: ConnectionState, handle: ConsumerHandle) -> None:
+def note_open(connection: ConnectionState, handle: ConsumerHandle) -> None:
     """Note which connection has a consumer open."""
     handle.queue.consuming[handle.consumer] = connection.number
 
 
-def closed(qm: QueueManager, handle: ConsumerHandle, broke_off: bool) -> None:
+def note_close(qm: QueueManager, handle: ConsumerHandle, broke_off: bool) -> None:
     """Note that the consumer is no longer open.
 
     broke_off: its program did not close it; the connection ended.
@@ -28,17 +28,17 @@ def closed(qm: QueueManager, handle: ConsumerHandle, broke_off: bool) -> None:
         if broke_off and not handle.may_break_off:
             for number in consumer.batches.keys() & handle.batches:
                 consumer.batches[number].broke_off = True
-        _begins(qm, queue, consumer)
+        _note_absence(qm, queue, consumer)
 
 
-def restarted(qm: QueueManager) -> None:
+def note_restart(qm: QueueManager) -> None:
     """Give every consumer its full time again: nobody has any open."""
     for queue in qm.queues.values():
         for consumer in queue.consumers.values():
-            _begins(qm, queue, consumer)
+            _note_absence(qm, queue, consumer)
 
 
-def _begins(qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer) -> None:
+def _note_absence(qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer) -> None:
     """Note since when nobody has a consumer open; it is looked at when its time is over."""
     consumer.away_since_ms = qm.elapsed_ms
     end = (qm.elapsed_ms + consumer.timeout_ms, queue.name, queue.incarnation, consumer.name)

@@ -102,8 +102,8 @@ def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenCo
         found.alias,
         may_break_off=command.may_break_off,
     )
-    handles.opened(qm, connection, handle, request.now_ms)
-    consumer_timeouts.opened(connection, handle)
+    handles.open_queue(qm, connection, handle, request.now_ms)
+    consumer_timeouts.note_open(connection, handle)
     return Decision(records, state, qm.entry_n)
 
 
@@ -134,7 +134,7 @@ def _check_free(queue: LocalQueue, consumer: str) -> None:
 
 def decide_claim(qm: QueueManager, request: c.Request, command: c.ClaimBatch) -> Decision:
     """Give a consumer its next batch, in the order of delivery, as far as its topic has it."""
-    handle, consumer = _opened(qm, request, command.handle)
+    handle, consumer = _handle_of(qm, request, command.handle)
     _check_limit(handle.queue, command.limit, 1)
     if consumer.last - max(command.planned, consumer.consumed) >= AHEAD_MAX:
         return Decision([], _state(consumer), qm.entry_n)
@@ -142,7 +142,7 @@ def decide_claim(qm: QueueManager, request: c.Request, command: c.ClaimBatch) ->
     if not batch.spans and not _waits_for_its_end(consumer):
         return Decision(records, _state(consumer), qm.entry_n)
     if not command.only_ask:
-        records.append(_claimed(handle.queue, consumer, batch))
+        records.append(_claim_of(handle.queue, consumer, batch))
     state = ConsumerState(consumer.claim, consumer.consumed, consumer.last + 1)
     return Decision(records, state, qm.entry_n)
 
@@ -166,7 +166,7 @@ def _next_batch(
     if not limit:
         return Batch([], []), []
     found = _find(qm, queue, min(limit, consumer.size_max or BATCH_MAX), now_ms)
-    records = backout.moved(qm, queue, found.poison, now_ms)
+    records = backout.move(qm, queue, found.poison, now_ms)
     counts = [
         Count(-one.place[0], one.place[1], one.backout_count)
         for one in found.messages
@@ -175,7 +175,7 @@ def _next_batch(
     return Batch(list(_spans(found.messages)), counts), records
 
 
-def _claimed(queue: LocalQueue, consumer: DurableConsumer, batch: Batch) -> BatchClaimed:
+def _claim_of(queue: LocalQueue, consumer: DurableConsumer, batch: Batch) -> BatchClaimed:
     return BatchClaimed(queue.name, consumer.name, batch.spans, batch.counts)
 
 
@@ -241,7 +241,7 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
     A batch that was handed out backout_threshold times before is broken up instead: its messages
     go back, and it is empty from now on.
     """
-    handle, consumer = _opened(qm, request, command.handle)
+    handle, consumer = _handle_of(qm, request, command.handle)
     is_next = command.limit >= 0 and command.through == consumer.last + 1
     _check(consumer, command.claim, command.after, command.through - is_next)
     queue = handle.queue
@@ -251,7 +251,7 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
         batch, records = _claim_to_read(qm, queue, consumer, command.limit, request.now_ms)
         batches[command.through] = batch
     if command.after > consumer.consumed:
-        records.append(_consumed(queue, consumer, command.after))
+        records.append(_consume(queue, consumer, command.after))
     shown = []
     for number in range(command.after + 1, command.through + 1):
         batch = batches[number]
@@ -263,7 +263,7 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
             records.append(found or BatchDelivered(queue.name, consumer.name, number))
         handle.batches.add(number)
         shown.append(
-            _described(number, Batch([], []) if isinstance(found, BatchReturned) else batch)
+            _describe(number, Batch([], []) if isinstance(found, BatchReturned) else batch)
         )
     return Decision(records, Batches(queue.incarnation, shown), qm.entry_n)
 
@@ -276,10 +276,10 @@ def _claim_to_read(
         raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
     _check_limit(queue, limit, 0)
     batch, records = _next_batch(qm, queue, consumer, limit, now_ms)
-    return batch, [*records, _claimed(queue, consumer, batch)]
+    return batch, [*records, _claim_of(queue, consumer, batch)]
 
 
-def _described(number: int, batch: Batch) -> BatchDescription:
+def _describe(number: int, batch: Batch) -> BatchDescription:
     spans = [part for one in batch.spans for part in (one.lane, one.first, one.last)]
     counts = [part for one in batch.counts for part in (one.lane, one.seq, one.count)]
     return BatchDescription(number, spans, counts)
@@ -304,15 +304,15 @@ def _broken_up(
 
 def decide_consume(qm: QueueManager, request: c.Request, command: c.ConsumeBatches) -> Decision:
     """Consume batches; asking again is harmless."""
-    handle, consumer = _opened(qm, request, command.handle)
+    handle, consumer = _handle_of(qm, request, command.handle)
     if command.through <= consumer.consumed and command.claim == consumer.claim:
         return Decision([], _state(consumer), qm.entry_n)
     _check(consumer, command.claim, consumer.consumed, command.through)
     state = ConsumerState(consumer.claim, command.through, consumer.last)
-    return Decision([_consumed(handle.queue, consumer, command.through)], state, qm.entry_n)
+    return Decision([_consume(handle.queue, consumer, command.through)], state, qm.entry_n)
 
 
-def _consumed(queue: LocalQueue, consumer: DurableConsumer, through: int) -> BatchesConsumed:
+def _consume(queue: LocalQueue, consumer: DurableConsumer, through: int) -> BatchesConsumed:
     """Say that batches are consumed; after one that went well the next may be larger again."""
     numbers = range(consumer.consumed + 1, through + 1)
     count = sum(consumer.batches[number].size for number in numbers)
@@ -334,7 +334,7 @@ def _check(consumer: DurableConsumer, claim: bytes, after: int, through: int) ->
         raise Refusal(Reason.BATCH_NOT_FOUND, consumer.name, text)
 
 
-def _opened(
+def _handle_of(
     qm: QueueManager, request: c.Request, number: int
 ) -> tuple[ConsumerHandle, DurableConsumer]:
     """Return a handle that is a consumer's, and the consumer."""
@@ -350,29 +350,29 @@ def _state(consumer: DurableConsumer) -> ConsumerState:
     return ConsumerState(consumer.claim, consumer.consumed, consumer.last)
 
 
-def lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
+def end_lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
     """Take from consumers that have been away too long what they were given."""
     return [
         record
         for queue, consumer in consumer_timeouts.over(qm)
         if consumer.held
-        for record in _taken_away(qm, queue, consumer, now_ms)
+        for record in _take_over(qm, queue, consumer, now_ms)
     ]
 
 
-def _taken_away(
+def _take_over(
     qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer, now_ms: int
 ) -> list[Record]:
     """Return all that a consumer holds; its program finds the claim lost."""
     count = consumer.held
-    records = _returned(queue, consumer)
+    records = _return_batches(queue, consumer)
     fenced = _set(queue, consumer, claim=qm.new_message_id(), consumed=consumer.last)
     details = {"consumer": consumer.name, "messages": str(count)}
     qm.note_backouts(queue, [], now_ms, and_paged=True)
     return [*records, fenced, EventRaised(CLAIM_LOST, queue.name, now_ms, details)]
 
 
-def _returned(queue: LocalQueue, consumer: DurableConsumer) -> list[Record]:
+def _return_batches(queue: LocalQueue, consumer: DurableConsumer) -> list[Record]:
     return [
         BatchReturned(
             queue.name,
@@ -453,12 +453,12 @@ def decide_delete_consumer(
     if consumer is None:
         raise Refusal(Reason.CONSUMER_NOT_FOUND, command.consumer, f"of queue {queue.name}")
     _check_free(queue, command.consumer)
-    records = _returned(queue, consumer)
+    records = _return_batches(queue, consumer)
     qm.note_backouts(queue, [], request.now_ms, and_paged=True)
     return done(qm, request, [*records, ConsumerDeleted(queue.name, consumer.name)], consumer.held)
 
 
-def restored(queue: LocalQueue) -> Iterator[Record]:
+def describe(queue: LocalQueue) -> Iterator[Record]:
     """Describe a queue's consumers for a snapshot, behind its lanes, which count their messages."""
     for consumer in queue.consumers.values():
         yield _set(queue, consumer)

@@ -43,7 +43,7 @@ def decide_define_object(qm: QueueManager, request: Request, command: DefineObje
     if (kind, name) in qm.objects and command.replace:
         altering = AlterObject(kind, name, command.attributes)
         return decide_alter_object(qm, request, altering)
-    taken = naming.opened_as(qm, name) if kind in WITH_QUEUE_NAMES else None
+    taken = naming.kind_of(qm, name) if kind in WITH_QUEUE_NAMES else None
     if taken or (kind, name) in qm.objects:
         raise Refusal(Reason.OBJECT_EXISTS, name, f"as {taken or kind}")
     naming.check_name(name)
@@ -68,7 +68,7 @@ def decide_alter_object(qm: QueueManager, request: Request, command: AlterObject
     elif kind == SUBSCRIPTION:
         subscriptions.check_alteration(qm, name, command.attributes)
     elif kind == QUEUE_MANAGER:
-        statistics.altered(qm, command.attributes, request.now_ms)
+        statistics.note_change(qm, command.attributes, request.now_ms)
     attributes = command.attributes
     if isinstance(_attributes(qm, kind, name), Dated):
         attributes = attributes | {"altered_ms": request.now_ms}
@@ -90,13 +90,13 @@ def decide_inquire_objects(qm: QueueManager, request: Request, command: InquireO
     _check_kind(kind, command.pattern, (*DEFINED, QUEUE_MANAGER))
     names = [qm.name] if kind == QUEUE_MANAGER else [name for of, name in qm.objects if of == kind]
     found = [
-        _described(kind, name, _attributes(qm, kind, name))
+        _describe(kind, name, _attributes(qm, kind, name))
         for name in naming.fitting(names, command.pattern, command.system)
     ]
     return Decision([], Objects(found), qm.entry_n)
 
 
-def _described(kind: str, name: str, attributes: msgspec.Struct) -> ObjectDescription:
+def _describe(kind: str, name: str, attributes: msgspec.Struct) -> ObjectDescription:
     given = without_dates(attributes)
     if not isinstance(attributes, Dated):
         return ObjectDescription(kind, name, given)

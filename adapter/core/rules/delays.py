@@ -25,7 +25,7 @@ from adapter.core.model.report import CONFIRM_ON_ARRIVAL, ReportDue
 from adapter.core.model.undo import Removed
 from adapter.core.rules import parking, report
 from adapter.core.rules.admit import put_records
-from adapter.core.rules.unit import removed_by, taken_from
+from adapter.core.rules.unit import removal_of, taken_from
 
 MISSING = "delayed_message_missing"
 PER_STEP = 1_000
@@ -60,7 +60,7 @@ class _Step:
         self.bytes -= weight(message)
 
 
-def due(qm: QueueManager, now_ms: int) -> list[Record]:
+def release_due(qm: QueueManager, now_ms: int) -> list[Record]:
     """Release what is due, of one destination after the other."""
     records: list[Record] = []
     step = _Step()
@@ -74,7 +74,7 @@ def due(qm: QueueManager, now_ms: int) -> list[Record]:
         for stored in _due(qm, queue, queue.delays, now_ms, step):
             over = 0 < _expires_ms(stored.message) <= now_ms
             (expired if over else found).append(stored)
-        records += _released(qm, queue, found, now_ms) + _expired(qm, queue, expired)
+        records += _release(qm, queue, found, now_ms) + _expire(qm, queue, expired)
         if not queue.delays.noted_ms:
             qm.note_delays(queue)
         if step.is_over:
@@ -117,9 +117,7 @@ def _expires_ms(message: MessageData) -> int:
     return message.put_time_ms + message.expiry_ms if message.expiry_ms > 0 else 0
 
 
-def _released(
-    qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int
-) -> list[Record]:
+def _release(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int) -> list[Record]:
     """Put messages to their destination, together."""
     if not found:
         return []
@@ -136,14 +134,14 @@ def _released(
     return put_records(qm, qm.new_message_id(), puts, now_ms, gets, "commit")
 
 
-def _expired(qm: QueueManager, queue: LocalQueue, expired: list[Stored]) -> list[Record]:
+def _expire(qm: QueueManager, queue: LocalQueue, expired: list[Stored]) -> list[Record]:
     """Say that messages expired before they were due."""
     delayed = qm.queues[DELAYED_QUEUE]
     records: list[Record] = []
     for stored in expired:
         expires_at_ms = _expires_ms(stored.message)
         message = msgspec.structs.replace(stored.message, expires_at_ms=expires_at_ms)
-        report.noted(qm, message)
+        report.note_expiry(qm, message)
     for logged in (True, False):
         places = [taken_from(delayed, one) for one in expired if (not one.place[2]) is logged]
         if places:
@@ -151,17 +149,17 @@ def _expired(qm: QueueManager, queue: LocalQueue, expired: list[Stored]) -> list
     return records
 
 
-def came(qm: QueueManager, queue: LocalQueue, now_ms: int) -> list[Record]:
+def resume_release(qm: QueueManager, queue: LocalQueue, now_ms: int) -> list[Record]:
     """Go on with the release, if it is delayed messages that have come into memory."""
     if queue.name != DELAYED_QUEUE:
         return []
     waiting, qm.delays_waiting = qm.delays_waiting, {}
     for one in waiting.values():
         qm.look_at_delays(one, now_ms)
-    return due(qm, now_ms)
+    return release_due(qm, now_ms)
 
 
-def missing(qm: QueueManager, needed: PageNeeded, now_ms: int) -> list[Record]:
+def postpone_missing(qm: QueueManager, needed: PageNeeded, now_ms: int) -> list[Record]:
     """A delayed message is not on its topic: let others go first, and look for it again later."""
     if needed.queue != DELAYED_QUEUE:
         return []
@@ -173,7 +171,7 @@ def missing(qm: QueueManager, needed: PageNeeded, now_ms: int) -> list[Record]:
             queue.delays.add(now_ms + MISSING_AGAIN_MS, place, entry[2], qm.is_delayed)
             qm.look_at_delays(queue, now_ms)
             details = {"lane": str(needed.lane), "seq": str(needed.seq)}
-            return [EventRaised(MISSING, queue.name, now_ms, details), *due(qm, now_ms)]
+            return [EventRaised(MISSING, queue.name, now_ms, details), *release_due(qm, now_ms)]
     return []
 
 
@@ -186,7 +184,7 @@ def soft_places(qm: QueueManager, queue: LocalQueue) -> list[Taken]:
     return [taken_from(delayed, stored) for stored in found if stored is not None]
 
 
-def restored(qm: QueueManager, queue: LocalQueue) -> Iterator[Record]:
+def describe(qm: QueueManager, queue: LocalQueue) -> Iterator[Record]:
     """Describe for a snapshot when a queue's delayed messages are due."""
     if queue.delays is None:
         return
@@ -214,7 +212,7 @@ def apply_delayed_expired(qm: QueueManager, record: DelayedExpired) -> Removed |
     queue.delayed -= len(gone)
     if record.logged:
         return None
-    return removed_by(record.places, [stored for stored in gone if stored is not None])
+    return removal_of(record.places, [stored for stored in gone if stored is not None])
 
 
 def clear(qm: QueueManager, queue: LocalQueue) -> None:

@@ -177,7 +177,7 @@ def _first(
         beside=unit is not None and bool(unit.gets),
     )
     if expired:
-        records += discarded(queue, expired)
+        records += discard(queue, expired)
     return found
 
 
@@ -195,7 +195,7 @@ def _follow_group(
         return 0
     warning = 0 if command.options & LOGICAL_ORDER else groups.unfinished(handle.get_group)
     held = command.unit if unit is not None else b""
-    groups.moved(qm, request, handle, "get_group", last, held)
+    groups.move_handle(qm, request, handle, "get_group", last, held)
     return warning
 
 
@@ -255,7 +255,7 @@ def show(command: Get | Browse, found: list[Stored]) -> list[Delivered]:
     return [delivered(stored) for stored in found]
 
 
-def discarded(queue: LocalQueue, expired: list[Stored]) -> list[Record]:
+def discard(queue: LocalQueue, expired: list[Stored]) -> list[Record]:
     """Say which messages are gone because their time is over."""
     return discard_records([taken_from(queue, stored) for stored in expired], "expired")
 
@@ -289,6 +289,6 @@ def _at_place(
     if stored is None or stored.locked or not matching.has(stored, matching.ids(command)):
         return []
     if matching.is_over(stored, now_ms):
-        records += discarded(queue, [stored])
+        records += discard(queue, [stored])
         return []
     return [stored]

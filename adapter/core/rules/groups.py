@@ -177,7 +177,7 @@ def check_get(command: Get, handle: QueueHandle) -> None:
         raise Refusal(Reason.INCONSISTENT_UNIT, handle.queue.name)
 
 
-def moved(
+def move_handle(
     qm: QueueManager,
     request: Request,
     handle: QueueHandle,

@@ -60,7 +60,7 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     queue = found.queue
     handle = QueueHandle(command.handle, queue, command.modes, found.alias, found.is_made)
     fits = matching.selection_for(queue, command.selection) if command.selection else None
-    opened(qm, connection, handle, request.now_ms)
+    open_queue(qm, connection, handle, request.now_ms)
     if fits is not None:
         matching.select_by(handle, command.selection, fits)
     result = Done() if queue.name == command.queue else Opened(queue.name, found.is_made)
@@ -77,7 +77,9 @@ def check_numbers(qm: QueueManager, connection: ConnectionState, name: str, *num
         raise Refusal(Reason.LIMIT_REACHED, name, f"a connection has at most {most} handles")
 
 
-def opened(qm: QueueManager, connection: ConnectionState, handle: QueueHandle, now_ms: int) -> None:
+def open_queue(
+    qm: QueueManager, connection: ConnectionState, handle: QueueHandle, now_ms: int
+) -> None:
     """Open a queue by a handle, or refuse for the sake of others who have it open."""
     queue = handle.queue
     if handle.modes & ~(BROWSE | INQUIRE | CO_OP):
@@ -171,7 +173,7 @@ def _close(
     if isinstance(handle, QueueHandle):
         return _close_queue(qm, handle, replies, now_ms, broke_off)
     if isinstance(handle, SubscriptionHandle):
-        return managed.closed(qm, connection, handle.subscription, replies)
+        return managed.end_subscription(qm, connection, handle.subscription, replies)
     return []
 
 
@@ -185,8 +187,8 @@ def _close_queue(
         matching.deselect(handle)
     _count(queue, handle.modes, -1)
     if isinstance(handle, ConsumerHandle):
-        consumer_timeouts.closed(qm, handle, broke_off)
-    marks.closed(handle)
+        consumer_timeouts.note_close(qm, handle, broke_off)
+    marks.forget_handle(handle)
     if handle.modes & INPUT:
         trigger_events.note_close(qm, queue, now_ms)
     if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):

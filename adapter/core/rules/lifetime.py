@@ -9,6 +9,6 @@ STOPPED = "queue_manager_stopped"
 """The last record of an owner that was stopped: whoever starts next need not wait for it."""
 
 
-def stopped(qm: QueueManager, now_ms: int) -> list[Record]:
+def stop(qm: QueueManager, now_ms: int) -> list[Record]:
     """Say that the queue manager has been stopped."""
     return [EventRaised(STOPPED, qm.name, now_ms, {})]

@@ -33,14 +33,14 @@ def make(qm: QueueManager, is_durable: bool) -> resolve.Found:
 
 def removal(qm: QueueManager, queue: LocalQueue, replies: list[Reply]) -> QueueDeleted:
     """Say that a dynamic queue goes, whoever has it open: waits end, units let go of it."""
-    replies += waiting.refused(qm, queue, Reason.QUEUE_DELETED)
+    replies += waiting.refuse_all(qm, queue, Reason.QUEUE_DELETED)
     for connection in qm.connections.values():
         for unit in connection.units.values():
             unit.forget(queue)
     return QueueDeleted(queue.name, logged=not queue.is_temporary)
 
 
-def closed(
+def end_subscription(
     qm: QueueManager,
     connection: ConnectionState,
     subscription: SubscriptionState,

@@ -124,7 +124,7 @@ def take_away(qm: QueueManager, handle: QueueHandle, command: Browse) -> Decisio
     return Decision([], Messages([] if stored.locked else [delivered(stored)]), qm.entry_n)
 
 
-def closed(handle: QueueHandle) -> None:
+def forget_handle(handle: QueueHandle) -> None:
     """End what a handle has marked, and the set's marks with its last one."""
     marks = handle.queue.marks
     if marks is not None:

@@ -79,25 +79,25 @@ def candidates(
     """
     queue, fits = handle.queue, handle.fits
     if fits is None:
-        return _chosen(queue, command, after)
+        return _choose(queue, command, after)
     if not ids(command) and not command.options & MATCH:
-        return selected(handle).in_order(queue.name, after)
-    return (stored for stored in _chosen(queue, command, after) if fits(stored.message))
+        return selection(handle).in_order(queue.name, after)
+    return (stored for stored in _choose(queue, command, after) if fits(stored.message))
 
 
-def selected(handle: QueueHandle) -> View:
+def selection(handle: QueueHandle) -> View:
     """Return the messages that fit the selection of a handle."""
     assert handle.fits is not None, "it has one"
     made = partial(Selected, handle.fits)
     return handle.queue.indexes.watch(f"{SELECTION} {handle.selection}", made).view
 
 
-def _chosen(queue: LocalQueue, command: Get | Browse, after: Place) -> Iterable[Stored]:
+def _choose(queue: LocalQueue, command: Get | Browse, after: Place) -> Iterable[Stored]:
     """Choose by ids, and by number in the group and offset."""
     wanted = ids(command)
     if not wanted:
         if command.options & MATCH:
-            return _matched(queue, command).in_order(queue.name, after)
+            return _matches(queue, command).in_order(queue.name, after)
         return queue.in_order() if after is START else queue.in_order_after(after)
     first, *rest = wanted
     fitting: Iterable[Stored] = queue.indexes.with_id(*first)
@@ -119,7 +119,7 @@ def has(stored: Stored, wanted: Ids) -> bool:
     return all(getattr(stored.message, field) == value for field, value in wanted)
 
 
-def _matched(queue: LocalQueue, command: Get | Browse) -> View:
+def _matches(queue: LocalQueue, command: Get | Browse) -> View:
     """Return the messages with a number in their group, or an offset, of whatever group."""
     asked = command.options & MATCH
     seq = command.group_seq if asked & MATCH_GROUP_SEQ else 0
@@ -152,7 +152,7 @@ def at_place(queue: LocalQueue, place: Place) -> Stored | None:
     return stored
 
 
-def parsed(name: str, selection: str) -> Fits:
+def parse_selection(name: str, selection: str) -> Fits:
     """Parse a selection that is given for what is named, or refuse it."""
     if len(selection) > TEXT_MAX:
         text = f"{len(selection)} characters, of {TEXT_MAX} at most"
@@ -165,7 +165,7 @@ def parsed(name: str, selection: str) -> Fits:
 
 def selection_for(queue: LocalQueue, selection: str) -> Fits:
     """Return what a selection string says of a message, or refuse to open the queue with it."""
-    fits = parsed(queue.name, selection)
+    fits = parse_selection(queue.name, selection)
     if selection not in queue.selections and len(queue.selections) >= SELECTIONS_MAX:
         text = f"{SELECTIONS_MAX} selections are in use"
         raise Refusal(Reason.LIMIT_REACHED, queue.name, text)

@@ -47,7 +47,7 @@ def forget(qm: QueueManager, names: Iterable[str]) -> None:
             del qm.incarnations[name]
 
 
-def opened_as(qm: QueueManager, name: str) -> str | None:
+def kind_of(qm: QueueManager, name: str) -> str | None:
     """Say which kind of object a program opens by a queue's name; None if the name is free."""
     if name in qm.queues:
         return "queue"

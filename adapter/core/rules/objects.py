@@ -41,7 +41,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.undo import Removed
 from adapter.core.rules import defaults, delays, naming, staging, trigger_events, waiting
 from adapter.core.rules.decision import Decision, done, handle_of, queue_of
-from adapter.core.rules.unit import discard_records, removed_by, taken_by, taken_from
+from adapter.core.rules.unit import discard_records, removal_of, take, taken_from
 
 SET_ATTRIBUTES = frozenset(name for name, row in QUEUE_ATTRIBUTES.items() if row.attribute.by_set)
 """What MQSET may change; the rest takes ALTER."""
@@ -54,7 +54,7 @@ def decide_define(qm: QueueManager, request: Request, command: DefineQueue) -> D
         return decide_alter(qm, request, AlterQueue(command.name, command.attributes))
     if command.name in qm.queues:
         raise Refusal(Reason.QUEUE_EXISTS, command.name)
-    kind = naming.opened_as(qm, command.name)
+    kind = naming.kind_of(qm, command.name)
     if kind is not None:
         raise Refusal(Reason.OBJECT_EXISTS, command.name, f"as {kind}")
     naming.check_name(command.name)
@@ -192,7 +192,9 @@ def _status(qm: QueueManager, queue: LocalQueue, now_ms: int) -> QueueStatus:
 
 
 def _inhibit(qm: QueueManager, queue: LocalQueue, attributes: dict[str, Any]) -> list[Reply]:
-    return waiting.refused(qm, queue, Reason.GET_INHIBITED) if attributes.get("inhibit_get") else []
+    return (
+        waiting.refuse_all(qm, queue, Reason.GET_INHIBITED) if attributes.get("inhibit_get") else []
+    )
 
 
 def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
@@ -234,11 +236,11 @@ def apply_queue_purged(qm: QueueManager, record: QueuePurged) -> None:
 
 def apply_messages_discarded(qm: QueueManager, record: MessagesDiscarded) -> Removed | None:
     """Remove messages that nobody got; returns them, if they are in no ledger."""
-    gone = taken_by(qm, record.places)
+    gone = take(qm, record.places)
     for stored in gone:
         if stored.message.destination:
             qm.queues[stored.message.destination].delayed -= 1
-    return None if record.logged else removed_by(record.places, gone)
+    return None if record.logged else removal_of(record.places, gone)
 
 
 def apply_outcome_recorded(qm: QueueManager, record: OutcomeRecorded) -> None:

@@ -68,7 +68,7 @@ def resume(qm: QueueManager, queue: LocalQueue) -> list[Request]:
     return suspended
 
 
-def damaged(qm: QueueManager, needed: PageNeeded) -> Decision | None:
+def refuse_damaged(qm: QueueManager, needed: PageNeeded) -> Decision | None:
     """Refuse what cannot do without the message that is missing; None if that is another one."""
     if qm.step.missing != (needed.queue, needed.lane, needed.seq):
         return None
@@ -172,7 +172,7 @@ def load(
         if 0 < message.expires_at_ms <= now_ms:
             lane.forget_end(paged.seq, bucket_of(message.expires_at_ms))
             queue.indexes.passed_by(paged.stored(lane_number))
-            report.noted(qm, message)
+            report.note_expiry(qm, message)
             place = Taken(queue.name, lane_number, paged.seq, 0, message.priority)
             expired.append(place)
             continue

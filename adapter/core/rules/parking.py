@@ -16,7 +16,7 @@ PARKED = "queue_parked"
 RESUMED = "queue_resumed"
 
 
-def told(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) -> list[Record]:
+def set_parked(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) -> list[Record]:
     """Take in what is parked now; an event for each queue that was not, or is no more."""
     before, qm.parked = qm.parked, found
     records: list[Record] = []

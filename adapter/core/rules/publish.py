@@ -85,7 +85,7 @@ def _decide_publish(
     records: list[Record] = []
     for message in command.messages:
         put.resolve(qm, destination, message, request.now_ms)
-        for subscription in _reached(qm, topic, message, command.level):
+        for subscription in _receivers(qm, topic, message, command.level):
             deliver(qm, copies, subscription, topic, message, request.now_ms)
     if command.options & RETAIN:
         last = command.messages[-1]
@@ -99,7 +99,7 @@ def _decide_publish(
     return Decision(records, result, qm.entry_n, warning=warning, subscriptions=copies.matched)
 
 
-def _reached(
+def _receivers(
     qm: QueueManager, topic: str, message: MessageData, level: int
 ) -> list[SubscriptionState]:
     """Return the subscriptions that get a publication: those of the highest level it reaches."""
@@ -234,7 +234,7 @@ def _report(
     qm: QueueManager, copies: Copies, copy: MessageData, reason: Reason, now_ms: int
 ) -> None:
     """Report to the publisher that a copy could not be delivered, together with the others."""
-    found = report.excepted(qm, copy, reason, now_ms, copies.planned)
+    found = report.exception_report(qm, copy, reason, now_ms, copies.planned)
     if isinstance(found, EventRaised):
         copies.events.append(found)
     else:
@@ -264,7 +264,7 @@ def _retain(
     """
     size = len(message.body)
     queue = retained.queue_for(qm, size)
-    before = retained.kept(queue, topic)
+    before = retained.messages_of(queue, topic)
     gone = before[:-1] if in_unit else before
     retained.check_room(qm, queue, copies.planned[queue.name] + 1, size, gone)
     _add(copies, queue, retained.copy_to_keep(message, topic))

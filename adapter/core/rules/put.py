@@ -75,7 +75,7 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         decision.warning = warning
     last = _last(queue, command.messages[-1], is_cut)
     if in_order or last.group_id != NO_ID:
-        groups.moved(qm, request, handle, "put_group", last, command.unit)
+        groups.move_handle(qm, request, handle, "put_group", last, command.unit)
     return decision
 
 

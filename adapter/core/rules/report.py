@@ -69,15 +69,15 @@ def due(
     return sent
 
 
-def expired(qm: QueueManager, record: MessagesDiscarded) -> None:
+def note_expired(qm: QueueManager, record: MessagesDiscarded) -> None:
     """Note the reports that messages in memory ask for, which are about to be discarded."""
     for taken in record.places if record.cause == "expired" else ():
         stored = qm.queues[taken.queue].stored.get((-taken.lane, taken.seq, taken.n))
         if stored is not None:
-            noted(qm, stored.message)
+            note_expiry(qm, stored.message)
 
 
-def noted(qm: QueueManager, message: MessageData) -> None:
+def note_expiry(qm: QueueManager, message: MessageData) -> None:
     """Note the report that an expired message asks for, if it does."""
     if message.report & EXPIRATION:
         qm.step.reports_due.append(ReportDue(message))
@@ -93,7 +93,7 @@ def decide(qm: QueueManager, work: ReportDue) -> list[Record]:
     return sent.records + put_records(qm, qm.new_message_id(), sent.puts, time_ms)
 
 
-def excepted(
+def exception_report(
     qm: QueueManager, message: MessageData, reason: Reason, now_ms: int, planned: Counter[str]
 ) -> tuple[LocalQueue, MessageData] | EventRaised:
     """Report that a message could not be delivered, for whoever puts it with its dead letter.

@@ -43,7 +43,7 @@ def find(qm: QueueManager, command: Open) -> Found:
     queue = qm.queues.get(name)
     if queue is not None:
         return Found(queue)
-    kind = naming.opened_as(qm, name)
+    kind = naming.kind_of(qm, name)
     if kind is None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, name)
     attributes = qm.objects[kind, name]
@@ -65,7 +65,7 @@ def _base(qm: QueueManager, name: str, alias: AliasAttributes) -> LocalQueue:
     queue = qm.queues.get(alias.target)
     if queue is not None:
         return queue
-    kind = naming.opened_as(qm, alias.target)
+    kind = naming.kind_of(qm, alias.target)
     if kind is None:
         raise Refusal(
             Reason.UNKNOWN_ALIAS_BASE, name, f"its target queue {alias.target!r} does not exist"
@@ -107,6 +107,6 @@ def _name(qm: QueueManager, wanted: str) -> tuple[str, bool]:
     if rest or not naming.NAME.fullmatch(name) or len(name) > NAME_LENGTH_MAX:
         text = "a name, or the beginning of one and a *"
         raise Refusal(Reason.DYNAMIC_NAME_ERROR, wanted, text)
-    if naming.opened_as(qm, name) is not None:
+    if naming.kind_of(qm, name) is not None:
         raise Refusal(Reason.OBJECT_EXISTS, name)
     return name, bool(star)

@@ -59,10 +59,10 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
             continue
         yield _queue(queue)
         yield from _lanes(queue)
-        yield from consumers.restored(queue)
+        yield from consumers.describe(queue)
     for queue in qm.queues.values():
         if not queue.is_temporary:
-            yield from delays.restored(qm, queue)
+            yield from delays.describe(qm, queue)
     yield from arrivals.restored(qm)
     for session in qm.sessions.values():
         yield from _session(session)
@@ -85,7 +85,7 @@ def _lanes(queue: LocalQueue) -> Iterator[Record]:
         if stored.message.expires_at_ms:
             bucket = bucket_of(stored.message.expires_at_ms)
             ends.setdefault(-lane_number, {}).setdefault(bucket, Ranges()).add(seq)
-    claimed = _claimed(queue)
+    claimed = _claims(queue)
     for lane in queue.lanes:
         if lane.next_seq > 1:
             number = lane.number
@@ -98,7 +98,7 @@ def _lanes(queue: LocalQueue) -> Iterator[Record]:
         yield HeadsRestored(queue.name, heads)
 
 
-def _claimed(queue: LocalQueue) -> dict[int, list[tuple[int, int]]]:
+def _claims(queue: LocalQueue) -> dict[int, list[tuple[int, int]]]:
     """Return the first and last seqs of what consumers have been given, by lane."""
     found: dict[int, list[tuple[int, int]]] = {}
     for span in queue.claimed():
@@ -352,7 +352,7 @@ def apply_outcome_restored(qm: QueueManager, record: OutcomeRestored) -> None:
     qm.sessions[record.session].record(record.number, result, written=True)
 
 
-def outcome_loaded(qm: QueueManager, session: bytes, number: int, read: list[Paged]) -> None:
+def load_outcome(qm: QueueManager, session: bytes, number: int, read: list[Paged]) -> None:
     """Complete the outcome of a get whose message was not in memory when it was replayed.
 
     read: what Absent.missing named.

@@ -76,7 +76,7 @@ def copy_to_keep(message: MessageData, topic: str) -> MessageData:
     return msgspec.structs.replace(message, correlation_id=_key(topic), properties=properties)
 
 
-def kept(queue: LocalQueue, topic: str) -> list[Stored]:
+def messages_of(queue: LocalQueue, topic: str) -> list[Stored]:
     """Return what is there of a topic, the last one last."""
     return list(queue.indexes.with_id("correlation_id", _key(topic)))
 
@@ -87,7 +87,7 @@ def last_of_each(qm: QueueManager, pattern: str) -> list[tuple[str, MessageData]
     if queue is None:
         return []
     last: dict[str, MessageData] = {}
-    found = queue.loaded() if has_wildcards(pattern) else kept(queue, pattern)
+    found = queue.loaded() if has_wildcards(pattern) else messages_of(queue, pattern)
     for stored in found:
         last[_topic_of(stored)] = stored.message
     return [(topic, message) for topic, message in last.items() if means(pattern, topic)]

@@ -35,7 +35,7 @@ def next_served(
         try:
             given = _give(qm, waiter, handle, expired)
         except PageNeeded as needed:
-            given = pages.damaged(qm, needed)
+            given = pages.refuse_damaged(qm, needed)
             if given is None:
                 raise
         if given is not None:

@@ -102,7 +102,7 @@ def recorded_outcome(qm: QueueManager, request: Request) -> Result | None:
         return outcome
     if number in session.expected and number not in session.running:
         session.expected.discard(number)
-        return _fenced(session, number)
+        return _fenced_result(session, number)
     if number != session.issued + 1 or number > NUMBER_MAX:
         raise Refusal(
             Reason.OUT_OF_ORDER, detail=f"command {number} came, {session.issued + 1} was expected"
@@ -110,10 +110,10 @@ def recorded_outcome(qm: QueueManager, request: Request) -> Result | None:
     if len(session.outcomes) + len(session.running) >= WINDOW:
         raise Refusal(Reason.LIMIT_REACHED, detail=f"at most {WINDOW} outcomes are unseen")
     session.issued = number
-    return _fenced(session, number)
+    return _fenced_result(session, number)
 
 
-def _fenced(session: Session, number: int) -> Result | None:
+def _fenced_result(session: Session, number: int) -> Result | None:
     """Refuse a command whose outcome was already reported as not executed."""
     if OWN_UNIT | number not in session.fenced:
         return None
@@ -124,7 +124,7 @@ def _fenced(session: Session, number: int) -> Result | None:
     return result
 
 
-def expired_sessions(qm: QueueManager) -> list[Record]:
+def expire_sessions(qm: QueueManager) -> list[Record]:
     """Forget the sessions whose clients have been away too long."""
     limit = qm.limits.session_expiry_ms
     return [

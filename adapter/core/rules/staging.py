@@ -35,7 +35,7 @@ def resolve(queue: Destination, message: MessageData, now_ms: int) -> None:
     message.destination = queue.name if message.deliver_at_ms > now_ms else ""
 
 
-def stored(
+def stage(
     qm: QueueManager, puts: list[tuple[LocalQueue, MessageData]]
 ) -> list[tuple[LocalQueue, MessageData]]:
     """Say where puts are stored: those that are not due with the delayed messages.

@@ -45,7 +45,7 @@ def begin(qm: QueueManager, now_ms: int) -> None:
     _look_next(qm, _interval_ms(qm))
 
 
-def altered(qm: QueueManager, attributes: dict[str, Any], now_ms: int) -> None:
+def note_change(qm: QueueManager, attributes: dict[str, Any], now_ms: int) -> None:
     """Take in that the queue manager's attributes are about to become these."""
     interval_s = attributes.get(INTERVAL)
     if interval_s is None:
@@ -56,7 +56,7 @@ def altered(qm: QueueManager, attributes: dict[str, Any], now_ms: int) -> None:
     _look_next(qm, interval_s * 1000)
 
 
-def raised(qm: QueueManager, now_ms: int) -> list[Record]:
+def raise_due(qm: QueueManager, now_ms: int) -> list[Record]:
     """Return the events that are due, of a bounded number of queues; how many follow at once.
 
     While there was something to tell the next round comes when its time has; later ones come when
@@ -84,7 +84,7 @@ def raised(qm: QueueManager, now_ms: int) -> list[Record]:
     return records
 
 
-def last(qm: QueueManager, now_ms: int) -> list[Record]:
+def raise_last(qm: QueueManager, now_ms: int) -> list[Record]:
     """Return the events of a queue manager that is being stopped: nothing is left uncounted."""
     return _look_at(qm, qm.queues, now_ms) if _interval_ms(qm) else []
 

@@ -112,7 +112,7 @@ def _create(
     is_durable = bool(options & c.DURABLE)
     topic = topics.full_string(qm, command.topic_object, command.topic_string)
     _check_allowed(qm, topic, command.name, is_durable=is_durable)
-    fits = matching.parsed(command.name, command.selection) if command.selection else None
+    fits = matching.parse_selection(command.name, command.selection) if command.selection else None
     ident = qm.new_message_id()
     made = SubscriptionState(
         ident=ident,
@@ -144,7 +144,7 @@ def _create(
     else:
         qm.topics.add(made)
     records += publish.put_retained(qm, copies, request.now_ms)
-    result = _told(made, queue, len(copies.puts))
+    result = _answer(made, queue, len(copies.puts))
     result.warning = Reason.RETAINED_NOT_DELIVERED if copies.lost else 0
     subscribed = {made.name: made} if is_durable else {}
     return Decision(records, result, qm.entry_n, made=found.made, subscribed=subscribed)
@@ -195,7 +195,7 @@ def _open(
     """Open the handle of a subscription, and the one of its queue if that is asked for."""
     if command.queue_handle:
         handle = QueueHandle(command.queue_handle, queue, QUEUE_MODES)
-        handles.opened(qm, connection, handle, now_ms)
+        handles.open_queue(qm, connection, handle, now_ms)
     subscription.connection = connection.number
     connection.handles[command.handle] = SubscriptionHandle(command.handle, subscription)
 
@@ -217,7 +217,7 @@ def _attributes_of(made: SubscriptionState, topic_object: str) -> dict[str, Any]
     return msgspec.structs.asdict(attributes)
 
 
-def _told(subscription: SubscriptionState, queue: LocalQueue, count: int) -> Subscribed:
+def _answer(subscription: SubscriptionState, queue: LocalQueue, count: int) -> Subscribed:
     options = c.DURABLE if subscription.is_durable else 0
     options |= c.MANAGED if subscription.is_managed else 0
     options |= c.ON_REQUEST if subscription.on_request else 0
@@ -253,7 +253,7 @@ def _resume(
     altered = _alteration(command, known) if command.options & c.ALTER else {}
     queue = _queue_of(qm, altered.get("destination", known.destination))
     _open(qm, connection, command, known, queue, request.now_ms)
-    told = _told(known, queue, 0)
+    told = _answer(known, queue, 0)
     told.user_data = altered.get("user_data", told.user_data)
     told.priority = altered.get("pub_priority", told.priority)
     told.correlation_id = bytes.fromhex(altered.get("correlation_id", told.correlation_id.hex()))
@@ -343,7 +343,7 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
     _check_values(name, given)
     check_level(name, wanted.sub_level, on_request=wanted.on_request)
     if wanted.selector:
-        matching.parsed(name, wanted.selector)
+        matching.parse_selection(name, wanted.selector)
     if wanted.destination_class == "MANAGED" and wanted.destination:
         raise Refusal(Reason.OPTIONS_ERROR, name, "a managed subscription has a queue of its own")
     wanted.ident = qm.new_message_id().hex()

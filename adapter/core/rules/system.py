@@ -15,7 +15,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.rules import naming
 
 
-def configured(qm: QueueManager, settings: dict[str, Any], now_ms: int) -> list[Record]:
+def configure(qm: QueueManager, settings: dict[str, Any], now_ms: int) -> list[Record]:
     """Say what is to be made or altered so that all this is there.
 
     settings: attributes of the queue manager; ATTRIBUTE_ERROR if it does not take them.
@@ -31,7 +31,7 @@ def configured(qm: QueueManager, settings: dict[str, Any], now_ms: int) -> list[
     records += [
         QueueDefined(name, naming.incarnation_of(qm, name), attributes | dates)
         for name, attributes in QUEUES.items()
-        if naming.opened_as(qm, name) is None
+        if naming.kind_of(qm, name) is None
     ]
     records += [
         ObjectDefined(kind, name, attributes | dates)

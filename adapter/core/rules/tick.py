@@ -13,7 +13,7 @@ EXPIRIES_PER_TICK = 1000  # so that one tick stays short; the rest is due at onc
 SESSIONS_EVERY_MS = 60_000
 
 
-def expired_messages(qm: QueueManager, now_ms: int) -> list[Record]:
+def expire_messages(qm: QueueManager, now_ms: int) -> list[Record]:
     """Discard messages whose time is over; one held by a unit is looked at when it returns."""
     records: list[Record] = []
     met: set[tuple[str, Place]] = set()  # what came back when its time was over is noted twice
@@ -23,24 +23,24 @@ def expired_messages(qm: QueueManager, now_ms: int) -> list[Record]:
         if queue is None or stored is None or stored.locked or (name, place) in met:
             continue
         met.add((name, place))
-        records += get.discarded(queue, [stored])
+        records += get.discard(queue, [stored])
     return records
 
 
-def expired_pages(qm: QueueManager, now_ms: int) -> None:
+def expire_pages(qm: QueueManager, now_ms: int) -> None:
     """Ask for the pages of messages that have expired out of memory: they are discarded there."""
     for _, name, incarnation, lane in qm.due.paged_ends.due(now_ms):
         pages.look_for_expired(qm, name, incarnation, lane, now_ms)
 
 
-def expired_marks(qm: QueueManager) -> None:
+def expire_marks(qm: QueueManager) -> None:
     """Let what has been marked for long enough be browsed again."""
     marks.tick(qm)
 
 
-def expired_sessions(qm: QueueManager) -> list[Record]:
+def expire_sessions(qm: QueueManager) -> list[Record]:
     """Look for expired sessions, not more than once a minute."""
     if qm.elapsed_ms < qm.sessions_due_ms:
         return []
     qm.sessions_due_ms = qm.elapsed_ms + SESSIONS_EVERY_MS
-    return session.expired_sessions(qm)
+    return session.expire_sessions(qm)

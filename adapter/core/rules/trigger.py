@@ -38,10 +38,10 @@ def decide(qm: QueueManager, work: TriggerEvent | Trigger) -> list[Record]:
         return _put(qm, work)
     if qm.quiescing:
         return []
-    return [one for queue in _concerned(qm, work) for one in _judge(qm, work, queue)]
+    return [one for queue in _queues_of(qm, work) for one in _judge(qm, work, queue)]
 
 
-def _concerned(qm: QueueManager, event: TriggerEvent) -> list[LocalQueue]:
+def _queues_of(qm: QueueManager, event: TriggerEvent) -> list[LocalQueue]:
     """Return the application queues that an event may cause trigger messages for, by name."""
     queue = event.queue
     if queue.is_deleted:  # by the very close that is the event
@@ -63,14 +63,14 @@ def _judge(qm: QueueManager, event: TriggerEvent, queue: LocalQueue) -> list[Rec
         return []
     assert initiation is not None, "condition 6"
     assert process is None or isinstance(process, ProcessAttributes)
-    _hold(qm, event, queue, initiation, _said(queue, process))
+    _hold(qm, event, queue, initiation, _body(queue, process))
     if attributes.trigger_type == "DEPTH" and qm.attributes.depth_trigger_disables:
         off = {"trigger_control": False}
         return [QueueAltered(queue.name, off, logged=not queue.is_temporary)]
     return []
 
 
-def _said(queue: LocalQueue, process: ProcessAttributes | None) -> bytes:
+def _body(queue: LocalQueue, process: ProcessAttributes | None) -> bytes:
     """Return the MQTM, with attributes as they are now."""
     process = process or NO_PROCESS
     return trigger_message.to_tm(
@@ -137,12 +137,12 @@ def _put_dead_letter(qm: QueueManager, trigger: Trigger, code: int) -> list[Reco
         or dead is trigger.queue
         or undelivered.why_undeliverable(qm, dead, dead_letter)
     ):
-        return _lost(trigger, code, qm.attributes.dead_letter_queue)
+        return _report_loss(trigger, code, qm.attributes.dead_letter_queue)
     trigger.queue.loss_reported = False
     return put_records(qm, NO_ID, [(dead, dead_letter)], now_ms)
 
 
-def _lost(trigger: Trigger, code: int, dead_letter_queue: str) -> list[Record]:
+def _report_loss(trigger: Trigger, code: int, dead_letter_queue: str) -> list[Record]:
     """Say that a trigger message is lost: once, until one for the queue can be put again."""
     if trigger.queue.loss_reported:
         return []

@@ -117,11 +117,11 @@ def unit_number(ident: bytes) -> int:
 def decide_commit(qm: QueueManager, request: Request, command: Commit) -> Decision:
     """MQCMIT: everything the unit put and got takes effect together, in put order."""
     unit = unit_of(qm, request, command.unit)
-    replies = waiting.unit_ended(qm, connection_of(qm, request), unit.ident)
+    replies = waiting.end_unit_waits(qm, connection_of(qm, request), unit.ident)
     _end(qm, unit)
     _release(qm, unit.triggers, request.now_ms)
     outcome = outcome_of(qm, request)
-    puts = staging.stored(qm, unit.puts)
+    puts = staging.stage(qm, unit.puts)
     records = commit_records(unit.ident, puts, unit.gets, "commit", outcome)
     return Decision(records, replies=replies)
 
@@ -129,7 +129,7 @@ def decide_commit(qm: QueueManager, request: Request, command: Commit) -> Decisi
 def decide_backout(qm: QueueManager, request: Request, command: Backout) -> Decision:
     """MQBACK: puts vanish; gets return to their places, each count raised by one."""
     unit = unit_of(qm, request, command.unit)
-    replies = waiting.unit_ended(qm, connection_of(qm, request), unit.ident)
+    replies = waiting.end_unit_waits(qm, connection_of(qm, request), unit.ident)
     records = backout_records(qm, unit, outcome_of(qm, request), request.now_ms)
     return Decision(records, Done(), replies=replies)
 
@@ -376,13 +376,13 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> Removed | N
     """Store what was put and remove what was got; returns that, if it is in no ledger."""
     if record.verb == "get" and record.outcome is not None:
         _note_absent(qm, record)
-    got = taken_by(qm, record.gets)
+    got = take(qm, record.gets)
     for placed in record.puts:
         _store(qm, record, placed)
     if record.gets and record.gets[0].queue == DELAYED_QUEUE:  # nobody else gets from there
         for placed in record.puts:
             qm.queues[placed.queue].delayed -= 1
-    removed = removed_by(record.gets, got) if got and not record.logged else None
+    removed = removal_of(record.gets, got) if got and not record.logged else None
     outcome = record.outcome
     if outcome is None:
         return removed
@@ -395,12 +395,12 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> Removed | N
     return removed
 
 
-def removed_by(places: list[Taken], gone: list[Stored]) -> Removed:
+def removal_of(places: list[Taken], gone: list[Stored]) -> Removed:
     """Say what a record that is not logged has removed: all of that was in memory."""
     return [(taken.queue, stored) for taken, stored in zip(places, gone, strict=True)]
 
 
-def taken_by(qm: QueueManager, places: list[Taken]) -> list[Stored]:
+def take(qm: QueueManager, places: list[Taken]) -> list[Stored]:
     """Remove messages for good; returns those whose content is in memory."""
     found = [qm.queues[t.queue].take((-t.lane, t.seq, t.n), t.priority) for t in places]
     return [stored for stored in found if stored is not None]

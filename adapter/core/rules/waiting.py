@@ -92,7 +92,7 @@ def tell(qm: QueueManager, request: Request, result: Result) -> Reply:
     return Reply(request.connection, request.request, result, qm.entry_n)
 
 
-def timed_out(qm: QueueManager) -> list[Reply]:
+def time_out(qm: QueueManager) -> list[Reply]:
     """End the waits whose time is over, with no message."""
     replies = []
     for _, _, waiter in qm.due.deadlines.due(qm.elapsed_ms):
@@ -101,13 +101,13 @@ def timed_out(qm: QueueManager) -> list[Reply]:
     return replies
 
 
-def refused(qm: QueueManager, queue: LocalQueue, reason: Reason) -> list[Reply]:
+def refuse_all(qm: QueueManager, queue: LocalQueue, reason: Reason) -> list[Reply]:
     """Refuse the waiting gets of a queue that is inhibited now, or deleted."""
     result = Refused(reason, queue.name)
     return [answer(qm, waiter, result) for waiter in list(qm.waiters.waiting_for(queue))]
 
 
-def unit_ended(qm: QueueManager, connection: ConnectionState, unit: bytes) -> list[Reply]:
+def end_unit_waits(qm: QueueManager, connection: ConnectionState, unit: bytes) -> list[Reply]:
     """End the waits of a unit that has ended, with no message: nothing can be given to it."""
     waiters = [
         waiter

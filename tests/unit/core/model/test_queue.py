@@ -89,7 +89,7 @@ def test_indexes_are_built_on_first_use_and_kept() -> None:
     assert list(q.indexes.with_id("group_id", b"g" * 24)) == [first]
     q.take(first.place, 0)
     assert list(q.indexes.with_id("group_id", b"g" * 24)) == []
-    assert q.indexes.ids_kept("group_id") == 0, "ids that are gone leave nothing behind"
+    assert q.indexes._by_id["group_id"] == {}, "ids that are gone leave nothing behind"
 
 
 def test_fifo_delivery_uses_one_lane() -> None:

@@ -16,7 +16,7 @@ from adapter.core.contract.details import IN_GROUP, LAST_IN_GROUP, LAST_SEGMENT,
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, PutDone, Refused
-from adapter.core.model.groups import group_status, segment_status
+from adapter.core.model.groups import is_in_group, segment_status
 from adapter.core.model.limits import Limits
 from tests.support.core import Client, client_on
 
@@ -66,7 +66,7 @@ def test_the_queue_manager_numbers_a_group() -> None:
     assert first == second == third != fourth
     assert (alone, NO_ID in (first, fourth)) == (NO_ID, False)
     assert [message.last_in_group for message in found] == [False, False, True, False, False]
-    assert "".join(map(group_status, found)) == "GGL G"
+    assert [is_in_group(message) for message in found] == [True, True, True, False, True]
 
 
 def test_segments_are_placed_one_behind_the_other() -> None:
@@ -78,7 +78,7 @@ def test_segments_are_placed_one_behind_the_other() -> None:
     assert [message.offset for message in found] == [0, 3, 5, 0]
     assert {message.group_id for message in found[:3]} == {found[0].group_id}
     assert "".join(map(segment_status, found)) == "SSLS"
-    assert "".join(map(group_status, found)) == "   G"
+    assert [is_in_group(message) for message in found] == [False, False, False, True]
 
 
 @pytest.mark.parametrize(

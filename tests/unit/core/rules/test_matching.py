@@ -119,7 +119,7 @@ def test_handles_share_what_is_kept_for_a_selection() -> None:
     assert queue.selections == {RED: 1}
     client.lose()
     assert not queue.selections
-    assert not queue.indexes.has_watches()
+    assert not queue.indexes._watches
 
 
 def test_a_queue_has_so_many_selections() -> None:

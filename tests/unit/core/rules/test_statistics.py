@@ -19,7 +19,7 @@ IDLE_S = statistics.IDLE_MS // 1000
 def site() -> Client:
     """A client that has Q open, on a queue manager that makes statistics since now."""
     client = client_on(limits=Limits(statistics_interval_s=INTERVAL_S))
-    dispatch.restarted(client.core.qm, client.core.now_ms)
+    dispatch.restart(client.core.qm, client.core.now_ms)
     return client
 
 
@@ -196,7 +196,7 @@ def test_a_term_that_ends_loses_no_count() -> None:
     core, tally = client.core, client.core.qm.tally
     core.qm = core.replayed()
     core.qm.tally = tally
-    dispatch.restarted(core.qm, core.now_ms)
+    dispatch.restart(core.qm, core.now_ms)
     assert figures(advanced(core, 60)) == [(2, 1, 0, 0, 0)]
 
 
@@ -213,7 +213,7 @@ def alter(client: Client, seconds: int) -> None:
 
 def test_it_is_switched_on_and_off() -> None:
     client = client_on()
-    dispatch.restarted(client.core.qm, client.core.now_ms)
+    dispatch.restart(client.core.qm, client.core.now_ms)
     client.put("a")
     client.get()
     client.core.advance(1)

@@ -79,7 +79,7 @@ def a_trigger(core: Core) -> Is:
 
 
 def statistics(core: Core) -> Is:
-    dispatch.restarted(core.qm, core.look_at_clock())
+    dispatch.restart(core.qm, core.look_at_clock())
     core.qm.attributes.statistics_interval_s = INTERVAL_S
     client = core.connect()
     client.open("Q")

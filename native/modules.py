@@ -43,6 +43,7 @@ HOT = (
     "adapter/ledger/envelope.py",
     "adapter/ledger/kafka.py",
     "adapter/ledger/term.py",
+    "adapter/owner/appends.py",
     "adapter/owner/clock.py",
     "adapter/owner/loop.py",
     "adapter/owner/owner.py",

@@ -16,7 +16,6 @@ LARGE_CLASSES = frozenset(
     {
         "adapter.client.queue.Queue",
         "adapter.core.model.manager.QueueManager",
-        "adapter.owner.loop.OwnerLoop",
         "adapter.server.mqk.connection.ClientConnection",
     }
 )

@@ -126,14 +126,14 @@ class Housekeeping:
     def _is_due(self) -> bool:
         """Whether much was written since the last one; also as measured by what that took."""
         loop, storage = self._loop, self._storage
-        size = loop.bytes - self._cut_bytes
-        much = loop.entries - self._cut_entries >= storage.snapshot_entries
+        size = loop.appends.bytes - self._cut_bytes
+        much = loop.appends.entries - self._cut_entries >= storage.snapshot_entries
         return (much or size >= storage.snapshot_bytes) and size >= self._carried_bytes
 
     def _cut_now(self, durable: Position, parked: frozenset[str]) -> SnapshotCut:
         loop = self._loop
         self._patience = PATIENCE
-        self._cut_entries, self._cut_bytes = loop.entries, loop.bytes
+        self._cut_entries, self._cut_bytes = loop.appends.entries, loop.appends.bytes
         n, records, unmoved = loop.cut(self._progress.moved_n, parked)
         records += self.retention.note(records, loop.now_ms)
         return SnapshotCut(n, records, unmoved, durable)

@@ -12,26 +12,23 @@ makes a new one from what the ledger says.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from adapter.core import dispatch
 from adapter.core.contract.commands import Request
 from adapter.core.contract.records import Record
-from adapter.core.contract.results import Refused
 from adapter.core.inputs import Disconnected, Input, PageLoaded, PageMissing, Timed
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.rules.restore import Unmoved
 from adapter.format import entries
-from adapter.ledger.port import Ledger, LedgerClosed
+from adapter.ledger.port import Ledger
+from adapter.owner.appends import Appends
+from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
 from adapter.owner.promises import Collected, Promises
 from adapter.topics.port import Page
 
-ENTRIES_IN_FLIGHT_MAX = 4
-"""One less than an idempotent producer keeps in flight (5): more entries only make them smaller."""
 INDEX_PAGE = 2_000
 """Messages read at a time for an index over what is not in memory. What is read between its parts
 leaves holes among them: by 10,000 at a time a million messages took half as much memory again."""
@@ -39,62 +36,49 @@ ENTRY_BYTES = 512 * 1024
 """An entry is closed before it grows beyond this by more than one unit."""
 
 
-class Outlet(Protocol):
-    """Where replies go. Called on the owner's thread."""
-
-    def send(self, connection: int, replies: list[Reply]) -> None:
-        """Give replies to one connection, in order."""
-        ...
-
-    def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
-        """Read a page; OwnerLoop.page is to be called with it."""
-        ...
-
-    def close(self, connection: int, told: Refused) -> None:
-        """A connection has ended: tell it why, and close it."""
-        ...
-
-    def soon(self, call: Callable[[], None]) -> None:
-        """Call this on the owner's thread when what has arrived by now has been handled."""
-        ...
+WantPage = Callable[[PageNeeded, int, int], None]
+"""Reads a page: what is needed, of which incarnation of the queue, and how many messages at most.
+OwnerLoop.page is to be called with it."""
 
 
 class OwnerLoop:
     """Runs one queue manager on one term of its ledger."""
 
-    def __init__(self, qm: QueueManager, ledger: Ledger, clock: Clock, outlet: Outlet) -> None:
+    def __init__(
+        self,
+        qm: QueueManager,
+        ledger: Ledger,
+        clock: Clock,
+        clients: ClientSink,
+        soon: Callable[[Callable[[], None]], None],
+        want_page: WantPage,
+    ) -> None:
+        """soon: calls on the owner's thread when what has arrived by now has been handled."""
         self.qm = qm
-        self._ledger = ledger
+        self.appends = Appends(ledger, clock)
         self._clock = clock
-        self._outlet = outlet
+        self._clients = clients
+        self._soon = soon
+        self._want_page = want_page
         self._promises = Promises()
         self._collected = Collected()
         self._weight = 0
         self._barrier = False
-        self._sealed: deque[bytes] = deque()
         self._ready: dict[int, list[Reply]] = {}
         self._scheduled = False
-        self._appended_n = 0
-        self._durable_n = 0
-        self._waits_since_ms = 0
         self._began_ms = clock.now_ms() - clock.elapsed_ms()
-        self._sizes: deque[int] = deque()
-        self.undurable_bytes = 0
-        """Of entries that are closed and not durable yet; _sizes: of each, in order."""
         self._ended = False
-        self.entries = 0
-        self.bytes = 0
         self.requests = 0
         qm.entry_n = 1
 
     def request(self, request: Request) -> None:
-        """Execute one request; its reply follows through the outlet."""
+        """Execute one request; its reply is sent to the clients."""
         self.requests += 1
         self.qm.elapsed_ms = self._clock.elapsed_ms()
         self._take(dispatch.step(self.qm, request))
 
     def take(self, given: Input) -> None:
-        """Take any other input, as of now; what it causes follows through the outlet."""
+        """Take any other input, as of now; what it causes follows."""
         self.qm.elapsed_ms = self._clock.elapsed_ms()
         if isinstance(given, Timed):
             given.now_ms = self._clock.now_ms()
@@ -123,7 +107,7 @@ class OwnerLoop:
 
     def heartbeat(self) -> None:
         """Write a sign of life if nothing else is being written."""
-        if not self._collected.records and self._appended_n == self._durable_n:
+        if not self._collected.records and self.appends.all_durable:
             self._barrier = True
             self._schedule()
 
@@ -131,10 +115,7 @@ class OwnerLoop:
         """Entries up to n are durable and valid: keep the promises that waited for them."""
         if self._ended:
             return
-        for _ in range(n - self._durable_n):
-            self.undurable_bytes -= self._sizes.popleft()
-        self._durable_n = n
-        self._waits_since_ms = self._clock.elapsed_ms()
+        self.appends.durable(n)
         self._release(n)
         self._flush()
 
@@ -161,28 +142,12 @@ class OwnerLoop:
     @property
     def idle(self) -> bool:
         """Whether everything decided has been written and is durable."""
-        return (
-            not self._collected.records
-            and not self._sealed
-            and not self._barrier
-            and self._appended_n == self._durable_n
-        )
-
-    @property
-    def waits_ms(self) -> int:
-        """For how long nothing has become durable although something is to; 0 if nothing is."""
-        if self._appended_n == self._durable_n:
-            return 0
-        return self._clock.elapsed_ms() - self._waits_since_ms
+        return not self._collected.records and not self._barrier and self.appends.idle
 
     def statistics(self) -> dict[str, int]:
         """Return figures of this term."""
-        return {
-            "entries": self.entries,
-            "requests": self.requests,
-            "replies_parked": len(self._promises),
-            "entries_in_flight": self._appended_n - self._durable_n,
-        }
+        own = {"requests": self.requests, "replies_parked": len(self._promises)}
+        return own | self.appends.statistics()
 
     def _take(self, effects: dispatch.Effects) -> None:
         first_n = self.qm.entry_n
@@ -194,15 +159,16 @@ class OwnerLoop:
             if self.qm.entry_n > first_n:
                 dispatch.written_later(self.qm, record)
         self._barrier = self._barrier or effects.barrier
+        durable_n = self.appends.durable_n
         for reply in effects.replies:
             after = self.qm.entry_n if reply.after >= first_n else reply.after
-            if after <= self._durable_n:
+            if after <= durable_n:
                 self._ready.setdefault(reply.connection, []).append(reply)
             else:
                 self._promises.add(after, [reply])
         for connection, told in effects.closed.items():
             self._ready.pop(connection, None)
-            self._outlet.close(connection, told)
+            self._clients.close(connection, told)
         if self._weight > ENTRY_BYTES:
             self._seal()
         if effects.pages_wanted:
@@ -215,7 +181,7 @@ class OwnerLoop:
             queue = self.qm.queues.get(needed.queue)
             if queue is not None:
                 count = needed.count or (INDEX_PAGE if needed.field else most)
-                self._outlet.want_page(needed, queue.incarnation, count)
+                self._want_page(needed, queue.incarnation, count)
 
     def _collect(self, record: Record) -> None:
         weight = entries.weight(record) if record.logged else 0
@@ -227,7 +193,7 @@ class OwnerLoop:
     def _schedule(self) -> None:
         if not self._scheduled:
             self._scheduled = True
-            self._outlet.soon(self._turn)
+            self._soon(self._turn)
 
     def _turn(self) -> None:
         self._scheduled = False
@@ -236,15 +202,15 @@ class OwnerLoop:
 
     def _flush(self) -> None:
         """Append what there is, as far as entries may be in flight, and send what is ready."""
-        self._append_sealed()
+        self._append()
         if not self._weight and not self._barrier:
             self._close_unwritten()
-        elif not self._sealed and self._room():
+        elif self.appends.takes_more:
             self._seal()
-            self._append_sealed()
+            self._append()
         ready, self._ready = self._ready, {}
         for connection, replies in ready.items():
-            self._outlet.send(connection, replies)
+            self._clients.send(connection, replies)
 
     def _close_unwritten(self) -> None:
         """Nothing is collected that is written: what waits for it waits for the entry before."""
@@ -253,41 +219,23 @@ class OwnerLoop:
         if self._collected.records:
             self._promises.made(before, self._collected)
             self._collected = Collected()
-        if before <= self._durable_n:
+        if before <= self.appends.durable_n:
             self._release(before)
 
     def _release(self, n: int) -> None:
         for reply in self._promises.kept(n):
             self._ready.setdefault(reply.connection, []).append(reply)
 
-    def _room(self) -> bool:
-        return self._appended_n - self._durable_n < ENTRIES_IN_FLIGHT_MAX
-
     def _seal(self) -> None:
         """Close the entry being collected: what comes now belongs to the next one."""
         payload = entries.encode(record for record in self._collected.records if record.logged)
         self._promises.made(self.qm.entry_n, self._collected)
-        self._sealed.append(payload)
-        self._sizes.append(len(payload))
-        self.undurable_bytes += len(payload)
+        self.appends.add(payload)
         self._collected = Collected()
         self._weight = 0
         self._barrier = False
         self.qm.entry_n += 1
 
-    def _append_sealed(self) -> None:
-        while self._sealed and self._room():
-            self._append(self._sealed.popleft())
-
-    def _append(self, payload: bytes) -> None:
-        try:
-            n = self._ledger.append(payload)
-        except LedgerClosed:
+    def _append(self) -> None:
+        if not self.appends.append():
             self._ended = True  # the ledger is in doubt and will say so: nothing more is promised
-            return
-        assert n == self._appended_n + 1, (n, self._appended_n)
-        if self._appended_n == self._durable_n:
-            self._waits_since_ms = self._clock.elapsed_ms()
-        self._appended_n = n
-        self.entries += 1
-        self.bytes += len(payload)

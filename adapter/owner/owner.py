@@ -116,7 +116,7 @@ class Owner:
 
     @property
     def _waits_ms(self) -> int:
-        return self.loop.waits_ms if self.running else 0
+        return self.loop.appends.waits_ms if self.running else 0
 
     @property
     def why_not(self) -> str:

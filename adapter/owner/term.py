@@ -22,7 +22,7 @@ from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.dispatch import idle_connections, restart
 from adapter.core.model.connection import Party
 from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import ParkedQueue, Reply
+from adapter.core.model.manager import ParkedQueue
 from adapter.core.rules.objects import statuses
 from adapter.owner.audit import TopicAudit
 from adapter.owner.clock import ManualClock
@@ -52,7 +52,9 @@ class OwnerTerm:
         self.qm = qm = replayed.qm
         qm.elapsed_ms = parts.clock.elapsed_ms()
         restart(qm, parts.clock.now_ms())
-        self.loop = loop = OwnerLoop(qm, parts.ledger, parts.clock, self)
+        self.loop = loop = OwnerLoop(
+            qm, parts.ledger, parts.clock, parts.clients, self._soon, self._want_page
+        )
         self._paging: Paging | None = None
         self.housekeeping: Housekeeping | None = None
         self._sweeper: asyncio.TimerHandle | None = None
@@ -150,8 +152,6 @@ class OwnerTerm:
         if self._parts.serves() and self.housekeeping is not None:
             self.housekeeping.sweep()
 
-    # What others tell the term, and what it tells them.
-
     # What the connections ask.
 
     @property
@@ -162,7 +162,7 @@ class OwnerTerm:
     @property
     def undurable_bytes(self) -> int:
         """Of entries that are closed and not durable yet."""
-        return self.loop.undurable_bytes
+        return self.loop.appends.undurable_bytes
 
     def connect(self, connection: int, party: Party) -> None:
         """Make an admitted client known."""
@@ -229,7 +229,7 @@ class OwnerTerm:
         """Return figures of this term."""
         figures: dict[str, object] = {**self.loop.statistics()}
         figures |= {f"ledger_{k}": v for k, v in self._parts.ledger.statistics().items()}
-        figures["ledger_waits_s"] = self.loop.waits_ms / 1000
+        figures["ledger_waits_s"] = self.loop.appends.waits_ms / 1000
         figures["sessions"] = len(self.qm.sessions)
         figures["queues"] = len(self.qm.queues)
         return figures | self._storage_figures() | self.units()
@@ -261,15 +261,7 @@ class OwnerTerm:
 
     # What the loop asks of its surroundings.
 
-    def send(self, connection: int, replies: list[Reply]) -> None:
-        """Pass replies on."""
-        self._parts.clients.send(connection, replies)
-
-    def close(self, connection: int, told: Refused) -> None:
-        """End a connection that core has ended."""
-        self._parts.clients.close(connection, told)
-
-    def soon(self, call: Callable[[], None]) -> None:
+    def _soon(self, call: Callable[[], None]) -> None:
         """Run the loop's turn when what has arrived has been handled, then set the clock."""
         self._calls.soon("a turn of the owner", partial(self._turn, call))
 
@@ -279,7 +271,7 @@ class OwnerTerm:
         if self._parts.serves():
             self._arm()
 
-    def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
+    def _want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
         """Read a page for the loop."""
         if self._paging is not None:
             self._paging.want(needed, incarnation, count)

@@ -341,7 +341,7 @@ class Owner(ByHand):
 
     def new_loop(self) -> OwnerLoop:
         """See ByHand."""
-        loop = Watched(self.qm, self.ledger, self.clock, self)
+        loop = Watched(self.qm, self.ledger, self.clock, self, self.soon, self.want_page)
         loop.steps = self.steps
         self.steps.clear()
         self.wanted.clear()

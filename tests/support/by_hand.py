@@ -91,7 +91,7 @@ class ByHand(Core):
 
     def new_loop(self) -> OwnerLoop:
         """Make the loop of a term."""
-        return OwnerLoop(self.qm, self.ledger, self.clock, self)
+        return OwnerLoop(self.qm, self.ledger, self.clock, self, self.soon, self.want_page)
 
     def crash(self) -> None:
         """End without a word, and start again."""
@@ -176,9 +176,15 @@ class ByHand(Core):
     def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
         raise AssertionError(f"nothing leaves memory here: {needed}")
 
-    def close(self, connection: int, told: Refused) -> None:
+    def close(self, connection: int, reason: Refused | None) -> None:
         """Keep which connection was closed."""
-        self.closed[connection] = told
+        assert reason is not None
+        self.closed[connection] = reason
+
+    def close_all(self, reason: Refused) -> None:
+        """Keep that every connection was closed."""
+        for connection in self.qm.connections:
+            self.close(connection, reason)
 
     def soon(self, call: Callable[[], None]) -> None:
         """Keep the turn."""

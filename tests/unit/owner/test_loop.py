@@ -8,10 +8,11 @@ from adapter.core.contract.results import Messages, PutDone
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedgerReader, MemoryLog
 from adapter.owner import loop as owner_loop
+from adapter.owner.appends import ENTRIES_IN_FLIGHT_MAX
 from tests.support.by_hand import ByHand
 from tests.support.core import Client
 
-MANY = owner_loop.ENTRIES_IN_FLIGHT_MAX
+MANY = ENTRIES_IN_FLIGHT_MAX
 
 
 def held() -> Client:
@@ -75,11 +76,11 @@ def test_bytes_are_counted_until_they_are_durable() -> None:
     for _ in range(10):
         put(client, "x" * 1000)
         owner.turn()
-    assert owner.loop.undurable_bytes > MANY * 1000
+    assert owner.loop.appends.undurable_bytes > MANY * 1000
     while not owner.loop.idle:
         owner.ledger.pump()
         owner.turn()
-    assert owner.loop.undurable_bytes == 0
+    assert owner.loop.appends.undurable_bytes == 0
 
 
 def test_group_commit_while_entries_are_in_flight() -> None:

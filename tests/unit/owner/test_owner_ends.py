@@ -36,7 +36,7 @@ def test_a_callback_that_breaks_ends_the_owner_by_name(what: str) -> None:
     async def test(bench: Bench) -> None:
         await bench.begin()
         if what == "turn":
-            bench.owner.term.soon(broken)
+            bench.owner.term._soon(broken)
         elif what == "timer":
             bench.owner.term._calls.later("a timer", 0.0, broken)
         else:

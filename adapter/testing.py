@@ -33,6 +33,7 @@ from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
+from adapter.server.bounds import BOUNDS
 from adapter.server.connections import ClientConnections
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import Movers, NoMovers
@@ -227,14 +228,16 @@ def queue_manager(
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.model.limits.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
-    the configuration, credentials_file, and attributes of the queue manager (trigger_interval_ms,
-    ...). Raises adapter.errors.StartError if the ledger cannot be had.
+    the configuration, credentials_file, bounds (a server.bounds.ConnectionBounds), and attributes
+    of the queue manager (trigger_interval_ms, ...). Raises adapter.errors.StartError if the ledger
+    cannot be had.
     """
     logs.quieten()
     if "max_uncommitted_messages" in settings:
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
     attributes = {name: settings.pop(name) for name in OF_QUEUE_MANAGER & settings.keys()}
     users = settings.pop("credentials_file", "")
+    bounds = settings.pop("bounds", BOUNDS)
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
     retention_ms = settings.pop("consumed_retention_ms", DAY_MS)
     ledger, movers, storage = (
@@ -249,6 +252,7 @@ def queue_manager(
             limits=Limits(**settings),
             attributes=attributes,
             credentials_file=str(users),
+            bounds=bounds,
         ),
         ManualClock() if clock == "manual" else SystemClock(),
         ledger,

@@ -53,6 +53,7 @@ HOT = (
     "adapter/server/frame_budget.py",
     "adapter/server/mqk/connection.py",
     "adapter/server/mqk/handler.py",
+    "adapter/server/mqk/progress.py",
     "adapter/wire/frames.py",
     "adapter/wire/session.py",
 )

@@ -16,7 +16,6 @@ LARGE_CLASSES = frozenset(
     {
         "adapter.client.queue.Queue",
         "adapter.core.model.manager.QueueManager",
-        "adapter.server.mqk.connection.ClientConnection",
     }
 )
 """Larger than a class may be. The list may only become shorter."""

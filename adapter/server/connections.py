@@ -18,11 +18,10 @@ from adapter.core.model.manager import Reply
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
 from adapter.server.audit import AuditTrail, by
+from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.frame_budget import FrameBudget
 from adapter.server.mqk.connection import ClientConnection
 
-CONNECTIONS_MAX = 10_000
-"""Each costs a few KB at rest; files_max() may allow less."""
 UNDURABLE_BYTES_MAX = 64 * 1024 * 1024
 """Of entries that Kafka has not confirmed: while it is away, clients that send on without waiting
 for answers are read no further. Some seconds of what a broker takes."""
@@ -38,11 +37,13 @@ class ClientConnections:
         queue_manager: str,
         audit: AuditTrail,
         why_not: Callable[[], str] = lambda: "it does not serve yet",
+        bounds: ConnectionBounds = BOUNDS,
     ) -> None:
         """why_not: says why requests are not served, while they are not."""
         self.queue_manager = queue_manager
         self.budget = FrameBudget()
-        self.connections_max = CONNECTIONS_MAX
+        self.bounds = bounds
+        self.connections_max = bounds.connections
         self._audit = audit
         self._why_not = why_not
         self._owner: Owner | None = None

@@ -12,12 +12,11 @@ from collections.abc import Callable
 
 from adapter import addresses, watched
 from adapter.core.contract.results import Refused
-from adapter.server.connections import CONNECTIONS_MAX, ClientConnections
+from adapter.server.bounds import BOUNDS
+from adapter.server.connections import ClientConnections
 
 FILES_RESERVED = 128
 """Open files for the ledger's connections to brokers, for logs, and for saying goodbye."""
-LOOK_S = 5.0
-"""How often clients are looked at that have left something half done."""
 
 
 class NotLoopbackError(ValueError):
@@ -37,10 +36,13 @@ def check_loopback(host: str) -> None:
         )
 
 
-def files_max() -> int:
-    """Let this process open as many files as the system allows it; return how many."""
+def files_max(connections: int = BOUNDS.connections) -> int:
+    """Let this process open files for so many connections, or as many as the system allows it.
+
+    Returns how many files it may open.
+    """
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = CONNECTIONS_MAX + FILES_RESERVED
+    wanted = connections + FILES_RESERVED
     if limit < wanted:
         limit = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
@@ -75,8 +77,8 @@ class Listener:
             check_loopback(host)
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._accept, host, port, backlog=1024)
-        most = min(self._connections.connections_max, files_max() - FILES_RESERVED)
-        self._connections.connections_max = most
+        most = self._connections.connections_max
+        self._connections.connections_max = min(most, files_max(most) - FILES_RESERVED)
         self._look_again()
         return addresses.listening(self._server)
 
@@ -99,7 +101,7 @@ class Listener:
 
     def _look_again(self) -> None:
         look = watched.callback("looking at connections", self._look_at_all, self._broke)
-        self._look = asyncio.get_running_loop().call_later(LOOK_S, look)
+        self._look = asyncio.get_running_loop().call_later(self._connections.bounds.look_s, look)
 
     def _look_at_all(self) -> None:
         self._connections.look(time.monotonic())

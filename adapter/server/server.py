@@ -63,7 +63,9 @@ class Server:
         credentials = Credentials(users) if users is not None else None
         self._has_users = credentials is not None
         audit = AuditTrail()
-        self.connections = self.connections_type(name, audit, lambda: self.owner.why_not)
+        self.connections = self.connections_type(
+            name, audit, lambda: self.owner.why_not, settings.bounds
+        )
         self._admission = Admission(credentials, own)
         self._handler = MqkHandler(self.connections, self._admission, audit, clock, self._kafka)
         self._handler.on_stop = self.tell_to_stop

@@ -11,6 +11,7 @@ from adapter.logs import LogSettings
 from adapter.owner.owner import QUIESCE_S
 from adapter.owner.parts import HEARTBEAT_S
 from adapter.registry.log import SCHEMAS
+from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.own_schemas import NO_REGISTRY
 
@@ -24,7 +25,8 @@ class ServerSettings(Struct, kw_only=True):
     quiesce_ms: how long a stop gives units in flight.
     heartbeat_ms: how often an idle owner writes. take_over: start even if another owner is alive.
     registry, registry_topic: schema_registry and schema_topic of the configuration.
-    remote_clients: host may be one that other machines reach.
+    remote_clients: host may be one that other machines reach. bounds: of clients' connections; no
+    configuration sets them.
     """
 
     queue_manager: str
@@ -46,3 +48,4 @@ class ServerSettings(Struct, kw_only=True):
     registry_host: str = ""
     registry_port: int = 0
     remote_clients: bool = False
+    bounds: ConnectionBounds = BOUNDS

@@ -16,29 +16,17 @@ from typing import Protocol, cast
 import structlog
 
 from adapter import addresses
-from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.core.model.connection import Party
 from adapter.core.model.manager import Reply
+from adapter.server.bounds import ConnectionBounds
 from adapter.server.frame_budget import FrameBudget
+from adapter.server.mqk.progress import ClientProgress
 from adapter.wire import frames
 from adapter.wire.session import Incoming, ProtocolState, ServerSession
 
-UNANSWERED_MAX = 10_000
-"""Requests of one connection that may be on their way before the next ones wait."""
 WRITE_HIGH_BYTES = 1024 * 1024
 """Unread replies at which no more of a client's requests are executed, nor replies encoded."""
-SLICE_S = 0.005
-"""How long one client's requests are executed before all others have had their turn."""
-HELLO_S = 10.0
-"""A peer that sends no hello in this time is not a client."""
-FRAME_S = 60.0
-"""The longest frame comes in far less, even on a slow network."""
-SILENT_S = 15.0
-"""Within a frame something always comes, and others may wait for its end."""
-UNREAD_S = 30.0
-"""A client that takes nothing for so long holds messages of others in its units: it is cut off.
-The SDK itself gives a silent queue manager up after this time."""
 
 log = structlog.get_logger("mqk.listener")
 
@@ -47,6 +35,7 @@ class ConnectionHost(Protocol):
     """What a connection belongs to. budget: the unfinished frames of all connections."""
 
     queue_manager: str
+    bounds: ConnectionBounds
     budget: FrameBudget
 
     def begin(self, client: ClientConnection) -> Refused | None:
@@ -103,10 +92,8 @@ class ClientConnection(asyncio.Protocol):
         self._write_full = False
         self._paused = False
         self._held_back = False
-        self._unfinished_bytes = 0
-        self._written_bytes = 0
-        self._taken_bytes = 0
-        self._made_s = self._frame_s = self._came_s = self._taken_s = time.monotonic()
+        self._bounds = host.bounds
+        self._progress = ClientProgress(host.bounds)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the socket."""
@@ -163,7 +150,7 @@ class ClientConnection(asyncio.Protocol):
     def write(self, frame: bytes) -> None:
         """Send one frame now."""
         if self._transport is not None and not self._transport.is_closing():
-            self._written_bytes += len(frame)
+            self._progress.written_bytes += len(frame)
             self._transport.write(frame)
 
     def cut(self) -> None:
@@ -182,19 +169,18 @@ class ClientConnection(asyncio.Protocol):
         """End the connection if the client has left something half done for too long."""
         if self._transport is None:
             return
-        if self._session.state is ProtocolState.NEW and now_s - self._made_s > HELLO_S:
-            self.goodbye(_late("no hello came", HELLO_S))
-        elif self._held_back:
-            self._frame_s = self._came_s = now_s  # it is not the client that makes it wait
-        elif self._unfinished_bytes and now_s - self._frame_s > FRAME_S:
-            self.goodbye(_late("a frame was begun and not finished", FRAME_S))
-        elif self._unfinished_bytes and now_s - self._came_s > SILENT_S:
-            self.goodbye(_late("a frame was begun and nothing more of it came", SILENT_S))
-        elif not self._takes(now_s):
+        if self._held_back:
+            self._progress.excuse(now_s)
+        has_greeted = self._session.state is not ProtocolState.NEW
+        unread_bytes = self._transport.get_write_buffer_size()
+        late = self._progress.why_late(now_s, has_greeted=has_greeted)
+        if late is not None:
+            self.goodbye(late)
+        elif not self._held_back and not self._progress.reads(now_s, unread_bytes):
             log.warning(
                 "slow client disconnected: it does not read its replies",
                 connection=self.number,
-                unread_bytes=self._transport.get_write_buffer_size(),
+                unread_bytes=unread_bytes,
             )
             self.cut()
 
@@ -217,7 +203,7 @@ class ClientConnection(asyncio.Protocol):
     def _execute(self) -> None:
         """Execute what waits, for one slice of time."""
         self._scheduled = False
-        until_s = time.monotonic() + SLICE_S
+        until_s = time.monotonic() + self._bounds.slice_s
         while self._may_execute():
             self._unanswered += 1
             self._handler.operation(self, self._waiting.popleft())
@@ -233,7 +219,7 @@ class ClientConnection(asyncio.Protocol):
             and self._is_in
             and not self._outbox
             and not self._write_full
-            and self._unanswered < UNANSWERED_MAX
+            and self._unanswered < self._bounds.unanswered
             and self._has_room()
         )
 
@@ -276,24 +262,7 @@ class ClientConnection(asyncio.Protocol):
     def _count_unfinished(self, finished_one: bool) -> None:
         """Keep count of unfinished bytes, and since when the frame that they belong to waits."""
         now_bytes = self._session.unfinished_bytes
-        if not now_bytes and not self._unfinished_bytes:
+        if not now_bytes and not self._progress.unfinished_bytes:
             return
-        self._came_s = time.monotonic()
-        is_new = bool(now_bytes) and (finished_one or not self._unfinished_bytes)
-        if is_new:
-            self._frame_s = self._came_s
-        self._unfinished_bytes = now_bytes
+        is_new = self._progress.note_unfinished(now_bytes, finished_one)
         self._host.budget.has_come(self, now_bytes, new=is_new)
-
-    def _takes(self, now_s: float) -> bool:
-        """Whether the client has read anything lately, if there is anything to read."""
-        assert self._transport is not None
-        unread_bytes = self._transport.get_write_buffer_size()
-        taken_bytes = self._written_bytes - unread_bytes
-        if not unread_bytes or taken_bytes != self._taken_bytes:
-            self._taken_bytes, self._taken_s = taken_bytes, now_s
-        return now_s - self._taken_s <= UNREAD_S
-
-
-def _late(what: str, limit_s: float) -> Refused:
-    return Refused(Reason.MALFORMED_REQUEST, "", f"{what} within {limit_s:g} s")

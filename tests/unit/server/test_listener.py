@@ -14,12 +14,12 @@ from adapter.core.contract.reasons import Reason
 from adapter.owner import lifecycle
 from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import OwnerState
-from adapter.server import connections, listener
+from adapter.server import listener
 from adapter.server.admission import Admission
 from adapter.server.audit import AuditTrail
+from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.connections import ClientConnections
 from adapter.server.listener import Listener, NotLoopbackError, check_loopback, files_max
-from adapter.server.mqk import connection
 from adapter.server.mqk.handler import MqkHandler
 from tests.support.raw_client import RawClient
 
@@ -47,20 +47,17 @@ def test_the_limit_of_open_files_is_raised_as_far_as_may_be() -> None:
     try:
         raised = files_max()
         assert raised == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        wanted = connections.CONNECTIONS_MAX + listener.FILES_RESERVED
+        wanted = BOUNDS.connections + listener.FILES_RESERVED
         assert raised == (wanted if most == resource.RLIM_INFINITY else min(wanted, most))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
 
 
 @pytest.fixture
-def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[testing.TestQueueManager]:
-    """A queue manager that has no patience."""
-    monkeypatch.setattr(listener, "LOOK_S", 0.05)
-    monkeypatch.setattr(connection, "HELLO_S", 0.3)
-    monkeypatch.setattr(connection, "FRAME_S", 0.3)
-    monkeypatch.setattr(connection, "UNREAD_S", 0.3)
-    with testing.queue_manager() as manager:
+def manager() -> Iterator[testing.TestQueueManager]:
+    """A queue manager that ends slow clients soon."""
+    bounds = ConnectionBounds(look_s=0.05, hello_s=0.3, frame_s=0.3, unread_s=0.3)
+    with testing.queue_manager(bounds=bounds) as manager:
         yield manager
 
 
@@ -115,9 +112,13 @@ def test_one_that_works_slowly_is_let_be(manager: testing.TestQueueManager) -> N
         qm.queue("Q").put("x")
 
 
-def test_everybody_is_told_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "CONNECTIONS_MAX", 2)
-    with testing.queue_manager() as manager, manager.connect(), manager.connect() as second:
+def test_everybody_is_told_when_it_is_full() -> None:
+    two = ConnectionBounds(connections=2)
+    with (
+        testing.queue_manager(bounds=two) as manager,
+        manager.connect(),
+        manager.connect() as second,
+    ):
         with RawClient(manager.address) as third:
             refused = third.goodbye()
             assert refused.reason is Reason.LIMIT_REACHED

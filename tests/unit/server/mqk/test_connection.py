@@ -10,8 +10,8 @@ from msgspec import Raw
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
+from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.frame_budget import LONG_BYTES, FrameBudget
-from adapter.server.mqk import connection
 from adapter.server.mqk.connection import ClientConnection
 from adapter.wire import frames
 from adapter.wire.session import Incoming
@@ -71,7 +71,8 @@ class FakeHost:
 
     queue_manager = "QM1"
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: ConnectionBounds) -> None:
+        self.bounds = bounds
         self.budget = FrameBudget(bytes_max=3 * LONG_BYTES)
         self.refused: Refused | None = None
         self.room = True
@@ -117,9 +118,9 @@ class Waits:
 class Stage:
     """A connection between two fakes, on an event loop that a test turns by hand."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, bounds: ConnectionBounds) -> None:
         self.loop = loop
-        self.host = FakeHost()
+        self.host = FakeHost(bounds)
         self.transport = FakeTransport()
         self.client = self.loop.run_until_complete(self._made())
         self.client.connection_made(cast("asyncio.BaseTransport", self.transport))
@@ -151,10 +152,20 @@ class Stage:
 
 
 @pytest.fixture
-def stage() -> Iterator[Stage]:
+def bounds() -> ConnectionBounds:
+    """A test may be parametrized with others."""
+    return BOUNDS
+
+
+@pytest.fixture
+def stage(bounds: ConnectionBounds) -> Iterator[Stage]:
     loop = asyncio.new_event_loop()
-    yield Stage(loop)
+    yield Stage(loop, bounds)
     loop.close()
+
+
+NO_SLICE = pytest.mark.parametrize("bounds", [ConnectionBounds(slice_s=-1.0)])
+"""A slice is over as soon as it has begun."""
 
 
 def test_one_that_is_not_welcome_is_told(stage: Stage) -> None:
@@ -172,10 +183,8 @@ def test_requests_are_executed_in_order_and_answered(stage: Stage) -> None:
     assert [(a.request, a.result) for a in replies.answers] == [(2, Done()), (1, Done(3))]
 
 
-def test_a_slice_of_requests_then_others_have_their_turn(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "SLICE_S", -1.0)  # over as soon as it has begun
+@NO_SLICE
+def test_a_slice_of_requests_then_others_have_their_turn(stage: Stage) -> None:
     stage.greet()
     stage.ask(1, 3)
     assert stage.host.executed == [1]
@@ -204,10 +213,8 @@ def test_no_more_is_executed_while_replies_are_unread(stage: Stage) -> None:
     assert stage.transport.reading
 
 
-def test_no_more_is_executed_while_too_much_is_unanswered(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "UNANSWERED_MAX", 2)
+@pytest.mark.parametrize("bounds", [ConnectionBounds(unanswered=2)])
+def test_no_more_is_executed_while_too_much_is_unanswered(stage: Stage) -> None:
     stage.greet()
     stage.ask(1, 3)
     stage.turn()
@@ -232,10 +239,8 @@ def test_one_request_is_executed_and_no_more_while_there_is_no_room(stage: Stage
     assert (stage.host.executed, stage.transport.reading) == ([1, 2, 3], True)
 
 
-def test_what_came_whole_before_nonsense_is_executed(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "SLICE_S", -1.0)
+@NO_SLICE
+def test_what_came_whole_before_nonsense_is_executed(stage: Stage) -> None:
     stage.greet()
     operations = [frames.Operation(n, 0, STATUS) for n in (1, 2)]
     stage.client.data_received(frames.encode(frames.Requests(operations)) + b"\xff" * 4)
@@ -247,31 +252,31 @@ def test_what_came_whole_before_nonsense_is_executed(
 
 
 def test_one_that_never_says_hello(stage: Stage) -> None:
-    made_s = stage.client._made_s
-    stage.client.look(made_s + connection.HELLO_S)
+    made_s = stage.client._progress.made_s
+    stage.client.look(made_s + BOUNDS.hello_s)
     assert not stage.transport.closing
-    stage.client.look(made_s + connection.HELLO_S + 1)
+    stage.client.look(made_s + BOUNDS.hello_s + 1)
     assert "no hello came within 10 s" in stage.goodbye().detail
 
 
 def test_one_that_does_not_finish_a_frame(stage: Stage) -> None:
     stage.greet()
     stage.client.data_received(HELLO[:7])
-    begun_s = stage.client._frame_s
+    begun_s = stage.client._progress.frame_s
     stage.client.data_received(HELLO[7:8])
-    stage.client._came_s = begun_s + connection.FRAME_S
-    stage.client.look(begun_s + connection.FRAME_S)
+    stage.client._progress.came_s = begun_s + BOUNDS.frame_s
+    stage.client.look(begun_s + BOUNDS.frame_s)
     assert not stage.transport.closing
-    stage.client.look(begun_s + connection.FRAME_S + 1)
+    stage.client.look(begun_s + BOUNDS.frame_s + 1)
     assert "a frame was begun and not finished within 60 s" in stage.goodbye().detail
 
 
 def test_one_that_falls_silent_within_a_frame(stage: Stage) -> None:
     stage.greet()
     stage.client.data_received(HELLO[:7])
-    stage.client.look(stage.client._came_s + connection.SILENT_S)
+    stage.client.look(stage.client._progress.came_s + BOUNDS.silent_s)
     assert not stage.transport.closing
-    stage.client.look(stage.client._came_s + connection.SILENT_S + 1)
+    stage.client.look(stage.client._progress.came_s + BOUNDS.silent_s + 1)
     assert "nothing more of it came within 15 s" in stage.goodbye().detail
 
 
@@ -281,11 +286,11 @@ def test_one_whose_frames_are_all_finished_in_time(stage: Stage) -> None:
     frame = frames.encode(frames.Requests([frames.Operation(1, 0, STATUS)]))
     stage.client.data_received(frame[:5])
     for _ in range(3):
-        begun_s, stage.client._frame_s = stage.client._frame_s, 0.0
+        begun_s, stage.client._progress.frame_s = stage.client._progress.frame_s, 0.0
         stage.client.data_received(frame[5:] + frame[:5])
-        assert stage.client._frame_s >= begun_s
+        assert stage.client._progress.frame_s >= begun_s
     stage.client.data_received(frame[5:])
-    stage.client.look(begun_s + 10 * connection.FRAME_S)
+    stage.client.look(begun_s + 10 * BOUNDS.frame_s)
     assert not stage.transport.closing
     assert stage.host.budget.bytes == 0
 
@@ -308,7 +313,7 @@ def test_a_long_frame_waits_while_others_come_and_its_time_does_not_pass(stage: 
     stage.client.data_received(long[: 2 * LONG_BYTES])
     assert not stage.transport.reading
     assert not other.held
-    stage.client.look(stage.client._frame_s + connection.FRAME_S + 1)
+    stage.client.look(stage.client._progress.frame_s + BOUNDS.frame_s + 1)
     assert not stage.transport.closing
     stage.host.budget.has_come(other, 0, new=False)
     assert stage.transport.reading

@@ -1,0 +1,33 @@
+"""The bounds of client connections: how many there are, and how long each may leave things undone.
+
+This module does not use them.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class ConnectionBounds(Struct, frozen=True, kw_only=True):
+    """Bounds of a server's client connections, with the reason below each."""
+
+    connections: int = 10_000
+    """Each costs a few KB at rest; the system may allow fewer open files."""
+    look_s: float = 5.0
+    """How often clients are looked at that have left something half done."""
+    unanswered: int = 10_000
+    """Requests of one connection that may be on their way before the next ones wait."""
+    slice_s: float = 0.005
+    """How long one client's requests are executed before all others have had their turn."""
+    hello_s: float = 10.0
+    """A peer that sends no hello in this time is not a client."""
+    frame_s: float = 60.0
+    """The longest frame comes in far less, even on a slow network."""
+    silent_s: float = 15.0
+    """Within a frame something always comes, and others may wait for its end."""
+    unread_s: float = 30.0
+    """A client that takes nothing for so long holds messages of others in its units: it is cut off.
+    The SDK itself gives a silent queue manager up after this time."""
+
+
+BOUNDS = ConnectionBounds()

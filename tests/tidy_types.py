@@ -14,7 +14,6 @@ CLASS_ATTRIBUTES_MAX = 20
 
 LARGE_CLASSES = frozenset(
     {
-        "adapter.client.queue.Queue",
         "adapter.core.model.manager.QueueManager",
     }
 )

@@ -1,13 +1,10 @@
 """A queue as a program uses it: put, get, browse, and what is asked about it.
 
-Handles are opened when first needed and held until close(). This module knows units only as what
-an operation may belong to.
+This module knows units only as what an operation may belong to.
 """
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, Unpack, get_args
@@ -17,10 +14,8 @@ from adapter.channel.cancelling import CancelToken
 from adapter.channel.requests import Handle
 from adapter.channel.unit import AnyUnit, NoUnit, joined, perform
 from adapter.channel.verbs import (
-    close_handles,
     get_apart,
     get_request,
-    open_handle,
     put_request,
     wanted_ids,
 )
@@ -29,6 +24,7 @@ from adapter.client.attributes import QueueSettings
 from adapter.client.browse import BrowsedMessage, browsed, shared
 from adapter.client.closing import Closing
 from adapter.client.context import Context
+from adapter.client.handles import QueueHandles
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
 from adapter.client.replies import ReplyQueue
@@ -36,7 +32,7 @@ from adapter.client.work import Work, units
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, Details
 from adapter.core.contract.results import Messages, PutDone, QueueStatus
-from adapter.errors import ConnectionClosed, InvalidOption, NotOpen
+from adapter.errors import ConnectionClosed, InvalidOption
 
 if TYPE_CHECKING:
     from adapter.registry.values import SchemaName
@@ -46,8 +42,6 @@ _MODES = {"input": c.INPUT, "input_exclusive": c.EXCLUSIVE, "output": c.OUTPUT, 
 
 VALUE = "-value"
 """Behind a queue's name: the subject of its bodies' schemas, as of a topic's values elsewhere."""
-
-_SELECTIVE = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
 
 
 class Queue(Closing):
@@ -64,12 +58,9 @@ class Queue(Closing):
         self.name = a.as_name(name)
         self._selection = a.as_text("selection", selection)
         self._context = context
-        self._channel = channel = context.channel
+        self._channel = context.channel
         self._replies = replies
-        self._lock = threading.Lock()
-        self._handles: dict[int, Handle] = {}
-        weakref.finalize(self, channel.let_go, self._handles).atexit = False
-        self._closing = threading.Event()
+        self._handles = QueueHandles(context.channel, self._selection)
         self._input = c.EXCLUSIVE if open_for == "input_exclusive" else c.INPUT
         if open_for is not None:
             if open_for not in _MODES:
@@ -241,9 +232,7 @@ class Queue(Closing):
                 "logical_order nor open_for='input_exclusive': close the queue object to end it",
                 self.name,
             )
-        handle = self._channel.new_handle(self.name, c.INPUT)
-        handle.selection = self._selection
-        return handle
+        return self._handles.make_input(self.name)
 
     def units(
         self,
@@ -325,39 +314,23 @@ class Queue(Closing):
 
     def close(self) -> None:
         """Give its handles back; a get that waits ends with None, units() ends."""
-        self._closing.set()
-        with self._lock:
-            handles = list(self._handles.values())
-            self._handles.clear()
-        if not self._channel.is_closed:
-            close_handles(self._channel, handles)
+        self._handles.close()
 
     @property
     def is_closed(self) -> bool:
         """Whether it, or its connection, has been closed."""
-        return self._closing.is_set() or self._channel.is_closed
+        return self._handles.closing.is_set() or self._channel.is_closed
 
     def pause(self, seconds: float) -> bool:
         """Sleep, but not beyond close(); return whether that came."""
-        return self._closing.wait(seconds) or self._channel.is_closed
+        return self._handles.closing.wait(seconds) or self._channel.is_closed
 
     def _check_open(self) -> None:
-        if self._closing.is_set():
-            raise NotOpen(f"queue {self.name} is closed: open it again with queue()", self.name)
+        self._handles.check_open(self.name)
 
     def _handle(self, modes: int) -> Handle:
         """Return an open handle, opening it if need be."""
-        handle = self._handles.get(modes)
-        if handle is not None and handle.is_open:
-            return handle
-        with self._lock:
-            self._check_open()
-            handle = self._handles.get(modes)
-            if handle is None or not handle.is_open:
-                chosen = self._selection if modes in _SELECTIVE else ""
-                handle = open_handle(self._channel, self.name, modes, handle, chosen)
-                self._handles[modes] = handle
-            return handle
+        return self._handles.get(self.name, modes)
 
     def __repr__(self) -> str:
         return f"<Queue {self.name}>"

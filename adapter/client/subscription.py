@@ -100,7 +100,7 @@ class Subscription(Queue):
         if modes != c.INPUT:
             return super()._handle(modes)
         if not self._mine.is_open:
-            with self._lock:
+            with self._handles.lock:
                 self._check_open()
                 if not self._mine.is_open:
                     opening = open_request(self._mine)
@@ -136,7 +136,7 @@ class Subscription(Queue):
         Any other is gone with its close, and with it what is on a queue that was made for it.
         """
         is_removed = a.as_flag("remove", remove) and self.is_durable
-        was_open = not self._closing.is_set()
+        was_open = not self._handles.closing.is_set()
         super().close()
         if not was_open or self._channel.is_closed:
             if is_removed:

@@ -1,0 +1,65 @@
+"""The handles of one queue object: opened when first needed, and closed with the object.
+
+This module does not know what is done with a handle.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle
+from adapter.channel.verbs import close_handles, open_handle
+from adapter.core.contract import commands as c
+from adapter.errors import NotOpen
+
+_SELECTIVE = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
+
+
+class QueueHandles:
+    """One handle for each way of opening a queue. Every method may be called from any thread."""
+
+    def __init__(self, channel: Channel, selection: str) -> None:
+        """selection: of the handles that messages are got or browsed by."""
+        self.lock = threading.Lock()
+        """Held while a handle is opened."""
+        self.closing = threading.Event()
+        self._channel = channel
+        self._selection = selection
+        self._open: dict[int, Handle] = {}
+        weakref.finalize(self, channel.let_go, self._open).atexit = False
+
+    def check_open(self, name: str) -> None:
+        """Refuse to go on with a queue object that has been closed."""
+        if self.closing.is_set():
+            raise NotOpen(f"queue {name} is closed: open it again with queue()", name)
+
+    def get(self, name: str, modes: int) -> Handle:
+        """Return an open handle of a queue, opening it if need be."""
+        handle = self._open.get(modes)
+        if handle is not None and handle.is_open:
+            return handle
+        with self.lock:
+            self.check_open(name)
+            handle = self._open.get(modes)
+            if handle is None or not handle.is_open:
+                chosen = self._selection if modes in _SELECTIVE else ""
+                handle = open_handle(self._channel, name, modes, handle, chosen)
+                self._open[modes] = handle
+            return handle
+
+    def make_input(self, name: str) -> Handle:
+        """Make a handle for one get, which opens it."""
+        handle = self._channel.new_handle(name, c.INPUT)
+        handle.selection = self._selection
+        return handle
+
+    def close(self) -> None:
+        """Close every handle; none is opened any more."""
+        self.closing.set()
+        with self.lock:
+            handles = list(self._open.values())
+            self._open.clear()
+        if not self._channel.is_closed:
+            close_handles(self._channel, handles)

@@ -12,12 +12,6 @@ from tests.tidy_rules import Source
 CLASS_LINES_MAX = 300
 CLASS_ATTRIBUTES_MAX = 20
 
-LARGE_CLASSES = frozenset(
-    {
-        "adapter.core.model.manager.QueueManager",
-    }
-)
-"""Larger than a class may be. The list may only become shorter."""
 TWICE = frozenset(
     {
         "QueueDeleted",
@@ -29,17 +23,12 @@ programs catch. The list may only become shorter."""
 
 def class_sizes(sources: Iterable[Source]) -> list[str]:
     """Classes stay small. Fields of a Struct are data, and are not counted."""
-    large = {
-        f"{source.module}.{node.name}": problem
+    return [
+        problem
         for source in sources
         if source.room is not None
         for node in source.nodes
         if isinstance(node, ast.ClassDef) and (problem := _too_large(source, node))
-    }
-    known = LARGE_CLASSES if _is_whole(sources) else frozenset()
-    return [problem for name, problem in large.items() if name not in LARGE_CLASSES] + [
-        f"{name} is not too large: take it from LARGE_CLASSES"
-        for name in sorted(known - set(large))
     ]
 
 

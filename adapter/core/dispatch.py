@@ -415,9 +415,9 @@ def restart(qm: QueueManager, now_ms: int) -> None:
 
 def begin_term(qm: QueueManager, term: int) -> None:
     """Give no place again that was given before. term: the ledger's offset as the term begins."""
-    qm.first_n = first_n(term)
+    qm.numbers.first_n = first_n(term)
     for queue in qm.queues.values():
-        queue.begin_term(qm.first_n)
+        queue.begin_term(qm.numbers.first_n)
 
 
 def replay(qm: QueueManager, record: r.Record) -> None:

@@ -569,7 +569,7 @@ class Simulation(Steps):
         if rng.random() > 0.25:
             return
         topics = {name: parts for name, parts in kafka.topics.items() if name.startswith(TOPICS)}
-        coming = topic_of(PASSING, self.owner.qm.incarnations.get(PASSING, 0))
+        coming = topic_of(PASSING, self.owner.qm.numbers.incarnations.get(PASSING, 0))
         new = [name for name, parts in topics.items() if not any(part.records for part in parts)]
         topic = rng.choice([*new, coming] if rng.random() < 0.7 else [*topics, coming])
         faults = TOPIC_FAULTS if self._loses_topics and topic in topics else (REFUSED,)

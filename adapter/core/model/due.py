@@ -65,12 +65,14 @@ class Due:
     """The heaps of one queue manager. Queues are named with their incarnation."""
 
     __slots__ = (
+        "_order",
         "claims",
         "deadlines",
         "delays",
         "expiries",
         "mark_ends",
         "paged_ends",
+        "sessions_ms",
         "statistics_ms",
     )
 
@@ -91,6 +93,15 @@ class Due:
         self.statistics_ms: int | None = None
         """When queues' statistics are to be made, by elapsed_ms; None: when somebody happens to
         look."""
+
+        self.sessions_ms = 0
+        """When expired sessions are looked for next, by elapsed_ms; nobody waits for it."""
+        self._order = 0
+
+    def add_deadline(self, elapsed_ms: int, waiter: Waiter) -> None:
+        """Remember to end a wait."""
+        self._order += 1
+        self.deadlines.push((elapsed_ms, self._order, waiter), lambda one: not one[2].ended)
 
     def in_ms(self, now_ms: int, elapsed_ms: int) -> int | None:
         """Say in how many ms the next of all is due, or None."""

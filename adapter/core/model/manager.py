@@ -21,13 +21,14 @@ from adapter.core.model.due import Due
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
 from adapter.core.model.moves import MoveDue
+from adapter.core.model.numbers import Numbers
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.session import Session
 from adapter.core.model.step import Step
 from adapter.core.model.tally import Tally
 from adapter.core.model.topics import Topics
 from adapter.core.model.unit import HeldBytes
-from adapter.core.model.waiters import Waiter, Waiters
+from adapter.core.model.waiters import Waiters
 
 
 class Absent(Struct):
@@ -64,10 +65,13 @@ class Reply:
         self.after = after
 
 
-class QueueManager:
-    """State of one queue manager. owner_id makes message ids unique across owners."""
+class HardState:
+    """Objects, messages and sessions: what the ledger can rebuild.
 
-    def __init__(self, name: str, owner_id: bytes, limits: Limits | None = None) -> None:
+    Locks, open handles and non-persistent messages within it are soft.
+    """
+
+    def __init__(self, name: str, owner_id: bytes, limits: Limits | None) -> None:
         self.name = name
         self.limits = limits or Limits()
         self.attributes = self.usual_attributes()
@@ -77,48 +81,13 @@ class QueueManager:
         self.topics = Topics()
         self.initiates: dict[str, dict[str, LocalQueue]] = {}
         """By name of an initiation queue, the queues that name it."""
-        self.step = Step()
-        self.temporaries = 0
-        """How many temporary dynamic queues there have been."""
-        self.generated = 0
-        """How many names have been made in this term."""
-        self.incarnations: dict[str, int] = {}
-        """How many queues of each name there have been, but for names that can be forgotten."""
+        self.numbers = Numbers(owner_id)
         self.sessions: dict[bytes, Session] = {}
-        self.connections: dict[int, ConnectionState] = {}
-        self.attached: dict[bytes, int] = {}
-        """Which connection a session is attached to."""
-        self.first_n = 1
-        """Where the n of places begins in this term."""
-        self.quiescing = False
-        """No new work is taken; units in flight may end."""
-        self.waiters = Waiters()
-        self.tally = Tally()
-        self.parked: dict[str, ParkedQueue] = {}
-        """The queues whose topics cannot be written, as the movers told last."""
-        self.held = HeldBytes()
-        self.elapsed_ms = 0
-        """What a monotonic clock says, as the owner read it last: waits and intervals are measured
-        by it, so that they pass whatever becomes of the time of day."""
-        self.sessions_due_ms = 0
-        """By elapsed_ms."""
-        self.entry_n = -1
-        """The entry that is being collected: what records applied now will be durable with."""
         self.absent: dict[tuple[bytes, int], Absent] = {}
         """Outcomes whose message was not in memory at replay: by session and number."""
         self.noted: list[ConsumedRestored] = []
         """What the snapshot that was restored says of consumed messages; the owner's business."""
         self.arrivals = Arrivals()
-        self.known_queue_managers: frozenset[str] = frozenset()
-        """Others that messages can be sent to; soft."""
-        self.due = Due()
-        self.delays_waiting: dict[str, LocalQueue] = {}
-        """Whose delayed messages are due, and not in memory."""
-        self.moved_n = -1
-        """Entries up to it are copied for good, but for queues that are parked."""
-        self._id_prefix = b"MQK " + owner_id[:12]
-        self._ids = 0
-        self._order = 0
 
     def usual_attributes(self) -> QueueManagerAttributes:
         """Return what its attributes are while nobody has altered them."""
@@ -127,19 +96,6 @@ class QueueManager:
             max_uncommitted_messages=self.limits.unit_messages,
             statistics_interval_s=self.limits.statistics_interval_s,
         )
-
-    def new_message_id(self) -> bytes:
-        """Draw a message id: unique as long as owner ids are."""
-        self._ids += 1
-        return self._id_prefix + self._ids.to_bytes(8, "big")
-
-    def new_name_digits(self) -> str:
-        """Draw what makes a name unique, 16 digits: never drawn before, not by any owner.
-
-        As the n of places: there are far fewer names in a term than numbers before the next one's.
-        """
-        self.generated += 1
-        return f"{self.first_n + self.generated:016X}"
 
     def names_initiation(self, queue: LocalQueue) -> None:
         """Note which initiation queue a queue names."""
@@ -155,6 +111,41 @@ class QueueManager:
             del named[queue.name]
             if not named:
                 del self.initiates[name]
+
+    def that_queue(self, name: str, incarnation: int) -> LocalQueue | None:
+        """Return a queue, unless it is another one of its name by now."""
+        queue = self.queues.get(name)
+        return queue if queue and queue.incarnation == incarnation else None
+
+
+class QueueManager(HardState):
+    """State of one queue manager. owner_id makes message ids unique across owners."""
+
+    def __init__(self, name: str, owner_id: bytes, limits: Limits | None = None) -> None:
+        super().__init__(name, owner_id, limits)
+        self.step = Step()
+        self.known_queue_managers: frozenset[str] = frozenset()
+        """Others that messages can be sent to."""
+        self.connections: dict[int, ConnectionState] = {}
+        self.attached: dict[bytes, int] = {}
+        """Which connection a session is attached to."""
+        self.quiescing = False
+        """No new work is taken; units in flight may end."""
+        self.waiters = Waiters()
+        self.tally = Tally()
+        self.parked: dict[str, ParkedQueue] = {}
+        """The queues whose topics cannot be written, as the movers reported last."""
+        self.held = HeldBytes()
+        self.elapsed_ms = 0
+        """What a monotonic clock says, as the owner read it last: waits and intervals are measured
+        by it, so that they pass whatever becomes of the time of day."""
+        self.entry_n = -1
+        """The entry that is being collected: what records applied now will be durable with."""
+        self.due = Due()
+        self.delays_waiting: dict[str, LocalQueue] = {}
+        """Whose delayed messages are due, and not in memory."""
+        self.moved_n = -1
+        """Entries up to it are copied for good, but for queues that are parked."""
 
     def wake(self, queue: LocalQueue) -> None:
         """Note that gets waiting on this queue may be served now."""
@@ -231,19 +222,9 @@ class QueueManager:
         messages = max(min(most, 16), min(most, share))
         return messages, max(1, self.limits.window_bytes * messages // most)
 
-    def add_deadline(self, elapsed_ms: int, waiter: Waiter) -> None:
-        """Remember to end a wait."""
-        self._order += 1
-        self.due.deadlines.push((elapsed_ms, self._order, waiter), lambda one: not one[2].ended)
-
     def due_in_ms(self, now_ms: int) -> int | None:
         """Say in how many ms time has made something due; 0 or less: now; None: never."""
         return self.due.in_ms(now_ms, self.elapsed_ms)
-
-    def that_queue(self, name: str, incarnation: int) -> LocalQueue | None:
-        """Return a queue, unless it is another one of its name by now."""
-        queue = self.queues.get(name)
-        return queue if queue and queue.incarnation == incarnation else None
 
     def _is_in_memory(self, expiry: tuple[int, str, int, Place]) -> bool:
         queue = self.that_queue(expiry[1], expiry[2])

@@ -36,9 +36,9 @@ from adapter.core.model.ranges import Ranges
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import put, report, undelivered
-from adapter.core.rules.admit import admit
+from adapter.core.rules.admit import put_records
 from adapter.core.rules.decision import Decision, connection_of
-from adapter.core.rules.unit import Puts, commit_records
+from adapter.core.rules.unit import Puts
 
 BLOCKED = "arrival_blocked"
 INVALID = 2110
@@ -73,10 +73,10 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
     qm.arrivals.blocked.pop(unit.topic, None)
     records: list[Record] = []
     if delivery.puts:
-        puts = admit(qm, delivery.puts, now_ms)
         sent = report.due(qm, delivery.delivered, CONFIRM_ON_ARRIVAL, now_ms, None)
-        ident = unit.unit or qm.new_message_id()
-        records = sent.records + commit_records(ident, puts + sent.puts, [], "commit", None)
+        ident = unit.unit or qm.numbers.new_message_id()
+        puts = delivery.puts + sent.puts
+        records = sent.records + put_records(qm, ident, puts, now_ms, verb="commit")
     return [*records, _arrived(unit)]
 
 
@@ -144,7 +144,7 @@ def _as_bytes(qm: QueueManager, body: bytes, now_ms: int) -> MessageData:
     """Make a message of the body of what is no message."""
     return MessageData(
         body=body,
-        message_id=qm.new_message_id(),
+        message_id=qm.numbers.new_message_id(),
         correlation_id=NO_ID,
         group_id=NO_ID,
         priority=0,
@@ -196,7 +196,7 @@ def apply_unit_arrived(qm: QueueManager, record: UnitArrived) -> None:
     arrivals.move(record.topic, record.topic_id, record.offset)
 
 
-def restored(qm: QueueManager) -> Iterator[Record]:
+def describe(qm: QueueManager) -> Iterator[Record]:
     """Describe for a snapshot what has arrived."""
     for origin, lanes in qm.arrivals.origins.items():
         known = [part for n, lane in lanes.items() for part in (n, lane.below_seq, lane.below_n)]

@@ -104,7 +104,7 @@ def move(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int) 
         _plan_move(qm, queue, message, moves, now_ms)
     if not moves.gets:
         return moves.events
-    ident = qm.new_message_id()
+    ident = qm.numbers.new_message_id()
     return moves.events + put_records(qm, ident, moves.puts, now_ms, moves.gets, "commit")
 
 

@@ -116,7 +116,7 @@ def _known(
         if len(queue.consumers) >= CONSUMERS_MAX:
             text = f"a queue has at most {CONSUMERS_MAX} consumers"
             raise Refusal(Reason.LIMIT_REACHED, queue.name, text)
-        claim = qm.new_message_id()
+        claim = qm.numbers.new_message_id()
         made = ConsumerSet(queue.name, command.consumer, claim, command.timeout_ms, 0, 0)
         return [made], ConsumerState(claim, 0, 0)
     _check_free(queue, command.consumer)
@@ -366,7 +366,7 @@ def _take_over(
     """Return all that a consumer holds; its program finds the claim lost."""
     count = consumer.held
     records = _return_batches(queue, consumer)
-    fenced = _set(queue, consumer, claim=qm.new_message_id(), consumed=consumer.last)
+    fenced = _set(queue, consumer, claim=qm.numbers.new_message_id(), consumed=consumer.last)
     details = {"consumer": consumer.name, "messages": str(count)}
     qm.note_backouts(queue, [], now_ms, and_paged=True)
     return [*records, fenced, EventRaised(CLAIM_LOST, queue.name, now_ms, details)]

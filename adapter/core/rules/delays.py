@@ -131,7 +131,7 @@ def _release(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: i
             qm.step.reports_due.append(ReportDue(message, CONFIRM_ON_ARRIVAL, now_ms))
         puts.append((queue, message))
     gets = [(delayed, stored) for stored in found]
-    return put_records(qm, qm.new_message_id(), puts, now_ms, gets, "commit")
+    return put_records(qm, qm.numbers.new_message_id(), puts, now_ms, gets, "commit")
 
 
 def _expire(qm: QueueManager, queue: LocalQueue, expired: list[Stored]) -> list[Record]:

@@ -233,7 +233,7 @@ def _take_alone(
     A get in a unit that takes a non-persistent message outside of it is answered at once: no
     record carries its outcome.
     """
-    ident = qm.new_message_id()  # of no command that is asked for again
+    ident = qm.numbers.new_message_id()  # of no command that is asked for again
     if request.number:
         ident = own_unit(request, session_of(qm, request).ident)
     puts: Puts = []

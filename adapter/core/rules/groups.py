@@ -79,7 +79,7 @@ def unfinished(at: Progress | None) -> int:
 
 def _begin(qm: QueueManager, message: MessageData) -> None:
     flags = flags_of(message)
-    message.group_id = qm.new_message_id() if flags & (IN_GROUP | SEGMENT) else b""
+    message.group_id = qm.numbers.new_message_id() if flags & (IN_GROUP | SEGMENT) else b""
     message.group_seq = 1
     _place_segment(message, flags, 0)
 

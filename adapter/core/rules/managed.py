@@ -27,7 +27,7 @@ def make(qm: QueueManager, is_durable: bool) -> resolve.Found:
     attributes["definition_type"] = "PERMDYN" if is_durable else "TEMPDYN"
     name = "SYSTEM.MANAGED.DURABLE.*" if is_durable else "SYSTEM.MANAGED.NDURABLE.*"
     found = resolve.make(qm, ModelAttributes(**attributes), name)
-    found.queue.begin_term(qm.first_n)
+    found.queue.begin_term(qm.numbers.first_n)
     return found
 
 

@@ -36,15 +36,15 @@ def incarnation_of(qm: QueueManager, name: str, *, is_generated: bool = False) -
     for: so nobody has to remember whether there was one.
     """
     first = 1 if GENERATED.fullmatch(name) and not is_generated else 0
-    return qm.incarnations.get(name, first)
+    return qm.numbers.incarnations.get(name, first)
 
 
 def forget(qm: QueueManager, names: Iterable[str]) -> None:
     """Forget the generated names among these, of queues that are gone: none is generated again."""
     for name in names:
-        once = qm.incarnations.get(name) == 1 and name not in qm.queues
+        once = qm.numbers.incarnations.get(name) == 1 and name not in qm.queues
         if once and GENERATED.fullmatch(name):
-            del qm.incarnations[name]
+            del qm.numbers.incarnations[name]
 
 
 def kind_of(qm: QueueManager, name: str) -> str | None:

@@ -205,9 +205,9 @@ def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
         queue = LocalQueue(record.name, record.incarnation, attributes)
     qm.queues[record.name] = queue
     qm.names_initiation(queue)
-    queue.begin_term(qm.first_n)
+    queue.begin_term(qm.numbers.first_n)
     if record.logged:
-        qm.incarnations[record.name] = record.incarnation + 1
+        qm.numbers.incarnations[record.name] = record.incarnation + 1
 
 
 def apply_queue_altered(qm: QueueManager, record: QueueAltered) -> None:

@@ -328,4 +328,4 @@ def put_retained(qm: QueueManager, copies: Copies, now_ms: int) -> list[Record]:
     """Say that these copies are put."""
     if not copies.puts:
         return []
-    return put_records(qm, qm.new_message_id(), copies.puts, now_ms, verb="commit")
+    return put_records(qm, qm.numbers.new_message_id(), copies.puts, now_ms, verb="commit")

@@ -203,8 +203,8 @@ def resolve(qm: QueueManager, queue: Destination, message: MessageData, now_ms: 
     if message.details is not None:
         details.settle(message, message.details)
         if message.details.flags & (IN_GROUP | SEGMENT) and not message.group_id:
-            message.group_id = qm.new_message_id()
-    message.message_id = message.message_id or qm.new_message_id()
+            message.group_id = qm.numbers.new_message_id()
+    message.message_id = message.message_id or qm.numbers.new_message_id()
     message.correlation_id = message.correlation_id or NO_ID
     message.group_id = message.group_id or NO_ID
     message.properties = message.properties or None
@@ -233,7 +233,7 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: LocalQueue
     for message in messages:
         resolve(qm, queue, message, request.now_ms)
         if not any(message.group_id):
-            message.group_id = qm.new_message_id()
+            message.group_id = qm.numbers.new_message_id()
         pieces = segments.split(message, longest)
         puts += admit_segments(qm, queue, message, pieces, request.now_ms, unit)
     sent = report.due(qm, messages, CONFIRM_ON_ARRIVAL, request.now_ms, unit)

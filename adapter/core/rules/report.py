@@ -90,7 +90,7 @@ def decide(qm: QueueManager, work: ReportDue) -> list[Record]:
     sent = due(qm, [message], work.kind, time_ms, None)
     if not sent.puts:
         return sent.records
-    return sent.records + put_records(qm, qm.new_message_id(), sent.puts, time_ms)
+    return sent.records + put_records(qm, qm.numbers.new_message_id(), sent.puts, time_ms)
 
 
 def exception_report(
@@ -101,7 +101,7 @@ def exception_report(
     Returns where the report goes, or that it is lost. planned: by queue, see
     undelivered.why_undeliverable.
     """
-    report = made(qm.name, message, EXCEPTION, qm.new_message_id(), now_ms, code_of(reason))
+    report = made(qm.name, message, EXCEPTION, qm.numbers.new_message_id(), now_ms, code_of(reason))
     return _route(qm, message, report, now_ms, planned)
 
 
@@ -113,7 +113,7 @@ def _send(
     unit: UnitOfWork | None,
     sent: Sent,
 ) -> None:
-    report = made(qm.name, message, kind, qm.new_message_id(), now_ms)
+    report = made(qm.name, message, kind, qm.numbers.new_message_id(), now_ms)
     found = _route(qm, message, report, now_ms, Counter())
     if isinstance(found, EventRaised):
         sent.records.append(found)

@@ -84,8 +84,8 @@ def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
     is_temporary = model.definition_type == "TEMPDYN"
     incarnation = naming.incarnation_of(qm, name, is_generated=is_generated)
     if is_temporary:
-        qm.temporaries += 1
-        incarnation = qm.temporaries
+        qm.numbers.temporaries += 1
+        incarnation = qm.numbers.temporaries
     queue = LocalQueue(name, incarnation, QueueAttributes(**attributes))
     record = QueueDefined(name, incarnation, given, logged=not is_temporary)
     return Found(queue, None, [record], is_made=True)
@@ -102,7 +102,7 @@ def _name(qm: QueueManager, wanted: str) -> tuple[str, bool]:
     prefix, star, rest = wanted.partition("*")
     name = wanted
     if star:
-        digits = qm.new_name_digits()
+        digits = qm.numbers.new_name_digits()
         name = prefix[: NAME_LENGTH_MAX - len(digits)] + digits
     if rest or not naming.NAME.fullmatch(name) or len(name) > NAME_LENGTH_MAX:
         text = "a name, or the beginning of one and a *"

@@ -52,7 +52,7 @@ Unmoved = dict[str, list[Stored]]
 
 def snapshot(qm: QueueManager) -> Iterator[Record]:
     """Describe the hard state as it is now; to be used up before anything changes."""
-    yield NamesRestored(dict(qm.incarnations))
+    yield NamesRestored(dict(qm.numbers.incarnations))
     yield from _objects(qm)
     for queue in qm.queues.values():
         if queue.is_temporary:
@@ -63,7 +63,7 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
     for queue in qm.queues.values():
         if not queue.is_temporary:
             yield from delays.describe(qm, queue)
-    yield from arrivals.restored(qm)
+    yield from arrivals.describe(qm)
     for session in qm.sessions.values():
         yield from _session(session)
 
@@ -275,7 +275,7 @@ def _pairs(flat: list[int]) -> list[tuple[int, int]]:
 
 def apply_names_restored(qm: QueueManager, record: NamesRestored) -> None:
     """Remember how many queues of each name there have been."""
-    qm.incarnations.update(record.incarnations)
+    qm.numbers.incarnations.update(record.incarnations)
 
 
 def apply_queue_restored(qm: QueueManager, record: QueueRestored) -> None:

@@ -113,7 +113,7 @@ def _create(
     topic = topics.full_string(qm, command.topic_object, command.topic_string)
     _check_allowed(qm, topic, command.name, is_durable=is_durable)
     fits = matching.parse_selection(command.name, command.selection) if command.selection else None
-    ident = qm.new_message_id()
+    ident = qm.numbers.new_message_id()
     made = SubscriptionState(
         ident=ident,
         name=command.name,
@@ -346,7 +346,7 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
         matching.parse_selection(name, wanted.selector)
     if wanted.destination_class == "MANAGED" and wanted.destination:
         raise Refusal(Reason.OPTIONS_ERROR, name, "a managed subscription has a queue of its own")
-    wanted.ident = qm.new_message_id().hex()
+    wanted.ident = qm.numbers.new_message_id().hex()
     records: list[Record] = []
     if wanted.destination_class == "MANAGED":
         found = managed.make(qm, is_durable=True)

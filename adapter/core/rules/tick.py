@@ -40,7 +40,7 @@ def expire_marks(qm: QueueManager) -> None:
 
 def expire_sessions(qm: QueueManager) -> list[Record]:
     """Look for expired sessions, not more than once a minute."""
-    if qm.elapsed_ms < qm.sessions_due_ms:
+    if qm.elapsed_ms < qm.due.sessions_ms:
         return []
-    qm.sessions_due_ms = qm.elapsed_ms + SESSIONS_EVERY_MS
+    qm.due.sessions_ms = qm.elapsed_ms + SESSIONS_EVERY_MS
     return session.expire_sessions(qm)

@@ -115,7 +115,7 @@ def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
     lost. A trigger message on an initiation queue is no event of that queue.
     """
     message = trigger.message
-    message.message_id = qm.new_message_id()
+    message.message_id = qm.numbers.new_message_id()
     message.put_time_ms, trigger.queue.triggered_ms = trigger.now_ms, qm.elapsed_ms
     initiation = qm.queues.get(trigger.initiation)
     reason = undelivered.why_undeliverable(qm, initiation, message)

@@ -33,7 +33,7 @@ def begin(qm: QueueManager, request: Request, command: Get | Browse, handle: Que
     qm.waiters.add(waiter)
     connection.waiters[request.request] = waiter
     if deadline:
-        qm.add_deadline(deadline, waiter)
+        qm.due.add_deadline(deadline, waiter)
     runs(qm, request)
 
 

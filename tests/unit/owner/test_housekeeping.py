@@ -106,10 +106,10 @@ def test_generated_names_of_queues_that_are_gone_are_forgotten_with_a_snapshot()
     for _ in range(5):
         client.do(c.Open(3, "M", c.INPUT, "GONE.*"))
         client.do(c.Close(3, c.DELETE))
-    assert len(owner.qm.incarnations) == 2 + 5
+    assert len(owner.qm.numbers.incarnations) == 2 + 5
     sweep(owner, 2 + housekeeping.PATIENCE)
     assert owner.keeping.snapshots == 1
-    assert list(owner.qm.incarnations) == ["A", "B"]
+    assert list(owner.qm.numbers.incarnations) == ["A", "B"]
 
 
 def test_a_snapshot_waits_a_little_for_the_movers_and_then_for_nobody() -> None:

@@ -65,7 +65,7 @@ def test_a_snapshot_says_what_the_ledger_said() -> None:
     for part in parts_of(list(dispatch.snapshot(core.qm))):
         for record in entries.decode(part):
             dispatch.replay(restored, record)
-    assert restored.incarnations == core.qm.incarnations
+    assert restored.numbers.incarnations == core.qm.numbers.incarnations
     for name, queue in restored.queues.items():
         for lane in queue.lanes:
             for seq in list(lane.paged):

@@ -102,10 +102,10 @@ def test_a_generated_name_can_be_forgotten_for_none_is_generated_twice() -> None
     client = with_model(definition_type="PERMDYN")
     qm = client.core.qm
     gone, living = ended(client), made(client, 3)
-    assert (qm.incarnations[gone], qm.incarnations[living]) == (1, 1)
+    assert (qm.numbers.incarnations[gone], qm.numbers.incarnations[living]) == (1, 1)
     dispatch.step(qm, inputs.NamesForgotten([gone, living, "NEVER"]))
-    assert gone not in qm.incarnations
-    assert qm.incarnations[living] == 1
+    assert gone not in qm.numbers.incarnations
+    assert qm.numbers.incarnations[living] == 1
     client.core.crash()
     assert made(client.core.connect()) not in (gone, living)
 
@@ -130,7 +130,7 @@ def test_names_that_programs_gave_are_never_forgotten() -> None:
     client.do(c.Close(1))
     client.do(c.DeleteQueue("Q"))
     dispatch.step(client.core.qm, inputs.NamesForgotten(["Q"]))
-    assert client.core.qm.incarnations["Q"] == 1
+    assert client.core.qm.numbers.incarnations["Q"] == 1
 
 
 @pytest.mark.parametrize("name", ["no name*", "A*B", "*A", "A" * 49, " "])

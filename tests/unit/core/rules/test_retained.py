@@ -198,4 +198,4 @@ def test_a_new_queue_gives_no_place_that_one_gave_before_a_crash(core: Core) -> 
     client = core.connect()
     subscribe(client, "a")
     (got,) = client.take(handle=11)
-    assert got.n >= client.core.qm.first_n
+    assert got.n >= client.core.qm.numbers.first_n

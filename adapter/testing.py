@@ -153,7 +153,7 @@ class TestQueueManager:
 
     def statistics(self) -> dict[str, Any]:
         """Return the server's figures."""
-        return self._run(_call(self._running().figures))
+        return self._run(_call(self._running().figures)).by_name()
 
     def close(self) -> None:
         """Stop, and end the thread."""

@@ -30,6 +30,7 @@ from adapter.owner import liveness
 from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
+from adapter.owner.figures import OwnerFigures
 from adapter.owner.lifecycle import Lifecycle, OwnerState, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.parts import OwnerSettings, TermParts
@@ -224,10 +225,10 @@ class Owner:
         if self.running:
             self.term.note_parked(parked)
 
-    def statistics(self) -> dict[str, object]:
+    def statistics(self) -> OwnerFigures:
         """Return figures of this owner."""
-        own = {"state": self.lifecycle.state.value, "terms": self._terms, "replay_s": self.replay_s}
-        return own | (self.term.statistics() if self.running else {})
+        term = self.term.statistics() if self.running else None
+        return OwnerFigures(self.lifecycle.state.value, self._terms, self.replay_s, term)
 
     def queue_statuses(self) -> list[QueueStatus]:
         """Return the figures of every queue; none while nothing is served."""

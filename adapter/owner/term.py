@@ -26,6 +26,7 @@ from adapter.core.model.manager import ParkedQueue
 from adapter.core.rules.objects import statuses
 from adapter.owner.audit import TopicAudit
 from adapter.owner.clock import ManualClock
+from adapter.owner.figures import TermFigures
 from adapter.owner.housekeeping import SWEEP_S, Housekeeping
 from adapter.owner.inquiries import Inquiries
 from adapter.owner.loop import OwnerLoop
@@ -225,14 +226,18 @@ class OwnerTerm:
         """What housekeeping found wrong with the topics, if it looks at them."""
         return self.housekeeping.audit if self.housekeeping else None
 
-    def statistics(self) -> dict[str, object]:
+    def statistics(self) -> TermFigures:
         """Return figures of this term."""
-        figures: dict[str, object] = {**self.loop.statistics()}
-        figures |= {f"ledger_{k}": v for k, v in self._parts.ledger.statistics().items()}
-        figures["ledger_waits_s"] = self.loop.appends.waits_ms / 1000
-        figures["sessions"] = len(self.qm.sessions)
-        figures["queues"] = len(self.qm.queues)
-        return figures | self._storage_figures() | self.units()
+        ledger = self._parts.ledger.statistics()
+        return TermFigures(
+            **self.loop.statistics(),
+            **{f"ledger_{name}": count for name, count in ledger.items()},
+            ledger_waits_s=self.loop.appends.waits_ms / 1000,
+            sessions=len(self.qm.sessions),
+            queues=len(self.qm.queues),
+            **self._storage_figures(),
+            **self.units(),
+        )
 
     def queue_statuses(self) -> list[QueueStatus]:
         """Return the figures of every queue."""
@@ -247,7 +252,7 @@ class OwnerTerm:
             "backouts": qm.tally.backouts,
         }
 
-    def _storage_figures(self) -> dict[str, object]:
+    def _storage_figures(self) -> dict[str, int]:
         paging, keeping = self._paging, self.housekeeping
         return {
             "messages_in_memory": sum(len(queue.stored) for queue in self.qm.queues.values()),

@@ -23,6 +23,7 @@ from adapter.owner.lifecycle import OwnerState
 from adapter.registry import http as registry_api
 from adapter.registry.topic import TopicRegistry
 from adapter.server import metrics
+from adapter.server.figures import ServerFigures
 from adapter.server.metrics import MetricsSnapshot
 from adapter.web import HttpListener
 
@@ -62,7 +63,7 @@ class ServerView(Protocol):
         """Why nothing is copied, or nothing."""
         ...
 
-    def figures(self) -> dict[str, object]:
+    def figures(self) -> ServerFigures:
         """Return what `mqk qmgr status` shows."""
         ...
 
@@ -133,7 +134,9 @@ class Monitor:
 
     async def _metrics(self, _request: web.Request) -> web.Response:
         server = self._server
-        snapshot = MetricsSnapshot(server.figures(), server.queue_statuses(), self._release)
+        snapshot = MetricsSnapshot(
+            server.figures().by_name(), server.queue_statuses(), self._release
+        )
         loop = asyncio.get_running_loop()
         text = await loop.run_in_executor(None, metrics.text, snapshot)
         return web.Response(body=text, headers={"Content-Type": metrics.CONTENT_TYPE})

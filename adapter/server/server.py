@@ -26,6 +26,7 @@ from adapter.server.audit import AuditTrail
 from adapter.server.commands import COMMAND_QUEUE, CommandService
 from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
+from adapter.server.figures import ServerFigures
 from adapter.server.listener import Listener
 from adapter.server.movers import Movers, MoverWatch
 from adapter.server.mqk.handler import MqkHandler
@@ -70,7 +71,7 @@ class Server:
         self._handler = MqkHandler(self.connections, self._admission, audit, clock, self._kafka)
         self._handler.on_stop = self.tell_to_stop
         self._handler.on_commands = self._need_commands
-        self._handler.figures = self.figures
+        self._handler.figures = lambda: self.figures().by_name()
         owned = OwnerSettings(
             limits=settings.limits,
             heartbeat_s=settings.heartbeat_ms / 1000,
@@ -195,28 +196,24 @@ class Server:
         """Why something is not copied to the topics, or ""."""
         return self._mover_watch.trouble
 
-    def figures(self) -> dict[str, object]:
+    def figures(self) -> ServerFigures:
         """Return what `mqk qmgr status` shows."""
-        return {
-            "queue_manager": self.name,
-            "connections": self.connections.count,
-            **self.owner.statistics(),
-            **self._own_figures(),
-        }
+        return ServerFigures(
+            queue_manager=self.name,
+            connections=self.connections.count,
+            owner=self.owner.statistics(),
+            log_lines_dropped=logs.dropped(),
+            version=self._version,
+            uptime_s=round(time.monotonic() - self._started_s, 1),
+            address=self.address,
+            kafka=self._kafka,
+            mover_restarts=self._mover_watch.restarts,
+            movers=self._mover_watch.figures(),
+            movers_hold=self.movers_hold,
+            movers_parked={topic: held.why for topic, held in self._movers.parked.items()},
+            commands=self._commands.statistics(),
+        )
 
     def queue_statuses(self) -> list[QueueStatus]:
         """Return the figures of every queue."""
         return self.owner.queue_statuses()
-
-    def _own_figures(self) -> dict[str, object]:
-        return {
-            "log_lines_dropped": logs.dropped(),
-            "version": self._version,
-            "uptime_s": round(time.monotonic() - self._started_s, 1),
-            "address": self.address,
-            "kafka": self._kafka,
-            "mover_restarts": self._mover_watch.restarts,
-            "movers": self._mover_watch.figures(),
-            "movers_hold": self.movers_hold,
-            "movers_parked": {topic: held.why for topic, held in self._movers.parked.items()},
-        } | self._commands.statistics()

@@ -7,6 +7,7 @@ ClientConnections. This module must not know how bytes become frames.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 
@@ -48,7 +49,7 @@ class MqkHandler:
         """Called when a client asks for the queue manager's end; the server sets it."""
         self.on_commands: Callable[[], None] = lambda: None
         """Called when a client opens the command queue to put to it; the server sets it."""
-        self.figures: Callable[[], dict[str, object]] = dict
+        self.figures: Callable[[], dict[str, Any]] = dict
         """What `mqk qmgr status` shows; the server sets it."""
 
     def accept(self) -> ClientConnection:

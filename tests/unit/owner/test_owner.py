@@ -130,7 +130,7 @@ def test_a_put_is_answered_and_found_by_the_next_owner() -> None:
         second = Bench(bench.log)
         await second.owner.start()
         assert depth(second) == 1
-        assert second.owner.statistics()["state"] == "running"
+        assert second.owner.statistics().state == "running"
         await second.owner.stop()
 
     run(test)
@@ -205,7 +205,7 @@ def test_a_rival_makes_the_owner_step_down() -> None:
         assert bench.owner.lifecycle.state is OwnerState.DEPOSED
         assert "another owner took over" in bench.owner.failure
         assert request not in bench.front.answers
-        assert bench.owner.statistics()["terms"] == 1, "it does not take the ledger back"
+        assert bench.owner.statistics().terms == 1, "it does not take the ledger back"
         assert not bench.owner.running
 
     run(test)
@@ -233,14 +233,14 @@ def test_people_are_told_while_kafka_confirms_nothing() -> None:
         await bench.begin()
         bench.log.arm("slow durable")
         bench.send(put(), durable=True)
-        await until(lambda: bench.owner.statistics()["entries_in_flight"] == 1)
+        await until(lambda: bench.owner.term.statistics().entries_in_flight == 1)
         clock.advance(4.9)
-        assert (bench.owner.trouble, bench.owner.statistics()["ledger_waits_s"]) == ("", 4.9)
+        assert (bench.owner.trouble, bench.owner.term.statistics().ledger_waits_s) == ("", 4.9)
         clock.advance(7.1)
         assert "acknowledged no writes for 12 s" in bench.owner.trouble
         bench.ledger.release()
         await until(lambda: not bench.owner.trouble)
-        assert bench.owner.statistics()["ledger_waits_s"] == 0.0
+        assert bench.owner.term.statistics().ledger_waits_s == 0.0
 
     run(test, clock)
 
@@ -253,8 +253,8 @@ def test_the_wait_begins_when_there_is_something_to_wait_for() -> None:
         clock.advance(60)
         bench.log.arm("slow durable")
         bench.send(put(), durable=True)
-        await until(lambda: bench.owner.statistics()["entries_in_flight"] == 1)
-        assert bench.owner.statistics()["ledger_waits_s"] == 0.0
+        await until(lambda: bench.owner.term.statistics().entries_in_flight == 1)
+        assert bench.owner.term.statistics().ledger_waits_s == 0.0
         bench.ledger.release()
 
     run(test, clock)
@@ -299,7 +299,7 @@ def test_a_doubt_while_stopping_ends_the_stop(fault: str, monkeypatch: pytest.Mo
         async with asyncio.timeout(WAIT_S):
             await bench.owner.stop()
         assert bench.owner.lifecycle.state is OwnerState.STOPPED
-        assert bench.owner.statistics()["terms"] == 1
+        assert bench.owner.statistics().terms == 1
 
     run(test)
 
@@ -448,7 +448,7 @@ def test_a_quiesce_lets_units_end_and_everybody_else_go() -> None:
         quiescing = asyncio.create_task(bench.owner.quiesce(WAIT_S))
         await until(lambda: bool(bench.front.closed))
         assert bench.front.closed == [(2, Reason.QUEUE_MANAGER_QUIESCING)]
-        assert bench.owner.statistics()["state"] == "quiescing"
+        assert bench.owner.statistics().state == "quiescing"
         refused = bench.send(put(), durable=True)
         await until(lambda: refused in bench.front.answers)
         assert reasons(bench, refused) == [Reason.QUEUE_MANAGER_QUIESCING]

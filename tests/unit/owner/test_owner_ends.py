@@ -56,7 +56,7 @@ def test_what_kafka_refuses_ends_the_owner_by_name() -> None:
         await until(bench.owner.ended.is_set)
         assert bench.owner.lifecycle.state is OwnerState.FAILED
         assert bench.owner.failure == "set max.message.bytes"
-        assert bench.owner.statistics()["terms"] == 1, "another take-over would not help"
+        assert bench.owner.statistics().terms == 1, "another take-over would not help"
 
     run(test)
 
@@ -75,7 +75,7 @@ def test_clients_that_cannot_be_closed_do_not_keep_a_failed_owner(
 
 
 def has_had(bench: Bench, terms: int) -> bool:
-    return bench.owner.statistics()["terms"] == terms
+    return bench.owner.statistics().terms == terms
 
 
 def test_pauses_grow_while_doubts_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ def test_totals_go_on_when_the_ledger_is_taken_over_again() -> None:
         await bench.ask(put(), durable=True)
         bench.log.arm("lost after durable")
         bench.send(put(), durable=True)
-        await until(lambda: bench.owner.statistics()["terms"] == 2)
+        await until(lambda: bench.owner.statistics().terms == 2)
         (status,) = (one for one in bench.owner.queue_statuses() if one.name == "Q")
         assert (status.name, status.current_depth, status.put_total) == ("Q", 2, 2)
 

@@ -12,10 +12,12 @@ from aiohttp import ClientSession
 from adapter.core.contract.results import QueueStatus
 from adapter.errors import StartError
 from adapter.localkafka import free_port
+from adapter.owner.figures import OwnerFigures
 from adapter.owner.lifecycle import WHY_NOT, OwnerState
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
 from adapter.server import http, main
+from adapter.server.figures import ServerFigures
 from adapter.server.http import DEAD, Monitor
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
@@ -32,8 +34,21 @@ class FakeServer:
         self.trouble = ""
         self.movers_hold = ""
 
-    def figures(self) -> dict[str, object]:
-        return {"queue_manager": "QM1", "state": self.state.value, "connections": 3}
+    def figures(self) -> ServerFigures:
+        return ServerFigures(
+            queue_manager="QM1",
+            connections=3,
+            owner=OwnerFigures(state=self.state.value, terms=1, replay_s=0.0),
+            log_lines_dropped=0,
+            version="1.2.3",
+            uptime_s=4.5,
+            address="127.0.0.1:1414",
+            kafka="",
+            mover_restarts=0,
+            movers={},
+            movers_hold="",
+            movers_parked={},
+        )
 
     def queue_statuses(self) -> list[QueueStatus]:
         return [QueueStatus("ORDERS", 7, 0, 0, 0, 0, 0, 0, 0.0, [])]

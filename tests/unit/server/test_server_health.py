@@ -2,7 +2,6 @@
 
 import asyncio
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -62,9 +61,9 @@ def test_what_it_says_through_its_life() -> None:
         movers.text, movers.end = "", "out of memory"
         note(server)
         figures = server.figures()
-        assert figures["state"] == "running"
-        assert figures["movers_hold"] == "the movers ended: out of memory"
-        assert figures["movers_parked"] == {"mq.QM1.q.A": "no such topic"}
+        assert figures.owner.state == "running"
+        assert figures.movers_hold == "the movers ended: out of memory"
+        assert figures.movers_parked == {"mq.QM1.q.A": "no such topic"}
         movers.end = None
         await server.stop()
         note(server)
@@ -88,7 +87,7 @@ class Dying(SickMovers):
 
 
 def has_restarted(server: Server, movers: int) -> bool:
-    return server.figures()["mover_restarts"] == movers
+    return server.figures().mover_restarts == movers
 
 
 def test_movers_that_end_again_and_again_hold(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +102,7 @@ def test_movers_that_end_again_and_again_hold(monkeypatch: pytest.MonkeyPatch) -
             await end_and_end_again(server)
             monkeypatch.setattr(mover_module, "STEADY_S", 0.0)
             await until(lambda: http.ready(server).ok)
-            assert server.figures()["movers"] == {}
+            assert server.figures().movers == {}
         finally:
             await server.stop()
 
@@ -114,7 +113,7 @@ def test_movers_that_end_again_and_again_hold(monkeypatch: pytest.MonkeyPatch) -
             await until(lambda: movers.end is None)
             assert http.ready(server).ok is is_ready
         assert "the ledger is another one" in http.ready(server).reason
-        figures: Any = server.figures()["movers"]
+        figures = server.figures().movers
         assert {name: one["holding"] for name, one in figures.items()} == {"stream": 1, "events": 1}
 
     asyncio.run(live())

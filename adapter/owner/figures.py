@@ -1,0 +1,44 @@
+"""The figures of an owner and of its term, by the names that operators see."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class TermFigures(Struct, kw_only=True):
+    """Figures of one term: its loop, ledger, core and housekeeping. Sums begin with the term."""
+
+    requests: int
+    replies_parked: int
+    entries: int
+    entries_in_flight: int
+    ledger_takeovers: int
+    ledger_replayed: int
+    ledger_appends: int
+    ledger_durable: int
+    ledger_doubts: int
+    ledger_waits_s: float
+    sessions: int
+    queues: int
+    messages_in_memory: int
+    pages_read: int
+    page_failures: int
+    snapshots: int
+    snapshot_failures: int
+    topic_problems: int
+    trimmed_offsets: int
+    deleted_topics: int
+    trim_failures: int
+    trims_waiting: int
+    units: int
+    commits: int
+    backouts: int
+
+
+class OwnerFigures(Struct):
+    """Figures of one owner. term: of its current term, while requests are served."""
+
+    state: str
+    terms: int
+    replay_s: float
+    term: TermFigures | None = None

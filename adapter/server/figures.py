@@ -1,0 +1,52 @@
+"""The figures of a server: what `mqk qmgr status` and /metrics show. Data, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from adapter.owner.figures import OwnerFigures
+
+
+class ServerFigures(Struct, kw_only=True):
+    """Figures of one server.
+
+    movers: the figures of each, by its name. movers_hold: why something is not copied, or "".
+    movers_parked: why a topic cannot be written, by its name. commands: of the command server, once
+    it was needed.
+    """
+
+    queue_manager: str
+    connections: int
+    owner: OwnerFigures
+    log_lines_dropped: int
+    version: str
+    uptime_s: float
+    address: str
+    kafka: str
+    mover_restarts: int
+    movers: dict[str, dict[str, int]]
+    movers_hold: str
+    movers_parked: dict[str, str]
+    commands: dict[str, int] = {}
+
+    def by_name(self) -> dict[str, Any]:
+        """Return all figures in one table, those of the owner and its term among them."""
+        figures: dict[str, Any] = {}
+        for name, value in msgspec.structs.asdict(self).items():
+            figures |= _named(name, value)
+        return figures
+
+
+def _named(name: str, value: object) -> dict[str, Any]:
+    """Return a figure by its name; the owner, its term and the command server have several."""
+    if isinstance(value, Struct):
+        found: dict[str, Any] = {}
+        for inner, one in msgspec.structs.asdict(value).items():
+            found |= _named(inner, one)
+        return found
+    if name == "commands" and isinstance(value, dict):
+        return dict(value)
+    return {} if value is None else {name: value}

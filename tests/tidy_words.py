@@ -50,12 +50,14 @@ def imperative_names(source: Source) -> list[str]:
         for node in source.tree.body
         if isinstance(node, ast.FunctionDef)
         and PAST.fullmatch(node.name)
-        and (node.returns is None or ast.unparse(node.returns) not in _record_or_bool(node.name))
+        and not _returns_record_or_bool(node)
     ]
 
 
-def _record_or_bool(name: str) -> set[str]:
-    return {"bool", name.strip("_").capitalize()}
+def _returns_record_or_bool(node: ast.FunctionDef) -> bool:
+    """Whether it returns a record of its name, such as Placed or UnitArrived, or is a question."""
+    returned = ast.unparse(node.returns) if node.returns is not None else ""
+    return returned == "bool" or returned.endswith(node.name.strip("_").capitalize())
 
 
 def _documentation(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:

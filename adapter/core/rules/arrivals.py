@@ -69,7 +69,7 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
     for arrival in _new(qm, unit):
         blocked = _deliver(qm, delivery, unit, arrival, now_ms)
         if blocked:
-            return _blocked(qm, unit, blocked, now_ms)
+            return _report_blocked(qm, unit, blocked, now_ms)
     qm.arrivals.blocked.pop(unit.topic, None)
     records: list[Record] = []
     if delivery.puts:
@@ -153,7 +153,7 @@ def _as_bytes(qm: QueueManager, body: bytes, now_ms: int) -> MessageData:
     )
 
 
-def _blocked(qm: QueueManager, unit: ArrivedUnit, name: str, now_ms: int) -> list[Record]:
+def _report_blocked(qm: QueueManager, unit: ArrivedUnit, name: str, now_ms: int) -> list[Record]:
     """Note that there is no room for a unit; the event is raised once."""
     was_blocked = unit.topic in qm.arrivals.blocked
     qm.arrivals.blocked[unit.topic] = name

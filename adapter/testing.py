@@ -11,9 +11,11 @@ process. This module knows how things are wired; it knows no rule of queues.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import uvloop
@@ -28,6 +30,7 @@ from adapter.core.model.manager import Reply
 from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
+from adapter.network.memory import MemoryNetwork
 from adapter.owner.clock import Clock, ManualClock, SystemClock
 from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
 from adapter.registry import topic
@@ -37,6 +40,7 @@ from adapter.server.bounds import BOUNDS
 from adapter.server.connections import ClientConnections
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import Movers, NoMovers
+from adapter.server.network import NetworkLink
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.topics.admin import DAY_MS
@@ -83,6 +87,7 @@ class TestQueueManager:
         ledger: Callable[[], Ledger],
         movers: Movers,
         storage: Callable[[], Storage | None] = lambda: None,
+        network: NetworkLink | None = None,
     ) -> None:
         self.name = settings.queue_manager
         self._settings = settings
@@ -90,6 +95,7 @@ class TestQueueManager:
         self._make_ledger = ledger
         self._make_storage = storage
         self._movers = movers
+        self._network = network
         self._server: Server | None = None
         self._address = ("127.0.0.1", 0)
         self._loop = uvloop.new_event_loop()
@@ -151,6 +157,14 @@ class TestQueueManager:
         assert isinstance(connections, DroppingConnections)
         self._run(_call(connections.drop_next))
 
+    def await_known(self, *queue_managers: str) -> None:
+        """Wait until messages can be sent to these; TimeoutError if that takes too long."""
+        directory = self._running().directory
+        for name in queue_managers:
+            if not directory.await_entry(name, CALL_TIMEOUT_S):
+                raise TimeoutError(f"{self.name} does not know queue manager {name}")
+        self._run(_call(lambda: None))  # by now core has been told
+
     def statistics(self) -> dict[str, Any]:
         """Return the server's figures."""
         return self._run(_call(self._running().figures)).by_name()
@@ -165,7 +179,9 @@ class TestQueueManager:
 
     async def _start(self) -> Server:
         storage = self._make_storage()
-        server = TestServer(self._settings, self._make_ledger(), self._clock, self._movers, storage)
+        server = TestServer(
+            self._settings, self._make_ledger(), self._clock, self._movers, storage, self._network
+        )
         self._address = await server.start(*self._address)
         return server
 
@@ -223,7 +239,7 @@ def queue_manager(
     bootstrap_servers: str | None = None,
     **settings: Any,
 ) -> Iterator[TestQueueManager]:
-    """Run a queue manager in this process.
+    """Run a queue manager in this process; it reaches no other one.
 
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.model.limits.Limits,
@@ -232,6 +248,42 @@ def queue_manager(
     of the queue manager (trigger_interval_ms, ...). Raises adapter.errors.StartError if the ledger
     cannot be had.
     """
+    with _running(name, clock, bootstrap_servers, settings, None) as manager:
+        yield manager
+
+
+@contextmanager
+def network(
+    *queue_managers: str,
+    clock: Literal["manual"] | None = None,
+    bootstrap_servers: str | None = None,
+    **settings: Any,
+) -> Iterator[tuple[TestQueueManager, ...]]:
+    """Run queue managers of these names in this process that reach each other.
+
+    Each knows the others when this yields. clock, bootstrap_servers, settings, errors: as of
+    queue_manager(), the same for each; each has a clock of its own.
+    """
+    shared = MemoryNetwork()
+    with ExitStack() as running:
+        managers = tuple(
+            running.enter_context(_running(name, clock, bootstrap_servers, dict(settings), shared))
+            for name in queue_managers
+        )
+        for manager in managers:
+            manager.await_known(*queue_managers)
+        yield managers
+
+
+@contextmanager
+def _running(
+    name: str,
+    clock: Literal["manual"] | None,
+    bootstrap_servers: str | None,
+    settings: dict[str, Any],
+    shared: MemoryNetwork | None,
+) -> Iterator[TestQueueManager]:
+    """Run one queue manager. shared: how it reaches others in memory; None: it reaches none."""
     logs.quieten()
     if "max_uncommitted_messages" in settings:
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
@@ -240,8 +292,8 @@ def queue_manager(
     bounds = settings.pop("bounds", BOUNDS)
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
     retention_ms = settings.pop("consumed_retention_ms", DAY_MS)
-    ledger, movers, storage = (
-        _in_memory(name)
+    ledger, movers, storage, link = (
+        _in_memory(name, shared)
         if bootstrap_servers is None
         else _on_kafka(name, bootstrap_servers, entries, retention_ms)
     )
@@ -258,6 +310,7 @@ def queue_manager(
         ledger,
         movers,
         storage,
+        link if shared is not None else None,
     )
     try:
         manager.start()
@@ -268,7 +321,7 @@ def queue_manager(
 
 OF_QUEUE_MANAGER = {name for name, row in KINDS[QUEUE_MANAGER].items() if not row.attribute.fixed}
 
-Parts = tuple[Callable[[], Ledger], Movers, Callable[[], Storage | None]]
+Parts = tuple[Callable[[], Ledger], Movers, Callable[[], Storage | None], NetworkLink]
 
 
 def schema_registry() -> TopicRegistry:
@@ -276,10 +329,12 @@ def schema_registry() -> TopicRegistry:
     return topic.in_memory()
 
 
-def _in_memory(name: str) -> Parts:
+def _in_memory(name: str, shared: MemoryNetwork | None) -> Parts:
     """Everything stays in memory: there are no topics to read it back from."""
     log = MemoryLog(f"{name} in memory")
-    return lambda: MemoryLedger(log), NoMovers(), lambda: None
+    ident = secrets.token_hex(16)
+    link = NetworkLink(shared or MemoryNetwork(), lambda: ident)
+    return lambda: MemoryLedger(log), NoMovers(), lambda: None, link
 
 
 def _on_kafka(name: str, bootstrap_servers: str, snapshot_entries: int, retention_ms: int) -> Parts:
@@ -291,4 +346,5 @@ def _on_kafka(name: str, bootstrap_servers: str, snapshot_entries: int, retentio
     except (kafka_wiring.TopicError, kafka_wiring.LedgerError) as error:
         raise StartError(str(error), name) from error
     movers = wired.mover_thread()
-    return wired.ledger, movers, lambda: wired.storage(movers, snapshot_entries)
+    storage = partial(wired.storage, movers, snapshot_entries)
+    return wired.ledger, movers, storage, wired.network()

@@ -38,6 +38,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "topics": "core.contract core.rules.pages errors format ledger.failures "
         "ledger.kafka_settings ledger.port",
         "kafka": "errors format topics.decoder core.contract.message client.message",
+        "network": "channel core.contract errors format ledger.failures ledger.kafka_settings "
+        "ledger.port topics.admin watched",
         "owner": "core format ledger.port ledger.snapshots topics.port watched",
         "movers": "core format ledger topics errors config launch logs memory watched",
         "backup": "core.contract core.model.ranges format ledger movers topics errors",
@@ -55,10 +57,10 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "mqi": "administration channel character_sets launch mq_constants errors "
         "core.attributes core.contract core.mq_layouts services",
         "toplevel": "mq_constants mqi spark_jobs",
-        "server": "owner wire core format ledger movers registry topics errors config launch logs "
+        "server": "network owner wire core format ledger movers registry topics errors config launch logs "
         "watched addresses memory texts web administration.pcf.command_server",
         "testing": "adapter administration.mqsc channel client config core errors format ledger "
-        "localkafka logs owner registry server topics wire",
+        "localkafka logs network owner registry server topics wire",
         "localkafka": "launch errors",
         "demo": "adapter channel client core.contract errors format launch localkafka mqi "
         "server services topics wire",
@@ -78,6 +80,7 @@ MAY_USE_KAFKA = frozenset(
 MAY_USE_KAFKA_MODULES = frozenset(
     {
         "adapter.backup.kafka",
+        "adapter.network.kafka",
         "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
     }
 )
@@ -97,7 +100,7 @@ NO_WORLD = frozenset(
 )
 NO_WORLD_ROOMS = frozenset({"format"})
 # Rooms of a queue manager's process: what ends unexpectedly there, somebody must hear of.
-WATCHED_ROOMS = frozenset({"ledger", "owner", "movers", "server", "registry"})
+WATCHED_ROOMS = frozenset({"ledger", "network", "owner", "movers", "server", "registry"})
 STARTERS = frozenset({"Thread", "create_task", "ensure_future", "add_done_callback", "Timer"})
 
 # The only readers of a clock in rooms whose work must not depend on the time of day.

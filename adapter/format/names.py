@@ -89,6 +89,33 @@ def progress_topic(queue_manager: str, prefix: str = PREFIX) -> str:
     return f"{prefix}.{escape(queue_manager, dots=True)}.progress"
 
 
+DIRECTORY_TOPIC = f"{PREFIX}.directory"
+"""Who is reached where: one topic for all queue managers of a Kafka."""
+
+
+def inbound_topic(queue_manager: str, source: str = "", prefix: str = PREFIX) -> str:
+    """Name the topic by which a queue manager is sent messages.
+
+    source: the queue manager that sends them; "": any Kafka client.
+    """
+    own = f"{prefix}.{escape(queue_manager, dots=True)}.in"
+    return f"{own}.{escape(source, dots=True)}" if source else own
+
+
+def parse_inbound_topic(topic: str, prefix: str = PREFIX) -> str | None:
+    """Return the source of an inbound topic, "" if it is any client; None if it is no such topic.
+
+    Queue managers' names have no plain dot in them there.
+    """
+    parts = topic.split(".")
+    if parts[:1] + parts[2:3] != [prefix, "in"] or len(parts) > 4:
+        return None
+    try:
+        return unescape(parts[3]) if len(parts) == 4 else ""
+    except ValueError:
+        return None
+
+
 def parse_queue_topic(topic: str, prefix: str = PREFIX) -> tuple[str, str, int]:
     """Return (queue manager, queue, incarnation) of a queue's topic; NotAQueueTopic otherwise."""
     rest = topic.removeprefix(f"{prefix}.")

@@ -20,8 +20,10 @@ from adapter.movers.process import MoverProcess
 from adapter.movers.recorded import check_ledger_is_there, recorded
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
+from adapter.network.kafka import KafkaTransport
 from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
 from adapter.server.movers import Movers, copied
+from adapter.server.network import NetworkLink
 from adapter.topics.admin import (
     DAY_MS,
     TopicAdmin,
@@ -121,6 +123,14 @@ class Wired:
     def _admin(self) -> TopicAdmin:
         settings = self._settings
         return TopicAdmin(settings.bootstrap_servers, self._topics, settings.options)
+
+    def network(self) -> NetworkLink:
+        """Make what reaches other queue managers. The ledger's topic has an id of its own: a queue
+        manager that is restored, or made again, is another one to those that receive from it.
+        """
+        settings, ledger = self._settings, names.ledger_topic(self._name)
+        transport = KafkaTransport(settings.bootstrap_servers, settings.options, self._topics)
+        return NetworkLink(transport, lambda: transport.identities([ledger])[ledger])
 
     def movers(self) -> Movers:
         """Make the process that copies from the ledger to the topics."""

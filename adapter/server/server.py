@@ -16,6 +16,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.model.manager import ParkedQueue
 from adapter.ledger.port import Ledger
+from adapter.network.directory import Directory
 from adapter.owner.clock import Clock
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
@@ -30,6 +31,7 @@ from adapter.server.figures import ServerFigures
 from adapter.server.listener import Listener
 from adapter.server.movers import Movers, MoverWatch
 from adapter.server.mqk.handler import MqkHandler
+from adapter.server.network import Network, NetworkLink
 from adapter.server.settings import ServerSettings
 
 log = structlog.get_logger("mqk.server")
@@ -47,7 +49,9 @@ class Server:
         clock: Clock,
         movers: Movers,
         storage: Storage | None = None,
+        network: NetworkLink | None = None,
     ) -> None:
+        """network: how other queue managers are reached; without one none is."""
         self.name = name = settings.queue_manager
         self.stopping = asyncio.Event()
         self._movers = movers
@@ -84,6 +88,7 @@ class Server:
             self.owner.broke,
             remote_clients=settings.remote_clients,
         )
+        self._network = Network(network, self.owner, own) if network is not None else None
 
     async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
         """Open the port, take the ledger over, serve; returns the address in use.
@@ -102,6 +107,8 @@ class Server:
         self._address = address
         self.connections.serve(self.owner)
         self._warn_of_clients_without_password()
+        if self._network is not None:
+            self._network.start(self.address, self._handler.accept)
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
         if COMMAND_QUEUE in waiting:
             self._need_commands()
@@ -148,6 +155,8 @@ class Server:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watch
         await self._commands.stop()
+        if self._network is not None:
+            await self._network.stop()
         if quiesce_s and not self._immediate:
             await self.owner.quiesce(quiesce_s)
         await self.owner.stop()
@@ -164,6 +173,8 @@ class Server:
         self.listener.abandon()
         self._admission.close()
         await self._commands.stop()
+        if self._network is not None:
+            await self._network.stop()
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
 
     def accept(self) -> asyncio.Protocol:
@@ -196,6 +207,11 @@ class Server:
         """Why something is not copied to the topics, or ""."""
         return self._mover_watch.trouble
 
+    @property
+    def directory(self) -> Directory:
+        """What is known of other queue managers; empty without a network."""
+        return self._network.directory if self._network is not None else Directory()
+
     def figures(self) -> ServerFigures:
         """Return what `mqk qmgr status` shows."""
         return ServerFigures(
@@ -212,6 +228,7 @@ class Server:
             movers_hold=self.movers_hold,
             movers_parked={topic: held.why for topic, held in self._movers.parked.items()},
             commands=self._commands.statistics(),
+            network=self._network.statistics() if self._network is not None else None,
         )
 
     def queue_statuses(self) -> list[QueueStatus]:

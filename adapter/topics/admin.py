@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from types import MappingProxyType
 from typing import Any, Self
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
     AdminClient,
     ConfigResource,
@@ -33,6 +33,7 @@ TIMESTAMP_MS_MAX = 2**63 - 1
 OFF = "-1"
 HOUR_MS = 60 * 60 * 1000
 DAY_MS = 24 * HOUR_MS
+GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.OFFSET_OUT_OF_RANGE})
 POLL_S = 0.05
 SPARE_S = 5.0
 """The client times its requests by itself, and somewhat late."""
@@ -183,6 +184,23 @@ def schemas_spec(name: str) -> TopicSpec:
     return TopicSpec(name=name, partitions=1, settings={**KEPT, **compacted}, instead=instead)
 
 
+def inbound_spec(name: str) -> TopicSpec:
+    """What is sent to a queue manager: in one order, and stamped by its broker.
+
+    The queue manager deletes what it has received.
+    """
+    instead = "delete the topic, if nothing in it is needed: the queue manager makes it again"
+    settings = {**KEPT, "message.timestamp.type": "LogAppendTime"}
+    return TopicSpec(name=name, partitions=1, settings=settings, instead=instead)
+
+
+def directory_spec(name: str) -> TopicSpec:
+    """Who is reached where: one partition, of each key the last record."""
+    compacted = {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}
+    instead = "delete the topic: every queue manager that starts again writes to it"
+    return TopicSpec(name=name, partitions=1, settings={**KEPT, **compacted}, instead=instead)
+
+
 class TopicAdmin:
     """Creates and checks topics. Every call blocks, at most about settings.timeout_s.
 
@@ -240,6 +258,32 @@ class TopicAdmin:
                 *setting_problems(spec, self._complete(spec), effective[spec.name]),
             )
         ]
+
+    def identities(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the ids that Kafka gave to those of these topics that are there."""
+        listed = list(names)
+        asked = self._admin.describe_topics(
+            TopicCollection(listed), request_timeout=self._settings.timeout_s
+        )
+        found = {}
+        for name, future in asked.items():
+            try:
+                found[name] = str(self._result(future).topic_id)
+            except KafkaException as error:
+                if error_of(error).code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise self._failed(f"asking for {name}", error) from error
+        return found
+
+    def trim(self, offsets: Mapping[str, int]) -> None:
+        """Delete the records of partition 0 before an offset; those that are gone are no error."""
+        wanted = [TopicPartition(name, 0, offset) for name, offset in offsets.items()]
+        futures = self._admin.delete_records(wanted, **self._timeouts()) if wanted else {}
+        for place, future in futures.items():
+            try:
+                self._result(future)
+            except KafkaException as error:
+                if error_of(error).code() not in GONE:
+                    raise self._failed(f"deleting records of {place.topic}", error) from error
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete topics with all they hold; those that do not exist are no error."""

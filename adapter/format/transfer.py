@@ -1,0 +1,88 @@
+"""A record that a queue manager sends to another: a message of a transmission queue.
+
+The value is the body, the header `mqmd` the descriptor as on a queue's topic, with its place on the
+transmission queue and where it goes (`transmission`); the header `mqtx` says where it comes from. A
+body of more than 4 MiB is several records in a row, as on a queue's topic. This module does not
+know which topic the records are written to, nor what a receiver makes of them.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from adapter.core.contract.message import Delivered, MessageData
+from adapter.core.contract.records import Placed
+from adapter.format import chunks, descriptor
+from adapter.format.chunks import Headers
+from adapter.format.descriptor import UnitPosition
+from adapter.format.schemas import Codec, UnreadableError
+
+HEADER = "mqtx"
+
+_codec = Codec("transfer")
+
+
+class Transfer(Struct):
+    """Where a message comes from. See schemas/transfer.avsc."""
+
+    queue_manager: str
+    ident: str
+    queue: str
+    incarnation: int
+    lane: int
+    n: int
+    lowest: list[int]
+    session: bytes
+    part: int
+    parts: int
+
+
+def encode(sent: Delivered, transfer: Transfer) -> list[tuple[Headers, bytes]]:
+    """Return headers and value of each record that a message is sent as."""
+    placed = Placed(
+        queue=transfer.queue,
+        lane=sent.lane,
+        seq=sent.seq,
+        n=transfer.n,
+        message=sent.message,
+        index=sent.unit_index,
+        queue_index=sent.queue_unit_index,
+        queue_size=sent.queue_unit_size,
+    )
+    described = descriptor.encode(placed, sent.unit, sent.unit_size)
+    header = (HEADER, _codec.encode(msgspec.structs.asdict(transfer)))
+    records = chunks.records_of((descriptor.HEADER, described), sent.message.body)
+    return [([*headers, header], value) for headers, value in records]
+
+
+def decode_header(data: bytes) -> Transfer:
+    """Read the header `mqtx`; UnreadableError if it is damaged."""
+    value = _codec.decode(data)
+    transfer = Transfer(**value)
+    if not 0 <= transfer.part < transfer.parts or len(transfer.lowest) % 3:
+        raise UnreadableError(
+            f"header {HEADER}: part {transfer.part} of {transfer.parts}, "
+            f"{len(transfer.lowest)} numbers of lanes"
+        )
+    return transfer
+
+
+class TransferReader:
+    """Joins and decodes the records of one session, given in order. Raises UnreadableError."""
+
+    def __init__(self) -> None:
+        self._joiner = chunks.Joiner()
+        self._descriptors = descriptor.DescriptorReader()
+
+    def take(
+        self, headers: dict[str, bytes | None], value: bytes
+    ) -> tuple[MessageData, UnitPosition] | None:
+        """Return the message that is complete with this record, or None."""
+        body = self._joiner.take(headers.get(chunks.HEADER), value)
+        if body is None:
+            return None
+        message, position = self._descriptors.read(headers.get(descriptor.HEADER) or b"", body)
+        if message.transmission is None:
+            raise UnreadableError(f"header {descriptor.HEADER}: no destination")
+        return message, position

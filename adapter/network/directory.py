@@ -1,0 +1,131 @@
+"""The directory: which queue managers there are, where they are reached, and who sends to whom.
+
+It is a compacted topic, of which every queue manager reads all. Values are JSON, for any client:
+
+    key                      value
+    queue-manager QMB        {"version":1,"queue_manager":"QMB","address":"HOST:PORT","ident":...,
+                              "computer":""}
+    route QMA QMB            {"version":1,"source":"QMA","destination":"QMB"}
+
+A queue manager writes its own entry when it has taken over. A sender writes a route; its
+destination then opens the topic by which it receives from there. What is damaged, or of a later
+version, is left out. This module knows no transport.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from adapter.network.port import SentRecord
+
+VERSION = 1
+QUEUE_MANAGER, ROUTE = "queue-manager", "route"
+
+log = structlog.get_logger("mqk.network")
+
+
+class DirectoryEntry(Struct, frozen=True):
+    """A queue manager. address: HOST:PORT. ident: its unique id. computer: its name in MSMQ."""
+
+    queue_manager: str
+    address: str = ""
+    ident: str = ""
+    computer: str = ""
+    version: int = VERSION
+
+
+class Route(Struct, frozen=True):
+    """Messages are sent from one queue manager to another."""
+
+    source: str
+    destination: str
+    version: int = VERSION
+
+
+class Directory:
+    """What has been read of the directory. Any thread may ask; one thread takes records."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, DirectoryEntry] = {}
+        self._sources: dict[str, frozenset[str]] = {}
+        self._changed = threading.Condition()
+        self._listeners: list[Callable[[], None]] = []
+
+    def on_change(self, call: Callable[[], None]) -> None:
+        """Have this called in the reading thread after each change; it must return at once."""
+        self._listeners.append(call)
+
+    def take(self, key: bytes | None, value: bytes | None) -> None:
+        """Take a record of the topic."""
+        kind, _, rest = (key or b"").decode(errors="replace").partition(" ")
+        try:
+            with self._changed:
+                if kind == QUEUE_MANAGER:
+                    self._take_entry(rest, value)
+                elif kind == ROUTE and value is not None:
+                    self._take_route(msgspec.json.decode(value, type=Route))
+                for call in self._listeners:
+                    call()
+                self._changed.notify_all()
+        except msgspec.MsgspecError as error:
+            log.warning("an entry of the directory cannot be read", key=repr(key), why=str(error))
+
+    def _take_entry(self, name: str, value: bytes | None) -> None:
+        if value is None:
+            self._entries.pop(name, None)
+            return
+        entry = msgspec.json.decode(value, type=DirectoryEntry)
+        if entry.version == VERSION and entry.queue_manager == name:
+            self._entries[name] = entry
+
+    def _take_route(self, route: Route) -> None:
+        if route.version == VERSION:
+            known = self._sources.get(route.destination, frozenset())
+            self._sources[route.destination] = known | {route.source}
+
+    @property
+    def queue_managers(self) -> frozenset[str]:
+        """The names of all queue managers."""
+        with self._changed:
+            return frozenset(self._entries)
+
+    def entry(self, queue_manager: str) -> DirectoryEntry | None:
+        """Return what is known of a queue manager."""
+        return self._entries.get(queue_manager)
+
+    def of_computer(self, computer: str) -> str:
+        """Return the queue manager that an MSMQ computer belongs to, or ""."""
+        with self._changed:
+            wanted = computer.casefold()
+            return next(
+                (one.queue_manager for one in self._entries.values()
+                 if one.computer and one.computer.casefold() == wanted),
+                "",
+            )  # fmt: skip
+
+    def sources(self, destination: str) -> frozenset[str]:
+        """Return who has announced to send to a queue manager."""
+        with self._changed:
+            return self._sources.get(destination, frozenset())
+
+    def await_entry(self, queue_manager: str, timeout_s: float) -> bool:
+        """Wait until a queue manager is known; False if not in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: queue_manager in self._entries, timeout_s)
+
+
+def entry_record(entry: DirectoryEntry) -> SentRecord:
+    """Make the record by which a queue manager enters itself."""
+    key = f"{QUEUE_MANAGER} {entry.queue_manager}".encode()
+    return SentRecord(msgspec.json.encode(entry), key=key)
+
+
+def route_record(source: str, destination: str) -> SentRecord:
+    """Make the record by which a sender announces itself."""
+    key = f"{ROUTE} {source} {destination}".encode()
+    return SentRecord(msgspec.json.encode(Route(source, destination)), key=key)

@@ -1,0 +1,328 @@
+"""Topics between queue managers on a Kafka.
+
+A writer is a plain idempotent producer; after a failure it is thrown away, because its records may
+come late. A follower is one consumer of all topics, which reads committed records only: a topic
+with a transaction that has not ended is not read beyond it, and the others are. What the consumer
+fetches ahead is bounded for all topics together. This module knows no message.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from adapter.ledger.failures import describe, error_of
+from adapter.ledger.kafka_settings import LOG, TIMINGS, LastError
+from adapter.ledger.port import RECORD_BYTES_MAX
+from adapter.network.port import (
+    NetworkError,
+    ReceivedRecord,
+    SentRecord,
+    TopicLost,
+    TopicMissing,
+)
+from adapter.topics.admin import (
+    TopicAdmin,
+    TopicError,
+    TopicSettings,
+    TopicSpec,
+    directory_spec,
+    inbound_spec,
+    settings_for,
+)
+
+PARTITION = 0
+ANSWER_S = 10.0
+WRITE_S = 20.0
+"""After it a record that Kafka has not acknowledged is sent again, by another writer."""
+SPARE_S = 5.0
+"""The producer times its records by itself, and somewhat late."""
+AHEAD_KBYTES = 16 * 1024
+"""What a follower fetches ahead, of all topics together."""
+READ_RECORDS = 500
+MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
+LOST = frozenset(
+    {
+        *MISSING,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError._AUTO_OFFSET_RESET,
+        KafkaError.OFFSET_OUT_OF_RANGE,
+    }
+)
+"""What reading a topic is answered with that was deleted, or lost the records to be read."""
+
+
+class KafkaTransport:
+    """See Transport. It connects when it is first used.
+
+    topics: how topics are made; None: as many copies as there are brokers, three at most.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        options: Mapping[str, Any] | None = None,
+        topics: TopicSettings | None = None,
+    ) -> None:
+        self._servers = bootstrap_servers
+        self._options = dict(options or {})
+        self._topics = topics
+        self._made: TopicAdmin | None = None
+
+    def open(self, topic: str) -> str:
+        """See Transport."""
+        return self._open(inbound_spec(topic))
+
+    def open_directory(self, topic: str) -> str:
+        """See Transport."""
+        return self._open(directory_spec(topic))
+
+    def identities(self, topics: Sequence[str]) -> dict[str, str]:
+        """See Transport."""
+        try:
+            return self._admin().identities(topics) if topics else {}
+        except TopicError as error:
+            raise NetworkError(str(error)) from error
+
+    def trim(self, offsets: Mapping[str, int]) -> None:
+        """See Transport."""
+        try:
+            self._admin().trim(offsets)
+        except TopicError as error:
+            raise NetworkError(str(error)) from error
+
+    def writer(self) -> KafkaTopicWriter:
+        """See Transport."""
+        return KafkaTopicWriter(self._servers, self._options)
+
+    def follower(self) -> KafkaFollower:
+        """See Transport."""
+        return KafkaFollower(self._servers, self._options)
+
+    def close(self) -> None:
+        """See Transport."""
+        self._made = None
+
+    def _open(self, spec: TopicSpec) -> str:
+        try:
+            admin = self._admin()
+            admin.ensure([spec])
+            found = admin.identities([spec.name])
+        except TopicError as error:
+            raise NetworkError(str(error)) from error
+        if spec.name not in found:
+            raise TopicMissing(f"{spec.name} was deleted as it was made")
+        return found[spec.name]
+
+    def _admin(self) -> TopicAdmin:
+        if self._made is None:
+            topics = self._topics or settings_for(self._servers, self._options, ANSWER_S)
+            self._made = TopicAdmin(self._servers, topics, self._options)
+        return self._made
+
+
+class KafkaTopicWriter:
+    """See TopicWriter."""
+
+    def __init__(self, bootstrap_servers: str, options: Mapping[str, Any]) -> None:
+        self._servers = bootstrap_servers
+        self._failures: list[KafkaError] = []
+        self._error = LastError()
+        failures = self._failures
+
+        def report(error: KafkaError | None, _: Message) -> None:
+            if error is not None:
+                failures.append(error)
+
+        self._report = report
+        settings = {
+            **TIMINGS,
+            "request.timeout.ms": 2500,
+            "client.id": "mqk-sender",
+            **options,
+            "bootstrap.servers": bootstrap_servers,
+            "message.timeout.ms": round(WRITE_S * 1000),
+            "topic.metadata.propagation.max.ms": 5000,
+            "enable.idempotence": True,
+            "acks": "all",
+            "linger.ms": 1,
+            "batch.size": 512 * 1024,
+            "message.max.bytes": RECORD_BYTES_MAX,
+            "delivery.report.only.error": True,
+            "enable.metrics.push": False,
+            "error_cb": self._error,
+            "logger": LOG,
+        }
+        try:
+            self._producer: Producer | None = Producer(settings)
+        except KafkaException as error:
+            raise NetworkError(
+                f"the settings for Kafka at {bootstrap_servers!r} are not accepted: "
+                f"{describe(error)}"
+            ) from error
+
+    def append(self, topic: str, records: Sequence[SentRecord]) -> None:
+        """See TopicWriter."""
+        producer = self._producer
+        if producer is None:
+            raise NetworkError("the writer is closed")
+        for record in records:
+            self._produce(producer, topic, record)
+        left = producer.flush(WRITE_S + SPARE_S)
+        if self._failures:
+            failure = self._failures[0]
+            kind = TopicMissing if failure.code() in MISSING else NetworkError
+            raise kind(f"writing to {topic} on {self._servers} failed: {describe(failure)}")
+        if left:
+            raise NetworkError(
+                f"writing to {topic} on {self._servers}: {left} records had no answer"
+            )
+
+    def _produce(self, producer: Producer, topic: str, record: SentRecord) -> None:
+        deadline_s = time.monotonic() + WRITE_S
+        while True:
+            try:
+                producer.produce(
+                    topic,
+                    record.value,
+                    record.key,
+                    PARTITION,
+                    headers=list(record.headers),
+                    on_delivery=self._report,
+                )
+            except BufferError as error:
+                if time.monotonic() > deadline_s:
+                    raise NetworkError(f"writing to {topic}: Kafka takes no more") from error
+                producer.poll(0.1)
+            except KafkaException as error:
+                raise NetworkError(f"writing to {topic} failed: {describe(error)}") from error
+            else:
+                return
+
+    def close(self) -> None:
+        """See TopicWriter. What is on its way may still arrive."""
+        if self._producer is not None:
+            self._producer.purge(blocking=False)
+            self._producer = None
+
+
+class KafkaFollower:
+    """See TopicFollower."""
+
+    def __init__(self, bootstrap_servers: str, options: Mapping[str, Any]) -> None:
+        self._servers = bootstrap_servers
+        self._followed: set[str] = set()
+        self._error = LastError()
+        settings = {
+            **TIMINGS,
+            "client.id": "mqk-receiver",
+            "fetch.wait.max.ms": 100,
+            "fetch.error.backoff.ms": 20,
+            "fetch.queue.backoff.ms": 5,
+            **options,
+            "bootstrap.servers": bootstrap_servers,
+            "fetch.message.max.bytes": RECORD_BYTES_MAX,
+            "queued.max.messages.kbytes": AHEAD_KBYTES,
+            "group.id": "mqk-receiver",  # asked for by the client, never used
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed",
+            "check.crcs": True,
+            "enable.metrics.push": False,
+            "error_cb": self._error,
+            "logger": LOG,
+        }
+        try:
+            self._consumer = Consumer(settings)
+        except KafkaException as error:
+            raise NetworkError(
+                f"the settings for Kafka at {bootstrap_servers!r} are not accepted: "
+                f"{describe(error)}"
+            ) from error
+
+    def follow(self, topic: str, offset: int) -> None:
+        """See TopicFollower."""
+        self.leave(topic)
+        try:
+            self._consumer.incremental_assign([TopicPartition(topic, PARTITION, offset)])
+        except KafkaException as error:
+            raise NetworkError(f"reading {topic}: {describe(error)}") from error
+        self._followed.add(topic)
+
+    def leave(self, topic: str) -> None:
+        """See TopicFollower."""
+        if topic in self._followed:
+            self._followed.discard(topic)
+            self._consumer.incremental_unassign([TopicPartition(topic, PARTITION)])
+
+    def pause(self, topic: str) -> None:
+        """See TopicFollower."""
+        if topic in self._followed:
+            self._consumer.pause([TopicPartition(topic, PARTITION)])
+
+    def resume(self, topic: str) -> None:
+        """See TopicFollower."""
+        if topic in self._followed:
+            self._consumer.resume([TopicPartition(topic, PARTITION)])
+
+    def first(self, topic: str) -> int:
+        """See TopicFollower."""
+        try:
+            bounds = self._consumer.get_watermark_offsets(
+                TopicPartition(topic, PARTITION), ANSWER_S
+            )
+        except KafkaException as error:
+            kind = TopicMissing if error_of(error).code() in LOST else NetworkError
+            raise kind(f"asking for the bounds of {topic}: {describe(error)}") from error
+        if bounds is None:
+            raise NetworkError(f"asking for the bounds of {topic}: no answer")
+        return bounds[0]
+
+    def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
+        """See TopicFollower."""
+        try:
+            first = self._consumer.poll(timeout_s)  # consume() would wait until all are there
+            if first is None:
+                return []
+            rest = self._consumer.consume(READ_RECORDS, 0)
+        except KafkaException as error:
+            raise NetworkError(f"reading on {self._servers}: {describe(error)}") from error
+        found = [self._read(one) for one in (first, *rest)]
+        return [one for one in found if one is not None]
+
+    def close(self) -> None:
+        """See TopicFollower."""
+        self._consumer.close()
+
+    def _read(self, message: Message) -> ReceivedRecord | TopicLost | None:
+        topic, error = message.topic() or "", message.error()
+        if error is not None:
+            return self._problem(topic, error)
+        if topic not in self._followed:
+            return None
+        headers = {name: _bytes(value) for name, value in dict(message.headers() or []).items()}
+        return ReceivedRecord(
+            topic,
+            message.offset() or 0,
+            _bytes(message.value()),
+            headers,
+            _bytes(message.key()),
+            message.timestamp()[1],
+        )
+
+    def _problem(self, topic: str, error: KafkaError) -> TopicLost | None:
+        """An error of one topic; others are of connections, which the client makes again."""
+        if topic not in self._followed or error.code() not in LOST:
+            return None
+        self.leave(topic)
+        return TopicLost(topic, describe(error))
+
+
+def _bytes(value: object) -> bytes | None:
+    if isinstance(value, str):
+        return value.encode()
+    return value if isinstance(value, bytes) else None

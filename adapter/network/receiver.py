@@ -1,0 +1,323 @@
+"""The receiver of one queue manager: reads its inbound topics and the directory in one thread.
+
+It opens the topics that are to be read: the one for any Kafka client, one for each queue manager
+that has announced to send, and those that the ledger has positions of. What is whole is handed on;
+how much of it waits, of each topic, is bounded, and a topic of which too much waits is paused while
+the others go on. What Kafka does not answer is tried again, after longer and longer pauses. The
+consumer is made again after a failure, and reads on from where each topic was read up to. This
+module must not know what becomes of what it hands on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from queue import Empty, SimpleQueue
+
+import structlog
+from msgspec import Struct
+
+from adapter import watched
+from adapter.format import names
+from adapter.network.collecting import InboundCollector, ReadyUnit
+from adapter.network.directory import Directory
+from adapter.network.port import (
+    BEGINNING,
+    NetworkError,
+    ReceivedRecord,
+    SentRecord,
+    TopicFollower,
+    TopicLost,
+    Transport,
+)
+
+READ_S = 0.2
+PAUSED_READ_S = 0.02
+"""While a topic is paused: it is looked at more often whether it can be read on."""
+HELD_BYTES = 8 * 1024 * 1024
+"""Of one topic: more than a second of small messages."""
+SWEEP_S = 5.0
+"""How often it is looked at whether topics are still the same ones."""
+PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0)
+STOP_S = 30.0
+
+log = structlog.get_logger("mqk.network")
+
+
+class TopicPosition(Struct, frozen=True):
+    """From where a topic is to be read, if it is still the one of this id."""
+
+    topic_id: str
+    offset: int
+
+
+class FollowedTopic(Struct):
+    """A topic that is read."""
+
+    collector: InboundCollector
+    is_paused: bool = False
+
+
+Deliver = Callable[[int, Sequence[ReadyUnit]], None]
+"""Called in the receiver's thread with the term's number and what is whole."""
+
+
+class Receiver:
+    """Reads for one queue manager, term after term. Every method may be called from any thread."""
+
+    def __init__(
+        self, queue_manager: str, transport: Transport, directory: Directory, deliver: Deliver
+    ) -> None:
+        self._name = queue_manager
+        self._transport = transport
+        self._directory = directory
+        self._deliver = deliver
+        self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._follower: TopicFollower | None = None
+        self._term = 0
+        self._positions: Mapping[str, TopicPosition] = {}
+        self._followed: dict[str, FollowedTopic] = {}
+        self._wanted: dict[str, str] = {}
+        """Source by topic, of those that are to be followed and are not."""
+        self._held: dict[str, int] = {}
+        self._holding = threading.Lock()
+        self._failures = 0
+        self.trouble = ""
+        """Why nothing is read, or ""."""
+
+    def start(self, broke: watched.Ended) -> None:
+        """Begin to read the directory; topics from when a term has begun."""
+        self._thread = watched.thread(f"receiver-{self._name}", self._run, broke)
+
+    def stop(self) -> None:
+        """End; bounded."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(STOP_S)
+
+    def begin_at(self, term: int, positions: Mapping[str, tuple[str, int]]) -> None:
+        """Read from these positions on, for another term; what was read before is void.
+
+        positions: topic id and offset by topic.
+        """
+        places = {topic: TopicPosition(*at) for topic, at in positions.items()}
+
+        def begin() -> None:
+            self._term, self._positions = term, places
+            for topic in list(self._followed):
+                self._leave(topic)
+            with self._holding:
+                self._held.clear()
+            self._want_all()
+
+        self._commands.put(begin)
+
+    def note_taken(self, term: int, topic: str, size: int) -> None:
+        """So many bytes of what was handed on wait no more."""
+        with self._holding:
+            if term == self._term:
+                self._held[topic] = self._held.get(topic, 0) - size
+
+    def trim(self, offsets: Mapping[str, int]) -> None:
+        """Delete the records before these offsets: what they held is durable elsewhere."""
+        self._commands.put(lambda: self._transport.trim(offsets))
+
+    def enter(self, entry: Callable[[], SentRecord]) -> None:
+        """Write a record to the directory, as soon as that can be done. entry: may ask Kafka."""
+
+        def enter() -> None:
+            record = entry()
+            writer = self._transport.writer()
+            try:
+                writer.append(names.DIRECTORY_TOPIC, [record])
+            finally:
+                writer.close()
+
+        self._commands.put(enter)
+
+    def statistics(self) -> dict[str, object]:
+        """Return its figures."""
+        with self._holding:
+            held = sum(self._held.values())
+        followed = list(self._followed.values())
+        return {
+            "topics": len(followed),
+            "paused": sum(one.is_paused for one in followed),
+            "held_bytes": held,
+            "unreadable": sum(one.collector.unreadable for one in followed),
+            "failures": self._failures,
+            "trouble": self.trouble,
+        }
+
+    # The thread.
+
+    def _run(self) -> None:
+        attempts = 0
+        while not self._stopping.is_set():
+            began_s = time.monotonic()
+            try:
+                self._read_on()
+            except NetworkError as error:
+                self._failures += 1
+                self.trouble = str(error)
+                log.warning("not receiving", queue_manager=self._name, reason=str(error))
+            finally:
+                self._close()
+            attempts = 0 if time.monotonic() - began_s > PAUSES_S[-1] else attempts + 1
+            self._stopping.wait(PAUSES_S[min(attempts, len(PAUSES_S)) - 1])
+
+    def _read_on(self) -> None:
+        """Read until it is stopped, or something fails."""
+        directory = names.DIRECTORY_TOPIC
+        self._transport.open_directory(directory)
+        self._follower = follower = self._transport.follower()
+        follower.follow(directory, follower.first(directory))
+        for topic, one in self._followed.items():
+            follower.follow(topic, one.collector.next)
+            one.is_paused = False
+        sweep_s = time.monotonic() + SWEEP_S
+        while not self._stopping.is_set():
+            self._obey()
+            self._open_wanted(follower)
+            self._look_at_room(follower)
+            is_paused = any(one.is_paused for one in self._followed.values())
+            self._take(follower.read(PAUSED_READ_S if is_paused else READ_S))
+            self.trouble = ""
+            if time.monotonic() > sweep_s:
+                self._sweep()
+                sweep_s = time.monotonic() + SWEEP_S
+
+    def _close(self) -> None:
+        if self._follower is not None:
+            self._follower.close()
+            self._follower = None
+
+    def _obey(self) -> None:
+        """Do what other threads want; what fails is done again."""
+        while True:
+            try:
+                command = self._commands.get_nowait()
+            except Empty:
+                return
+            try:
+                command()
+            except NetworkError:
+                self._commands.put(command)
+                raise
+
+    def _take(self, records: list[ReceivedRecord | TopicLost]) -> None:
+        ready: list[ReadyUnit] = []
+        for record in records:
+            followed = self._followed.get(record.topic)
+            if isinstance(record, TopicLost):
+                self._lose(record)
+            elif record.topic == names.DIRECTORY_TOPIC:
+                self._directory.take(record.key, record.value)
+                self._want_all()
+            elif followed is not None:
+                ready += followed.collector.take(record)
+        self._hand_on(ready)
+
+    def _hand_on(self, ready: list[ReadyUnit]) -> None:
+        if not ready:
+            return
+        with self._holding:
+            for one in ready:
+                self._held[one.given.topic] = self._held.get(one.given.topic, 0) + one.size
+        self._deliver(self._term, ready)
+
+    def _lose(self, lost: TopicLost) -> None:
+        """A topic cannot be read on: it is opened again, if it is to be read."""
+        log.warning("a topic is lost", topic=lost.topic, why=lost.why)
+        if lost.topic == names.DIRECTORY_TOPIC:
+            raise NetworkError(f"{lost.topic} is lost: {lost.why}")
+        followed = self._followed.pop(lost.topic, None)
+        if followed is not None:
+            collector = followed.collector
+            at = TopicPosition(collector.topic_id, collector.next)
+            self._positions = {**self._positions, lost.topic: at}
+            self._wanted[lost.topic] = collector.source
+
+    def _leave(self, topic: str) -> None:
+        del self._followed[topic]
+        if self._follower is not None:
+            self._follower.leave(topic)
+
+    # Which topics are read.
+
+    def _want_all(self) -> None:
+        """Note which topics are to be read and are not."""
+        if not self._term:
+            return
+        for source in ("", *self._directory.sources(self._name)):
+            topic = names.inbound_topic(self._name, source)
+            if topic not in self._followed:
+                self._wanted[topic] = source
+        for topic in self._positions:
+            known = names.parse_inbound_topic(topic)
+            if topic not in self._followed and known is not None:
+                self._wanted[topic] = known
+
+    def _open_wanted(self, follower: TopicFollower) -> None:
+        for topic, source in list(self._wanted.items()):
+            identity = self._transport.open(topic)
+            first = follower.first(topic)
+            self._followed[topic] = followed = FollowedTopic(
+                InboundCollector(self._name, topic, identity, source)
+            )
+            followed.collector.next = offset = self._begin_at(topic, identity, first)
+            follower.follow(topic, offset)
+            del self._wanted[topic]
+
+    def _begin_at(self, topic: str, identity: str, first: int) -> int:
+        at = self._positions.get(topic)
+        if at is None:
+            return BEGINNING if first == BEGINNING else first
+        if at.topic_id != identity:
+            log.warning(
+                "a topic was deleted and made again: what had not been received is lost with it",
+                topic=topic,
+            )
+            return first
+        if at.offset < first:
+            log.error(
+                "records were deleted before they were received",
+                topic=topic,
+                first=at.offset,
+                last=first - 1,
+            )
+        return max(at.offset, first)
+
+    # How much of it.
+
+    def _look_at_room(self, follower: TopicFollower) -> None:
+        with self._holding:
+            held = dict(self._held)
+        for topic, followed in self._followed.items():
+            size = held.get(topic, 0)
+            if not followed.is_paused and size > HELD_BYTES:
+                follower.pause(topic)
+                followed.is_paused = True
+            elif followed.is_paused and size <= HELD_BYTES // 2:
+                follower.resume(topic)
+                followed.is_paused = False
+
+    def _sweep(self) -> None:
+        """See whether the topics are still the same ones; give up units that nobody completes."""
+        identities = self._transport.identities(list(self._followed))
+        now_ms = time.time_ns() // 1_000_000
+        ready: list[ReadyUnit] = []
+        for topic, followed in list(self._followed.items()):
+            if identities.get(topic) != followed.collector.topic_id:
+                self._leave_changed(topic)
+            elif not followed.is_paused:
+                ready += followed.collector.give_up(now_ms)
+        self._hand_on(ready)
+
+    def _leave_changed(self, topic: str) -> None:
+        if self._follower is not None:
+            self._follower.leave(topic)
+        self._lose(TopicLost(topic, "it was deleted"))

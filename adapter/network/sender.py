@@ -1,0 +1,391 @@
+"""A sender: takes the messages of one transmission queue to the queue managers they are for.
+
+It is a client of its own queue manager, connected within the process, with the queue open
+exclusively:
+
+1. It gets whole units, in a unit of its own: what one unit put stays together.
+2. It appends them to the inbound topics of their destinations, and waits until they are durable.
+3. It commits its unit. Only then are they gone here.
+
+After any failure it backs out and begins again, under a new session: messages may so be sent twice,
+and the destination drops what it has by its place on the transmission queue. A place is never used
+twice. With each unit goes from which places on the queue still has messages, so that the
+destination need not remember what is below.
+
+Senders of one process write to a topic one after the other (TopicTurns); see collecting.py for why.
+A destination that is not there yet is waited for: the sender announces itself in the directory, and
+the destination makes the topic. This module must not know how a destination takes what is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any
+
+import structlog
+from msgspec import Struct
+
+from adapter import watched
+from adapter.channel.channel import Channel
+from adapter.channel.handshake import Handshake
+from adapter.channel.link.in_process import Accept, InProcessDialer
+from adapter.channel.requests import Handle, Pending
+from adapter.channel.timeouts import Timeouts
+from adapter.channel.unit import AnyUnit, perform
+from adapter.channel.verbs import get_request, open_handle
+from adapter.core.contract import commands as c
+from adapter.core.contract.arrivals import Lowest
+from adapter.core.contract.message import Delivered
+from adapter.core.contract.results import Descriptions, LowestPlaces, Messages
+from adapter.errors import Error
+from adapter.format import names, transfer
+from adapter.format.transfer import Transfer
+from adapter.network.directory import Directory, route_record
+from adapter.network.port import NetworkError, SentRecord, TopicMissing, TopicWriter, Transport
+
+GET_MESSAGES = 500
+"""At a time, and then what the last unit lacks."""
+PAUSE_S = 0.05
+PAUSE_S_MAX = 5.0
+"""Between attempts, each pause twice as long as the one before."""
+MISSING_S_MAX = 1.0
+"""While a destination is not there: what is waited for is seldom longer than its start."""
+STEADY_S = 10.0
+"""A sender that has worked so long begins with short pauses again."""
+STOP_S = 30.0
+CONNECT_S = 5.0
+APPLICATION = "mqk sender"
+WAITING, SENDING, RETRYING, MISSING, STOPPED = (
+    "waiting",
+    "sending",
+    "retrying",
+    "waiting for the destination",
+    "stopped",
+)
+
+log = structlog.get_logger("mqk.network")
+
+
+class NoDestinationError(NetworkError):
+    """A message cannot be sent on as things are."""
+
+
+class TopicTurns:
+    """A lock for each topic: one unit is appended at a time."""
+
+    def __init__(self) -> None:
+        self._locks: dict[str, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def of(self, topic: str) -> threading.Lock:
+        """Return the lock of a topic."""
+        with self._lock:
+            return self._locks.setdefault(topic, threading.Lock())
+
+
+class SenderParts(Struct, kw_only=True):
+    """What all senders of a queue manager share.
+
+    ident: asks for the queue manager's unique id. dial: connects a client to it. Both block.
+    """
+
+    queue_manager: str
+    ident: Callable[[], str]
+    transport: Transport
+    directory: Directory
+    dial: Callable[[], Channel]
+    turns: TopicTurns
+
+
+def client_of(
+    loop: asyncio.AbstractEventLoop, accept: Accept, queue_manager: str, password: str
+) -> Channel:
+    """Connect a client within this process; it does not connect again by itself. Raises Error.
+
+    password: by which the queue manager knows that the client is its own.
+    """
+    shaken = Handshake(
+        [InProcessDialer(loop, accept)], queue_manager, APPLICATION, queue_manager, password
+    )
+    return Channel(shaken, Timeouts(connect_timeout_s=CONNECT_S, reconnect_timeout_s=0.0))
+
+
+class SenderFigures(Struct):
+    """state: see above. since_s: monotonic time since when. error: the last one; "" since the
+    destination took something.
+    """
+
+    state: str = WAITING
+    since_s: float = 0.0
+    error: str = ""
+    messages: int = 0
+    units: int = 0
+    bytes: int = 0
+    failures: int = 0
+    destination: str = ""
+
+
+class SenderSession:
+    """One attempt: from opening the queue to a failure, or to its end."""
+
+    def __init__(
+        self, parts: SenderParts, queue: str, channel: Channel, figures: SenderFigures
+    ) -> None:
+        self._parts = parts
+        self._queue = queue
+        self._channel = channel
+        self._figures = figures
+        self._session = secrets.token_bytes(16)
+        self._ident = parts.ident()
+        self._writer: TopicWriter | None = None
+        self._handle: Handle | None = None
+        self._incarnation = 0
+        self._open_topics: set[str] = set()
+        self.limit = GET_MESSAGES
+
+    def run(self) -> None:
+        """Send until the channel is closed. Raises Error, NetworkError."""
+        self._handle = handle = open_handle(self._channel, self._queue, c.INPUT | c.EXCLUSIVE)
+        self._incarnation = self._inquire()
+        self._writer = self._parts.transport.writer()
+        try:
+            while not self._channel.is_closed:
+                self._send_some(handle)
+        finally:
+            self._writer.close()
+
+    def _inquire(self) -> int:
+        request = Pending(c.Inquire(self._queue, system=True))
+        self._channel.ask([request])
+        found = self._channel.result(request, Descriptions).queues
+        return next((one.incarnation for one in found if one.name == self._queue), 0)
+
+    def _send_some(self, handle: Handle) -> None:
+        """Send the next units, one at least, when there is one."""
+        unit = AnyUnit(self._channel)
+        unit.begin()
+        got = self._get(handle, unit, -1, self.limit)
+        if not got:
+            return  # the channel was closed
+        self._set(SENDING)
+        got += self._rest_of_last(handle, unit, got[-1])
+        lowest = self._ask_lowest(handle)
+        for _, one in groupby(got, key=lambda message: message.unit):
+            self._send_unit(list(one), lowest)
+        unit.commit()
+        self._figures.messages += len(got)
+        self._figures.error = ""
+        self._set(WAITING)
+
+    def _get(self, handle: Handle, unit: AnyUnit, wait_ms: int, limit: int) -> list[Delivered]:
+        command = c.Get(0, wait_ms=wait_ms, limit=limit)
+        request = get_request(handle, command, unit)
+        return perform(self._channel, unit, [request], request, Messages).messages
+
+    def _rest_of_last(self, handle: Handle, unit: AnyUnit, last: Delivered) -> list[Delivered]:
+        """Get what the last unit lacks, and no more; some of it may have expired."""
+        rest: list[Delivered] = []
+        while (lacks := last.queue_unit_size - last.queue_unit_index - 1) > 0:
+            more = self._get(handle, unit, 0, min(lacks, GET_MESSAGES))
+            rest += more
+            if not more or more[-1].unit != last.unit:
+                break
+            last = more[-1]
+        return rest
+
+    def _ask_lowest(self, handle: Handle) -> list[Lowest]:
+        request = Pending(c.AskLowest(handle.number))
+        self._channel.ask([request])
+        return self._channel.result(request, LowestPlaces).lanes
+
+    # To the topics.
+
+    def _send_unit(self, unit: list[Delivered], lowest: list[Lowest]) -> None:
+        by_destination: dict[str, list[Delivered]] = {}
+        for message in unit:
+            by_destination.setdefault(self._destination(message), []).append(message)
+        for destination, messages in by_destination.items():
+            self._figures.destination = destination
+            topic = self._topic_to(destination)
+            records = list(self._records(messages, lowest))
+            with self._parts.turns.of(topic):
+                self._append(topic, records)
+            self._figures.bytes += sum(len(record.value or b"") for record in records)
+        self._figures.units += 1
+
+    def _append(self, topic: str, records: list[SentRecord]) -> None:
+        assert self._writer is not None
+        try:
+            self._writer.append(topic, records)
+        except TopicMissing:
+            self._open_topics.discard(topic)
+            raise
+
+    def _destination(self, message: Delivered) -> str:
+        to = message.message.transmission
+        if to is None:
+            raise NoDestinationError(
+                f"message {message.message.message_id.hex()} on {self._queue} says no destination: "
+                "a program put it there itself; get it from there"
+            )
+        found = to.queue_manager or self._parts.directory.of_computer(to.computer)
+        if not found:
+            raise TopicMissing(f"no queue manager in the directory has the computer {to.computer}")
+        return found
+
+    def _topic_to(self, destination: str) -> str:
+        """Return the topic to a destination, which has made it."""
+        parts = self._parts
+        topic = names.inbound_topic(destination, parts.queue_manager)
+        if topic not in self._open_topics:
+            if topic not in parts.transport.identities([topic]):
+                self._announce(destination)
+                raise TopicMissing(
+                    f"queue manager {destination} has not made the topic {topic}: is it running, "
+                    "and on the same Kafka?"
+                )
+            self._open_topics.add(topic)
+        return topic
+
+    def _announce(self, destination: str) -> None:
+        """Enter in the directory that this queue manager sends to another."""
+        parts = self._parts
+        if parts.queue_manager not in parts.directory.sources(destination):
+            assert self._writer is not None
+            parts.transport.open_directory(names.DIRECTORY_TOPIC)
+            record = route_record(parts.queue_manager, destination)
+            self._writer.append(names.DIRECTORY_TOPIC, [record])
+
+    def _records(self, unit: list[Delivered], lowest: list[Lowest]) -> Iterator[SentRecord]:
+        lanes = {message.lane for message in unit}
+        known = [x for one in lowest if one.lane in lanes for x in (one.lane, one.seq, one.n)]
+        last = len(unit) - 1
+        for part, message in enumerate(unit):
+            header = Transfer(
+                queue_manager=self._parts.queue_manager,
+                ident=self._ident,
+                queue=self._queue,
+                incarnation=self._incarnation,
+                lane=message.lane,
+                n=message.n,
+                lowest=known if part == last else [],
+                session=self._session,
+                part=part,
+                parts=len(unit),
+            )
+            for headers, value in transfer.encode(message, header):
+                yield SentRecord(value, headers)
+
+    def _set(self, state: str) -> None:
+        self._figures.state, self._figures.since_s = state, time.monotonic()
+
+
+class Sender:
+    """Sends from one transmission queue, in a thread of its own, until it is stopped."""
+
+    def __init__(self, parts: SenderParts, queue: str) -> None:
+        self.queue = queue
+        self._parts = parts
+        self._figures = SenderFigures(since_s=time.monotonic())
+        self._stopping = threading.Event()
+        self._again = threading.Event()
+        self._channel: Channel | None = None
+        self._lock = threading.Lock()
+        self._limit = GET_MESSAGES
+        self._thread = watched.thread(f"sender-{queue}", self._run, self._failed)
+
+    def stop(self) -> None:
+        """Let it end: what it has got and not committed is backed out."""
+        self._stopping.set()
+        self._again.set()
+        with self._lock:
+            channel = self._channel
+        if channel is not None:
+            channel.close()
+
+    def join(self) -> None:
+        """Wait for its end; bounded."""
+        self._thread.join(STOP_S)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its thread runs."""
+        return self._thread.is_alive()
+
+    def retry(self) -> None:
+        """Pause no longer: something has changed."""
+        self._again.set()
+
+    def statistics(self) -> dict[str, Any]:
+        """Return its figures."""
+        figures = self._figures
+        return {
+            "state": figures.state,
+            "for_s": round(time.monotonic() - figures.since_s, 1),
+            "error": figures.error,
+            "messages": figures.messages,
+            "units": figures.units,
+            "bytes": figures.bytes,
+            "failures": figures.failures,
+            "destination": figures.destination,
+        }
+
+    def _failed(self, why: str) -> None:
+        """The thread has ended by what nobody thought of; another sender takes its place."""
+        self._note(RETRYING, why)
+        self._figures.failures += 1
+
+    def _run(self) -> None:
+        pause_s = PAUSE_S
+        while not self._stopping.is_set():
+            began_s = time.monotonic()
+            sent = self._figures.messages
+            try:
+                self._session()
+            except (Error, NetworkError) as error:
+                if self._stopping.is_set():
+                    break
+                self._take_failure(error)
+            if self._figures.messages > sent or time.monotonic() - began_s > STEADY_S:
+                pause_s = PAUSE_S
+            self._again.wait(pause_s)
+            self._again.clear()
+            longest_s = MISSING_S_MAX if self._figures.state == MISSING else PAUSE_S_MAX
+            pause_s = min(2 * pause_s, longest_s)
+        self._note(STOPPED, self._figures.error)
+
+    def _session(self) -> None:
+        channel = self._parts.dial()
+        with self._lock:
+            self._channel = channel
+        try:
+            if not self._stopping.is_set():
+                session = SenderSession(self._parts, self.queue, channel, self._figures)
+                session.limit = self._limit
+                session.run()
+        finally:
+            with self._lock:
+                self._channel = None
+            channel.close()  # backs out what it holds
+
+    def _take_failure(self, error: Error | NetworkError) -> None:
+        state = MISSING if isinstance(error, TopicMissing) else RETRYING
+        text = str(error)
+        if text != self._figures.error:
+            log.warning("not sending", queue=self.queue, reason=text)
+        self._note(state, text)
+        self._figures.failures += 1
+        # A unit of ours has a limit too: next time a unit is sent by itself.
+        is_too_large = isinstance(error, Error) and not isinstance(error, NetworkError)
+        self._limit = 1 if is_too_large else GET_MESSAGES
+
+    def _note(self, state: str, why: str) -> None:
+        figures = self._figures
+        if figures.state != state:
+            figures.state, figures.since_s = state, time.monotonic()
+        figures.error = why

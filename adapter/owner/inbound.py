@@ -1,0 +1,222 @@
+"""What arrives for the owner: units that were read from inbound topics are given to core.
+
+They come from a thread that reads, and are given to core on the owner's thread, a source's in their
+order. A source whose next unit has no room anywhere waits, and the others go on: it is tried again
+each second. While much is not durable yet nothing is given. Each term begins to read anew from the
+positions that the ledger has; when positions are durable, what lies before them may be deleted.
+This module must not know how anything is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import structlog
+
+from adapter import watched
+from adapter.core import inputs
+from adapter.core.contract.arrivals import ArrivedUnit
+from adapter.owner.term import OwnerTerm
+
+RETRY_S = 1.0
+"""Before a unit without room is given again."""
+LOOK_S = 0.25
+"""How often it is looked whether another term has begun."""
+TRIM_LOOKS = 40
+"""How many looks lie between two deletions of what was received."""
+ROOM_S = 0.01
+UNDURABLE_BYTES_MAX = 16 * 1024 * 1024
+"""A quarter of what clients may have there."""
+AT_ONCE = 50
+"""Units given in one go; clients come between."""
+
+log = structlog.get_logger("mqk.owner")
+
+
+class ArrivedBytes(Protocol):
+    """A unit, and the bytes that its records were."""
+
+    @property
+    def given(self) -> ArrivedUnit: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+class InboundReader(Protocol):
+    """Reads inbound topics for one term after another."""
+
+    def begin_at(self, term: int, positions: Mapping[str, tuple[str, int]]) -> None:
+        """Read from these positions on: topic id and offset by topic."""
+        ...
+
+    def note_taken(self, term: int, topic: str, size: int) -> None:
+        """So many bytes wait no more."""
+        ...
+
+    def trim(self, offsets: Mapping[str, int]) -> None:
+        """Delete what lies before these offsets."""
+        ...
+
+
+class Inbound:
+    """Gives arrivals to core. All methods but deliver() are called on the event loop's thread."""
+
+    def __init__(self, term: Callable[[], OwnerTerm | None], broke: watched.Ended) -> None:
+        """term: the one that requests are served in, if they are."""
+        self._asyncio = asyncio.get_running_loop()
+        self._current = term
+        self._broke = broke
+        self._reader: InboundReader | None = None
+        self._term: OwnerTerm | None = None
+        self._number = 0
+        self._waiting: dict[str, deque[ArrivedBytes]] = {}
+        """By topic, of this term."""
+        self._blocked: set[str] = set()
+        """The topics that are tried again later."""
+        self._is_scheduled = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._looks = 0
+        self._noted: tuple[int, dict[str, int]] = (0, {})
+        """Entry and positions, of the last time that it was looked what can be deleted."""
+        self._trimmed: dict[str, int] = {}
+        self._known: frozenset[str] = frozenset()
+        self._units = self._messages = 0
+
+    def start(self, reader: InboundReader) -> None:
+        """Begin to give core what this reads."""
+        self._reader = reader
+        self._look()
+
+    def stop(self) -> None:
+        """Give core nothing more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._reader, self._timer = None, None
+        self._waiting.clear()
+
+    def deliver(self, number: int, ready: Sequence[ArrivedBytes]) -> None:
+        """Take what was read for a term; from any thread."""
+        call = watched.callback("arrivals", lambda: self._take(number, ready), self._broke)
+        self._call_from_thread(call)
+
+    def know(self, queue_managers: frozenset[str]) -> None:
+        """Let core know which other queue managers there are; from any thread."""
+
+        def know() -> None:
+            self._known = queue_managers
+            self._tell_known()
+
+        self._call_from_thread(watched.callback("the directory", know, self._broke))
+
+    def _call_from_thread(self, call: Callable[[], None]) -> None:
+        if not self._asyncio.is_closed():
+            self._asyncio.call_soon_threadsafe(call)
+
+    def _tell_known(self) -> None:
+        term = self._term
+        if term is not None and term is self._current():
+            term.loop.take(inputs.QueueManagersKnown(self._known - {term.qm.name}))
+
+    def statistics(self) -> dict[str, object]:
+        """Return figures."""
+        term = self._term
+        blocked = dict(term.qm.arrivals.blocked) if term is not None else {}
+        return {"units": self._units, "messages": self._messages, "blocked": blocked}
+
+    # Terms.
+
+    def _look(self) -> None:
+        """See whether another term has begun, and what can be deleted."""
+        call = watched.callback("the look at arrivals", self._look, self._broke)
+        self._timer = self._asyncio.call_later(LOOK_S, call)
+        term = self._current()
+        if term is not None and term is not self._term:
+            self._begin(term)
+        self._looks += 1
+        if term is not None and self._looks % TRIM_LOOKS == 0:
+            self._trim(term)
+
+    def _begin(self, term: OwnerTerm) -> None:
+        assert self._reader is not None
+        self._term = term
+        self._number += 1
+        self._waiting.clear()
+        self._blocked.clear()
+        self._noted = (0, {})
+        found = term.qm.arrivals.positions
+        positions = {topic: (at.topic_id, at.offset) for topic, at in found.items()}
+        self._reader.begin_at(self._number, positions)
+        self._tell_known()
+
+    def _trim(self, term: OwnerTerm) -> None:
+        """Delete what was received, up to the positions that are durable."""
+        if self._reader is None:
+            return
+        n, positions = self._noted
+        if positions and term.loop.durable_n >= n:
+            moved = {
+                topic: offset
+                for topic, offset in positions.items()
+                if offset > self._trimmed.get(topic, 0)
+            }
+            if moved:
+                self._trimmed |= moved
+                self._reader.trim(moved)
+        found = term.qm.arrivals.positions
+        self._noted = (term.qm.entry_n, {topic: at.offset for topic, at in found.items()})
+
+    # Arrivals.
+
+    def _take(self, number: int, ready: Sequence[ArrivedBytes]) -> None:
+        if number != self._number:
+            return
+        for one in ready:
+            self._waiting.setdefault(one.given.topic, deque()).append(one)
+        self._schedule(0.0)
+
+    def _schedule(self, after_s: float) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            call = watched.callback("arrivals", self._give_some, self._broke)
+            self._asyncio.call_later(after_s, call)
+
+    def _give_some(self) -> None:
+        self._is_scheduled = False
+        term = self._term
+        if self._reader is None or term is None or term is not self._current():
+            return  # what waits is read again
+        if term.undurable_bytes > UNDURABLE_BYTES_MAX:
+            self._schedule(ROOM_S)
+            return
+        left = AT_ONCE
+        for topic, waiting in list(self._waiting.items()):
+            while waiting and left and topic not in self._blocked:
+                left -= 1
+                if self._give(term, waiting[0]):
+                    waiting.popleft()
+        if any(one for topic, one in self._waiting.items() if topic not in self._blocked):
+            self._schedule(0.0)
+
+    def _give(self, term: OwnerTerm, one: ArrivedBytes) -> bool:
+        """Give core a unit; return whether it took effect."""
+        topic = one.given.topic
+        term.loop.take(inputs.Arrived(one.given))
+        if topic in term.qm.arrivals.blocked:
+            self._blocked.add(topic)
+            retry = watched.callback("arrivals", lambda: self._retry(topic), self._broke)
+            self._asyncio.call_later(RETRY_S, retry)
+            return False
+        self._units += 1
+        self._messages += len(one.given.messages)
+        assert self._reader is not None
+        self._reader.note_taken(self._number, topic, one.size)
+        return True
+
+    def _retry(self, topic: str) -> None:
+        self._blocked.discard(topic)
+        if self._waiting.get(topic):
+            self._schedule(0.0)

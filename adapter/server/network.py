@@ -1,0 +1,139 @@
+"""A queue manager's part in the network: senders, receiver, and what arrives, put together.
+
+A sender is started for each transmission queue that has messages, and again if one ends. Methods
+are called on the event loop's thread; what blocks runs in others. This module must not know what
+is sent, nor how it is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+import structlog
+from msgspec import Struct
+
+from adapter import watched
+from adapter.network.directory import Directory, DirectoryEntry, entry_record
+from adapter.network.port import SentRecord, Transport
+from adapter.network.receiver import Receiver
+from adapter.network.sender import Sender, SenderParts, TopicTurns, client_of
+from adapter.owner.inbound import Inbound
+from adapter.owner.owner import Owner
+from adapter.owner.term import OwnerTerm
+
+LOOK_S = 0.2
+"""How often it is looked for transmission queues."""
+RESTART_LOOKS = 10
+"""A sender that has ended unexpectedly is started again after so many looks."""
+
+log = structlog.get_logger("mqk.network")
+
+
+class NetworkLink(Struct, frozen=True):
+    """How a queue manager reaches others. ident: asks for its unique id; blocking."""
+
+    transport: Transport
+    ident: Callable[[], str]
+
+
+class Network:
+    """Sends and receives for one queue manager."""
+
+    def __init__(self, link: NetworkLink, owner: Owner, password: str) -> None:
+        """password: by which the queue manager knows its own clients."""
+        self._owner = owner
+        self._password = password
+        self._transport = link.transport
+        self._ident = lru_cache(1)(link.ident)
+        self.directory = Directory()
+        self._inbound = Inbound(self._term, owner.broke)
+        self._receiver = Receiver(owner.name, link.transport, self.directory, self._inbound.deliver)
+        self.directory.on_change(self._note_change)
+        self._parts: SenderParts | None = None
+        self._senders: dict[str, Sender] = {}
+        self._ended: dict[str, int] = {}
+        """At which look a sender was found to have ended."""
+        self._looks = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, address: str, accept: Callable[[], asyncio.Protocol]) -> None:
+        """Begin, when the owner serves. address: where its clients connect."""
+        loop = asyncio.get_running_loop()
+        self._parts = SenderParts(
+            queue_manager=self._owner.name,
+            ident=self._ident,
+            transport=self._transport,
+            directory=self.directory,
+            dial=partial(client_of, loop, accept, self._owner.name, self._password),
+            turns=TopicTurns(),
+        )
+        self._receiver.start(self._owner.broke)
+        self._receiver.enter(partial(self._entry, address))
+        self._inbound.start(self._receiver)
+        self._look()
+
+    async def stop(self) -> None:
+        """End; what was got and not sent is backed out. Bounded."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._inbound.stop()
+        for sender in self._senders.values():
+            sender.stop()
+        await asyncio.get_running_loop().run_in_executor(None, self._join)
+
+    def _join(self) -> None:
+        for sender in self._senders.values():
+            sender.join()
+        self._receiver.stop()
+        self._transport.close()
+
+    def statistics(self) -> dict[str, object]:
+        """Return figures of senders, receiver and arrivals."""
+        return {
+            "senders": {name: one.statistics() for name, one in sorted(self._senders.items())},
+            "receiver": self._receiver.statistics(),
+            "arrivals": self._inbound.statistics(),
+            "known": len(self.directory.queue_managers),
+        }
+
+    def _entry(self, address: str) -> SentRecord:
+        return entry_record(DirectoryEntry(self._owner.name, address, self._ident()))
+
+    def _term(self) -> OwnerTerm | None:
+        return self._owner.term if self._owner.running else None
+
+    def _note_change(self) -> None:
+        self._inbound.know(self.directory.queue_managers)
+
+    def _look(self) -> None:
+        """Start senders for transmission queues with messages, and end those of queues gone."""
+        self._timer = asyncio.get_running_loop().call_later(
+            LOOK_S, watched.callback("the look at senders", self._look, self._owner.broke)
+        )
+        self._looks += 1
+        term = self._term()
+        if term is None:
+            return
+        queues = {
+            name: one for name, one in term.qm.queues.items() if one.attributes.usage == "XMITQ"
+        }
+        for name in self._senders.keys() - queues.keys():
+            self._senders.pop(name).stop()
+        for name, queue in queues.items():
+            sender = self._senders.get(name)
+            if sender is None:
+                if queue.depth:
+                    self._start(name)
+            elif not sender.is_alive:
+                self._start_again(name)
+
+    def _start(self, name: str) -> None:
+        assert self._parts is not None
+        self._senders[name] = Sender(self._parts, name)
+        self._ended.pop(name, None)
+
+    def _start_again(self, name: str) -> None:
+        if self._looks - self._ended.setdefault(name, self._looks) >= RESTART_LOOKS:
+            self._start(name)

@@ -1,0 +1,92 @@
+"""The transports between queue managers: the contract, and what a Kafka alone can do."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Producer
+
+from adapter.localkafka import LocalKafka
+from adapter.network.kafka import KafkaTransport
+from adapter.network.memory import MemoryNetwork
+from adapter.network.port import NetworkError, Transport
+from adapter.topics.admin import admin_client
+from tests.contract.transport_contract import TransportContract, records
+
+
+class TestMemoryNetwork(TransportContract):
+    @pytest.fixture
+    def transport(self) -> MemoryNetwork:
+        return MemoryNetwork()
+
+    @pytest.fixture
+    def topic(self) -> str:
+        return "mq.QMB.in.QMA"
+
+    @pytest.fixture
+    def delete(self, transport: MemoryNetwork) -> Callable[[str], None]:
+        return transport.delete
+
+    def test_nothing_answers_while_it_is_away(self, transport: MemoryNetwork, topic: str) -> None:
+        transport.open(topic)
+        follower = transport.follower()
+        follower.follow(topic, 0)
+        transport.is_away = True
+        for call in (
+            lambda: self.send(transport, topic, b"a"),
+            lambda: transport.open(topic),
+            lambda: transport.identities([topic]),
+            lambda: follower.read(0.0),
+        ):
+            with pytest.raises(NetworkError):
+                call()
+        transport.is_away = False
+        self.send(transport, topic, b"a")
+        assert [one.value for one in records(follower, 1)] == [b"a"]
+
+
+class TestKafkaTransport(TransportContract):
+    @pytest.fixture
+    def transport(self, kafka: LocalKafka) -> Iterator[KafkaTransport]:
+        one = KafkaTransport(kafka.bootstrap_servers)
+        yield one
+        one.close()
+
+    @pytest.fixture
+    def topic(self, unique_name: Callable[..., str]) -> str:
+        return f"mq.{unique_name('QM')}.in.QMA"
+
+    @pytest.fixture
+    def delete(self, kafka: LocalKafka) -> Callable[[str], None]:
+        def delete(topic: str) -> None:
+            admin = admin_client(kafka.bootstrap_servers, None)
+            for deleted in admin.delete_topics([topic]).values():
+                deleted.result(10)
+
+        return delete
+
+    def test_a_transaction_that_has_not_ended_blocks_its_topic_alone(
+        self, transport: Transport, topic: str, kafka: LocalKafka
+    ) -> None:
+        other = topic + ".other"
+        follower = transport.follower()
+        for name in (topic, other):
+            transport.open(name)
+            follower.follow(name, 0)
+        foreign = Producer(
+            {"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": topic}
+        )
+        foreign.init_transactions(10)
+        foreign.begin_transaction()
+        foreign.produce(topic, b"in a transaction")
+        foreign.flush(10)
+        self.send(transport, topic, b"behind it")
+        self.send(transport, other, b"beside it")
+        assert [one.value for one in records(follower, 1)] == [b"beside it"]
+        foreign.abort_transaction(10)
+        assert [one.value for one in records(follower, 1)] == [b"behind it"]
+        follower.close()
+
+    def test_a_kafka_that_is_not_there_is_named(self) -> None:
+        away = KafkaTransport("127.0.0.1:1")
+        with pytest.raises(NetworkError, match=r"127\.0\.0\.1:1"):
+            away.identities(["mq.QMB.in.QMA"])

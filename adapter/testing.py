@@ -157,7 +157,7 @@ class TestQueueManager:
         assert isinstance(connections, DroppingConnections)
         self._run(_call(connections.drop_next))
 
-    def await_known(self, *queue_managers: str) -> None:
+    def _await_known(self, *queue_managers: str) -> None:
         """Wait until messages can be sent to these; TimeoutError if that takes too long."""
         directory = self._running().directory
         for name in queue_managers:
@@ -271,7 +271,7 @@ def network(
             for name in queue_managers
         )
         for manager in managers:
-            manager.await_known(*queue_managers)
+            manager._await_known(*queue_managers)
         yield managers
 
 

@@ -57,8 +57,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "mqi": "administration channel character_sets launch mq_constants errors "
         "core.attributes core.contract core.mq_layouts services",
         "toplevel": "mq_constants mqi spark_jobs",
-        "server": "network owner wire core format ledger movers registry topics errors config launch logs "
-        "watched addresses memory texts web administration.pcf.command_server",
+        "server": "network owner wire core format ledger movers registry topics errors config "
+        "launch logs watched addresses memory texts web administration.pcf.command_server",
         "testing": "adapter administration.mqsc channel client config core errors format ledger "
         "localkafka logs network owner registry server topics wire",
         "localkafka": "launch errors",

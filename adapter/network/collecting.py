@@ -12,8 +12,8 @@ first part; it is given up with the unit when that has not grown for INCOMPLETE_
 
 Theory of the positions: each ArrivedUnit says from where reading begins once it has taken effect.
 With records held back behind the unit's first part, the unit's own position ends before the first
-of them, and theirs follow. Positions only grow. This module knows records; it must not know who reads
-them, nor what core does with them.
+of them, and theirs follow. Positions only grow. This module knows records; it must not know who
+reads them, nor what core does with them.
 """
 
 from __future__ import annotations

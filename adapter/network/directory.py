@@ -39,7 +39,7 @@ class DirectoryEntry(Struct, frozen=True):
     version: int = VERSION
 
 
-class Route(Struct, frozen=True):
+class DirectoryRoute(Struct, frozen=True):
     """Messages are sent from one queue manager to another."""
 
     source: str
@@ -68,7 +68,7 @@ class Directory:
                 if kind == QUEUE_MANAGER:
                     self._take_entry(rest, value)
                 elif kind == ROUTE and value is not None:
-                    self._take_route(msgspec.json.decode(value, type=Route))
+                    self._take_route(msgspec.json.decode(value, type=DirectoryRoute))
                 for call in self._listeners:
                     call()
                 self._changed.notify_all()
@@ -83,7 +83,7 @@ class Directory:
         if entry.version == VERSION and entry.queue_manager == name:
             self._entries[name] = entry
 
-    def _take_route(self, route: Route) -> None:
+    def _take_route(self, route: DirectoryRoute) -> None:
         if route.version == VERSION:
             known = self._sources.get(route.destination, frozenset())
             self._sources[route.destination] = known | {route.source}
@@ -128,4 +128,4 @@ def entry_record(entry: DirectoryEntry) -> SentRecord:
 def route_record(source: str, destination: str) -> SentRecord:
     """Make the record by which a sender announces itself."""
     key = f"{ROUTE} {source} {destination}".encode()
-    return SentRecord(msgspec.json.encode(Route(source, destination)), key=key)
+    return SentRecord(msgspec.json.encode(DirectoryRoute(source, destination)), key=key)

@@ -45,7 +45,7 @@ STOP_S = 30.0
 log = structlog.get_logger("mqk.network")
 
 
-class TopicPosition(Struct, frozen=True):
+class ReadPosition(Struct, frozen=True):
     """From where a topic is to be read, if it is still the one of this id."""
 
     topic_id: str
@@ -63,7 +63,7 @@ Deliver = Callable[[int, Sequence[ReadyUnit]], None]
 """Called in the receiver's thread with the term's number and what is whole."""
 
 
-class Receiver:
+class NetworkReceiver:
     """Reads for one queue manager, term after term. Every method may be called from any thread."""
 
     def __init__(
@@ -78,7 +78,7 @@ class Receiver:
         self._thread: threading.Thread | None = None
         self._follower: TopicFollower | None = None
         self._term = 0
-        self._positions: Mapping[str, TopicPosition] = {}
+        self._positions: Mapping[str, ReadPosition] = {}
         self._followed: dict[str, FollowedTopic] = {}
         self._wanted: dict[str, str] = {}
         """Source by topic, of those that are to be followed and are not."""
@@ -103,7 +103,7 @@ class Receiver:
 
         positions: topic id and offset by topic.
         """
-        places = {topic: TopicPosition(*at) for topic, at in positions.items()}
+        places = {topic: ReadPosition(*at) for topic, at in positions.items()}
 
         def begin() -> None:
             self._term, self._positions = term, places
@@ -237,7 +237,7 @@ class Receiver:
         followed = self._followed.pop(lost.topic, None)
         if followed is not None:
             collector = followed.collector
-            at = TopicPosition(collector.topic_id, collector.next)
+            at = ReadPosition(collector.topic_id, collector.next)
             self._positions = {**self._positions, lost.topic: at}
             self._wanted[lost.topic] = collector.source
 

@@ -24,6 +24,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -285,7 +286,7 @@ class SenderSession:
         self._figures.state, self._figures.since_s = state, time.monotonic()
 
 
-class Sender:
+class TransmissionSender:
     """Sends from one transmission queue, in a thread of its own, until it is stopped."""
 
     def __init__(self, parts: SenderParts, queue: str) -> None:
@@ -306,7 +307,8 @@ class Sender:
         with self._lock:
             channel = self._channel
         if channel is not None:
-            channel.close()
+            with suppress(Error):
+                channel.close()
 
     def join(self) -> None:
         """Wait for its end; bounded."""

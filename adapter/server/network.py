@@ -17,8 +17,8 @@ from msgspec import Struct
 from adapter import watched
 from adapter.network.directory import Directory, DirectoryEntry, entry_record
 from adapter.network.port import SentRecord, Transport
-from adapter.network.receiver import Receiver
-from adapter.network.sender import Sender, SenderParts, TopicTurns, client_of
+from adapter.network.receiver import NetworkReceiver
+from adapter.network.sender import SenderParts, TopicTurns, TransmissionSender, client_of
 from adapter.owner.inbound import Inbound
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
@@ -49,10 +49,12 @@ class Network:
         self._ident = lru_cache(1)(link.ident)
         self.directory = Directory()
         self._inbound = Inbound(self._term, owner.broke)
-        self._receiver = Receiver(owner.name, link.transport, self.directory, self._inbound.deliver)
+        self._receiver = NetworkReceiver(
+            owner.name, link.transport, self.directory, self._inbound.deliver
+        )
         self.directory.on_change(self._note_change)
         self._parts: SenderParts | None = None
-        self._senders: dict[str, Sender] = {}
+        self._senders: dict[str, TransmissionSender] = {}
         self._ended: dict[str, int] = {}
         """At which look a sender was found to have ended."""
         self._looks = 0
@@ -79,12 +81,14 @@ class Network:
         if self._timer is not None:
             self._timer.cancel()
         self._inbound.stop()
-        for sender in self._senders.values():
-            sender.stop()
         await asyncio.get_running_loop().run_in_executor(None, self._join)
 
     def _join(self) -> None:
-        for sender in self._senders.values():
+        """End all threads. Not on the event loop's: their clients are answered there."""
+        senders = list(self._senders.values())
+        for sender in senders:
+            sender.stop()
+        for sender in senders:
             sender.join()
         self._receiver.stop()
         self._transport.close()
@@ -120,7 +124,7 @@ class Network:
             name: one for name, one in term.qm.queues.items() if one.attributes.usage == "XMITQ"
         }
         for name in self._senders.keys() - queues.keys():
-            self._senders.pop(name).stop()
+            asyncio.get_running_loop().run_in_executor(None, self._senders.pop(name).stop)
         for name, queue in queues.items():
             sender = self._senders.get(name)
             if sender is None:
@@ -131,7 +135,7 @@ class Network:
 
     def _start(self, name: str) -> None:
         assert self._parts is not None
-        self._senders[name] = Sender(self._parts, name)
+        self._senders[name] = TransmissionSender(self._parts, name)
         self._ended.pop(name, None)
 
     def _start_again(self, name: str) -> None:

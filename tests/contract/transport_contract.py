@@ -139,7 +139,8 @@ class TransportContract:
         transport.trim({topic: 2})
         follower.follow(topic, 0)
         (lost,) = read_until(follower, bool)
-        assert isinstance(lost, TopicLost) and lost.topic == topic
+        assert isinstance(lost, TopicLost)
+        assert lost.topic == topic
 
     def test_a_topic_that_is_deleted_is_lost_and_made_again(
         self,
@@ -154,7 +155,8 @@ class TransportContract:
         records(follower, 1)
         delete(topic)
         (lost,) = read_until(follower, bool)
-        assert isinstance(lost, TopicLost) and lost.topic == topic
+        assert isinstance(lost, TopicLost)
+        assert lost.topic == topic
         assert transport.open(topic) != identity
         follower.follow(topic, 0)
         self.send(transport, topic, b"again")

@@ -1,0 +1,101 @@
+"""Two queue managers that send to each other, in memory and on a Kafka."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import adapter
+from adapter.testing import TestQueueManager
+from tests.support.sending import define_transmission_queue, send
+
+WITHIN_S = 30.0
+Two = tuple[TestQueueManager, TestQueueManager]
+
+
+@pytest.fixture(params=["memory", "kafka"])
+def two(request: pytest.FixtureRequest, unique_name: Callable[..., str]) -> Iterator[Two]:
+    """Two queue managers, of which the first has a transmission queue to the second."""
+    servers = None
+    if request.param == "kafka":
+        servers = request.getfixturevalue("kafka").bootstrap_servers
+    names = unique_name("QMA"), unique_name("QMB")
+    with adapter.testing.network(*names, bootstrap_servers=servers) as (a, b):
+        define_transmission_queue(a, b.name)
+        yield a, b
+
+
+def bodies(qm: adapter.Connection, queue: str, count: int) -> list[bytes]:
+    """Get so many messages; each must come in time."""
+    found: list[bytes] = []
+    for _ in range(count):
+        message = qm.get(queue, timeout=WITHIN_S)
+        assert message is not None, found
+        found.append(message.body)
+    return found
+
+
+def test_what_is_put_here_is_got_there(two: Two) -> None:
+    a, b = two
+    with a.connect() as here, b.connect() as there:
+        there.define_queue("ORDERS")
+        send(here, b.name, "ORDERS", [b"one", b"two"])
+        assert bodies(there, "ORDERS", 2) == [b"one", b"two"]
+        assert there.get("ORDERS") is None
+
+
+def test_units_stay_whole_and_in_order(two: Two) -> None:
+    a, b = two
+    with a.connect() as here, b.connect() as there:
+        there.define_queue("ORDERS", msg_delivery_sequence="FIFO")
+        for unit in range(5):
+            send(here, b.name, "ORDERS", [b"%d %d" % (unit, n) for n in range(700)])
+        found = []
+        for _ in range(3500):
+            message = there.get("ORDERS", timeout=WITHIN_S)
+            assert message is not None
+            found.append(message)
+        assert [one.body for one in found] == [
+            b"%d %d" % (unit, n) for unit in range(5) for n in range(700)
+        ]
+        assert [one.unit_index for one in found] == [*range(700)] * 5
+        assert len({one.unit_id for one in found}) == 5
+
+
+def test_a_restart_of_either_loses_and_doubles_nothing(two: Two) -> None:
+    a, b = two
+    with b.connect() as there:
+        there.define_queue("ORDERS", msg_delivery_sequence="FIFO")
+    with a.connect() as here, b.connect() as there:
+        for n in range(20):
+            send(here, b.name, "ORDERS", [b"%d" % n])
+            if n % 6 == 2:
+                a.crash()
+                a.start()
+            if n % 6 == 5:
+                b.crash()
+                b.start()
+        assert bodies(there, "ORDERS", 20) == [b"%d" % n for n in range(20)]
+        assert there.get("ORDERS") is None
+
+
+def test_a_destination_may_be_away_for_a_while(two: Two) -> None:
+    a, b = two
+    with b.connect() as there:
+        there.define_queue("ORDERS", msg_delivery_sequence="FIFO")
+    b.stop()
+    with a.connect() as here:
+        send(here, b.name, "ORDERS", [b"%d" % n for n in range(10)])
+    b.start()
+    with b.connect() as there:
+        assert bodies(there, "ORDERS", 10) == [b"%d" % n for n in range(10)]
+
+
+def test_large_bodies_arrive(two: Two) -> None:
+    a, b = two
+    large = [bytes([n]) * (9 * 1024 * 1024) for n in range(2)]
+    a.mqsc(f"ALTER QLOCAL({b.name}) MAXMSGL(20000000)")
+    with a.connect() as here, b.connect() as there:
+        there.define_queue("LARGE", max_message_length=20_000_000)
+        for body in large:
+            send(here, b.name, "LARGE", [body, b"small"])
+        assert bodies(there, "LARGE", 4) == [large[0], b"small", large[1], b"small"]

@@ -179,6 +179,21 @@ def summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "copying stalled", figures.get("movers_hold") or "no"
     for topic, why in (figures.get("movers_parked") or {}).items():
         yield "topic suspended", f"{topic}: {why}"
+    yield from network_summary(figures.get("network") or {})
+
+
+def network_summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """What goes to other queue managers, and what keeps it from going."""
+    for queue, one in figures.get("senders", {}).items():
+        error = f": {one['error']}" if one["error"] else ""
+        yield f"sender of {queue}", f"{one['state']}, {one['messages']} messages sent{error}"
+    receiver = figures.get("receiver", {})
+    if receiver.get("messages"):
+        yield "messages received", receiver["messages"]
+    if receiver.get("trouble"):
+        yield "not receiving", receiver["trouble"]
+    for topic, queue in receiver.get("blocked", {}).items():
+        yield "arrivals wait", f"{topic}: no room on queue {queue}, nor for dead letters"
 
 
 def flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:

@@ -22,6 +22,7 @@ from adapter import watched
 from adapter.format import names
 from adapter.network.collecting import InboundCollector, ReadyUnit
 from adapter.network.directory import Directory
+from adapter.network.figures import ReceiverFigures
 from adapter.network.port import (
     BEGINNING,
     NetworkError,
@@ -138,19 +139,19 @@ class NetworkReceiver:
 
         self._commands.put(enter)
 
-    def statistics(self) -> dict[str, object]:
+    def figures(self) -> ReceiverFigures:
         """Return its figures."""
         with self._holding:
             held = sum(self._held.values())
         followed = list(self._followed.values())
-        return {
-            "topics": len(followed),
-            "paused": sum(one.is_paused for one in followed),
-            "held_bytes": held,
-            "unreadable": sum(one.collector.unreadable for one in followed),
-            "failures": self._failures,
-            "trouble": self.trouble,
-        }
+        return ReceiverFigures(
+            topics=len(followed),
+            paused=sum(one.is_paused for one in followed),
+            held_bytes=held,
+            unreadable=sum(one.collector.unreadable for one in followed),
+            failures=self._failures,
+            trouble=self.trouble,
+        )
 
     # The thread.
 

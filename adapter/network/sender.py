@@ -26,7 +26,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import groupby
-from typing import Any
 
 import structlog
 from msgspec import Struct
@@ -47,6 +46,7 @@ from adapter.errors import Error
 from adapter.format import names, transfer
 from adapter.format.transfer import Transfer
 from adapter.network.directory import Directory, route_record
+from adapter.network.figures import SenderFigures
 from adapter.network.port import NetworkError, SentRecord, TopicMissing, TopicWriter, Transport
 
 GET_MESSAGES = 500
@@ -116,7 +116,7 @@ def client_of(
     return Channel(shaken, Timeouts(connect_timeout_s=CONNECT_S, reconnect_timeout_s=0.0))
 
 
-class SenderFigures(Struct):
+class SenderProgress(Struct):
     """state: see above. since_s: monotonic time since when. error: the last one; "" since the
     destination took something.
     """
@@ -135,7 +135,7 @@ class SenderSession:
     """One attempt: from opening the queue to a failure, or to its end."""
 
     def __init__(
-        self, parts: SenderParts, queue: str, channel: Channel, figures: SenderFigures
+        self, parts: SenderParts, queue: str, channel: Channel, figures: SenderProgress
     ) -> None:
         self._parts = parts
         self._queue = queue
@@ -292,7 +292,7 @@ class TransmissionSender:
     def __init__(self, parts: SenderParts, queue: str) -> None:
         self.queue = queue
         self._parts = parts
-        self._figures = SenderFigures(since_s=time.monotonic())
+        self._figures = SenderProgress(since_s=time.monotonic())
         self._stopping = threading.Event()
         self._again = threading.Event()
         self._channel: Channel | None = None
@@ -323,19 +323,19 @@ class TransmissionSender:
         """Pause no longer: something has changed."""
         self._again.set()
 
-    def statistics(self) -> dict[str, Any]:
+    def figures(self) -> SenderFigures:
         """Return its figures."""
-        figures = self._figures
-        return {
-            "state": figures.state,
-            "for_s": round(time.monotonic() - figures.since_s, 1),
-            "error": figures.error,
-            "messages": figures.messages,
-            "units": figures.units,
-            "bytes": figures.bytes,
-            "failures": figures.failures,
-            "destination": figures.destination,
-        }
+        at = self._figures
+        return SenderFigures(
+            state=at.state,
+            for_s=round(time.monotonic() - at.since_s, 1),
+            error=at.error,
+            destination=at.destination,
+            messages=at.messages,
+            units=at.units,
+            bytes=at.bytes,
+            failures=at.failures,
+        )
 
     def _failed(self, why: str) -> None:
         """The thread has ended by what nobody thought of; another sender takes its place."""

@@ -84,7 +84,8 @@ class Inbound:
         """Entry and positions, of the last time that it was looked what can be deleted."""
         self._trimmed: dict[str, int] = {}
         self._known: frozenset[str] = frozenset()
-        self._units = self._messages = 0
+        self.units = self.messages = 0
+        """Given to core since the process started."""
 
     def start(self, reader: InboundReader) -> None:
         """Begin to give core what this reads."""
@@ -121,11 +122,10 @@ class Inbound:
         if term is not None and term is self._current():
             term.loop.take(inputs.QueueManagersKnown(self._known - {term.qm.name}))
 
-    def statistics(self) -> dict[str, object]:
-        """Return figures."""
-        term = self._term
-        blocked = dict(term.qm.arrivals.blocked) if term is not None else {}
-        return {"units": self._units, "messages": self._messages, "blocked": blocked}
+    @property
+    def blocked(self) -> dict[str, str]:
+        """The queue for which the next unit of a topic waits, by the topic."""
+        return dict(self._term.qm.arrivals.blocked) if self._term is not None else {}
 
     # Terms.
 
@@ -210,8 +210,8 @@ class Inbound:
             retry = watched.callback("arrivals", lambda: self._retry(topic), self._broke)
             self._asyncio.call_later(RETRY_S, retry)
             return False
-        self._units += 1
-        self._messages += len(one.given.messages)
+        self.units += 1
+        self.messages += len(one.given.messages)
         assert self._reader is not None
         self._reader.note_taken(self._number, topic, one.size)
         return True

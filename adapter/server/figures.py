@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from adapter.network.figures import NetworkFigures
 from adapter.owner.figures import OwnerFigures
 
 
@@ -15,7 +16,7 @@ class ServerFigures(Struct, kw_only=True):
 
     movers: the figures of each, by its name. movers_hold: why something is not copied, or "".
     movers_parked: why a topic cannot be written, by its name. commands: of the command server, once
-    it was needed.
+    it was needed. network: of what reaches other queue managers.
     """
 
     queue_manager: str
@@ -31,6 +32,7 @@ class ServerFigures(Struct, kw_only=True):
     movers_hold: str
     movers_parked: dict[str, str]
     commands: dict[str, int] = {}
+    network: NetworkFigures | None = None
 
     def by_name(self) -> dict[str, Any]:
         """Return all figures in one table, those of the owner and its term among them."""
@@ -42,6 +44,8 @@ class ServerFigures(Struct, kw_only=True):
 
 def _named(name: str, value: object) -> dict[str, Any]:
     """Return a figure by its name; the owner, its term and the command server have several."""
+    if isinstance(value, NetworkFigures):  # the names in it are not unique
+        return {name: msgspec.to_builtins(value)}
     if isinstance(value, Struct):
         found: dict[str, Any] = {}
         for inner, one in msgspec.structs.asdict(value).items():

@@ -124,6 +124,28 @@ MOVERS: Mapping[str, MetricRow] = {
     "failures": _counter("mqk_mover_failures_total", "Failures after which it restarted."),
 }
 
+SENDERS: Mapping[str, MetricRow] = {
+    "messages": _counter("mqk_sender_messages_total", "Messages sent to other queue managers."),
+    "units": _counter("mqk_sender_units_total", "Units sent to other queue managers."),
+    "bytes": _counter("mqk_sender_bytes_total", "Bytes of bodies sent to other queue managers."),
+    "failures": _counter("mqk_sender_failures_total", "Attempts to send that failed."),
+    "holding": _gauge("mqk_sender_holding", "1 while a fault keeps it from sending."),
+}
+"""By transmission queue."""
+
+RECEIVER: Mapping[str, MetricRow] = {
+    "topics": _gauge("mqk_receiver_topics", "Inbound topics that are read."),
+    "paused": _gauge("mqk_receiver_paused_topics", "Inbound topics of which too much waits."),
+    "held_bytes": _gauge("mqk_receiver_held_bytes", "Bytes of records that were read and wait."),
+    "unreadable": _counter("mqk_receiver_unreadable_total", "Records that were no messages."),
+    "failures": _counter("mqk_receiver_failures_total", "Attempts to read that failed."),
+    "units": _counter("mqk_receiver_units_total", "Units received from other queue managers."),
+    "messages": _counter("mqk_receiver_messages_total", "Messages in those units."),
+    "blocked": _gauge(
+        "mqk_receiver_blocked_topics", "Inbound topics whose next unit no queue has room for."
+    ),
+}
+
 QUEUES: Mapping[str, MetricRow] = {
     "current_depth": _gauge(
         "mqk_queue_depth", "Messages on the queue: available ones and uncommitted puts."
@@ -192,8 +214,26 @@ def families(snapshot: MetricsSnapshot) -> Iterator[Metric]:
             yield _family(FIGURES.get(key) or _unknown("mqk", key), [], [([], value)])
     movers = figures.get("movers")
     yield from _by_label("mover", movers if isinstance(movers, dict) else {}, MOVERS, "mqk_mover")
+    yield from _network(figures.get("network"))
     queues = {one.name: {name: getattr(one, name) for name in QUEUES} for one in snapshot.queues}
     yield from _by_label("queue", queues, QUEUES, "mqk_queue")
+
+
+def _network(figures: object) -> Iterator[Metric]:
+    """Give what is known of other queue managers, and what is sent and received."""
+    if not isinstance(figures, dict):
+        return
+    known = MetricRow("mqk_queue_managers_known", "gauge", "Queue managers in the directory.")
+    yield _family(known, [], [([], figures["queue_managers"])])
+    senders = {
+        name: {key: one[key] for key in SENDERS if key in one}
+        | {"holding": int(bool(one["error"]))}
+        for name, one in figures["senders"].items()
+    }
+    yield from _by_label("transmission_queue", senders, SENDERS, "mqk_sender")
+    receiver = figures["receiver"] | {"blocked": len(figures["receiver"]["blocked"])}
+    for key, row in RECEIVER.items():
+        yield _family(row, [], [([], receiver[key])])
 
 
 def _by_label(

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from adapter import watched
 from adapter.network.directory import Directory, DirectoryEntry, entry_record
+from adapter.network.figures import NetworkFigures
 from adapter.network.port import SentRecord, Transport
 from adapter.network.receiver import NetworkReceiver
 from adapter.network.sender import SenderParts, TopicTurns, TransmissionSender, client_of
@@ -93,14 +94,16 @@ class Network:
         self._receiver.stop()
         self._transport.close()
 
-    def statistics(self) -> dict[str, object]:
-        """Return figures of senders, receiver and arrivals."""
-        return {
-            "senders": {name: one.statistics() for name, one in sorted(self._senders.items())},
-            "receiver": self._receiver.statistics(),
-            "arrivals": self._inbound.statistics(),
-            "known": len(self.directory.queue_managers),
-        }
+    def figures(self) -> NetworkFigures:
+        """Return figures of senders and receiver."""
+        inbound, receiver = self._inbound, self._receiver.figures()
+        receiver.units, receiver.messages = inbound.units, inbound.messages
+        receiver.blocked = inbound.blocked
+        return NetworkFigures(
+            senders={name: one.figures() for name, one in sorted(self._senders.items())},
+            receiver=receiver,
+            queue_managers=len(self.directory.queue_managers),
+        )
 
     def _entry(self, address: str) -> SentRecord:
         return entry_record(DirectoryEntry(self._owner.name, address, self._ident()))

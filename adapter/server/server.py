@@ -228,7 +228,7 @@ class Server:
             movers_hold=self.movers_hold,
             movers_parked={topic: held.why for topic, held in self._movers.parked.items()},
             commands=self._commands.statistics(),
-            network=self._network.statistics() if self._network is not None else None,
+            network=self._network.figures() if self._network is not None else None,
         )
 
     def queue_statuses(self) -> list[QueueStatus]:

@@ -1,0 +1,51 @@
+"""The figures of senders and of the receiver, by the names that operators see. Data only."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class SenderFigures(Struct, kw_only=True):
+    """Figures of the sender of one transmission queue.
+
+    state: "waiting" (for messages), "sending", "retrying", "waiting for the destination" or
+    "stopped"; for_s: since when. error: why the last attempt failed; "" once one has succeeded.
+    destination: of the unit that was sent last, or is being sent. messages, units, bytes, failures:
+    since the process started.
+    """
+
+    state: str
+    for_s: float
+    error: str
+    destination: str
+    messages: int
+    units: int
+    bytes: int
+    failures: int
+
+
+class ReceiverFigures(Struct, kw_only=True):
+    """Figures of a queue manager's receiver.
+
+    topics: how many it reads, and paused: of how many too much waits. held_bytes: of records that
+    were read and wait. unreadable: records that were no messages. trouble: why nothing is read, or
+    "". blocked: the queue for which the next unit of a topic waits, by the topic.
+    """
+
+    topics: int
+    paused: int
+    held_bytes: int
+    unreadable: int
+    failures: int
+    trouble: str
+    units: int = 0
+    messages: int = 0
+    blocked: dict[str, str] = {}
+
+
+class NetworkFigures(Struct, kw_only=True):
+    """senders: by transmission queue. queue_managers: how many are in the directory."""
+
+    senders: dict[str, SenderFigures]
+    receiver: ReceiverFigures
+    queue_managers: int

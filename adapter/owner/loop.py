@@ -140,11 +140,6 @@ class OwnerLoop:
         return self._promises.void(last_n)
 
     @property
-    def durable_n(self) -> int:
-        """The last entry that is durable."""
-        return self._durable_n
-
-    @property
     def idle(self) -> bool:
         """Whether everything decided has been written and is durable."""
         return not self._collected.records and not self._barrier and self.appends.idle

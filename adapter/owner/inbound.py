@@ -157,7 +157,7 @@ class Inbound:
         if self._reader is None:
             return
         n, positions = self._noted
-        if positions and term.loop.durable_n >= n:
+        if positions and term.loop.appends.durable_n >= n:
             moved = {
                 topic: offset
                 for topic, offset in positions.items()

@@ -12,15 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import structlog
+from msgspec import Struct
 
 from adapter import watched
 from adapter.core.model.lane import PageNeeded
 from adapter.topics.port import MessageMissingError, Page, PageReader, PagesUnavailableError
-
-RETRY_S = 0.2
-RETRY_S_MAX = 5.0
-MISSING_S = 10.0
-"""After this a message that is not there is missing: new leaders are known to all much sooner."""
 
 Deliver = Callable[[PageNeeded, int, Page], None]
 Miss = Callable[[PageNeeded, int], None]
@@ -29,14 +25,36 @@ PageKey = tuple[str, int, str]
 log = structlog.get_logger("mqk.owner")
 
 
+class PageTimings(Struct, frozen=True, kw_only=True):
+    """How long reading waits for what.
+
+    retry_s, retry_s_max: before a page is asked for again; each pause is twice the one before.
+    missing_s: after this a message that is not there is missing: new leaders are known to all much
+    sooner.
+    """
+
+    retry_s: float = 0.2
+    retry_s_max: float = 5.0
+    missing_s: float = 10.0
+
+
+PAGE_TIMINGS = PageTimings()
+
+
 class Paging:
     """Reads pages of one term. All methods are called on the event loop's thread."""
 
     def __init__(
-        self, reader: PageReader, deliver: Deliver, miss: Miss, broke: watched.Ended
+        self,
+        reader: PageReader,
+        deliver: Deliver,
+        miss: Miss,
+        broke: watched.Ended,
+        timings: PageTimings = PAGE_TIMINGS,
     ) -> None:
         """broke: hears of what must not fail and did."""
         self._broke = broke
+        self._timings = timings
         self._reader = reader
         self._deliver = deliver
         self._miss = miss
@@ -55,7 +73,7 @@ class Paging:
         if key in self._reading or self._ended:
             return
         self._reading.add(key)
-        self._submit(needed, incarnation, count, RETRY_S)
+        self._submit(needed, incarnation, count, self._timings.retry_s)
 
     def end(self) -> None:
         """Deliver nothing more."""
@@ -82,7 +100,7 @@ class Paging:
             else:
                 self.failures += 1
                 log.warning("a page is not there yet; trying again", reason=str(failure))
-                later_s = min(2 * pause_s, RETRY_S_MAX)
+                later_s = min(2 * pause_s, self._timings.retry_s_max)
                 self._later(pause_s, partial(self._submit, needed, incarnation, count, later_s))
 
         reading = self._asyncio.run_in_executor(self._executor, read)
@@ -107,7 +125,7 @@ class Paging:
             self._give_up(needed, incarnation, place)
             return
         log.warning("a page lacks the message that it was read for", reason=place)
-        self._later(RETRY_S_MAX, partial(self._hand_over, needed, incarnation, page))
+        self._later(self._timings.retry_s_max, partial(self._hand_over, needed, incarnation, page))
 
     def _hand_over(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
         if not self._ended:
@@ -121,7 +139,7 @@ class Paging:
         if seq != needed.seq:
             since_s = now_s
         self._lacking[_key(needed)] = needed.seq, since_s
-        return now_s - since_s >= MISSING_S
+        return now_s - since_s >= self._timings.missing_s
 
     def _give_up(self, needed: PageNeeded, incarnation: int, why: str) -> None:
         """Tell core; it may ask again."""

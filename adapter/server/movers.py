@@ -11,22 +11,13 @@ from collections.abc import Callable
 from typing import Protocol
 
 import structlog
+from msgspec import Struct
 
 from adapter.core.model.manager import ParkedQueue
 from adapter.format import names
 from adapter.movers.parking import Held
 from adapter.movers.settings import PARTITIONS, STREAM
 from adapter.owner.storage import CopyStatus
-
-ENDS_MAX = 2
-"""So many ends of the movers, one soon after the other, are no accident: they hold."""
-STEADY_S = 10.0
-"""Movers that have run for so long since they were started again are well."""
-MOVER_CHECK_S = 0.5
-"""How often the movers are looked at: dead ones are started again after this."""
-RESTARTS_AT_ONCE = 4
-"""So many, one soon after the other; before further ones there are pauses, each twice as long."""
-MOVER_PAUSE_S_MAX = 10.0
 
 log = structlog.get_logger("mqk.server")
 
@@ -129,13 +120,31 @@ class NoMovers:
         return {}
 
 
+class WatchBounds(Struct, kw_only=True):
+    """When movers that end are started again, and when they count as unwell."""
+
+    ends: int = 2
+    """So many ends of the movers, one soon after the other, are no accident: they hold."""
+    steady_s: float = 10.0
+    """Movers that have run for so long since they were started again are well."""
+    check_s: float = 0.5
+    """How often the movers are looked at: dead ones are started again after this."""
+    restarts_at_once: int = 4
+    """So many, one soon after the other; before further ones come pauses, each twice as long."""
+    pause_s_max: float = 10.0
+
+
 class MoverWatch:
     """Looks at the movers now and then. report_parked hears of the parked queues each time."""
 
     def __init__(
-        self, movers: Movers, report_parked: Callable[[dict[str, ParkedQueue]], None]
+        self,
+        movers: Movers,
+        report_parked: Callable[[dict[str, ParkedQueue]], None],
+        bounds: WatchBounds | None = None,
     ) -> None:
         self._movers = movers
+        self.bounds = bounds or WatchBounds()
         self._report_parked = report_parked
         self.restarts = 0
         self._ends = 0
@@ -152,7 +161,7 @@ class MoverWatch:
         """Why something is not copied to the topics, or ""."""
         holding = self._movers.holding
         end, ended = self._movers.ended(), frozenset(self._movers.failures)
-        if end is None and self._ends >= ENDS_MAX:
+        if end is None and self._ends >= self.bounds.ends:
             end, ended = f"{self._end} (and again: {self._ends} times now)", self._ended
         if end is None:
             return holding
@@ -163,7 +172,7 @@ class MoverWatch:
     def figures(self) -> dict[str, dict[str, int]]:
         """Return the movers' figures; those that end again and again hold, also between."""
         figures = self._movers.statistics()
-        if self._ends < ENDS_MAX:
+        if self._ends < self.bounds.ends:
             return figures
         held = {name: figures.get(name, {}) | {"holding": 1} for name in self._ended}
         return figures | held
@@ -171,12 +180,12 @@ class MoverWatch:
     async def run(self) -> None:
         """Look for ever. Movers that have ended are started again: they know where to go on."""
         while True:
-            await asyncio.sleep(MOVER_CHECK_S)
+            await asyncio.sleep(self.bounds.check_s)
             await self._start_ended(asyncio.get_running_loop().time())
             self._report_parked(parked_queues(self._movers.parked))
 
     async def _start_ended(self, now_s: float) -> None:
-        if now_s - self._restarted_s > STEADY_S:
+        if now_s - self._restarted_s > self.bounds.steady_s:
             self._ends = 0
         end = self._movers.ended()
         if end is None:
@@ -186,8 +195,10 @@ class MoverWatch:
             self._end = end
             self._ended = frozenset(self._movers.failures or PARTITIONS)
             log.warning("movers ended; restarting them", reason=end)
-            doublings = max(0, self._ends - RESTARTS_AT_ONCE)
-            self._restart_s = now_s + min(MOVER_CHECK_S * (2**doublings - 1), MOVER_PAUSE_S_MAX)
+            doublings = max(0, self._ends - self.bounds.restarts_at_once)
+            self._restart_s = now_s + min(
+                self.bounds.check_s * (2**doublings - 1), self.bounds.pause_s_max
+            )
         if now_s >= self._restart_s:
             self._restart_s = None
             await asyncio.get_running_loop().run_in_executor(None, self._movers.restart)

@@ -55,7 +55,7 @@ class Server:
         self.name = name = settings.queue_manager
         self.stopping = asyncio.Event()
         self._movers = movers
-        self._mover_watch = MoverWatch(movers, self._report_parked)
+        self.mover_watch = MoverWatch(movers, self._report_parked)
         self._immediate = False
         self._watch: asyncio.Task[None] | None = None
         self._address = ("", 0)
@@ -103,7 +103,7 @@ class Server:
             self._admission.close()
             raise
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
-        self._watch = watched.task("movers' watch", self._mover_watch.run(), self.owner.broke)
+        self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
         self._address = address
         self.connections.serve(self.owner)
         self._warn_of_clients_without_password()
@@ -205,7 +205,7 @@ class Server:
     @property
     def movers_hold(self) -> str:
         """Why something is not copied to the topics, or ""."""
-        return self._mover_watch.trouble
+        return self.mover_watch.trouble
 
     @property
     def directory(self) -> Directory:
@@ -223,8 +223,8 @@ class Server:
             uptime_s=round(time.monotonic() - self._started_s, 1),
             address=self.address,
             kafka=self._kafka,
-            mover_restarts=self._mover_watch.restarts,
-            movers=self._mover_watch.figures(),
+            mover_restarts=self.mover_watch.restarts,
+            movers=self.mover_watch.figures(),
             movers_hold=self.movers_hold,
             movers_parked={topic: held.why for topic, held in self._movers.parked.items()},
             commands=self._commands.statistics(),

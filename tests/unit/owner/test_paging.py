@@ -8,8 +8,7 @@ import pytest
 from adapter.core.contract.message import MessageData
 from adapter.core.model.lane import PageNeeded
 from adapter.core.rules.pages import Paged
-from adapter.owner import paging
-from adapter.owner.paging import Paging
+from adapter.owner.paging import PAGE_TIMINGS, PageTimings, Paging
 from adapter.topics.port import MessageMissingError, Page, PagesUnavailableError
 
 WAIT_S = 10.0
@@ -40,7 +39,7 @@ def page(*seqs: int) -> Page:
     return Page(seqs[-1], [Paged(seq=seq, message=MessageData(), **place) for seq in seqs])
 
 
-def delivered(reader: Reader) -> tuple[list[int], float]:
+def delivered(reader: Reader, timings: PageTimings = PAGE_TIMINGS) -> tuple[list[int], float]:
     """Read until a page is delivered; which messages it has, and after how many seconds."""
 
     async def main() -> tuple[list[int], float]:
@@ -51,6 +50,7 @@ def delivered(reader: Reader) -> tuple[list[int], float]:
             lambda _needed, _incarnation, found: came.set_result(found),
             never_missing,
             pytest.fail,
+            timings,
         )
         began_s = loop.time()
         one.want(NEEDED, 2, 50)
@@ -66,14 +66,18 @@ def never_missing(needed: PageNeeded, incarnation: int) -> None:
     pytest.fail(f"{needed} of {incarnation} is there")
 
 
-def missed(reader: Reader) -> float:
+def missed(reader: Reader, timings: PageTimings) -> float:
     """Read until a message is said to be missing; after how many seconds."""
 
     async def main() -> float:
         loop = asyncio.get_running_loop()
         came: asyncio.Future[None] = loop.create_future()
         one = Paging(
-            reader, lambda *_page: None, lambda *_place: came.set_result(None), pytest.fail
+            reader,
+            lambda *_page: None,
+            lambda *_place: came.set_result(None),
+            pytest.fail,
+            timings,
         )
         began_s = loop.time()
         while not came.done():
@@ -87,39 +91,31 @@ def missed(reader: Reader) -> float:
 
 
 @pytest.mark.parametrize("answer", [MessageMissingError("no such topic"), page(9)])
-def test_what_is_not_there_for_a_while_is_missing(
-    monkeypatch: pytest.MonkeyPatch, answer: Page | PagesUnavailableError
-) -> None:
-    monkeypatch.setattr(paging, "RETRY_S", 0.01)
-    monkeypatch.setattr(paging, "RETRY_S_MAX", 0.05)
-    monkeypatch.setattr(paging, "MISSING_S", 0.3)
-    assert missed(Reader(*[answer] * 100)) >= 0.3
+def test_what_is_not_there_for_a_while_is_missing(answer: Page | PagesUnavailableError) -> None:
+    timings = PageTimings(retry_s=0.01, retry_s_max=0.05, missing_s=0.3)
+    assert missed(Reader(*[answer] * 100), timings) >= 0.3
 
 
-def test_what_kafka_does_not_answer_is_never_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paging, "RETRY_S", 0.01)
-    monkeypatch.setattr(paging, "RETRY_S_MAX", 0.05)
-    monkeypatch.setattr(paging, "MISSING_S", 0.1)
+def test_what_kafka_does_not_answer_is_never_missing() -> None:
+    timings = PageTimings(retry_s=0.01, retry_s_max=0.05, missing_s=0.1)
     silent = [PagesUnavailableError("no answer")] * 10
-    assert delivered(Reader(*silent, page(7)))[0] == [7]
+    assert delivered(Reader(*silent, page(7)), timings)[0] == [7]
 
 
 def test_a_page_is_delivered_at_once() -> None:
     seqs, after_s = delivered(Reader(page(7, 8)))
     assert seqs == [7, 8]
-    assert after_s < paging.RETRY_S_MAX
+    assert after_s < PAGE_TIMINGS.retry_s_max
 
 
-def test_what_is_not_there_yet_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paging, "RETRY_S", 0.01)
+def test_what_is_not_there_yet_is_read_again() -> None:
+    timings = PageTimings(retry_s=0.01)
     reader = Reader(PagesUnavailableError("not yet"), PagesUnavailableError("nor now"), page(7))
-    assert delivered(reader)[0] == [7]
+    assert delivered(reader, timings)[0] == [7]
 
 
-def test_a_page_without_the_message_that_is_needed_is_not_asked_for_hotly(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(paging, "RETRY_S_MAX", 0.2)
-    seqs, after_s = delivered(Reader(page(9)))
+def test_a_page_without_the_message_that_is_needed_is_not_asked_for_hotly() -> None:
+    timings = PageTimings(retry_s_max=0.2)
+    seqs, after_s = delivered(Reader(page(9)), timings)
     assert seqs == [9]
     assert after_s >= 0.2

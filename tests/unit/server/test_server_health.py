@@ -3,17 +3,14 @@
 import asyncio
 from functools import partial
 
-import pytest
-
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.movers.parking import Held
 from adapter.owner import lifecycle
 from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import OwnerState
 from adapter.server import http
-from adapter.server import movers as mover_module
 from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.movers import MoverWatch, NoMovers
+from adapter.server.movers import MoverWatch, NoMovers, WatchBounds
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from tests.unit.owner.test_owner import until
@@ -90,17 +87,18 @@ def has_restarted(server: Server, movers: int) -> bool:
     return server.figures().mover_restarts == movers
 
 
-def test_movers_that_end_again_and_again_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_movers_that_end_again_and_again_hold() -> None:
     """Between two ends they run, and tell nothing of themselves: that must not look well."""
-    monkeypatch.setattr(mover_module, "MOVER_CHECK_S", 0.001)
     movers = Dying()
+    bounds = WatchBounds(check_s=0.001)
 
     async def live() -> None:
         server = Server(SETTINGS, MemoryLedger(MemoryLog("QM1 in memory")), SystemClock(), movers)
+        server.mover_watch.bounds = bounds
         await server.start("127.0.0.1", 0)
         try:
             await end_and_end_again(server)
-            monkeypatch.setattr(mover_module, "STEADY_S", 0.0)
+            bounds.steady_s = 0.0
             await until(lambda: http.ready(server).ok)
             assert server.figures().movers == {}
         finally:
@@ -134,15 +132,13 @@ class Partial(Dying):
         return {"stream": {"holding": 0}, "events": {"holding": int(self.end is not None)}}
 
 
-def test_one_mover_that_ends_is_reported_while_the_other_copies(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(mover_module, "MOVER_CHECK_S", 0.001)
+def test_one_mover_that_ends_is_reported_while_the_other_copies() -> None:
+    bounds = WatchBounds(check_s=0.001)
     movers = Partial()
     parked: list[object] = []
 
     async def live() -> None:
-        watch = MoverWatch(movers, parked.append)
+        watch = MoverWatch(movers, parked.append, bounds)
         running = asyncio.create_task(watch.run())
         for restarts in (1, 2):
             movers.end = "it was fenced"
@@ -152,25 +148,22 @@ def test_one_mover_that_ends_is_reported_while_the_other_copies(
         assert movers.end is None
         assert watch.trouble == "the events mover ended: it was fenced (and again: 2 times now)"
         assert watch.figures() == {"stream": {"holding": 0}, "events": {"holding": 1}}
-        monkeypatch.setattr(mover_module, "STEADY_S", 0.0)
+        bounds.steady_s = 0.0
         await until(lambda: not watch.trouble)
         running.cancel()
 
     asyncio.run(live())
 
 
-def test_parked_topics_are_reported_while_a_mover_is_not_started_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_parked_topics_are_reported_while_a_mover_is_not_started_again() -> None:
     """A pause before a restart is the mover's alone."""
-    monkeypatch.setattr(mover_module, "MOVER_CHECK_S", 0.001)
-    monkeypatch.setattr(mover_module, "RESTARTS_AT_ONCE", -20)
+    bounds = WatchBounds(check_s=0.001, restarts_at_once=-20)
     movers = Partial()
     movers.end = "it was fenced"
     parked: list[object] = []
 
     async def live() -> None:
-        watch = MoverWatch(movers, parked.append)
+        watch = MoverWatch(movers, parked.append, bounds)
         running = asyncio.create_task(watch.run())
         await until(lambda: len(parked) > 3)
         assert watch.restarts == 0

@@ -95,7 +95,7 @@ class Queue(Closing):
         if logical_order:
             message.details = message.details or Details()
             message.details.flags |= IN_GROUP
-            request.command.options = c.LOGICAL_ORDER  # type: ignore[union-attr]
+            request.command.options = c.LOGICAL_ORDER  # type: ignore[union-attr, misc]
         done = perform(self._channel, inside, [request], request, PutDone)
         return PutResult(done.message_ids[0], done.put_time_ms)
 

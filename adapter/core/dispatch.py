@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract import msmq as m
 from adapter.core.contract import records as r
 from adapter.core.contract.message import first_n
 from adapter.core.contract.reasons import Reason, Refusal
@@ -36,6 +37,12 @@ from adapter.core.rules import (
     get,
     handles,
     lifetime,
+    msmq_move,
+    msmq_open,
+    msmq_queues,
+    msmq_receive,
+    msmq_remove,
+    msmq_send,
     naming,
     objects,
     pages,
@@ -97,6 +104,17 @@ DECIDE: dict[type, Rule] = {
     c.AskConsumers: consumers.decide_ask_consumers,
     c.DeleteConsumer: consumers.decide_delete_consumer,
     c.AskLowest: arrivals.decide_lowest,
+    m.MsmqOpen: msmq_open.decide_open,
+    m.MsmqSend: msmq_send.decide_send,
+    m.MsmqReceive: msmq_receive.decide_receive,
+    m.MsmqCursor: msmq_open.decide_cursor,
+    m.MsmqMove: msmq_move.decide_move,
+    m.MsmqReject: msmq_move.decide_reject,
+    m.MsmqCreate: msmq_queues.decide_create,
+    m.MsmqAlter: msmq_queues.decide_alter,
+    m.MsmqDelete: msmq_remove.decide_delete,
+    m.MsmqPurge: msmq_remove.decide_purge,
+    m.MsmqInquire: msmq_queues.decide_inquire,
 }
 
 APPLY: dict[type, Callable[[QueueManager, Any], Removed | None]] = {
@@ -154,6 +172,10 @@ ALWAYS_DURABLE = (
     c.SubscriptionRequest,
     c.ClearRetained,
     c.DeleteConsumer,
+    m.MsmqCreate,
+    m.MsmqAlter,
+    m.MsmqDelete,
+    m.MsmqPurge,
 )
 
 
@@ -177,8 +199,10 @@ class Effects(Struct):
 
 def is_durable(command: c.Command) -> bool:
     """Say whether a command's outcome can be asked for again, so that it needs a number."""
-    if isinstance(command, (c.Put, c.Get)):
+    if isinstance(command, (c.Put, c.Get, m.MsmqSend, m.MsmqMove)):
         return not command.unit
+    if isinstance(command, m.MsmqReceive):
+        return not command.unit and not command.peek
     return isinstance(command, ALWAYS_DURABLE)
 
 

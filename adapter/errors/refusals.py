@@ -448,6 +448,71 @@ REFUSALS: dict[Reason, Case] = {
         "the selector of subscription {name} cannot be changed",
         "remove the subscription, and create a new one",
     ),
+    Reason.TRANSACTION_USAGE: Case(
+        InvalidOption,
+        "MSMQ queue {name} does not allow this in a transaction",
+        "use a local transactional queue, or no transaction",
+    ),
+    Reason.MESSAGE_NOT_FOUND: Case(
+        NoMessageUnderCursor,
+        "MSMQ queue {name} has no such message",
+        "check the lookup id",
+    ),
+    Reason.MESSAGE_ALREADY_RECEIVED: Case(
+        NoMessageUnderCursor,
+        "another program has received the message at the cursor of MSMQ queue {name}",
+        "move the cursor to the next message",
+    ),
+    Reason.ILLEGAL_CURSOR_ACTION: Case(
+        InvalidOption,
+        "the cursor of MSMQ queue {name} is at no message",
+        "peek at the current message first",
+    ),
+    Reason.SHARING_VIOLATION: Case(
+        QueueInUse,
+        "MSMQ queue {name} is open for receiving, and one of its programs shares it with no other",
+        "close the other handle, or open the queue for sending or peeking",
+    ),
+    Reason.ILLEGAL_QUEUE_PATH: Case(
+        InvalidName,
+        "invalid path name of an MSMQ queue: {name}",
+        "use COMPUTER\\private$\\NAME",
+    ),
+    Reason.UNSUPPORTED_FORMAT_NAME: Case(
+        InvalidName,
+        "the format name {name} is not supported for this",
+        "use the direct format name of one queue",
+    ),
+    Reason.UNSUPPORTED_ACCESS_MODE: Case(
+        InvalidOption,
+        "MSMQ queue {name} cannot be opened for this access",
+        "open it for receiving, sending, moving or peeking",
+    ),
+    Reason.MESSAGE_LOCKED: Case(
+        QueueInUse,
+        "a transaction holds the message of MSMQ queue {name}",
+        "try again when that transaction has ended",
+    ),
+    Reason.OPERATION_CANCELLED: Case(
+        NotOpen,
+        "the handle of MSMQ queue {name} was closed while a program waited for a message",
+        "open the queue again",
+    ),
+    Reason.ACCESS_DENIED: Case(
+        NotOpenForInput,
+        "MSMQ queue {name} is not open for this",
+        "open it with the access that is needed",
+    ),
+    Reason.LABEL_TOO_LONG: Case(
+        InvalidProperty,
+        "the label of a message for MSMQ queue {name} is too long",
+        "use at most 249 characters",
+    ),
+    Reason.COMPUTER_NOT_REACHABLE: Case(
+        UnknownRemoteQueueManager,
+        "no queue manager is known for the computer of MSMQ queue {name}",
+        "check the name of the computer, and that its queue manager has been started",
+    ),
 }
 """Every reason of core has exactly one row here."""
 

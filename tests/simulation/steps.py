@@ -11,6 +11,7 @@ import contextlib
 import random
 from collections.abc import Iterable, Iterator
 
+from adapter.core.contract.commands import Browse, Get
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.records import MessagesDiscarded, Record, UnitCommitted
 from adapter.core.contract.results import Messages
@@ -253,6 +254,7 @@ class Steps:
     def _needs_a_page(self, queue: LocalQueue, waiter: Waiter) -> bool:
         """Whether nobody can say before a page comes if a waiting get is served."""
         try:
+            assert isinstance(waiter.command, (Get, Browse)), "no program of MSMQ is simulated"
             for stored in candidates(waiter.handle, waiter.command) if queue.paged_count else ():
                 if not 0 < stored.message.expires_at_ms <= self.now_ms:
                     break

@@ -337,6 +337,27 @@ class QueueManagerAttributes(Dated, kw_only=True):
             high=999_999_999,
         ),
     ] = 5_000
+    msmq_level: Annotated[
+        int,
+        Attribute(
+            "MSMQLVL",
+            900_003,
+            "the version of MSMQ whose rules hold: 2: a mismatched send to a local queue is "
+            "refused; 3: it is accepted, and not delivered; 4: also queues of other computers are "
+            "read in transactions",
+            low=2,
+            high=4,
+        ),
+    ] = 3
+    msmq_computer: Annotated[
+        str,
+        Attribute(
+            "MSMQCOMP",
+            900_004,
+            "its computer in names of MSMQ queues; empty: the name of the queue manager",
+            length=NAME_LENGTH_MAX,
+        ),
+    ] = ""
     command_queue: Annotated[
         str,
         Attribute(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
+from adapter.core.contract import msmq
 from adapter.core.contract.message import MessageData
 
 ELEMENTS_MAX = 65_535
@@ -493,6 +494,17 @@ Command = (
     | AskConsumers
     | DeleteConsumer
     | AskLowest
+    | msmq.MsmqOpen
+    | msmq.MsmqSend
+    | msmq.MsmqReceive
+    | msmq.MsmqCursor
+    | msmq.MsmqMove
+    | msmq.MsmqReject
+    | msmq.MsmqCreate
+    | msmq.MsmqAlter
+    | msmq.MsmqDelete
+    | msmq.MsmqPurge
+    | msmq.MsmqInquire
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.model.handles import Handle
+from adapter.core.model.msmq_handles import MsmqSender
 from adapter.core.model.turns import Turns
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
@@ -31,7 +32,7 @@ class ConnectionState:
     def __init__(self, number: int) -> None:
         self.number = number
         self.party = Party()
-        self.handles: dict[int, Handle] = {}
+        self.handles: dict[int, Handle | MsmqSender] = {}
         self.units: dict[bytes, UnitOfWork] = {}
         self.waiters: dict[int, Waiter] = {}
         self.turns = Turns()

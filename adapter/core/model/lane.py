@@ -197,6 +197,20 @@ class Lane:
         if gap is not None:
             raise PageNeeded(queue, self.number, gap)
 
+    def backwards(self, queue: str, before: int | None) -> Iterator[Stored]:
+        """Iterate over what is available from the last message, or from before a seq, to the first.
+
+        Raises PageNeeded when the next message in this order is not in memory.
+        """
+        end = self.next_seq if before is None else before
+        gap = self.paged.at_or_before(end - 1)
+        for stored in self.available.before((-self.number, end, 0)):
+            if gap is not None and gap > stored.place[1]:
+                break
+            yield stored
+        if gap is not None:
+            raise PageNeeded(queue, self.number, gap, 1)
+
     def _gap_behind(self, after: Place | None) -> int | None:
         if after is None or -after[0] != self.number:
             return self.paged.at_or_after(0)

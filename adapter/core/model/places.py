@@ -81,6 +81,12 @@ class Places:
         for at in range(index, len(items)):
             yield items[at]  # type: ignore[misc]
 
+    def before(self, place: Place) -> Iterator[Stored]:
+        """Iterate backwards over the messages strictly before a place; as after."""
+        items = self._items
+        for at in range(self._index(place) - 1, self._head - 1, -1):
+            yield items[at]  # type: ignore[misc]
+
     def cut(self, keep: int, keep_bytes: int, may_go: Callable[[Stored], bool]) -> list[Stored]:
         """Take out the messages behind the first ones that may go; returns them in order."""
         items = self._items

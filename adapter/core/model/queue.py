@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import msgspec
+
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract.lanes import LANES
 from adapter.core.contract.message import MessageData, Stored
@@ -69,6 +71,10 @@ class LocalQueue(Store):
         """Which connection has a durable consumer open, by the consumer's name."""
         self.selections: Counter[str] = Counter()
         """The selection strings that handles were opened with, and by how many."""
+
+    def described(self) -> dict[str, Any]:
+        """Describe its attributes for a snapshot."""
+        return msgspec.structs.asdict(self.attributes)
 
     @property
     def is_temporary(self) -> bool:

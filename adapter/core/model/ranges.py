@@ -88,6 +88,11 @@ class Ranges:
             return number
         return self._lows[at + 1] if at + 1 < len(self._lows) else None
 
+    def at_or_before(self, number: int) -> int | None:
+        """Return the highest integer that is not above this one, if there is any."""
+        at = bisect_right(self._lows, number) - 1
+        return min(number, self._highs[at]) if at >= 0 else None
+
     def common(self, others: Ranges) -> Iterator[tuple[int, int]]:
         """Iterate over the ranges of what is in both, lowest first."""
         for low, high in self.spans():

@@ -20,8 +20,15 @@ from adapter.core.contract.commands import (
     Request,
     Subscribe,
 )
+from adapter.core.contract.msmq import MsmqCursor, MsmqMove, MsmqOpen, MsmqReceive
 
 Key = tuple[str, bytes | int]
+
+
+OPENING = (Open, Close, OpenTopic, Subscribe, CloseSubscription, MsmqOpen)
+
+
+WITH_CURSORS = (Browse, MsmqReceive, MsmqCursor)
 
 
 class Turns:
@@ -83,8 +90,10 @@ def _uses(command: Command) -> tuple[list[Key], list[Key]]:
     unit, handle = getattr(command, "unit", b""), getattr(command, "handle", 0)
     if unit:
         alone.append(("unit", unit))
-    if isinstance(command, (Open, Close, OpenTopic, Subscribe, CloseSubscription)):
+    if isinstance(command, OPENING):
         return [*alone, ("handle", handle)], []
-    if isinstance(command, Browse):
+    if isinstance(command, WITH_CURSORS):
         alone.append(("cursor", handle))
+    if isinstance(command, MsmqMove):
+        return alone, [("handle", handle), ("handle", command.target)]
     return alone, [("handle", handle)] if handle else []

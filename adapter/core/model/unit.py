@@ -75,6 +75,13 @@ class UnitOfWork:
         self._hold(len(message.body))
         queue.hold_put(message)
 
+    def drop_put(self, queue: LocalQueue, message: MessageData) -> None:
+        """Let go of one put: it is not to take effect."""
+        at = next(i for i, put in enumerate(self.puts) if put[1] is message)
+        del self.puts[at]
+        self._hold(-len(message.body))
+        queue.drop_put(message)
+
     def _hold(self, size: int) -> None:
         self.held_bytes += size
         self._held.total += size

@@ -21,6 +21,7 @@ import heapq
 from collections.abc import Hashable, Iterator
 
 from adapter.core.contract.commands import Browse, Get, Request
+from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.model.handles import QueueHandle
 
 
@@ -36,7 +37,7 @@ class Waiter:
         self,
         key: Hashable,
         request: Request,
-        command: Get | Browse,
+        command: Get | Browse | MsmqReceive,
         handle: QueueHandle,
         deadline_ms: int,
     ) -> None:
@@ -62,6 +63,11 @@ class Waiters:
         self._lines: dict[Hashable, dict[int, Waiter]] = {}
         """By key, then by arrival number, ascending."""
         self._woken: dict[Hashable, None] = {}
+
+    @property
+    def arrivals(self) -> int:
+        """The arrival number of the last waiter that came."""
+        return self._arrivals
 
     def add(self, waiter: Waiter) -> None:
         """Put a waiter at the end of its key's line."""

@@ -18,6 +18,7 @@ from adapter.core.contract.results import (
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import Handle
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_handles import MsmqSender
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import handles
 from adapter.core.rules.decision import Decision
@@ -76,7 +77,7 @@ def _unit_status(unit: UnitOfWork, elapsed_ms: int) -> UnitStatus:
     )
 
 
-def _handle_status(connection: ConnectionState, handle: Handle) -> HandleStatus:
+def _handle_status(connection: ConnectionState, handle: Handle | MsmqSender) -> HandleStatus:
     waiting = sum(one.command.handle == handle.number for one in connection.waiters.values())
     return HandleStatus(connection.number, handle.number, handle.name, handle.modes, waiting)
 

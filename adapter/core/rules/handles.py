@@ -18,7 +18,7 @@ from adapter.core.contract.commands import (
 )
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, Record
-from adapter.core.contract.results import Done, Messages, Opened
+from adapter.core.contract.results import Done, Opened
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import (
     ConsumerHandle,
@@ -27,6 +27,7 @@ from adapter.core.model.handles import (
     SubscriptionHandle,
 )
 from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import (
     consumer_timeouts,
@@ -35,6 +36,7 @@ from adapter.core.rules import (
     managed,
     marks,
     matching,
+    msmq_queues,
     pages,
     resolve,
     staging,
@@ -131,7 +133,7 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
     if command.delete:
         _check_deletion(handle, command.delete)
     waiters = [w for w in connection.waiters.values() if w.command.handle == handle.number]
-    replies = [waiting.answer(qm, waiter, Messages([])) for waiter in waiters]
+    replies = [waiting.answer(qm, waiter, waiting.closed(waiter)) for waiter in waiters]
     records = _close(qm, connection, handle, replies, request.now_ms, broke_off=False)
     warning = 0
     if isinstance(handle, QueueHandle):
@@ -142,7 +144,7 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
     return Decision(records, Done(), after, replies=replies, warning=warning)
 
 
-def _check_deletion(handle: Handle, delete: int) -> None:
+def _check_deletion(handle: Handle | MsmqSender, delete: int) -> None:
     """Refuse a deletion at the close: of dynamic queues only, and of such as nobody else uses."""
     queue = handle.queue if isinstance(handle, QueueHandle) else None
     definition = queue.attributes.definition_type if queue is not None else "PREDEFINED"
@@ -162,7 +164,7 @@ def _check_deletion(handle: Handle, delete: int) -> None:
 def _close(
     qm: QueueManager,
     connection: ConnectionState,
-    handle: Handle,
+    handle: Handle | MsmqSender,
     replies: list[Reply],
     now_ms: int,
     *,
@@ -170,6 +172,8 @@ def _close(
 ) -> list[Record]:
     """Close a handle of any kind. broke_off: nobody has asked for it; the connection ends."""
     del connection.handles[handle.number]
+    if isinstance(handle, MsmqReader):
+        return msmq_queues.closed(handle)
     if isinstance(handle, QueueHandle):
         return _close_queue(qm, handle, replies, now_ms, broke_off)
     if isinstance(handle, SubscriptionHandle):

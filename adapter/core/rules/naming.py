@@ -14,6 +14,8 @@ from adapter.core.attributes.objects import WITH_QUEUE_NAMES
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Table, problem_with
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_queue import MsmqQueue
+from adapter.core.model.queue import LocalQueue
 
 NAME = re.compile(r"[A-Za-z0-9._/%]+")
 PATTERN_LENGTH_MAX = 2 * NAME_LENGTH_MAX
@@ -60,6 +62,18 @@ def check_attributes(table: Table, what: str, name: str, attributes: dict[str, A
         problem = problem_with(table, what, attribute, value)
         if problem:
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
+
+
+def mq_queue(qm: QueueManager, name: str) -> LocalQueue | None:
+    """Return the local queue of a name, if it is one that programs of MQ and the SDK put to."""
+    queue = qm.queues.get(name)
+    return None if isinstance(queue, MsmqQueue) else queue
+
+
+def fitting_queues(qm: QueueManager, pattern: str, system: bool) -> list[LocalQueue]:
+    """Return the local queues that a pattern means, in order; those of MSMQ are not shown."""
+    names = [pattern] if pattern in qm.queues else fitting(qm.queues, pattern, system)
+    return [queue for name in names if (queue := mq_queue(qm, name)) is not None]
 
 
 def fitting(names: Iterable[str], pattern: str, system: bool) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from adapter.core.attributes.queue import QUEUE_ATTRIBUTES, QueueAttributes
+from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import without_dates
 from adapter.core.contract.commands import (
     SET,
@@ -37,6 +37,7 @@ from adapter.core.contract.results import (
     Statuses,
 )
 from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.msmq_queue import made_of
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.undo import Removed
 from adapter.core.rules import defaults, delays, naming, staging, trigger_events, waiting
@@ -135,14 +136,14 @@ def decide_inquire(qm: QueueManager, request: Request, command: Inquire) -> Deci
             queue.attributes.created_ms,
             queue.attributes.altered_ms,
         )
-        for queue in _fitting(qm, command.pattern, command.system)
+        for queue in naming.fitting_queues(qm, command.pattern, command.system)
     ]
     return Decision([], Descriptions(found), qm.entry_n)
 
 
 def decide_status(qm: QueueManager, request: Request, command: AskStatus) -> Decision:
     """INQUIRE_Q_STATUS: figures of the queues that fit the pattern."""
-    fitting = _fitting(qm, command.pattern, command.system)
+    fitting = naming.fitting_queues(qm, command.pattern, command.system)
     found = statuses(qm, fitting, request.now_ms)
     for queue in fitting if command.reset else ():
         qm.tally.reset(queue.name, request.now_ms)
@@ -153,12 +154,6 @@ def decide_status(qm: QueueManager, request: Request, command: AskStatus) -> Dec
 def statuses(qm: QueueManager, queues: Iterable[LocalQueue], now_ms: int) -> list[QueueStatus]:
     """Return the figures of these queues."""
     return [_status(qm, queue, now_ms) for queue in queues]
-
-
-def _fitting(qm: QueueManager, pattern: str, system: bool) -> list[LocalQueue]:
-    if pattern in qm.queues:
-        return [qm.queues[pattern]]
-    return [qm.queues[name] for name in naming.fitting(qm.queues, pattern, system)]
 
 
 def _status(qm: QueueManager, queue: LocalQueue, now_ms: int) -> QueueStatus:
@@ -201,8 +196,7 @@ def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
     """Make the queue."""
     queue = qm.step.made.pop(record.name, None)
     if queue is None:
-        attributes = QueueAttributes(**record.attributes)
-        queue = LocalQueue(record.name, record.incarnation, attributes)
+        queue = made_of(record.name, record.incarnation, record.attributes)
     qm.queues[record.name] = queue
     qm.names_initiation(queue)
     queue.begin_term(qm.numbers.first_n)

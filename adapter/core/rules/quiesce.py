@@ -29,6 +29,15 @@ from adapter.core.contract.commands import (
     Subscribe,
     SubscriptionRequest,
 )
+from adapter.core.contract.msmq import (
+    MsmqAlter,
+    MsmqCreate,
+    MsmqDelete,
+    MsmqMove,
+    MsmqPurge,
+    MsmqReceive,
+    MsmqSend,
+)
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Refused
 from adapter.core.model.connection import ConnectionState
@@ -52,7 +61,12 @@ NEW_WORK = (
     ClearRetained,
     ClaimBatch,
     DeleteConsumer,
+    MsmqCreate,
+    MsmqAlter,
+    MsmqDelete,
+    MsmqPurge,
 )
+IN_UNITS = (Put, Get, MsmqSend, MsmqReceive, MsmqMove)
 
 
 def begin(qm: QueueManager) -> list[Reply]:
@@ -82,7 +96,7 @@ def check(qm: QueueManager, request: Request) -> None:
     command = request.command
     if isinstance(command, (Get, Browse)) and command.options & THROUGH_QUIESCE:
         return
-    if isinstance(command, (Put, Get)):
+    if isinstance(command, IN_UNITS):
         new = command.unit not in connection_of(qm, request).units
     else:
         new = isinstance(command, NEW_WORK)

@@ -12,12 +12,14 @@ from msgspec import Struct
 from adapter.core.attributes.objects import AliasAttributes, RemoteAttributes
 from adapter.core.attributes.queue import ModelAttributes, QueueAttributes
 from adapter.core.attributes.table import NAME_LENGTH_MAX, without_dates
-from adapter.core.contract.commands import Open
+from adapter.core.contract.commands import BROWSE, INQUIRE, Open
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDefined, Record
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import naming
+from adapter.core.rules.decision import NOT_OF_MQ
 
 DYNAMIC_NAME = "MQK.*"
 """For a program that gives no name (MQOD.DynamicQName)."""
@@ -42,6 +44,7 @@ def find(qm: QueueManager, command: Open) -> Found:
     name = command.queue
     queue = qm.queues.get(name)
     if queue is not None:
+        _check_kind(queue, command.modes)
         return Found(queue)
     kind = naming.kind_of(qm, name)
     if kind is None:
@@ -60,9 +63,15 @@ def find(qm: QueueManager, command: Open) -> Found:
     )
 
 
+def _check_kind(queue: LocalQueue, modes: int) -> None:
+    """Refuse to put to a queue of MSMQ, or to get from it; it may be browsed."""
+    if isinstance(queue, MsmqQueue) and modes & ~(BROWSE | INQUIRE):
+        raise Refusal(Reason.OBJECT_TYPE_ERROR, queue.name, NOT_OF_MQ)
+
+
 def _base(qm: QueueManager, name: str, alias: AliasAttributes) -> LocalQueue:
     """Return the queue behind an alias (MQRC_UNKNOWN_ALIAS_BASE_Q, _ALIAS_BASE_Q_TYPE_ERROR)."""
-    queue = qm.queues.get(alias.target)
+    queue = naming.mq_queue(qm, alias.target)
     if queue is not None:
         return queue
     kind = naming.kind_of(qm, alias.target)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
-from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract.message import Delivered, Stored, delivered
 from adapter.core.contract.records import (
     ConsumedRestored,
@@ -31,6 +30,7 @@ from adapter.core.contract.records import (
 from adapter.core.contract.results import Done, Messages, PutDone, Result
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_queue import made_of
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.ranges import Ranges
 from adapter.core.model.segments import joined
@@ -173,7 +173,7 @@ def _queue(queue: LocalQueue) -> QueueRestored:
     return QueueRestored(
         queue.name,
         queue.incarnation,
-        msgspec.structs.asdict(queue.attributes),
+        queue.described(),
         queue.fifo_lane,
         queue.full_reported,
         priorities,
@@ -280,7 +280,7 @@ def apply_names_restored(qm: QueueManager, record: NamesRestored) -> None:
 
 def apply_queue_restored(qm: QueueManager, record: QueueRestored) -> None:
     """Make the queue as it was."""
-    queue = LocalQueue(record.name, record.incarnation, QueueAttributes(**record.attributes))
+    queue = made_of(record.name, record.incarnation, record.attributes)
     queue.fifo_lane = record.fifo_lane
     queue.full_reported = record.full_reported
     queue.available_by_priority = list(record.priorities)

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from adapter.core.contract.commands import Get
+from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.records import Record
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.waiters import Waiter
-from adapter.core.rules import browse, get, pages, waiting
+from adapter.core.rules import browse, get, msmq_receive, pages, waiting
 from adapter.core.rules.decision import Decision
 
 
@@ -48,6 +49,8 @@ def next_served(
 def _give(
     qm: QueueManager, waiter: Waiter, handle: QueueHandle, expired: list[Record]
 ) -> Decision | None:
+    if isinstance(waiter.command, MsmqReceive):
+        return msmq_receive.serve(qm, waiter, expired)
     if isinstance(waiter.command, Get):
         return get.give(qm, waiter.request, waiter.command, handle, expired)
     return browse.look(qm, waiter.request, waiter.command, handle)

@@ -16,15 +16,15 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.mq_layouts import dead_letter
-from adapter.core.rules import parking
+from adapter.core.rules import naming, parking
 
 
 def destination(qm: QueueManager, name: str) -> LocalQueue | None:
     """Return the local queue of a name, its own or an alias, if it is there."""
     alias = qm.objects.get(("alias", name))
     if not isinstance(alias, AliasAttributes):
-        return qm.queues.get(name)
-    return qm.queues.get(alias.target) if alias.target_type == "QUEUE" else None
+        return naming.mq_queue(qm, name)
+    return naming.mq_queue(qm, alias.target) if alias.target_type == "QUEUE" else None
 
 
 def why_no_destination(qm: QueueManager, name: str) -> Reason:
@@ -71,7 +71,7 @@ def why_undeliverable(
 
 def dead_letter_queue(qm: QueueManager) -> LocalQueue | None:
     """Return the dead-letter queue, if there is one."""
-    return qm.queues.get(qm.attributes.dead_letter_queue)
+    return naming.mq_queue(qm, qm.attributes.dead_letter_queue)
 
 
 def as_dead_letter(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adapter.core.contract.commands import THROUGH_QUIESCE, Browse, Get, Request
+from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages, Refused, Result
 from adapter.core.model.connection import ConnectionState
@@ -13,7 +14,9 @@ from adapter.core.model.waiters import Waiter
 from adapter.core.rules.decision import connection_of
 
 
-def begin(qm: QueueManager, request: Request, command: Get | Browse, handle: QueueHandle) -> None:
+def begin(
+    qm: QueueManager, request: Request, command: Get | Browse | MsmqReceive, handle: QueueHandle
+) -> None:
     """Let a get or a browse wait for a message of its queue; refuse if too many wait already."""
     queue = handle.queue
     if qm.quiescing and not command.options & THROUGH_QUIESCE:
@@ -52,7 +55,7 @@ def has_no_room(qm: QueueManager, request: Request) -> bool:
     The message is kept until then, so that it can be given again; refusing the get would make
     programs fail that have done nothing wrong.
     """
-    if not request.number or type(request.command) is not Get:
+    if not request.number or type(request.command) not in (Get, MsmqReceive):
         return False
     session = qm.sessions.get(qm.connections[request.connection].session)
     return session is not None and session.kept_bytes >= qm.limits.kept_bytes
@@ -92,6 +95,13 @@ def tell(qm: QueueManager, request: Request, result: Result) -> Reply:
     return Reply(request.connection, request.request, result, qm.entry_n)
 
 
+def closed(waiter: Waiter) -> Result:
+    """Say how a wait ends whose handle is closed."""
+    if isinstance(waiter.command, MsmqReceive):
+        return Refused(Reason.OPERATION_CANCELLED, waiter.handle.queue.name)
+    return Messages([])
+
+
 def time_out(qm: QueueManager) -> list[Reply]:
     """End the waits whose time is over, with no message."""
     replies = []
@@ -112,6 +122,6 @@ def end_unit_waits(qm: QueueManager, connection: ConnectionState, unit: bytes) -
     waiters = [
         waiter
         for waiter in connection.waiters.values()
-        if isinstance(waiter.command, Get) and waiter.command.unit == unit
+        if isinstance(waiter.command, (Get, MsmqReceive)) and waiter.command.unit == unit
     ]
     return [answer(qm, waiter, Messages([])) for waiter in waiters]

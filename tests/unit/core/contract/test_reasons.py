@@ -11,12 +11,15 @@ import pytest
 
 from adapter import testing
 from adapter.core.contract import commands as c
+from adapter.core.contract import msmq as m
 from adapter.core.contract.details import IN_GROUP, SEGMENT, Details
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages, PutDone, Refused, Subscribed
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import ParkedQueue
+from adapter.core.model.msmq_queue import lookup_id_of
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.errors import QueueManagerQuiescing
 from adapter.errors.refusals import REFUSALS
@@ -31,6 +34,7 @@ from adapter.wire.session import ServerSession
 from tests.support.core import Client, client_on
 
 SUB = "subscription"
+PATH = ".\\private$\\orders"
 FIRST_UNIT = (1).to_bytes(16, "big") + (1).to_bytes(8, "big")  # of the first client of a Core
 CLAIM = b"c" * 24
 NOT_YET = {
@@ -170,6 +174,23 @@ def to(name: str, dynamic_name: str = "") -> c.Open:
     return c.Open(5, name, c.OUTPUT, dynamic_name)
 
 
+def with_msmq(client: Client) -> Client:
+    """A client that has a queue of MSMQ open, and a message of it in a transaction."""
+    client.core.qm.limits = msgspec.structs.replace(client.core.qm.limits, queues=9)
+    client.do(m.MsmqCreate(PATH, {"transactional": True}))
+    client.do(m.MsmqOpen(2, PATH, m.RECEIVE_ACCESS | m.SEND_ACCESS, deny_receive=True))
+    client.do(m.MsmqCursor(2, 1))
+    client.do(m.MsmqSend(2, MessageData(body=b"a"), single=True))
+    client.do(m.MsmqReceive(2, peek=True, start=m.CURRENT, cursor=1))
+    client.do(m.MsmqReceive(2, client.begin()))
+    client.do(m.MsmqCursor(2, 2))
+    return client
+
+
+def sent_to_msmq(label: str) -> m.MsmqSend:
+    return m.MsmqSend(2, MessageData(msmq=MsmqHeader(label=label)))
+
+
 IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.QUEUE_NOT_FOUND: (as_it_is, c.PurgeQueue("NONE")),
     Reason.QUEUE_EXISTS: (as_it_is, c.DefineQueue("Q")),
@@ -261,6 +282,24 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.CONSUMER_IN_USE: (consuming, c.OpenConsumer(3, "Q", "C", 1_000)),
     Reason.CLAIM_LOST: (consuming, c.ReadBatches(2, b"", 0, 0)),
     Reason.BATCH_NOT_FOUND: (consuming, c.ReadBatches(2, CLAIM, 0, 1)),
+    Reason.TRANSACTION_USAGE: (with_msmq, m.MsmqReceive(2, peek=True, single=True)),
+    Reason.MESSAGE_NOT_FOUND: (with_msmq, m.MsmqReceive(2, start=m.CURRENT, lookup_id=5)),
+    Reason.MESSAGE_ALREADY_RECEIVED: (with_msmq, m.MsmqReceive(2, start=m.CURRENT, cursor=1)),
+    Reason.ILLEGAL_CURSOR_ACTION: (
+        with_msmq,
+        m.MsmqReceive(2, peek=True, start=m.NEXT, cursor=2),
+    ),
+    Reason.SHARING_VIOLATION: (with_msmq, m.MsmqOpen(3, PATH, m.RECEIVE_ACCESS)),
+    Reason.ILLEGAL_QUEUE_PATH: (with_msmq, m.MsmqCreate("no path")),
+    Reason.UNSUPPORTED_FORMAT_NAME: (with_msmq, m.MsmqOpen(3, "DL=1", m.SEND_ACCESS)),
+    Reason.UNSUPPORTED_ACCESS_MODE: (with_msmq, m.MsmqOpen(3, PATH, 0)),
+    Reason.MESSAGE_LOCKED: (
+        with_msmq,
+        m.MsmqReceive(2, start=m.CURRENT, lookup_id=lookup_id_of((0, 1, 0))),
+    ),
+    Reason.ACCESS_DENIED: (with_msmq, m.MsmqMove(2, 2, 0)),
+    Reason.LABEL_TOO_LONG: (with_msmq, sent_to_msmq("a" * 250)),
+    Reason.COMPUTER_NOT_REACHABLE: (with_msmq, m.MsmqCreate("OTHER\\private$\\orders")),
 }
 
 
@@ -348,6 +387,15 @@ def from_an_admission() -> Reason:
     return Reason(refused.reason)
 
 
+def from_a_closed_handle() -> Reason:
+    client = with_msmq(client_on())
+    waiting = client.send(m.MsmqReceive(2, wait_ms=-1))
+    client.do(c.Close(2))
+    refused = client.answer(waiting)
+    assert isinstance(refused, Refused)
+    return Reason(refused.reason)
+
+
 ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.MALFORMED_REQUEST: lambda: from_frames(b"\0\0\0\1?"),
     Reason.PROTOCOL_VERSION_ERROR: lambda: from_frames(frames.encode(frames.Hello(version=9))),
@@ -359,6 +407,7 @@ ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.CONNECTION_ENDED: from_an_operator,
     Reason.QUEUE_MANAGER_QUIESCING: from_a_server_that_quiesces,
     Reason.NOT_AUTHORIZED: from_an_admission,
+    Reason.OPERATION_CANCELLED: from_a_closed_handle,
 }
 
 

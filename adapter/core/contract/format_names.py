@@ -1,0 +1,127 @@
+"""Names of queues of MSMQ: path names and format names, and what each means.
+
+A path name is COMPUTER\\private$\\NAME, with . for the caller's computer; DIRECT=OS: before it
+makes it a format name. Case does not count. Behind a queue's name may come ;journal or
+;SUBQUEUE. This module does not know which queues there are.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from adapter.core.contract.reasons import Reason, Refusal
+
+NAME_LENGTH_MAX = 124
+SUBQUEUE_LENGTH_MAX = 32
+TOPIC_NAME_MAX = 160
+"""What is left of the 249 characters of a topic's name, where an unusual byte takes four."""
+NAMES_MAX = 64
+"""Queues that one send may go to."""
+TEXT_MAX = NAMES_MAX * 512
+JOURNAL = "journal"
+DEAD_LETTERS = "system$;deadletter"
+TRANSACTIONAL_DEAD_LETTERS = "system$;deadxact"
+COMPUTER_JOURNAL = "system$;journal"
+SYSTEM_QUEUES = (DEAD_LETTERS, TRANSACTIONAL_DEAD_LETTERS, COMPUTER_JOURNAL)
+
+_PATHS = {
+    "deadletter$": DEAD_LETTERS,
+    "xactdeadletter$": TRANSACTIONAL_DEAD_LETTERS,
+    "journal$": COMPUTER_JOURNAL,
+}
+"""How System.Messaging names the queues of a computer."""
+_UNSUPPORTED = ("public=", "private=", "machine=", "dl=", "multicast=", "connector=")
+_UNSUPPORTED_DIRECT = ("http:", "https:", "com:")
+_NAME = re.compile(r'[^\\;+,"\x00-\x1f]+')
+
+
+class FormatName(Struct, frozen=True):
+    """What a name means. computer: in the case of the name; queue: the key of the queue there, in
+    lower case: private$\\name, perhaps with ;journal or ;subqueue.
+    """
+
+    computer: str
+    queue: str
+
+    @property
+    def base(self) -> str:
+        """The key of the queue without what follows a semicolon."""
+        return self.queue.partition(";")[0]
+
+    @property
+    def part(self) -> str:
+        """The subqueue, journal or system queue that it names; or empty."""
+        return self.queue.partition(";")[2]
+
+    @property
+    def text(self) -> str:
+        """The format name."""
+        return f"DIRECT=OS:{self.computer}\\{self.queue}"
+
+
+def same_computer(one: str, other: str) -> bool:
+    """Whether two names mean the same computer."""
+    return one.casefold() == other.casefold()
+
+
+def parse_all(text: str, computer: str) -> list[FormatName]:
+    """Parse one name, or several separated by commas. computer: the caller's."""
+    if len(text) > TEXT_MAX or text.count(",") >= NAMES_MAX:
+        raise _illegal(text[:NAME_LENGTH_MAX], f"at most {NAMES_MAX} names, separated by commas")
+    return [parse(name.strip(), computer) for name in text.split(",")]
+
+
+def parse(text: str, computer: str) -> FormatName:
+    """Parse a path name or a format name; computer: the caller's, which . means."""
+    name = text
+    if name[:11].casefold() == "formatname:":
+        name = name[11:]
+    low = name.casefold()
+    if low.startswith(_UNSUPPORTED):
+        raise _unsupported(text)
+    if low.startswith("direct="):
+        low, name = low[7:], name[7:]
+        if low.startswith(_UNSUPPORTED_DIRECT):
+            raise _unsupported(text)
+        protocol, colon, name = name.partition(":")
+        if protocol.casefold() not in ("os", "tcp") or not colon:
+            raise _illegal(text, "DIRECT= is followed by OS: or TCP:")
+    host, slash, path = name.partition("\\")
+    if not slash or not host or len(host) > NAME_LENGTH_MAX:
+        raise _illegal(text, "a name is COMPUTER\\private$\\NAME, or .\\private$\\NAME")
+    return FormatName(computer if host == "." else host, _key(text, path.lower()))
+
+
+def _key(text: str, path: str) -> str:
+    if path in _PATHS:
+        return _PATHS[path]
+    if path in SYSTEM_QUEUES:
+        return path
+    path = re.sub(r"\\journal\$$", ";" + JOURNAL, path)
+    base, semicolon, part = path.partition(";")
+    prefix, slash, name = base.rpartition("\\")
+    if slash and prefix != "private$":
+        raise _illegal(text, "a private queue is COMPUTER\\private$\\NAME")
+    if len(name) > NAME_LENGTH_MAX or not _NAME.fullmatch(name) or name.endswith("$"):
+        most = f"a queue's name has 1 to {NAME_LENGTH_MAX} characters"
+        raise _illegal(text, f'{most}, without \\ ; + , " and control characters')
+    if semicolon and (len(part) > SUBQUEUE_LENGTH_MAX or not _NAME.fullmatch(part)):
+        raise _illegal(text, f"a subqueue's name has 1 to {SUBQUEUE_LENGTH_MAX} characters")
+    if _topic_length(path) > TOPIC_NAME_MAX:
+        raise _illegal(text, "too many characters of it are none of a-z 0-9 and .")
+    return path
+
+
+def _topic_length(path: str) -> int:
+    plain = sum(one.isascii() and (one.isalnum() or one == ".") for one in path)
+    return plain + 4 * (len(path.encode(errors="replace")) - plain)
+
+
+def _illegal(text: str, detail: str) -> Refusal:
+    return Refusal(Reason.ILLEGAL_QUEUE_PATH, text, detail)
+
+
+def _unsupported(text: str) -> Refusal:
+    return Refusal(Reason.UNSUPPORTED_FORMAT_NAME, text, "use DIRECT=OS:COMPUTER\\private$\\NAME")

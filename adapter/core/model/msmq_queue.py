@@ -1,0 +1,118 @@
+"""A queue of MSMQ: a local queue whose messages are all persistent, one lane a priority, 0 to 7.
+
+Its name is its path name without the computer, in lower case. It knows how many bytes are on it; of
+messages that are removed without being in memory, the average counts. This module does not know
+what a verb of MSMQ means.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapter.core.attributes.msmq import KIND, PRIORITY_HIGHEST, MsmqAttributes
+from adapter.core.attributes.queue import QueueAttributes
+from adapter.core.contract.format_names import JOURNAL, SYSTEM_QUEUES
+from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.model.queue import LocalQueue
+
+SEQ_BITS = 56
+
+
+def lookup_id_of(place: Place) -> int:
+    """Return the number that programs of MSMQ know a place by."""
+    return (PRIORITY_HIGHEST + place[0] << SEQ_BITS) + place[1]
+
+
+def place_of(lookup_id: int) -> Place:
+    """Return the place that a lookup id means; no message may ever have been there."""
+    lane = PRIORITY_HIGHEST - (lookup_id >> SEQ_BITS)
+    return -lane, lookup_id & (1 << SEQ_BITS) - 1, 0
+
+
+class MsmqQueue(LocalQueue):
+    """One queue of MSMQ."""
+
+    attributes: MsmqAttributes
+
+    def __init__(self, name: str, incarnation: int, attributes: MsmqAttributes) -> None:
+        super().__init__(name, incarnation, attributes)
+        self.kept_bytes = attributes.kept_bytes
+        self.uncommitted_bytes = 0
+        self.locked_at: dict[Place, int] = {}
+        """When messages were received in a transaction while others waited: the number of the last
+        of those to come."""
+        self.denials = 0
+        """Handles beside which no other may be opened for receiving."""
+
+    @property
+    def base(self) -> str:
+        """The name of the queue that it is a subqueue or journal of; its own otherwise."""
+        return self.name.partition(";")[0]
+
+    @property
+    def part(self) -> str:
+        """Which subqueue or journal it is; empty: it is a queue itself."""
+        return self.name.partition(";")[2]
+
+    @property
+    def is_subqueue(self) -> bool:
+        """Whether it is a subqueue."""
+        return self.part not in ("", JOURNAL) and self.name not in SYSTEM_QUEUES
+
+    @property
+    def is_sent_to(self) -> bool:
+        """Whether programs may send to it: to no journal, subqueue or system queue."""
+        return not self.part
+
+    @property
+    def held_bytes(self) -> int:
+        """How many bytes of bodies are on it, or will be when units commit."""
+        return self.kept_bytes + self.uncommitted_bytes
+
+    def described(self) -> dict[str, Any]:
+        """Describe it for a snapshot."""
+        return super().described() | {"kept_bytes": self.kept_bytes}
+
+    def add(self, stored: Stored) -> None:
+        """Store a message; see Store.add."""
+        LocalQueue.add(self, stored)
+        self.kept_bytes += len(stored.message.body)
+
+    def take(self, place: Place, priority: int) -> Stored | None:
+        """Remove a message for good; see Store.take."""
+        count = self._count()
+        stored = LocalQueue.take(self, place, priority)
+        self._forget_bytes(count, stored)
+        self.locked_at.pop(place, None)
+        return stored
+
+    def clear(self, kept: list[tuple[Place, int]]) -> None:
+        """Remove all but some messages; see Store.clear."""
+        count = self._count()
+        LocalQueue.clear(self, kept)
+        self.kept_bytes = self.kept_bytes * self._count() // max(count, 1)
+
+    def hold_put(self, message: MessageData) -> None:
+        """Count an uncommitted put."""
+        LocalQueue.hold_put(self, message)
+        self.uncommitted_bytes += len(message.body)
+
+    def drop_put(self, message: MessageData) -> None:
+        """Stop counting an uncommitted put: its unit has ended."""
+        LocalQueue.drop_put(self, message)
+        self.uncommitted_bytes -= len(message.body)
+
+    def _count(self) -> int:
+        return self.available_count + self.locked_count
+
+    def _forget_bytes(self, count: int, stored: Stored | None) -> None:
+        """count: messages before one was removed."""
+        size = len(stored.message.body) if stored is not None else self.kept_bytes // max(count, 1)
+        self.kept_bytes = max(0, self.kept_bytes - size) if count > 1 else 0
+
+
+def made_of(name: str, incarnation: int, attributes: dict[str, Any]) -> LocalQueue:
+    """Make a queue of the kind that its attributes say."""
+    if attributes.get("kind") == KIND:
+        return MsmqQueue(name, incarnation, MsmqAttributes(**attributes))
+    return LocalQueue(name, incarnation, QueueAttributes(**attributes))

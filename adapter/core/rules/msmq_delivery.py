@@ -1,0 +1,286 @@
+"""Delivery of messages of MSMQ: which queue accepts one, and what becomes of one that none accepts.
+
+A message that a queue does not accept, or that leaves it without having been received, is reported
+to its administration queue, if it asks for that, and becomes a dead letter: a transactional one
+always, to the queue that it names for that or to the transactional dead-letter queue of the
+computer that sent it; another one if it says so, to the dead-letter queue of the computer that gave
+up. Both are put with what caused them, in the same unit. An acknowledgment that cannot be delivered
+is discarded. This module does not know who sends, receives or removes messages.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from adapter.core.attributes.msmq import QUOTA_UNLIMITED_KB
+from adapter.core.contract.format_names import (
+    COMPUTER_JOURNAL,
+    DEAD_LETTERS,
+    TRANSACTIONAL_DEAD_LETTERS,
+    FormatName,
+    parse,
+    same_computer,
+)
+from adapter.core.contract.format_names import JOURNAL as QUEUE_JOURNAL
+from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData, Stored
+from adapter.core.contract.msmq_header import (
+    ACKNOWLEDGE_ARRIVAL,
+    ACKNOWLEDGE_NOT_ARRIVED,
+    ACKNOWLEDGE_NOT_RECEIVED,
+    ACKNOWLEDGE_RECEIVE,
+    DEAD_LETTER,
+    JOURNAL,
+    MsmqHeader,
+)
+from adapter.core.contract.reasons import Refusal
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_queue import MsmqQueue
+from adapter.core.rules import msmq_queues
+from adapter.core.rules.msmq_queues import NewQueues
+from adapter.core.rules.unit import Puts
+
+# MQMSG_CLASS_*: of acknowledgments, and of dead letters.
+REACHED_QUEUE = 0x0002
+RECEIVED = 0x4000
+BAD_DESTINATION = 0x8000
+REACH_QUEUE_TIMEOUT = 0x8002
+QUOTA_EXCEEDED = 0x8003
+NOT_TRANSACTIONAL_QUEUE = 0x8009
+NOT_TRANSACTIONAL_MESSAGE = 0x800A
+QUEUE_DELETED = 0xC000
+QUEUE_PURGED = 0xC001
+RECEIVE_TIMEOUT = 0xC002
+RECEIVE_REJECTED = 0xC004
+READ = 0x4000
+"""The bit of classes that are about receiving; the others are about arrival."""
+NEGATIVE = 0x8000
+REMOVED_ON_PURPOSE = (QUEUE_DELETED, QUEUE_PURGED)
+"""Such messages become dead letters only if they say so."""
+
+
+class Delivery:
+    """What is put by one step: messages, acknowledgments, dead letters and copies for journals.
+
+    stored: whether the message itself is among the puts, as such or as a dead letter.
+    """
+
+    __slots__ = ("_bytes", "acknowledgments", "messages", "new", "now_ms", "qm")
+
+    def __init__(self, qm: QueueManager, now_ms: int) -> None:
+        self.qm = qm
+        self.now_ms = now_ms
+        self.new = NewQueues(qm, now_ms)
+        self.messages: Puts = []
+        self.acknowledgments: Puts = []
+        self._bytes: dict[str, int] = {}
+
+    @property
+    def puts(self) -> Puts:
+        """All that is put, messages first."""
+        return self.messages + self.acknowledgments
+
+    def put(self, queue: MsmqQueue, message: MessageData, *, acknowledges: bool = False) -> None:
+        """Have a message put to a queue."""
+        (self.acknowledgments if acknowledges else self.messages).append((queue, message))
+        self._bytes[queue.base] = self._bytes.get(queue.base, 0) + len(message.body)
+
+    def planned_bytes(self, queue: MsmqQueue) -> int:
+        """Say how many bytes this step puts to a queue and its subqueues."""
+        return self._bytes.get(queue.base, 0)
+
+
+def header_of(message: MessageData) -> MsmqHeader:
+    """Return what MSMQ says of a message."""
+    return message.msmq or MsmqHeader()
+
+
+def why_not_accepted(delivery: Delivery, name: FormatName, message: MessageData) -> int:
+    """Return the class of the acknowledgment that says why a queue here does not accept a message;
+    0: it does.
+    """
+    queue = delivery.new.made.get(name.queue) or msmq_queues.find(delivery.qm, name.queue)
+    if not isinstance(queue, MsmqQueue) or not queue.is_sent_to:
+        return BAD_DESTINATION
+    transactional = header_of(message).transactional
+    if transactional != queue.attributes.transactional:
+        return NOT_TRANSACTIONAL_QUEUE if transactional else NOT_TRANSACTIONAL_MESSAGE
+    if not has_room(delivery, queue, message):
+        return QUOTA_EXCEEDED
+    return 0
+
+
+def has_room(delivery: Delivery, queue: MsmqQueue, message: MessageData) -> bool:
+    """Whether the quota of a queue, which it shares with its subqueues, allows one message more."""
+    quota = queue.attributes.quota_kb
+    if quota == QUOTA_UNLIMITED_KB:
+        return True
+    held = sum(one.held_bytes for one in with_subqueues(delivery.qm, queue))
+    return held + delivery.planned_bytes(queue) + len(message.body) <= quota * 1024
+
+
+def with_subqueues(qm: QueueManager, queue: MsmqQueue) -> list[MsmqQueue]:
+    """Return a queue and its subqueues."""
+    prefix = queue.name + ";"
+    found = [one for name, one in qm.queues.items() if name.startswith(prefix)]
+    return [queue, *(one for one in found if isinstance(one, MsmqQueue) and one.is_subqueue)]
+
+
+def deliver(delivery: Delivery, name: FormatName, message: MessageData) -> None:
+    """Put a message to a queue here, or say what becomes of it otherwise."""
+    refused = why_not_accepted(delivery, name, message)
+    if refused:
+        fail(delivery, message, refused)
+        return
+    if 0 < message.expires_at_ms <= delivery.now_ms:
+        fail(delivery, message, RECEIVE_TIMEOUT)
+        return
+    queue = delivery.qm.queues[name.queue]
+    assert isinstance(queue, MsmqQueue), "it accepts the message"
+    delivery.put(queue, message)
+    acknowledge(delivery, message, REACHED_QUEUE)
+
+
+def fail(delivery: Delivery, message: MessageData, why: int) -> None:
+    """Say what becomes of a message that is not accepted, or leaves its queue unreceived."""
+    acknowledge(delivery, message, why)
+    header = header_of(message)
+    asks = bool(header.journal & DEAD_LETTER)
+    if asks or (header.transactional and why not in REMOVED_ON_PURPOSE):
+        bury(delivery, message, why)
+
+
+def bury(delivery: Delivery, message: MessageData, why: int) -> None:
+    """Put a message to a dead-letter queue; of another computer, if that one sent it."""
+    header = header_of(message)
+    dead = structs.replace(
+        message,
+        expiry_ms=EXPIRY_UNLIMITED,
+        expires_at_ms=0,
+        put_time_ms=delivery.now_ms,
+        msmq=structs.replace(header, message_class=why),
+    )
+    if not header.transactional:
+        delivery.put(delivery.new.need_dead_letters(DEAD_LETTERS), dead)
+        return
+    here = msmq_queues.computer_of(delivery.qm)
+    if header.source and not same_computer(header.source, here):
+        target = FormatName(header.source, TRANSACTIONAL_DEAD_LETTERS)
+        transmit(delivery, target, dead)
+        return
+    delivery.put(_own_dead_letters(delivery, header, here), dead)
+
+
+def _own_dead_letters(delivery: Delivery, header: MsmqHeader, here: str) -> MsmqQueue:
+    """Return the dead-letter queue that a message names, if that is a transactional one here."""
+    if header.dead_letter_queue and header.journal & DEAD_LETTER:
+        try:
+            name = parse(header.dead_letter_queue, here)
+        except Refusal:
+            name = FormatName("", "")
+        queue = msmq_queues.find(delivery.qm, name.queue)
+        if queue is not None and queue.attributes.transactional and queue.is_sent_to:
+            return queue
+    return delivery.new.need_dead_letters(TRANSACTIONAL_DEAD_LETTERS)
+
+
+_ASKS = {
+    REACHED_QUEUE: ACKNOWLEDGE_ARRIVAL,
+    RECEIVED: ACKNOWLEDGE_RECEIVE,
+}
+
+
+def acknowledge(delivery: Delivery, message: MessageData, kind: int) -> None:
+    """Send an acknowledgment of a class, if the message asks for it."""
+    header = header_of(message)
+    asked = _ASKS.get(kind) or (
+        ACKNOWLEDGE_NOT_RECEIVED if kind & READ else ACKNOWLEDGE_NOT_ARRIVED
+    )
+    if not header.acknowledge & asked or not header.administration_queue:
+        return
+    here = msmq_queues.computer_of(delivery.qm)
+    try:
+        target = parse(header.administration_queue, header.source or here)
+    except Refusal:
+        return
+    report = MessageData(
+        body=message.body if kind & NEGATIVE else b"",
+        message_id=delivery.qm.new_message_id(),
+        correlation_id=message.message_id,
+        group_id=NO_ID,
+        priority=message.priority,
+        persistence=1,
+        put_time_ms=delivery.now_ms,
+        msmq=MsmqHeader(
+            label=header.label,
+            app_specific=header.app_specific,
+            body_type=header.body_type if kind & NEGATIVE else 0,
+            message_class=kind,
+            destination=target.text,
+            response_queue=header.destination,
+            source=here,
+            sent_ms=delivery.now_ms,
+        ),
+    )
+    if not msmq_queues.is_here(delivery.qm, target):
+        transmit(delivery, target, report)
+    elif not why_not_accepted(delivery, target, report):
+        queue = delivery.qm.queues[target.queue]
+        assert isinstance(queue, MsmqQueue), "it accepts the message"
+        delivery.put(queue, report, acknowledges=True)
+
+
+def transmit(delivery: Delivery, target: FormatName, message: MessageData) -> None:
+    """Have a message taken to another computer."""
+
+
+def copy_to_computer_journal(delivery: Delivery, message: MessageData) -> None:
+    """Put a copy of a message to the journal of this computer, if the message says so."""
+    header = header_of(message)
+    if header.journal & JOURNAL:
+        journal = delivery.new.need_dead_letters(COMPUTER_JOURNAL)
+        delivery.put(journal, _copy(message, header, delivery.now_ms))
+
+
+def copy_to_journal(delivery: Delivery, queue: MsmqQueue, stored: Stored) -> None:
+    """Put a copy of a message that is received to the journal of its queue, if that is wanted and
+    the journal has room.
+    """
+    base = msmq_queues.find(delivery.qm, queue.base)
+    if base is None or not base.attributes.journaling or queue.name.startswith("system$"):
+        return
+    if queue.part == QUEUE_JOURNAL:
+        return
+    journal = delivery.new.need_journal(base.name, base.attributes)
+    quota = base.attributes.journal_quota_kb
+    size = len(stored.message.body)
+    if quota != QUOTA_UNLIMITED_KB and journal.held_bytes + size > quota * 1024:
+        return
+    delivery.put(journal, _copy(stored.message, sent_in(stored), delivery.now_ms))
+
+
+def _copy(message: MessageData, header: MsmqHeader, now_ms: int) -> MessageData:
+    return structs.replace(
+        message,
+        expiry_ms=EXPIRY_UNLIMITED,
+        expires_at_ms=0,
+        put_time_ms=now_ms,
+        msmq=header,
+    )
+
+
+def sent_in(stored: Stored) -> MsmqHeader:
+    """Return the header of a stored message, with the transaction that sent it."""
+    header = header_of(stored.message)
+    if header.unit or not header.transactional:
+        return header
+    return structs.replace(
+        header,
+        unit=stored.unit,
+        unit_index=stored.queue_unit_index,
+        unit_size=stored.queue_unit_size,
+    )
+
+
+def left_unreceived(delivery: Delivery, stored: Stored, why: int) -> None:
+    """Say what becomes of a stored message that leaves its queue without having been received."""
+    fail(delivery, structs.replace(stored.message, msmq=sent_in(stored)), why)

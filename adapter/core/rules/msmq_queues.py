@@ -1,0 +1,207 @@
+"""Queues of MSMQ: creating, altering and finding them; which the queue manager makes by itself.
+
+The dead-letter queues and the journal of the computer are made with the first queue, a queue's
+journal when journaling begins, a subqueue when it is opened; a subqueue goes when it is empty and
+nobody has it open. This module does not know what becomes of a message.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+from adapter.core.attributes.msmq import KIND, MSMQ_ATTRIBUTES, MsmqAttributes
+from adapter.core.attributes.table import without_dates
+from adapter.core.contract.commands import Request
+from adapter.core.contract.format_names import (
+    JOURNAL,
+    SYSTEM_QUEUES,
+    TRANSACTIONAL_DEAD_LETTERS,
+    FormatName,
+    parse,
+    same_computer,
+)
+from adapter.core.contract.msmq import MsmqAlter, MsmqCreate, MsmqInquire
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import QueueAltered, QueueDefined, QueueDeleted, Record
+from adapter.core.contract.results import Descriptions, QueueDescription
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_handles import MsmqReader
+from adapter.core.model.msmq_queue import MsmqQueue
+from adapter.core.model.queue import LocalQueue
+from adapter.core.rules import naming
+from adapter.core.rules.decision import Decision, done
+
+A_QUEUE = "a queue of MSMQ"
+PATTERN_LENGTH_MAX = 512
+
+
+def computer_of(qm: QueueManager) -> str:
+    """Return the computer that the queue manager is, in names of MSMQ."""
+    return qm.attributes.msmq_computer or qm.name
+
+
+def is_here(qm: QueueManager, name: FormatName) -> bool:
+    """Whether a name means a queue of this queue manager."""
+    return same_computer(name.computer, computer_of(qm))
+
+
+def named(qm: QueueManager, text: str, computer: str) -> FormatName:
+    """Parse the name of one queue. computer: the caller's; empty: this one."""
+    return parse(text, computer or computer_of(qm))
+
+
+def here(qm: QueueManager, text: str, computer: str) -> FormatName:
+    """Parse the name of a queue of this queue manager, or refuse."""
+    name = named(qm, text, computer)
+    if not is_here(qm, name):
+        detail = f"{computer_of(qm)} is the computer of queue manager {qm.name}"
+        raise Refusal(Reason.COMPUTER_NOT_REACHABLE, text, detail)
+    return name
+
+
+def find(qm: QueueManager, key: str) -> MsmqQueue | None:
+    """Return the queue of a key, if there is one."""
+    queue = qm.queues.get(key)
+    return queue if isinstance(queue, MsmqQueue) else None
+
+
+def queue_at(qm: QueueManager, text: str, computer: str) -> MsmqQueue:
+    """Return a queue of this queue manager by its name, or refuse."""
+    queue = find(qm, here(qm, text, computer).queue)
+    if queue is None:
+        raise Refusal(Reason.QUEUE_NOT_FOUND, text)
+    return queue
+
+
+class NewQueues:
+    """Queues that a step makes: records of them, and the queues, which can be put to at once."""
+
+    __slots__ = ("_now_ms", "_qm", "made", "records")
+
+    def __init__(self, qm: QueueManager, now_ms: int) -> None:
+        self._qm = qm
+        self._now_ms = now_ms
+        self.made: dict[str, LocalQueue] = {}
+        self.records: list[Record] = []
+
+    def need(self, key: str, **attributes: Any) -> MsmqQueue:
+        """Return the queue of a key; it is made, if it is missing."""
+        queue = self.made.get(key) or self._qm.queues.get(key)
+        if isinstance(queue, MsmqQueue):
+            return queue
+        given = {"path_name": key, **attributes, "kind": KIND}
+        given |= {"created_ms": self._now_ms, "altered_ms": self._now_ms}
+        incarnation = naming.incarnation_of(self._qm, key)
+        made = MsmqQueue(key, incarnation, MsmqAttributes(**given))
+        self.made[key] = made
+        self.records.append(QueueDefined(key, incarnation, given))
+        return made
+
+    def need_system(self) -> None:
+        """Have the queues that every computer has."""
+        for key in SYSTEM_QUEUES:
+            self.need_dead_letters(key)
+
+    def need_dead_letters(self, key: str) -> MsmqQueue:
+        """Return a system queue."""
+        return self.need(key, transactional=key == TRANSACTIONAL_DEAD_LETTERS)
+
+    def need_journal(self, base: str, attributes: MsmqAttributes) -> MsmqQueue:
+        """Return the journal of a queue."""
+        path = f"{attributes.path_name};{JOURNAL}"
+        return self.need(f"{base};{JOURNAL}", path_name=path)
+
+    def need_subqueue(self, key: str, base: MsmqQueue) -> MsmqQueue:
+        """Return a subqueue of a queue."""
+        path = f"{base.attributes.path_name};{key.partition(';')[2]}"
+        transactional = base.attributes.transactional
+        return self.need(key, path_name=path, transactional=transactional)
+
+
+def decide_create(qm: QueueManager, request: Request, command: MsmqCreate) -> Decision:
+    """MQCreateQueue."""
+    name = here(qm, command.path, command.computer)
+    if name.part:
+        text = "subqueues are made when they are opened, journals and system queues are there"
+        raise Refusal(Reason.ILLEGAL_QUEUE_PATH, command.path, text)
+    if name.queue in qm.queues:
+        raise Refusal(Reason.QUEUE_EXISTS, command.path)
+    naming.check_attributes(MSMQ_ATTRIBUTES, A_QUEUE, command.path, _given(command.attributes))
+    if len(qm.queues) + len(SYSTEM_QUEUES) + 2 > qm.limits.queues:
+        raise Refusal(Reason.LIMIT_REACHED, command.path, f"{qm.limits.queues} queues at most")
+    new = NewQueues(qm, request.now_ms)
+    new.need_system()
+    path = command.path.rpartition("\\")[2]
+    path = f"private$\\{path}" if "\\" in name.queue else path
+    queue = new.need(name.queue, **({"path_name": path} | command.attributes))
+    if queue.attributes.journaling:
+        new.need_journal(queue.name, queue.attributes)
+    return _done(qm, request, new, new.records)
+
+
+def _given(attributes: dict[str, Any]) -> dict[str, Any]:
+    return attributes
+
+
+def _done(
+    qm: QueueManager, request: Request, new: NewQueues, records: list[Record], count: int = 0
+) -> Decision:
+    decision = done(qm, request, records, count)
+    decision.made = new.made
+    return decision
+
+
+def decide_alter(qm: QueueManager, request: Request, command: MsmqAlter) -> Decision:
+    """MQSetQueueProperties. A lower quota counts for what arrives from now on."""
+    queue = queue_at(qm, command.name, command.computer)
+    if not queue.is_sent_to:
+        text = "properties are set of queues, not of journals, subqueues and system queues"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, command.name, text)
+    naming.check_attributes(MSMQ_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
+    if "transactional" in command.attributes:
+        text = "whether a queue is transactional is said when it is created"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, command.name, text)
+    new = NewQueues(qm, request.now_ms)
+    if command.attributes.get("journaling"):
+        new.need_journal(queue.name, queue.attributes)
+    altered = QueueAltered(queue.name, command.attributes | {"altered_ms": request.now_ms})
+    return _done(qm, request, new, [*new.records, altered])
+
+
+def decide_inquire(qm: QueueManager, request: Request, command: MsmqInquire) -> Decision:
+    """Show queues with their attributes and how many messages they hold."""
+    if len(command.name) > PATTERN_LENGTH_MAX:
+        text = f"a pattern has at most {PATTERN_LENGTH_MAX} characters"
+        raise Refusal(Reason.ILLEGAL_QUEUE_PATH, command.name[:PATTERN_LENGTH_MAX], text)
+    if "*" in command.name:
+        pattern = command.name.lower().replace("[", "[[]")
+        found = [
+            queue
+            for name, queue in sorted(qm.queues.items())
+            if isinstance(queue, MsmqQueue) and not queue.part and fnmatchcase(name, pattern)
+        ]
+    else:
+        name = named(qm, command.name, command.computer)
+        queue = find(qm, name.queue) if is_here(qm, name) else None
+        found = [queue] if queue is not None else []
+    return Decision([], Descriptions([_described(qm, queue) for queue in found]), qm.entry_n)
+
+
+def _described(qm: QueueManager, queue: MsmqQueue) -> QueueDescription:
+    every = without_dates(queue.attributes)
+    shown = {name: every[name] for name in MSMQ_ATTRIBUTES}
+    shown["path_name"] = f"{computer_of(qm)}\\{queue.attributes.path_name}"
+    shown["message_count"] = queue.available_count
+    created, altered = queue.attributes.created_ms, queue.attributes.altered_ms
+    return QueueDescription(queue.name, queue.incarnation, shown, created, altered)
+
+
+def closed(handle: MsmqReader) -> list[Record]:
+    """Close a handle; a subqueue that is empty goes with its last one."""
+    handle.count(-1)
+    queue = handle.msmq
+    is_used = queue.opens.handles or queue.uncommitted_puts or queue.locked_count
+    if queue.is_deleted or not queue.is_subqueue or is_used or queue.available_count:
+        return []
+    return [QueueDeleted(queue.name)]

@@ -1,0 +1,175 @@
+"""Sending messages of MSMQ: to queues here and on other computers, in a unit or alone.
+
+Whether a queue accepts a message depends on both: transactional queues accept messages that are
+sent in a transaction, others the rest. As from version 3 of MSMQ on, such a mismatch is no error of
+the send: the message is not delivered. This module does not know what becomes of such a message.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from adapter.core.attributes.msmq import (
+    MESSAGE_LABEL_LENGTH_MAX,
+    PRIORITY_DEFAULT,
+    PRIORITY_HIGHEST,
+)
+from adapter.core.contract.commands import Request
+from adapter.core.contract.message import EXPIRY_UNLIMITED, ID_LENGTH, NO_ID, MessageData, weight
+from adapter.core.contract.msmq import MsmqSend
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import put_done
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
+from adapter.core.rules import msmq_delivery, msmq_queues, parking
+from adapter.core.rules.admit import admit, hold
+from adapter.core.rules.decision import Decision, done, outcome_of, own_unit, session_of
+from adapter.core.rules.msmq_delivery import NOT_TRANSACTIONAL_MESSAGE, NOT_TRANSACTIONAL_QUEUE
+from adapter.core.rules.msmq_open import sender_of
+from adapter.core.rules.put import EXPIRY_MAX_MS
+from adapter.core.rules.unit import commit_records, unit_with_room
+
+TEXT_LENGTH_MAX = 1_024
+BODY_MAX = 4 * 1024 * 1024  # a message of MSMQ has 4 MB at most
+NUMBER_MAX = 2**32 - 1
+TEXTS = (
+    "destination",
+    "administration_queue",
+    "response_queue",
+    "dead_letter_queue",
+)
+
+
+def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decision:
+    """MQSendMessage."""
+    handle = sender_of(qm, request, command.handle)
+    message = command.message
+    if command.unit and command.single:
+        text = "a single message is sent outside of transactions"
+        raise Refusal(Reason.OPTIONS_ERROR, handle.name, text)
+    _check(message, handle.name)
+    size = weight(message) * len(handle.targets)
+    unit = None
+    if command.unit:
+        unit = unit_with_room(qm, request, command.unit, len(handle.targets), size)
+    elif size > qm.limits.unit_bytes:
+        raise Refusal(Reason.MESSAGE_TOO_LONG, handle.name, f"{len(message.body)} bytes")
+    transactional = unit is not None or command.single
+    _settle(qm, message, handle, request.now_ms, transactional=transactional)
+    delivery = msmq_delivery.Delivery(qm, request.now_ms)
+    _send_to_each(delivery, handle, message)
+    records = delivery.new.records
+    puts = delivery.puts
+    if unit is not None:
+        hold(qm, unit, puts, [weight(one) for _, one in puts], request.now_ms)
+        answer = put_done([message.message_id], message)
+        return Decision(records, answer, qm.entry_n, made=delivery.new.made)
+    ident = own_unit(request, session_of(qm, request).ident)
+    puts = admit(qm, puts, request.now_ms)
+    if delivery.messages:
+        outcome = outcome_of(qm, request)
+        records = records + commit_records(ident, puts, [], "put", outcome)
+        return Decision(records, made=delivery.new.made)
+    if puts:
+        records = records + commit_records(ident, puts, [], "put", None)
+    decision = done(qm, request, records)
+    decision.made = delivery.new.made
+    return decision
+
+
+def _send_to_each(
+    delivery: msmq_delivery.Delivery, handle: MsmqSender | MsmqReader, message: MessageData
+) -> None:
+    """Deliver a copy to each queue, or none, if a copy for a queue here is refused at once."""
+    qm = delivery.qm
+    for name in handle.targets:
+        queue = msmq_queues.find(qm, name.queue) if msmq_queues.is_here(qm, name) else None
+        if queue is None:
+            continue
+        if qm.parked:
+            parking.check_put(qm, queue, [message])
+        mismatch = msmq_delivery.why_not_accepted(delivery, name, message)
+        is_mismatch = mismatch in (NOT_TRANSACTIONAL_QUEUE, NOT_TRANSACTIONAL_MESSAGE)
+        if is_mismatch and qm.attributes.msmq_level == 2:
+            text = "its transactional property and that of the send are not the same"
+            raise Refusal(Reason.TRANSACTION_USAGE, name.text, text)
+    for name in handle.targets:
+        header = structs.replace(msmq_delivery.header_of(message), destination=name.text)
+        copy = structs.replace(message, msmq=header)
+        if msmq_queues.is_here(qm, name):
+            msmq_delivery.deliver(delivery, name, copy)
+        else:
+            msmq_delivery.transmit(delivery, name, copy)
+    msmq_delivery.copy_to_computer_journal(delivery, message)
+
+
+def _check(message: MessageData, name: str) -> None:
+    """Refuse what no message of MSMQ can be."""
+    header = msmq_delivery.header_of(message)
+    if len(header.label) > MESSAGE_LABEL_LENGTH_MAX:
+        text = f"{len(header.label)} characters, of {MESSAGE_LABEL_LENGTH_MAX}"
+        raise Refusal(Reason.LABEL_TOO_LONG, name, text)
+    if len(message.body) + len(header.extension) > BODY_MAX:
+        raise Refusal(Reason.MESSAGE_TOO_LONG, name, f"{len(message.body)} bytes, of {BODY_MAX}")
+    if not -1 <= message.priority <= PRIORITY_HIGHEST:
+        raise Refusal(Reason.PRIORITY_ERROR, name, f"{message.priority} is not 0 to 7")
+    if not -1 <= message.expiry_ms <= EXPIRY_MAX_MS:
+        raise Refusal(Reason.EXPIRY_ERROR, name, f"{message.expiry_ms} ms")
+    for field in ("message_id", "correlation_id"):
+        if len(getattr(message, field)) not in (0, ID_LENGTH):
+            raise Refusal(Reason.IDENTIFIER_ERROR, name, f"{field} is not 24 bytes")
+    for field in TEXTS:
+        if len(getattr(header, field)) > TEXT_LENGTH_MAX:
+            text = f"{field} has more than {TEXT_LENGTH_MAX} characters"
+            raise Refusal(Reason.OPTIONS_ERROR, name, text)
+    numbers = (header.app_specific, header.body_type, header.message_class)
+    flags = (header.acknowledge, header.journal)
+    if not all(0 <= one <= NUMBER_MAX for one in numbers) or not all(
+        0 <= one < 16 for one in flags
+    ):
+        raise Refusal(Reason.OPTIONS_ERROR, name, "a number of its properties is out of range")
+    if not -1 <= header.reach_ms <= EXPIRY_MAX_MS:
+        raise Refusal(Reason.EXPIRY_ERROR, name, f"{header.reach_ms} ms to reach the queue")
+
+
+def _settle(
+    qm: QueueManager,
+    message: MessageData,
+    handle: MsmqSender | MsmqReader,
+    now_ms: int,
+    *,
+    transactional: bool,
+) -> None:
+    """Fill in what is left to the queue manager, and drop what programs of MSMQ do not say."""
+    header = msmq_delivery.header_of(message)
+    ends = message.expiry_ms != EXPIRY_UNLIMITED
+    expires_at_ms = max(1, now_ms + message.expiry_ms) if ends else 0
+    settled = MessageData(
+        body=message.body,
+        message_id=message.message_id or qm.new_message_id(),
+        correlation_id=message.correlation_id or NO_ID,
+        group_id=NO_ID,
+        priority=0 if transactional else _priority(message),
+        persistence=1,
+        expiry_ms=message.expiry_ms if message.expiry_ms > 0 else EXPIRY_UNLIMITED,
+        put_time_ms=now_ms,
+        expires_at_ms=expires_at_ms,
+        msmq=structs.replace(
+            header,
+            transactional=transactional,
+            recoverable=header.recoverable or transactional,
+            source=handle.computer,
+            sent_ms=now_ms,
+            receive_by_ms=expires_at_ms,
+            move_count=0,
+            unit=b"",
+            unit_index=0,
+            unit_size=0,
+        ),
+    )
+    for field in MessageData.__struct_fields__:
+        setattr(message, field, getattr(settled, field))
+
+
+def _priority(message: MessageData) -> int:
+    return PRIORITY_DEFAULT if message.priority < 0 else message.priority

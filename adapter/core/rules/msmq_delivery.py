@@ -204,7 +204,7 @@ def acknowledge(delivery: Delivery, message: MessageData, kind: int) -> None:
         return
     report = MessageData(
         body=message.body if kind & NEGATIVE else b"",
-        message_id=delivery.qm.new_message_id(),
+        message_id=delivery.qm.numbers.new_message_id(),
         correlation_id=message.message_id,
         group_id=NO_ID,
         priority=message.priority,

@@ -18,11 +18,11 @@ from adapter.core.model.msmq_handles import MsmqReader
 from adapter.core.model.msmq_queue import MsmqQueue, place_of
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import matching, msmq_delivery
-from adapter.core.rules.admit import admit, hold
+from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import Decision, done, own_unit, session_of
 from adapter.core.rules.msmq_delivery import RECEIVE_REJECTED, RECEIVED
 from adapter.core.rules.msmq_open import reader_of
-from adapter.core.rules.unit import commit_records, unit_of, unit_with_room
+from adapter.core.rules.unit import Gets, Puts, unit_of, unit_with_room
 
 
 def decide_move(qm: QueueManager, request: Request, command: MsmqMove) -> Decision:
@@ -43,8 +43,9 @@ def decide_move(qm: QueueManager, request: Request, command: MsmqMove) -> Decisi
         hold(qm, unit, [(target.msmq, moved)], [weight(moved)], request.now_ms)
         return Decision([], Done(1), qm.entry_n)
     ident = own_unit(request, session_of(qm, request).ident)
-    puts = admit(qm, [(target.msmq, moved)], request.now_ms)
-    records = commit_records(ident, puts, [(source.msmq, stored)], "put", None)
+    puts: Puts = [(target.msmq, moved)]
+    gets: Gets = [(source.msmq, stored)]
+    records = put_records(qm, ident, puts, request.now_ms, gets)
     return done(qm, request, records, 1)
 
 

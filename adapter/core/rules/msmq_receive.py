@@ -35,12 +35,12 @@ from adapter.core.model.msmq_queue import MsmqQueue, place_of
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules import matching, msmq_delivery, pages, waiting
-from adapter.core.rules.admit import admit, hold
+from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import Decision, outcome_of, own_unit, session_of
-from adapter.core.rules.get import discarded
+from adapter.core.rules.get import discard
 from adapter.core.rules.msmq_open import reader_of
 from adapter.core.rules.selection import WAIT_MAX_MS
-from adapter.core.rules.unit import commit_records, delivery_records, unit_of, unit_with_room
+from adapter.core.rules.unit import Gets, delivery_records, unit_of, unit_with_room
 
 NOT_WAITING = 0
 """The arrival number of a request that does not wait."""
@@ -129,7 +129,7 @@ def give(
     expired: list[Stored] = []
     found = _find(qm, command, handle, request.now_ms, expired, arrival)
     if expired and not command.peek:
-        records += discarded(queue, expired)
+        records += discard(queue, expired)
     if found is None:
         return None
     cursor = handle.cursors.get(command.cursor)
@@ -165,10 +165,9 @@ def _take(
         after = qm.entry_n if records else found.entry_n
         return Decision(records, Messages([delivered(found)]), after, made=made)
     ident = own_unit(request, session_of(qm, request).ident)
-    puts = admit(qm, puts, request.now_ms)
-    records = records + commit_records(
-        ident, puts, [(queue, found)], "get", outcome_of(qm, request)
-    )
+    outcome = outcome_of(qm, request)
+    gets: Gets = [(queue, found)]
+    records = records + put_records(qm, ident, puts, request.now_ms, gets, "get", outcome)
     return Decision(records, made=made)
 
 

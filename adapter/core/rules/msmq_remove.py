@@ -10,10 +10,10 @@ from adapter.core.contract.records import QueueDeleted, QueuePurged, Record
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.rules import msmq_delivery, msmq_queues, waiting
-from adapter.core.rules.admit import admit
+from adapter.core.rules.admit import put_records
 from adapter.core.rules.decision import Decision, done
 from adapter.core.rules.msmq_open import reader_of
-from adapter.core.rules.unit import commit_records, taken_from
+from adapter.core.rules.unit import taken_from
 
 
 def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Decision:
@@ -42,7 +42,7 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
         count += one.available_count
         if one is not journal:
             _report(delivery, one, msmq_delivery.QUEUE_DELETED)
-        replies += waiting.refused(qm, one, Reason.QUEUE_DELETED)
+        replies += waiting.refuse_all(qm, one, Reason.QUEUE_DELETED)
         _forget_in_units(qm, delivery, one)
         delivery.new.records.append(QueueDeleted(one.name))
     return _done(qm, request, delivery, delivery.new.records, count, replies)
@@ -56,9 +56,9 @@ def _done(
     count: int,
     replies: list[Reply],
 ) -> Decision:
-    puts = admit(qm, delivery.puts, request.now_ms)
-    if puts:
-        records = records + commit_records(qm.new_message_id(), puts, [], "put", None)
+    if delivery.puts:
+        ident = qm.numbers.new_message_id()
+        records = records + put_records(qm, ident, delivery.puts, request.now_ms)
     decision = done(qm, request, records, count, replies)
     decision.made = delivery.new.made
     return decision

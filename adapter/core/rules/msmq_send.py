@@ -22,12 +22,12 @@ from adapter.core.contract.results import put_done
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
 from adapter.core.rules import msmq_delivery, msmq_queues, parking
-from adapter.core.rules.admit import admit, hold
+from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import Decision, done, outcome_of, own_unit, session_of
 from adapter.core.rules.msmq_delivery import NOT_TRANSACTIONAL_MESSAGE, NOT_TRANSACTIONAL_QUEUE
 from adapter.core.rules.msmq_open import sender_of
 from adapter.core.rules.put import EXPIRY_MAX_MS
-from adapter.core.rules.unit import commit_records, unit_with_room
+from adapter.core.rules.unit import unit_with_room
 
 TEXT_LENGTH_MAX = 1_024
 BODY_MAX = 4 * 1024 * 1024  # a message of MSMQ has 4 MB at most
@@ -65,13 +65,12 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
         answer = put_done([message.message_id], message)
         return Decision(records, answer, qm.entry_n, made=delivery.new.made)
     ident = own_unit(request, session_of(qm, request).ident)
-    puts = admit(qm, puts, request.now_ms)
     if delivery.messages:
         outcome = outcome_of(qm, request)
-        records = records + commit_records(ident, puts, [], "put", outcome)
+        records = records + put_records(qm, ident, puts, request.now_ms, outcome=outcome)
         return Decision(records, made=delivery.new.made)
     if puts:
-        records = records + commit_records(ident, puts, [], "put", None)
+        records = records + put_records(qm, ident, puts, request.now_ms)
     decision = done(qm, request, records)
     decision.made = delivery.new.made
     return decision
@@ -146,7 +145,7 @@ def _settle(
     expires_at_ms = max(1, now_ms + message.expiry_ms) if ends else 0
     settled = MessageData(
         body=message.body,
-        message_id=message.message_id or qm.new_message_id(),
+        message_id=message.message_id or qm.numbers.new_message_id(),
         correlation_id=message.correlation_id or NO_ID,
         group_id=NO_ID,
         priority=0 if transactional else _priority(message),

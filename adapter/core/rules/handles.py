@@ -133,7 +133,7 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
     if command.delete:
         _check_deletion(handle, command.delete)
     waiters = [w for w in connection.waiters.values() if w.command.handle == handle.number]
-    replies = [waiting.answer(qm, waiter, waiting.closed(waiter)) for waiter in waiters]
+    replies = [waiting.answer(qm, waiter, waiting.cancellation(waiter)) for waiter in waiters]
     records = _close(qm, connection, handle, replies, request.now_ms, broke_off=False)
     warning = 0
     if isinstance(handle, QueueHandle):
@@ -173,7 +173,7 @@ def _close(
     """Close a handle of any kind. broke_off: nobody has asked for it; the connection ends."""
     del connection.handles[handle.number]
     if isinstance(handle, MsmqReader):
-        return msmq_queues.closed(handle)
+        return msmq_queues.close(handle)
     if isinstance(handle, QueueHandle):
         return _close_queue(qm, handle, replies, now_ms, broke_off)
     if isinstance(handle, SubscriptionHandle):

@@ -58,7 +58,7 @@ REMOVED_ON_PURPOSE = (QUEUE_DELETED, QUEUE_PURGED)
 """Such messages become dead letters only if they say so."""
 
 
-class Delivery:
+class MsmqDelivery:
     """What is put by one step: messages, acknowledgments, dead letters and copies for journals.
 
     stored: whether the message itself is among the puts, as such or as a dead letter.
@@ -94,7 +94,7 @@ def header_of(message: MessageData) -> MsmqHeader:
     return message.msmq or MsmqHeader()
 
 
-def why_not_accepted(delivery: Delivery, name: FormatName, message: MessageData) -> int:
+def why_not_accepted(delivery: MsmqDelivery, name: FormatName, message: MessageData) -> int:
     """Return the class of the acknowledgment that says why a queue here does not accept a message;
     0: it does.
     """
@@ -109,7 +109,7 @@ def why_not_accepted(delivery: Delivery, name: FormatName, message: MessageData)
     return 0
 
 
-def has_room(delivery: Delivery, queue: MsmqQueue, message: MessageData) -> bool:
+def has_room(delivery: MsmqDelivery, queue: MsmqQueue, message: MessageData) -> bool:
     """Whether the quota of a queue, which it shares with its subqueues, allows one message more."""
     quota = queue.attributes.quota_kb
     if quota == QUOTA_UNLIMITED_KB:
@@ -125,7 +125,7 @@ def with_subqueues(qm: QueueManager, queue: MsmqQueue) -> list[MsmqQueue]:
     return [queue, *(one for one in found if isinstance(one, MsmqQueue) and one.is_subqueue)]
 
 
-def deliver(delivery: Delivery, name: FormatName, message: MessageData) -> None:
+def deliver(delivery: MsmqDelivery, name: FormatName, message: MessageData) -> None:
     """Put a message to a queue here, or say what becomes of it otherwise."""
     refused = why_not_accepted(delivery, name, message)
     if refused:
@@ -140,7 +140,7 @@ def deliver(delivery: Delivery, name: FormatName, message: MessageData) -> None:
     acknowledge(delivery, message, REACHED_QUEUE)
 
 
-def fail(delivery: Delivery, message: MessageData, why: int) -> None:
+def fail(delivery: MsmqDelivery, message: MessageData, why: int) -> None:
     """Say what becomes of a message that is not accepted, or leaves its queue unreceived."""
     acknowledge(delivery, message, why)
     header = header_of(message)
@@ -149,7 +149,7 @@ def fail(delivery: Delivery, message: MessageData, why: int) -> None:
         bury(delivery, message, why)
 
 
-def bury(delivery: Delivery, message: MessageData, why: int) -> None:
+def bury(delivery: MsmqDelivery, message: MessageData, why: int) -> None:
     """Put a message to a dead-letter queue; of another computer, if that one sent it."""
     header = header_of(message)
     dead = structs.replace(
@@ -170,7 +170,7 @@ def bury(delivery: Delivery, message: MessageData, why: int) -> None:
     delivery.put(_own_dead_letters(delivery, header, here), dead)
 
 
-def _own_dead_letters(delivery: Delivery, header: MsmqHeader, here: str) -> MsmqQueue:
+def _own_dead_letters(delivery: MsmqDelivery, header: MsmqHeader, here: str) -> MsmqQueue:
     """Return the dead-letter queue that a message names, if that is a transactional one here."""
     if header.dead_letter_queue and header.journal & DEAD_LETTER:
         try:
@@ -189,7 +189,7 @@ _ASKS = {
 }
 
 
-def acknowledge(delivery: Delivery, message: MessageData, kind: int) -> None:
+def acknowledge(delivery: MsmqDelivery, message: MessageData, kind: int) -> None:
     """Send an acknowledgment of a class, if the message asks for it."""
     header = header_of(message)
     asked = _ASKS.get(kind) or (
@@ -229,11 +229,11 @@ def acknowledge(delivery: Delivery, message: MessageData, kind: int) -> None:
         delivery.put(queue, report, acknowledges=True)
 
 
-def transmit(delivery: Delivery, target: FormatName, message: MessageData) -> None:
+def transmit(delivery: MsmqDelivery, target: FormatName, message: MessageData) -> None:
     """Have a message taken to another computer."""
 
 
-def copy_to_computer_journal(delivery: Delivery, message: MessageData) -> None:
+def copy_to_computer_journal(delivery: MsmqDelivery, message: MessageData) -> None:
     """Put a copy of a message to the journal of this computer, if the message says so."""
     header = header_of(message)
     if header.journal & JOURNAL:
@@ -241,7 +241,7 @@ def copy_to_computer_journal(delivery: Delivery, message: MessageData) -> None:
         delivery.put(journal, _copy(message, header, delivery.now_ms))
 
 
-def copy_to_journal(delivery: Delivery, queue: MsmqQueue, stored: Stored) -> None:
+def copy_to_journal(delivery: MsmqDelivery, queue: MsmqQueue, stored: Stored) -> None:
     """Put a copy of a message that is received to the journal of its queue, if that is wanted and
     the journal has room.
     """
@@ -281,6 +281,6 @@ def sent_in(stored: Stored) -> MsmqHeader:
     )
 
 
-def left_unreceived(delivery: Delivery, stored: Stored, why: int) -> None:
+def left_unreceived(delivery: MsmqDelivery, stored: Stored, why: int) -> None:
     """Say what becomes of a stored message that leaves its queue without having been received."""
     fail(delivery, structs.replace(stored.message, msmq=sent_in(stored)), why)

@@ -83,7 +83,7 @@ def decide_reject(qm: QueueManager, request: Request, command: MsmqReject) -> De
     if stored is None:
         raise Refusal(Reason.MESSAGE_NOT_FOUND, queue.name, f"lookup id {command.lookup_id}")
     _take_back(unit, queue, stored)
-    delivery = msmq_delivery.Delivery(qm, request.now_ms)
+    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
     msmq_delivery.left_unreceived(delivery, stored, RECEIVE_REJECTED)
     puts = delivery.puts
     hold(qm, unit, puts, [weight(one) for _, one in puts], request.now_ms)

@@ -46,14 +46,14 @@ def is_here(qm: QueueManager, name: FormatName) -> bool:
     return same_computer(name.computer, computer_of(qm))
 
 
-def named(qm: QueueManager, text: str, computer: str) -> FormatName:
+def parse_name(qm: QueueManager, text: str, computer: str) -> FormatName:
     """Parse the name of one queue. computer: the caller's; empty: this one."""
     return parse(text, computer or computer_of(qm))
 
 
 def here(qm: QueueManager, text: str, computer: str) -> FormatName:
     """Parse the name of a queue of this queue manager, or refuse."""
-    name = named(qm, text, computer)
+    name = parse_name(qm, text, computer)
     if not is_here(qm, name):
         detail = f"{computer_of(qm)} is the computer of queue manager {qm.name}"
         raise Refusal(Reason.COMPUTER_NOT_REACHABLE, text, detail)
@@ -182,13 +182,13 @@ def decide_inquire(qm: QueueManager, request: Request, command: MsmqInquire) -> 
             if isinstance(queue, MsmqQueue) and not queue.part and fnmatchcase(name, pattern)
         ]
     else:
-        name = named(qm, command.name, command.computer)
+        name = parse_name(qm, command.name, command.computer)
         queue = find(qm, name.queue) if is_here(qm, name) else None
         found = [queue] if queue is not None else []
-    return Decision([], Descriptions([_described(qm, queue) for queue in found]), qm.entry_n)
+    return Decision([], Descriptions([_describe(qm, queue) for queue in found]), qm.entry_n)
 
 
-def _described(qm: QueueManager, queue: MsmqQueue) -> QueueDescription:
+def _describe(qm: QueueManager, queue: MsmqQueue) -> QueueDescription:
     every = without_dates(queue.attributes)
     shown = {name: every[name] for name in MSMQ_ATTRIBUTES}
     shown["path_name"] = f"{computer_of(qm)}\\{queue.attributes.path_name}"
@@ -197,7 +197,7 @@ def _described(qm: QueueManager, queue: MsmqQueue) -> QueueDescription:
     return QueueDescription(queue.name, queue.incarnation, shown, created, altered)
 
 
-def closed(handle: MsmqReader) -> list[Record]:
+def close(handle: MsmqReader) -> list[Record]:
     """Close a handle; a subqueue that is empty goes with its last one."""
     handle.count(-1)
     queue = handle.msmq

@@ -152,7 +152,7 @@ def _take(
     """Take a message for good, or lock it until its unit ends; with its journal copy and its
     acknowledgment.
     """
-    delivery = msmq_delivery.Delivery(qm, request.now_ms)
+    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
     msmq_delivery.copy_to_journal(delivery, queue, found)
     msmq_delivery.acknowledge(delivery, found.message, msmq_delivery.RECEIVED)
     puts, made, records = delivery.puts, delivery.new.made, delivery.new.records

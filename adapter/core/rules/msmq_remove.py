@@ -19,7 +19,7 @@ from adapter.core.rules.unit import taken_from
 def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Decision:
     """MQPurgeQueue."""
     queue = reader_of(qm, request, command.handle, RECEIVE_ACCESS).msmq
-    delivery = msmq_delivery.Delivery(qm, request.now_ms)
+    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
     _report(delivery, queue, msmq_delivery.QUEUE_PURGED)
     count = queue.available_count
     kept = [taken_from(queue, one) for one in queue.stored.values() if one.locked]
@@ -33,7 +33,7 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
     if not queue.is_sent_to:
         text = "journals and subqueues go with their queue, system queues stay"
         raise Refusal(Reason.ACCESS_DENIED, command.name, text)
-    delivery = msmq_delivery.Delivery(qm, request.now_ms)
+    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
     gone = msmq_delivery.with_subqueues(qm, queue)
     journal = msmq_queues.find(qm, f"{queue.name};{JOURNAL}")
     replies: list[Reply] = []
@@ -51,7 +51,7 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
 def _done(
     qm: QueueManager,
     request: Request,
-    delivery: msmq_delivery.Delivery,
+    delivery: msmq_delivery.MsmqDelivery,
     records: list[Record],
     count: int,
     replies: list[Reply],
@@ -64,13 +64,15 @@ def _done(
     return decision
 
 
-def _report(delivery: msmq_delivery.Delivery, queue: MsmqQueue, why: int) -> None:
+def _report(delivery: msmq_delivery.MsmqDelivery, queue: MsmqQueue, why: int) -> None:
     """Report the messages of a queue that are about to be removed, as far as they ask for it."""
     for stored in queue.loaded():
         msmq_delivery.left_unreceived(delivery, stored, why)
 
 
-def _forget_in_units(qm: QueueManager, delivery: msmq_delivery.Delivery, queue: MsmqQueue) -> None:
+def _forget_in_units(
+    qm: QueueManager, delivery: msmq_delivery.MsmqDelivery, queue: MsmqQueue
+) -> None:
     """Let go of what units hold of a queue that goes; what they send to it is not delivered."""
     for connection in qm.connections.values():
         for unit in connection.units.values():

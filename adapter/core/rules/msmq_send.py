@@ -56,7 +56,7 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
         raise Refusal(Reason.MESSAGE_TOO_LONG, handle.name, f"{len(message.body)} bytes")
     transactional = unit is not None or command.single
     _settle(qm, message, handle, request.now_ms, transactional=transactional)
-    delivery = msmq_delivery.Delivery(qm, request.now_ms)
+    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
     _send_to_each(delivery, handle, message)
     records = delivery.new.records
     puts = delivery.puts
@@ -77,7 +77,7 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
 
 
 def _send_to_each(
-    delivery: msmq_delivery.Delivery, handle: MsmqSender | MsmqReader, message: MessageData
+    delivery: msmq_delivery.MsmqDelivery, handle: MsmqSender | MsmqReader, message: MessageData
 ) -> None:
     """Deliver a copy to each queue, or none, if a copy for a queue here is refused at once."""
     qm = delivery.qm

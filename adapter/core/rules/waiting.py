@@ -95,7 +95,7 @@ def tell(qm: QueueManager, request: Request, result: Result) -> Reply:
     return Reply(request.connection, request.request, result, qm.entry_n)
 
 
-def closed(waiter: Waiter) -> Result:
+def cancellation(waiter: Waiter) -> Result:
     """Say how a wait ends whose handle is closed."""
     if isinstance(waiter.command, MsmqReceive):
         return Refused(Reason.OPERATION_CANCELLED, waiter.handle.queue.name)

@@ -89,12 +89,16 @@ def test_a_log_that_nobody_reads_stops_neither_work_nor_the_end(
 def test_librdkafka_warns_of_no_setting(
     kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
-    name = unique_name()
-    with ServerProcess(name, kafka.bootstrap_servers, tmp_path, registry=ON_TOPIC) as one:
+    """Not of a client that is made only when it is needed, either: the registry's producer."""
+    name, port = unique_name(), free_port()
+    servers = kafka.bootstrap_servers
+    with ServerProcess(name, servers, tmp_path, http_port=port, registry=ON_TOPIC) as one:
         one.start()
-        with adapter.connect(one.address) as qm:
-            qm.define_queue("Q")
-            qm.put("Q", b"1")
+        registry = f"http://127.0.0.1:{port}/registry"
+        with adapter.connect(one.address, registry=registry) as qm:
+            qm.define_queue(name)
+            order = {"type": "record", "name": "Order", "fields": []}
+            qm.queue(name).put_value({}, schema=order, register=True)  # a new subject is written
         one.ask_to_end()
         assert one.await_end() == 0
         assert "CONFWARN" not in one.said()

@@ -48,7 +48,8 @@ def archive(
             queue_manager=job.queue_manager, kafka_options=job.kafka_options,
             max_messages_per_batch=job.messages_a_batch or None, large_messages=large_messages,
         )  # fmt: skip
-        totals = running.follow(job.start(messages, sinks.parquet(path)))
+        check = job.topic_check(spark, queue)
+        totals = running.follow(job.start(messages, sinks.parquet(path)), check)
         return {"queue": queue, "path": path, **totals}
 
     running.perform("archive", job, work)

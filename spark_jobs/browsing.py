@@ -26,7 +26,7 @@ from spark_jobs.errors import SparkJobError
 from spark_jobs.options import BROKERS, SourceOptions
 from spark_jobs.planning import AvailableNow, Limit, limit_of, rows_of
 from spark_jobs.rows import FoundMessage, batches
-from spark_jobs.topics import choose
+from spark_jobs.topics import choose, deleted
 
 ANSWER_S = 20.0
 LOOK_S = 5.0
@@ -106,7 +106,7 @@ class BrowsedTopic:
         except SparkJobError:
             now = "none"
         if now != self.name:
-            raise deleted(self._options.queue, self.name, now)
+            raise SparkJobError(f"mqk: {deleted(self._options.queue, self.name, now)}")
 
     def beginning(self, options: SourceOptions) -> LaneOffsets:
         """Where a new query begins."""
@@ -149,15 +149,6 @@ def _topics(admin: AdminClient, servers: str) -> dict[str, Any]:
             f"mqk: Kafka at {servers} does not answer ({problem}): give its address as option "
             f"{BROKERS} if it is another from here"
         ) from None
-
-
-def deleted(queue: str, before: str, now: str) -> SparkJobError:
-    """The end of a query whose queue is not the one any more that it began with."""
-    return SparkJobError(
-        f"mqk: queue {queue} has been deleted since this query began, and perhaps defined again: "
-        f"the query read topic {before}, and the queue's topic is {now}. Begin with a new "
-        "checkpoint"
-    )
 
 
 class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # of any Spark
@@ -235,7 +226,8 @@ class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc] 
                 "mqk: the checkpoint is of another readMode than browse: give this query its own"
             )
         if offset["topic"] != self._found().name:
-            raise deleted(self._options.queue, offset["topic"], self._found().name)
+            now = self._found().name
+            raise SparkJobError(f"mqk: {deleted(self._options.queue, offset['topic'], now)}")
 
     def _found(self) -> BrowsedTopic:
         if self._topic is None:

@@ -11,6 +11,13 @@ OURS = re.compile(r"(?<!\")mqk: (.*)")  # and no line of the program that raises
 PLAN = re.compile(r"=== Streaming Query ===.*?(?=\n\s+at |\Z)", re.DOTALL)
 """What Spark prints of a query: also our own sentences, which the plan would raise."""
 TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
+NEXT_TRACEBACK = re.compile(r"\n.*Traceback \(most recent call last\)")
+FROM_JVM = "py4j.protocol.Py4JJavaError: "
+"""Begins the last line of a traceback where Python called the JVM: what went wrong stands below."""
+LOST = re.compile(
+    r"Some data may have been lost.*?\nReason: ([^\n]+?)(?:\. SQLSTATE.*)?\n", re.DOTALL
+)
+"""What Spark's Kafka source says when it does not find what it is to read."""
 CALLING = re.compile(r"An error occurred while calling \S+\n: (.*)")
 STATE = re.compile(r" SQLSTATE: \w+.*")
 QUOTED_MAX = 500
@@ -33,13 +40,21 @@ def explain(problem: BaseException) -> str:
     ours = OURS.findall(text)
     if ours:  # the last one: before it comes the line of the program that raised it
         return _short(STATE.sub("", ours[-1]))
+    if lost := LOST.search(text):
+        return (
+            "records of the queue's topic have been deleted before this query has read them, or "
+            f"the queue was deleted and defined again ({_short(lost[1])}): consumed messages are "
+            "kept for kafka.consumed_retention_ms. Begin with a new checkpoint"
+        )
     return _short(CAUSE.sub("", _cause(text)) or type(problem).__name__)
 
 
 def _cause(text: str) -> str:
     """The innermost cause that a text names: in Python, in the JVM, or what it begins with."""
-    if found := TRACEBACK.findall(text):
-        return str(found[-1])
+    if traced := TRACEBACK.findall(text):
+        if not traced[-1].startswith(FROM_JVM):
+            return str(traced[-1])
+        text = NEXT_TRACEBACK.split(text[text.index(traced[-1]) :])[0]
     lines = [line.strip() for line in text.splitlines()]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     if causes:

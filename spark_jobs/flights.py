@@ -61,7 +61,8 @@ def flights(
         )  # fmt: skip
         name = f"FLIGHTS.{queue}"[: sinks.APPLICATION_LENGTH_MAX]
         sink = writing(path, picture, summary_queue, qmgr, name)
-        totals = running.follow(job.start(delays(messages), sink, "complete"))
+        check = job.topic_check(spark, queue)
+        totals = running.follow(job.start(delays(messages), sink, "complete"), check)
         report = {"queue": queue, "path": path, "chart": str(picture), **totals}
         return report | ({"summary_queue": summary_queue} if summary_queue else {})
 

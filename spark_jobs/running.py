@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NoReturn, TypeVar
@@ -28,10 +29,13 @@ from adapter.command import failures, options, signals
 from spark_jobs import session
 from spark_jobs.errors import SparkJobError, explain
 from spark_jobs.sinks import Sink
+from spark_jobs.topics import check_topic, topic_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FAILURES = (PySparkException, Py4JError)
 LOOK_S = 0.5
+CHECK_S = 5.0
+"""Between two checks whether the queue still has the topic that is read."""
 SAFE_PATH = "PYTHONSAFEPATH"
 MESSAGES_A_BATCH = 10_000
 
@@ -59,6 +63,11 @@ class Job(Struct, kw_only=True):
     def start_endless(self, messages: DataFrame, sink: Sink) -> StreamingQuery:
         """Start a query that goes on until somebody ends it: see end_when_idle."""
         return self._writer(messages, sink, "append").start()
+
+    def topic_check(self, spark: SparkSession, queue: str) -> Callable[[], None]:
+        """Return a check that the queue still has the topic that it has now: see check_topic."""
+        kafka = self.bootstrap_servers, self.queue_manager, self.kafka_options
+        return partial(check_topic, spark, queue, topic_of(spark, queue, *kafka), *kafka)
 
     def _writer(self, messages: DataFrame, sink: Sink, mode: str) -> DataStreamWriter:
         writer = messages.writeStream.outputMode(mode).foreachBatch(sink)
@@ -156,18 +165,26 @@ def _safe_path() -> Iterator[None]:
         del os.environ[SAFE_PATH]
 
 
-def follow(query: StreamingQuery) -> dict[str, Any]:
+def follow(query: StreamingQuery, check: Callable[[], None] | None = None) -> dict[str, Any]:
     """Wait for a query, and tell of each batch; the figures of all of them.
 
     Ctrl-C and SIGTERM end it; a batch that was not finished is done again at the next start.
+    check: called every few seconds; the query ends with what it raises.
     """
     totals = {"batches": 0, "messages": 0}
     seen = -1
+    due_s = time.monotonic() + CHECK_S
     try:
         # Spark's own handler would call the JVM in the midst of another call, which breaks both.
         with contextlib.suppress(KeyboardInterrupt), signals.ending(partial(_stop, query)):
             while not query.awaitTermination(LOOK_S):  # type: ignore[arg-type]  # and a part
                 seen = _tell(query, seen, totals)
+                if check is not None and time.monotonic() > due_s:
+                    check()
+                    due_s = time.monotonic() + CHECK_S
+    except SparkJobError:
+        query.stop()
+        raise
     except FAILURES as problem:
         _tell(query, seen, totals)
         _give_up(problem)

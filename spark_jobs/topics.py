@@ -73,6 +73,36 @@ def _missing(known: list[str], queue: str, queue_manager: str) -> str:
     )
 
 
+def check_topic(
+    spark: SparkSession,
+    queue: str,
+    topic: str,
+    bootstrap_servers: str,
+    queue_manager: str,
+    kafka_options: Mapping[str, str],
+) -> None:
+    """Raise SparkJobError if the queue has another topic now: it was deleted and defined again.
+
+    Spark's Kafka source would wait for records of the earlier topic, and no more come. Whether
+    Kafka answers is not this function's question: the query itself ends if it does not.
+    """
+    try:
+        now = choose(list_topics(spark, bootstrap_servers, kafka_options), queue, queue_manager)
+    except SparkJobError:
+        return
+    if now != topic:
+        raise SparkJobError(deleted(queue, topic, now), queue)
+
+
+def deleted(queue: str, before: str, now: str) -> str:
+    """Say why a query ends whose queue is no longer the one that it began with."""
+    return (
+        f"queue {queue} has been deleted since this query began, and perhaps defined again: "
+        f"the query read topic {before}, and the queue's topic is {now}. Begin with a new "
+        "checkpoint"
+    )
+
+
 def list_topics(
     spark: SparkSession, bootstrap_servers: str, kafka_options: Mapping[str, str]
 ) -> list[str]:

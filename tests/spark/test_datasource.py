@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from spark_jobs import browsing, errors
 from spark_jobs.options import SourceOptions
+from tests.support.queue_topic import LANES
 from tests.support.spark_site import Site, collecting, drain, order_problems, queues, running
 
 
@@ -123,6 +124,10 @@ def test_records_that_are_gone_end_the_query_or_are_left_out(site: Site, tmp_pat
     start = {"startingOffsets": '{"0": 0}'}
     with pytest.raises(StreamingQueryException) as failed:
         drain(browse(site, "GONE", **start), collecting([]), tmp_path / "1")
+    assert "have been deleted before this query has read them" in errors.explain(failed.value)
+    lanes = dict.fromkeys(range(LANES), 0)
+    with pytest.raises(StreamingQueryException) as failed:
+        drain(site.stream("GONE", starting=lanes), collecting([]), tmp_path / "kafka")
     assert "have been deleted before this query has read them" in errors.explain(failed.value)
     rows: list[Any] = []
     left = browse(site, "GONE", failOnDataLoss=False, **start)

@@ -41,6 +41,30 @@ def test_the_cause_is_found_in_python_and_in_the_jvm() -> None:
     assert explain(RuntimeError(called + "\tat a.b(C.java)")) == "mkdir of /proc"
 
 
+def test_the_cause_is_found_in_the_jvm_that_python_called() -> None:
+    """As collect() in a sink raises it: the last line of Python says only which call failed."""
+    called = (
+        'Return Message: Traceback (most recent call last):\n  File "a.py", line 1, in call\n'
+        "    raise Py4JJavaError(\npy4j.protocol.Py4JJavaError: An error occurred while calling "
+        "o673.collectToPython.\n: org.apache.spark.{}\n\tat a.b(C.scala:1)\n"
+    )
+    again = "Caused by: py4j.Py4JException: Return Message: Traceback (most recent call last):\n"
+    aborted = called.format("SparkException: Job aborted")
+    assert explain(RuntimeError(aborted + again)) == "Job aborted"
+    within = aborted + "Caused by: java.io.IOException: no room\n\tat d.e(F.java:1)\n"
+    assert explain(RuntimeError(within + again)) == "no room"
+    lost = (
+        "sql.kafka010.KafkaIllegalStateException: Some data may have been lost because they are "
+        "not available in Kafka any more;\neither the data was aged out.\nReason: {}"
+    )
+    for reason, end in (
+        ("Could not read records in offset [7, 14) for topic partition mq.QM1.q.Q-0", "\nwith"),
+        ("Partitions HashSet(mq.QM1.q.Q-0) have been deleted", ". SQLSTATE: XXKST\n"),
+    ):
+        told = explain(RuntimeError(called.format(lost.format(reason + end)) + again))
+        assert f"({reason}): consumed messages are kept" in told
+
+
 def test_rows_of_both_sources_have_the_same_columns() -> None:
     assert tuple(name for name, _, _ in rows.ARROW) == COLUMNS
 

@@ -6,6 +6,7 @@ This module knows which exceptions are expected; it must not know what the comma
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import traceback
@@ -21,6 +22,8 @@ FAILED = 1
 WRONG_USE = 2
 INTERRUPTED = 130
 """128 + SIGINT, as shells report it."""
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+"""Of an error that names no file: standard output is on a full disk."""
 CONTEXT: Mapping[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 """Settings of click that hold for every command."""
 
@@ -55,11 +58,14 @@ def expected(problem: Error) -> int:
 
 
 def system(problem: OSError) -> int:
-    """A file or a folder that the operating system refused."""
+    """A file or a folder that the operating system refused, or a disk that has no room."""
     if debugging():
         traceback.print_exception(problem)
     reason = problem.strerror or type(problem).__name__
-    tell(f"cannot access {problem.filename}: {reason}; check the path and its permissions")
+    if problem.filename:
+        tell(f"cannot access {problem.filename}: {reason}; check the path and its permissions")
+    else:
+        tell(f"cannot write the output: {reason}; free some space, and try again")
     return FAILED
 
 
@@ -79,7 +85,7 @@ def run(command: click.Command, name: str, arguments: Sequence[str]) -> int:
     """Run a command under a name with its arguments; return the exit status, and raise nothing."""
     try:
         status = command.main(list(arguments), prog_name=name, standalone_mode=False, **CONTEXT)
-        sys.stdout.flush()
+        _flush_output()
         return status if isinstance(status, int) else 0
     except click.Abort:
         return INTERRUPTED
@@ -96,12 +102,22 @@ def run(command: click.Command, name: str, arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as problem:  # noqa: BLE001 -- the last resort
-        if isinstance(problem, OSError) and problem.filename:
+        if isinstance(problem, OSError) and (problem.filename or problem.errno in NO_ROOM):
             return system(problem)
         return unexpected(problem)
+    finally:
+        try:
+            _flush_output()
+        except (OSError, ValueError):  # or the interpreter would fail as it ends
+            _discard_output()
+
+
+def _flush_output() -> None:
+    if sys.stdout is not None:  # None: it was closed before the start
+        sys.stdout.flush()
 
 
 def _discard_output() -> None:
-    """Discard what is still to be written: the reader of the output has closed its end."""
+    """Discard what is still to be written: nobody reads it, or the disk has no room for it."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

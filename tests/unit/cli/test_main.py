@@ -4,6 +4,7 @@ import os
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -109,6 +110,23 @@ def test_a_file_that_cannot_be_used_is_no_bug(mqk: Mqk, tmp_path: Path) -> None:
     assert said.status == 1
     assert str(file) in said.err
     assert "internal error" not in said.err
+
+
+def test_a_full_disk_is_no_bug(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    with Path("/dev/full").open("w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        assert run(["config", "reference"]) == 1
+    said = capfd.readouterr().err
+    assert said == (
+        "mqk: cannot write the output: No space left on device; free some space, and try again\n"
+    )
+
+
+def test_no_output_is_no_bug(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    """As a shell starts it with `>&-`."""
+    monkeypatch.setattr(sys, "stdout", None)
+    assert run(["config", "reference"]) == 0
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_bug_is_one_sentence_that_says_where_to_report(mqk: Mqk, broken: type[Broken]) -> None:

@@ -93,7 +93,7 @@ def _bare_environment(folder: Path) -> dict[str, str]:
         "MQK_CACHE_DIR": str(cache_folder()),
         "PIP_CACHE_DIR": cache,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "PIP_NO_COMPILE": "1",  # most of what is installed is never imported
+        "PIP_COMPILE": "0",  # most of what is installed is never imported
         "GOCACHE": os.environ.get("GOCACHE", str(Path.home() / ".cache" / "go-build")),
         "GOMODCACHE": os.environ.get("GOMODCACHE", str(Path.home() / "go" / "pkg" / "mod")),
     }

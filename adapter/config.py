@@ -247,6 +247,11 @@ SETTINGS: Mapping[str, Setting] = {
             "to their topics. More costs readers time, less costs Kafka transactions.",
         ),
         Setting(
+            key="network", kind=Literal["no", "yes"], default="no",
+            meaning="Whether it sends messages to the other queue managers of its Kafka and "
+            "receives theirs, and what Kafka clients write to its inbound topic.",
+        ),
+        Setting(
             key="quiesce_ms", kind=_number(0, 600_000), default=4000,
             meaning="How long a stop gives units of work to end before it backs them out. The "
             "rest of a stop takes less than 6 s.",

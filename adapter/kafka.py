@@ -7,23 +7,30 @@
 Read with isolation.level=read_committed, and partition by partition: a partition holds the messages
 of one priority in the order in which their units were committed. A message stays on the topic when
 it has been got from the queue. One of more than 4 MiB is several records, each with the header
-`mqck`: a Decoder joins them. This module knows names and encodings, and no queue manager.
+`mqck`: a Decoder joins them. inbound_record() makes the record by which such a program puts a
+message. This module knows names and encodings, and no queue manager.
 """
 
 from __future__ import annotations
 
 import confluent_kafka
 
-from adapter.client.message import Message, incoming
+from adapter.channel.arguments import as_name
+from adapter.client.message import Message, incoming, outgoing
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.message import MessageData as Content
-from adapter.errors import InvalidType, InvalidValue
-from adapter.format import names
+from adapter.errors import InvalidOption, InvalidType, InvalidValue
+from adapter.format import inbound, names
 from adapter.format.descriptor import UnitPosition
 from adapter.format.schemas import UnreadableError
 from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of
 
-__all__ = ["Decoder", "decode", "topic_name"]
+__all__ = ["Decoder", "decode", "inbound_record", "topic_name"]
+
+QUEUE_MANAGER = "QM1"
+"""The name that examples and queue managers for tests have."""
+InboundRecord = tuple[str, None, bytes, list[tuple[str, bytes]]]
+"""Topic, key, value and headers of a record."""
 
 
 def topic_name(queue_manager: str, queue: str, *, incarnation: int = 0) -> str:
@@ -32,6 +39,27 @@ def topic_name(queue_manager: str, queue: str, *, incarnation: int = 0) -> str:
     incarnation: how many queues of this name were deleted before; each had a topic of its own.
     """
     return names.queue_topic(queue_manager, queue, incarnation)
+
+
+def inbound_record(
+    queue: str, message: bytes | str | Message, *, queue_manager: str = QUEUE_MANAGER
+) -> InboundRecord:
+    """Return topic, key, value and headers of the record that puts a message to a queue.
+
+        topic, key, value, headers = adapter.kafka.inbound_record("ORDERS", "one dozen")
+        producer.produce(topic, value, key, headers=headers)
+
+    The queue manager puts it once it has read the record: committed records only, in the order of
+    the topic, and each exactly once. What its queue does not take goes to the dead-letter queue.
+    docs/inbound-records.md has the headers, for other languages. Raises InvalidOption for what a
+    record cannot say.
+    """
+    content = outgoing(message, {})
+    try:
+        headers = inbound.encode(as_name(queue), content)
+    except ValueError as error:
+        raise InvalidOption(f"{error}: put it by a connection") from error
+    return names.inbound_topic(queue_manager), None, content.body, headers
 
 
 def decode(record: confluent_kafka.Message) -> Message:

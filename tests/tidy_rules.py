@@ -37,7 +37,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "ledger": "watched",
         "topics": "core.contract core.rules.pages errors format ledger.failures "
         "ledger.kafka_settings ledger.port",
-        "kafka": "errors format topics.decoder core.contract.message client.message",
+        "kafka": "channel.arguments errors format topics.decoder core.contract.message "
+        "client.message",
         "network": "channel core.contract errors format ledger.failures ledger.kafka_settings "
         "ledger.port topics.admin watched",
         "owner": "core format ledger.port ledger.snapshots topics.port watched",
@@ -46,8 +47,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "wire": "core.contract core.attributes errors",
         "registry": "addresses web errors ledger topics format.schemas launch watched",
         "channel": "wire core.contract core.mq_layouts core.attributes errors",
-        "client": "channel registry.port registry.rest registry.values wire core.contract "
-        "core.mq_layouts core.attributes errors",
+        "client": "channel network.lookup registry.port registry.rest registry.values wire "
+        "core.contract core.mq_layouts core.attributes errors",
         "mq_constants": "",
         "character_sets": "",
         "administration": "adapter character_sets client errors mq_constants watched "

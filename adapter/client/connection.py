@@ -6,7 +6,7 @@ import asyncio
 import getpass
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
@@ -69,6 +69,8 @@ def connect(
     password: str | None = None,
     application: str | None = None,
     registry: SchemaRegistry | Schemas | str | None = None,
+    bootstrap_servers: str | None = None,
+    kafka_options: Mapping[str, str] | None = None,
     connect_timeout_s: float = CONNECT_TIMEOUT_S,
     reconnect_timeout_s: float = RECONNECT_TIMEOUT_S,
 ) -> Connection:
@@ -81,12 +83,14 @@ def connect(
     this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
     registry: the schema registry of put_value() and decode(): its URL, an object that is one, or
     adapter.Schemas; None: the URL in MQK_REGISTRY. It is asked when a value is put or decoded.
+    bootstrap_servers: the Kafka of the queue manager, whose directory says where it is reached;
+    address is not used then. kafka_options: further settings of librdkafka for it, for security.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
     return connect_by(
-        [TcpDialer(one) for one in parse_addresses(address)],
+        _dialers(address, queue_manager, bootstrap_servers, kafka_options),
         queue_manager=queue_manager,
         user=user,
         password=password,
@@ -95,6 +99,20 @@ def connect(
         connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,
     )
+
+
+def _dialers(
+    address: str,
+    queue_manager: str | None,
+    bootstrap_servers: str | None,
+    kafka_options: Mapping[str, str] | None,
+) -> list[Dialer]:
+    if bootstrap_servers is None:
+        return [TcpDialer(one) for one in parse_addresses(address)]
+    from adapter.network.lookup import DirectoryDialer  # noqa: PLC0415 -- it loads a Kafka client
+
+    servers = a.as_name(bootstrap_servers, "bootstrap_servers")
+    return [DirectoryDialer(a.as_text("queue_manager", queue_manager), servers, kafka_options)]
 
 
 def connect_in_process(

@@ -105,7 +105,7 @@ def encode(queue: str, message: MessageData) -> list[tuple[str, bytes]]:
     headers = {QUEUE: queue}
     for field in FIELDS.values():
         value = getattr(message, field.name)
-        if value and value != getattr(_USUAL, field.name):
+        if value is not None and value != getattr(_USUAL, field.name):
             try:
                 headers[PREFIX + field.name] = field.write(value)
             except TypeError as error:

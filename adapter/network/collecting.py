@@ -1,19 +1,17 @@
 """Collecting the records of one inbound topic until a unit is whole.
 
-Parts of a unit come in order within their sender's session; those of different sessions may be
-mixed where a sender was killed and its last records come late. Such a unit stays incomplete, and is
-sent again by the next session, because its sender cannot have committed it: senders of one process
-write to a topic one after the other. So when a unit is whole, an incomplete one of another session
-that began before it may be forgotten, and reading may begin behind it after a restart.
+Theory. A sender that was killed, or lost its queue, may leave a unit incomplete, and its last
+records may come late, between those of others. It cannot have committed that unit, so the next
+session of the same transmission queue sends it again. Sessions of a queue are numbered upwards:
+what comes of an older one than the newest that was met is left out, and its incomplete unit
+forgotten.
 
-A record that stands alone - a plain client's, or one that cannot be read - says nothing of this
-kind. While a unit is incomplete it is held back, so that the position does not pass the unit's
-first part; it is given up with the unit when that has not grown for INCOMPLETE_MS.
-
-Theory of the positions: each ArrivedUnit says from where reading begins once it has taken effect.
-With records held back behind the unit's first part, the unit's own position ends before the first
-of them, and theirs follow. Positions only grow. This module knows records; it must not know who
-reads them, nor what core does with them.
+A position is from where reading begins after a restart. It never lies behind the first record of a
+unit that is not whole: while there is one, what is whole is given with the position before it.
+After a restart it is then read and given once more, and core knows by the places that it came. A
+unit that has not grown for INCOMPLETE_MS is given up, so that no position waits for a sender that
+never comes back. This module knows records; it must not know who reads them, nor what core does
+with them.
 """
 
 from __future__ import annotations
@@ -31,7 +29,8 @@ from adapter.network.port import ReceivedRecord
 
 INCOMPLETE_MS = 60_000
 """A sender gives a unit up that Kafka has not acknowledged for half as long."""
-SESSIONS_MAX = 8
+QUEUES_MAX = 100
+"""Of one source; of those that send nothing now, more are forgotten."""
 INVALID_RECORD = 2110  # MQRC_FORMAT_ERROR
 INVALID_TRANSFER = 271  # MQFB_XMIT_Q_MSG_ERROR
 
@@ -46,24 +45,22 @@ class ReadyUnit(Struct):
 
 
 class SessionParts:
-    """The unit that one session is sending."""
+    """The unit that a session is sending. first: of its first record; -1: there is no unit."""
 
-    def __init__(self) -> None:
-        self.reader = TransferReader()
-        self.arrivals: list[Arrival] = []
-        self.unit = b""
-        self.first = -1
-        """The offset of its first record; -1: it has none that can be used."""
-        self.size = 0
+    def __init__(self, session: bytes) -> None:
+        self.session = session
+        self.begin(-1)
         self.last_ms = 0
 
     def begin(self, offset: int) -> None:
-        """Begin another unit."""
+        """Begin another unit at an offset."""
         self.reader = TransferReader()
-        self.arrivals, self.first, self.size = [], offset, 0
+        self.arrivals: list[Arrival] = []
+        self.unit = b""
+        self.first, self.size = offset, 0
 
     def drop(self) -> None:
-        """Forget the unit: it is not whole."""
+        """Forget the unit."""
         self.begin(-1)
 
 
@@ -78,9 +75,14 @@ class InboundCollector:
         self.source = source
         self.next = 0
         self.unreadable = 0
-        self._sessions: dict[bytes, SessionParts] = {}
-        self._held: list[ReadyUnit] = []
-        """Records that stand alone, behind an incomplete unit."""
+        self._sessions: dict[Origin, SessionParts] = {}
+        """The newest session of each transmission queue."""
+
+    @property
+    def position(self) -> int:
+        """From where reading is to begin, once all that is whole has taken effect."""
+        firsts = [one.first for one in self._sessions.values() if one.first >= 0]
+        return min([self.next, *firsts])
 
     def take(self, record: ReceivedRecord) -> list[ReadyUnit]:
         """Take the next record; return what is whole with it."""
@@ -96,17 +98,19 @@ class InboundCollector:
             arrival = self._dead(record, INVALID_RECORD, error)
         return self._alone(record, arrival)
 
-    def give_up(self, now_ms: int) -> list[ReadyUnit]:
-        """Forget units that have not grown for long; return what was held back behind them."""
-        for session in list(self._sessions.values()):
+    def give_up(self, now_ms: int) -> None:
+        """Forget units that have not grown for long."""
+        for session in self._sessions.values():
             if session.first >= 0 and now_ms - session.last_ms > INCOMPLETE_MS:
                 session.drop()
-        return [] if self._is_incomplete else self._released()
 
     def _take_part(self, record: ReceivedRecord) -> list[ReadyUnit]:
         header = transfer.decode_header(record.headers[transfer.HEADER] or b"")
-        session = self._session(header.session)
         chunk, _ = chunks.place_of(record.headers.get(chunks.HEADER))
+        origin = Origin(header.ident, header.queue, header.incarnation)
+        session = self._session(origin, header.session)
+        if session is None:
+            return []
         if header.part == 0 and chunk == 0:
             session.begin(record.offset)
         if session.first < 0 or header.part != len(session.arrivals):
@@ -118,64 +122,53 @@ class InboundCollector:
         if found is None:
             return []
         message, position = found
-        seq = position.seq
         session.unit = position.unit
-        session.arrivals.append(Arrival(message, header.lane, seq, header.n))
-        return self._whole(session, header) if header.part + 1 == header.parts else []
+        session.arrivals.append(Arrival(message, header.lane, position.seq, header.n))
+        return self._whole(session, origin, header) if header.part + 1 == header.parts else []
 
-    def _whole(self, session: SessionParts, header: Transfer) -> list[ReadyUnit]:
-        for other in self._sessions.values():
-            if other is not session:
-                other.drop()
+    def _whole(self, session: SessionParts, origin: Origin, header: Transfer) -> list[ReadyUnit]:
         lowest = [Lowest(*header.lowest[at : at + 3]) for at in range(0, len(header.lowest), 3)]
-        offset = self._held[0].given.offset - 1 if self._held else self.next
+        arrivals, unit, size = session.arrivals, session.unit, session.size
+        session.drop()
         given = ArrivedUnit(
             self.topic,
             self.topic_id,
-            offset,
-            Origin(header.ident, header.queue, header.incarnation),
-            session.arrivals,
+            self.position,
+            origin,
+            arrivals,
             source=header.queue_manager,
-            unit=session.unit,
+            unit=unit,
             lowest=lowest,
         )
-        ready = ReadyUnit(given, session.size)
-        session.drop()
-        if not self._held:
-            return [ready]
-        self._held[-1].given.offset = self.next
-        return [ready, *self._released()]
+        return [ReadyUnit(given, size)]
 
-    def _session(self, ident: bytes) -> SessionParts:
-        session = self._sessions.pop(ident, None) or SessionParts()
-        self._sessions[ident] = session  # the one that was used last is last
-        if len(self._sessions) > SESSIONS_MAX:
-            del self._sessions[next(iter(self._sessions))]
-        return session
+    def _session(self, origin: Origin, session: bytes) -> SessionParts | None:
+        """Return the session of a transmission queue; None if there was a newer one."""
+        known = self._sessions.get(origin)
+        if known is not None and session < known.session:
+            return None
+        if known is None or session > known.session:
+            known = self._sessions[origin] = SessionParts(session)
+            self._forget_idle()
+        return known
 
-    @property
-    def _is_incomplete(self) -> bool:
-        return any(session.first >= 0 for session in self._sessions.values())
-
-    def _released(self) -> list[ReadyUnit]:
-        held, self._held = self._held, []
-        return held
+    def _forget_idle(self) -> None:
+        if len(self._sessions) > QUEUES_MAX:
+            idle = [origin for origin, one in self._sessions.items() if one.first < 0]
+            for origin in idle[:-1]:
+                del self._sessions[origin]
 
     def _alone(self, record: ReceivedRecord, arrival: Arrival) -> list[ReadyUnit]:
         given = ArrivedUnit(
             self.topic,
             self.topic_id,
-            self.next,
+            self.position,
             Origin(self.topic_id),
             [arrival],
             source=self.source,
-            lowest=[Lowest(0, self.next, 0)],  # single places are not kept: the position is enough
+            lowest=[Lowest(0, self.next, 0)],  # they come in order
         )
-        ready = ReadyUnit(given, record.size)
-        if self._is_incomplete:
-            self._held.append(ready)
-            return []
-        return [ready]
+        return [ReadyUnit(given, record.size)]
 
     def _plain(self, record: ReceivedRecord) -> Arrival:
         message = inbound.decode(record.headers, record.value)

@@ -269,7 +269,7 @@ class KafkaFollower:
         if topic in self._followed:
             self._consumer.resume([TopicPartition(topic, PARTITION)])
 
-    def first(self, topic: str) -> int:
+    def bounds(self, topic: str) -> tuple[int, int]:
         """See TopicFollower."""
         try:
             bounds = self._consumer.get_watermark_offsets(
@@ -280,7 +280,7 @@ class KafkaFollower:
             raise kind(f"asking for the bounds of {topic}: {describe(error)}") from error
         if bounds is None:
             raise NetworkError(f"asking for the bounds of {topic}: no answer")
-        return bounds[0]
+        return bounds[0], bounds[1]
 
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
         """See TopicFollower."""

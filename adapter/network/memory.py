@@ -163,14 +163,14 @@ class MemoryFollower:
         """See TopicFollower."""
         self._paused.discard(topic)
 
-    def first(self, topic: str) -> int:
+    def bounds(self, topic: str) -> tuple[int, int]:
         """See TopicFollower."""
         with self._network.changed:
             self._network.check()
             found = self._network.topics.get(topic)
             if found is None:
                 raise TopicMissing(f"{topic} is not there")
-            return found.first
+            return found.first, found.end
 
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
         """See TopicFollower."""

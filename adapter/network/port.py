@@ -97,8 +97,8 @@ class TopicFollower(Protocol):
         """
         ...
 
-    def first(self, topic: str) -> int:
-        """Return the offset of the first record that may be there."""
+    def bounds(self, topic: str) -> tuple[int, int]:
+        """Return the offsets of the first record that may be there, and behind the last."""
         ...
 
     def close(self) -> None:

@@ -175,7 +175,7 @@ class NetworkReceiver:
         directory = names.DIRECTORY_TOPIC
         self._transport.open_directory(directory)
         self._follower = follower = self._transport.follower()
-        follower.follow(directory, follower.first(directory))
+        follower.follow(directory, follower.bounds(directory)[0])
         for topic, one in self._followed.items():
             follower.follow(topic, one.collector.next)
             one.is_paused = False
@@ -265,7 +265,7 @@ class NetworkReceiver:
     def _open_wanted(self, follower: TopicFollower) -> None:
         for topic, source in list(self._wanted.items()):
             identity = self._transport.open(topic)
-            first = follower.first(topic)
+            first, _ = follower.bounds(topic)
             self._followed[topic] = followed = FollowedTopic(
                 InboundCollector(self._name, topic, identity, source)
             )
@@ -310,13 +310,11 @@ class NetworkReceiver:
         """See whether the topics are still the same ones; give up units that nobody completes."""
         identities = self._transport.identities(list(self._followed))
         now_ms = time.time_ns() // 1_000_000
-        ready: list[ReadyUnit] = []
         for topic, followed in list(self._followed.items()):
             if identities.get(topic) != followed.collector.topic_id:
                 self._leave_changed(topic)
             elif not followed.is_paused:
-                ready += followed.collector.give_up(now_ms)
-        self._hand_on(ready)
+                followed.collector.give_up(now_ms)
 
     def _leave_changed(self, topic: str) -> None:
         if self._follower is not None:

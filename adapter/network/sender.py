@@ -7,12 +7,13 @@ exclusively:
 2. It appends them to the inbound topics of their destinations, and waits until they are durable.
 3. It commits its unit. Only then are they gone here.
 
-After any failure it backs out and begins again, under a new session: messages may so be sent twice,
-and the destination drops what it has by its place on the transmission queue. A place is never used
-twice. With each unit goes from which places on the queue still has messages, so that the
-destination need not remember what is below.
+After any failure it backs out and begins again, under the number of a new session: messages may so
+be sent twice, and the destination drops what it has by its place on the transmission queue. A place
+is never used twice. With each unit goes from which places on the queue still has messages, so that
+the destination need not remember what is below.
 
-Senders of one process write to a topic one after the other (TopicTurns); see collecting.py for why.
+Senders of one process write to a topic one after the other (TopicTurns), so that units are seldom
+mixed; collecting.py says what becomes of them if they are.
 A destination that is not there yet is waited for: the sender announces itself in the directory, and
 the destination makes the topic. This module must not know how a destination takes what is sent.
 """
@@ -20,7 +21,6 @@ the destination makes the topic. This module must not know how a destination tak
 from __future__ import annotations
 
 import asyncio
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -93,6 +93,8 @@ class SenderParts(Struct, kw_only=True):
     """What all senders of a queue manager share.
 
     ident: asks for the queue manager's unique id. dial: connects a client to it. Both block.
+    next_session: draws the number of a session, larger than any of an earlier one of this queue
+    manager, also in earlier terms; called when the queue is open in this term.
     """
 
     queue_manager: str
@@ -100,6 +102,7 @@ class SenderParts(Struct, kw_only=True):
     transport: Transport
     directory: Directory
     dial: Callable[[], Channel]
+    next_session: Callable[[], bytes]
     turns: TopicTurns
 
 
@@ -141,7 +144,7 @@ class SenderSession:
         self._queue = queue
         self._channel = channel
         self._figures = figures
-        self._session = secrets.token_bytes(16)
+        self._session = b""
         self._ident = parts.ident()
         self._writer: TopicWriter | None = None
         self._handle: Handle | None = None
@@ -153,6 +156,7 @@ class SenderSession:
         """Send until the channel is closed. Raises Error, NetworkError."""
         self._handle = handle = open_handle(self._channel, self._queue, c.INPUT | c.EXCLUSIVE)
         self._incarnation = self._inquire()
+        self._session = self._parts.next_session()
         self._writer = self._parts.transport.writer()
         try:
             while not self._channel.is_closed:

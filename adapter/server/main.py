@@ -104,6 +104,7 @@ def settings_of(config: Config) -> ServerSettings:
         registry_host=registry_host,
         registry_port=registry_port,
         remote_clients=config["remote_clients"] == WITH_PASSWORD,
+        network=config["network"] == "yes",
     )
 
 
@@ -132,7 +133,9 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 None, kafka_wiring.wire, name, settings.kafka, settings.log
             )
             movers = wired.movers()
-            server = Server(settings, wired.ledger(), SystemClock(), movers, wired.storage(movers))
+            network = wired.network() if settings.network else None
+            storage = wired.storage(movers)
+            server = Server(settings, wired.ledger(), SystemClock(), movers, storage, network)
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)
             registry = OwnSchemas.of(settings.registry, settings.registry_topic, settings.kafka)

@@ -8,8 +8,11 @@ is sent, nor how it is read.
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import count
 
 import structlog
 from msgspec import Struct
@@ -26,6 +29,7 @@ from adapter.owner.term import OwnerTerm
 
 LOOK_S = 0.2
 """How often it is looked for transmission queues."""
+EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104 -- it is compared
 RESTART_LOOKS = 10
 """A sender that has ended unexpectedly is started again after so many looks."""
 
@@ -59,6 +63,7 @@ class Network:
         self._ended: dict[str, int] = {}
         """At which look a sender was found to have ended."""
         self._looks = 0
+        self._sessions = count(1)
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, address: str, accept: Callable[[], asyncio.Protocol]) -> None:
@@ -70,10 +75,11 @@ class Network:
             transport=self._transport,
             directory=self.directory,
             dial=partial(client_of, loop, accept, self._owner.name, self._password),
+            next_session=self._next_session,
             turns=TopicTurns(),
         )
         self._receiver.start(self._owner.broke)
-        self._receiver.enter(partial(self._entry, address))
+        self._receiver.enter(partial(self._entry, reachable(address)))
         self._inbound.start(self._receiver)
         self._look()
 
@@ -107,6 +113,13 @@ class Network:
 
     def _entry(self, address: str) -> SentRecord:
         return entry_record(DirectoryEntry(self._owner.name, address, self._ident()))
+
+    def _next_session(self) -> bytes:
+        """Draw the number of a sender's session: each term begins with a larger first_n."""
+        term = self._term()
+        return struct.pack(
+            ">QQ", term.qm.numbers.first_n if term is not None else 0, next(self._sessions)
+        )
 
     def _term(self) -> OwnerTerm | None:
         return self._owner.term if self._owner.running else None
@@ -144,3 +157,9 @@ class Network:
     def _start_again(self, name: str) -> None:
         if self._looks - self._ended.setdefault(name, self._looks) >= RESTART_LOOKS:
             self._start(name)
+
+
+def reachable(address: str) -> str:
+    """Return where other machines reach a listener; one on all addresses is named by its host."""
+    host, _, port = address.rpartition(":")
+    return f"{socket.gethostname()}:{port}" if host in EVERYWHERE else address

@@ -27,6 +27,7 @@ class ServerSettings(Struct, kw_only=True):
     registry, registry_topic: schema_registry and schema_topic of the configuration.
     remote_clients: host may be one that other machines reach. bounds: of clients' connections; no
     configuration sets them.
+    network: other queue managers of the same Kafka are reached.
     """
 
     queue_manager: str
@@ -48,4 +49,5 @@ class ServerSettings(Struct, kw_only=True):
     registry_host: str = ""
     registry_port: int = 0
     remote_clients: bool = False
+    network: bool = False
     bounds: ConnectionBounds = BOUNDS

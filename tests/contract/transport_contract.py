@@ -61,7 +61,7 @@ class TransportContract:
         self, transport: Transport, topic: str, follower: TopicFollower
     ) -> None:
         transport.open(topic)
-        follower.follow(topic, follower.first(topic))
+        follower.follow(topic, follower.bounds(topic)[0])
         values = [b"%d" % number for number in range(1_000)]
         self.send(transport, topic, *values[:400])
         self.send(transport, topic, *values[400:])
@@ -127,7 +127,7 @@ class TransportContract:
         transport.open(topic)
         self.send(transport, topic, b"a", b"b", b"c")
         transport.trim({topic: 2, topic + ".gone": 5})
-        assert follower.first(topic) == 2
+        assert follower.bounds(topic) == (2, 3)
         follower.follow(topic, 2)
         assert [one.value for one in records(follower, 1)] == [b"c"]
 
@@ -168,7 +168,7 @@ class TransportContract:
         with pytest.raises(TopicMissing):
             self.send(transport, topic, b"a")
         with pytest.raises(TopicMissing):
-            follower.first(topic)
+            follower.bounds(topic)
 
     def test_large_records_pass(
         self, transport: Transport, topic: str, follower: TopicFollower

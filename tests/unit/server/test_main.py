@@ -49,12 +49,9 @@ def test_every_setting_gets_where_it_is_used() -> None:
         "log_format": "json",
         "kafka.replication": "5",
         "kafka.min_insync_replicas": "4",
-        "depth_trigger_disables": "yes",
-        "every_triggers_on_backout": "no",
-        "dead_letter_queue": "DLQ",
-        "credentials_file": "users",
-        "schema_registry": "http://127.0.0.1:8081/x",
-        "schema_topic": "other",
+        **{"depth_trigger_disables": "yes", "every_triggers_on_backout": "no"},
+        **{"dead_letter_queue": "DLQ", "credentials_file": "users", "network": "yes"},
+        **{"schema_registry": "http://127.0.0.1:8081/x", "schema_topic": "other"},
     }
     made = settings_of(load(flags, {}, None, {"-X": {"security.protocol": "SSL"}}))
     wanted = {key: int(value) for key, value in numbers.items()}
@@ -93,6 +90,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
         credentials_file="users",
         registry="http://127.0.0.1:8081/x",
         registry_topic="other",
+        network=True,
     )
     assert not wanted
 

@@ -1,0 +1,98 @@
+"""Where a queue manager is reached, as the directory on its Kafka says.
+
+For programs that know the Kafka and not the address. The directory is read for each connection that
+is made, so that a queue manager which has moved to another machine is found again. This module
+knows no message.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from adapter.channel.addresses import parse_addresses
+from adapter.channel.link.port import HostNotReached, Link
+from adapter.channel.link.tcp import TcpDialer
+from adapter.format import names
+from adapter.network.directory import Directory, DirectoryEntry
+from adapter.network.kafka import KafkaTransport
+from adapter.network.port import NetworkError, TopicLost, Transport
+
+READ_S = 0.2
+
+
+class DirectoryDialer:
+    """Opens links to a queue manager by its name; "": to the only one that there is."""
+
+    def __init__(
+        self, queue_manager: str, bootstrap_servers: str, options: Mapping[str, str] | None
+    ) -> None:
+        self._queue_manager = queue_manager
+        self._servers = bootstrap_servers
+        self._transport = KafkaTransport(bootstrap_servers, options)
+        self._dialing: TcpDialer | None = None
+        self._is_interrupted = False
+
+    def dial(self, timeout_s: float) -> Link:
+        """See Dialer."""
+        deadline_s = time.monotonic() + timeout_s
+        try:
+            directory = read_directory(self._transport, timeout_s)
+        except NetworkError as error:
+            raise HostNotReached(f"the directory on {self._servers}: {error}") from error
+        entry = chosen(directory, self._queue_manager, self._servers)
+        self._dialing = TcpDialer(parse_addresses(entry.address)[0])
+        if self._is_interrupted:
+            self._dialing.interrupt()
+        try:
+            return self._dialing.dial(max(deadline_s - time.monotonic(), READ_S))
+        finally:
+            self._dialing = None
+
+    def interrupt(self) -> None:
+        """See Dialer."""
+        self._is_interrupted = True
+        dialing = self._dialing
+        if dialing is not None:
+            dialing.interrupt()
+
+
+def chosen(directory: Directory, queue_manager: str, bootstrap_servers: str) -> DirectoryEntry:
+    """Return a queue manager of the directory; HostNotReached if it is not there."""
+    known = sorted(directory.queue_managers)
+    if not queue_manager and len(known) == 1:
+        queue_manager = known[0]
+    entry = directory.entry(queue_manager)
+    if entry is not None and entry.address:
+        return entry
+    if queue_manager:
+        text = f"queue manager {queue_manager} is not in the directory on {bootstrap_servers}: "
+        text += "has it been started there?"
+    elif known:
+        text = f"name one of the queue managers on {bootstrap_servers}: {', '.join(known)}"
+    else:
+        text = f"the directory on {bootstrap_servers} has no queue manager"
+    raise HostNotReached(text)
+
+
+def read_directory(transport: Transport, timeout_s: float) -> Directory:
+    """Read what the directory says now. Raises NetworkError."""
+    directory, topic = Directory(), names.DIRECTORY_TOPIC
+    deadline_s = time.monotonic() + timeout_s
+    if not transport.identities([topic]):
+        return directory
+    follower = transport.follower()
+    try:
+        first, end = follower.bounds(topic)
+        follower.follow(topic, first)
+        while first < end:
+            if time.monotonic() > deadline_s:
+                raise NetworkError(f"{topic} could not be read within {timeout_s:g} s")
+            for record in follower.read(READ_S):
+                if isinstance(record, TopicLost):
+                    raise NetworkError(f"{topic}: {record.why}")
+                directory.take(record.key, record.value)
+                first = record.offset + 1
+    finally:
+        follower.close()
+    return directory

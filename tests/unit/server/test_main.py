@@ -35,6 +35,17 @@ def test_defaults_are_those_of_the_parts() -> None:
     assert SETTINGS["mover_interval_ms"].default == movers.interval_ms
 
 
+CHOICES = {
+    "depth_trigger_disables": "yes",
+    "every_triggers_on_backout": "no",
+    "dead_letter_queue": "DLQ",
+    "credentials_file": "users",
+    "network": "yes",
+    "schema_registry": "http://127.0.0.1:8081/x",
+    "schema_topic": "other",
+}
+
+
 def test_every_setting_gets_where_it_is_used() -> None:
     numbers = {
         key: str(one.bounds[0] + 1000 + at)
@@ -49,9 +60,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
         "log_format": "json",
         "kafka.replication": "5",
         "kafka.min_insync_replicas": "4",
-        **{"depth_trigger_disables": "yes", "every_triggers_on_backout": "no"},
-        **{"dead_letter_queue": "DLQ", "credentials_file": "users", "network": "yes"},
-        **{"schema_registry": "http://127.0.0.1:8081/x", "schema_topic": "other"},
+        **CHOICES,
     }
     made = settings_of(load(flags, {}, None, {"-X": {"security.protocol": "SSL"}}))
     wanted = {key: int(value) for key, value in numbers.items()}

@@ -32,7 +32,7 @@ from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
 from adapter.network.memory import MemoryNetwork
 from adapter.owner.clock import Clock, ManualClock, SystemClock
-from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
+from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
@@ -244,9 +244,9 @@ def queue_manager(
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.model.limits.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
-    the configuration, credentials_file, bounds (a server.bounds.ConnectionBounds), and attributes
-    of the queue manager (trigger_interval_ms, ...). Raises adapter.errors.StartError if the ledger
-    cannot be had.
+    the configuration, credentials_file, bounds (a server.bounds.ConnectionBounds), housekeeping
+    (an owner.storage.HousekeepingBounds), and attributes of the queue manager
+    (trigger_interval_ms, ...). Raises adapter.errors.StartError if the ledger cannot be had.
     """
     with _running(name, clock, bootstrap_servers, settings, None) as manager:
         yield manager
@@ -290,12 +290,13 @@ def _running(
     attributes = {name: settings.pop(name) for name in OF_QUEUE_MANAGER & settings.keys()}
     users = settings.pop("credentials_file", "")
     bounds = settings.pop("bounds", BOUNDS)
+    housekeeping = settings.pop("housekeeping", None)
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
     retention_ms = settings.pop("consumed_retention_ms", DAY_MS)
     ledger, movers, storage, link = (
         _in_memory(name, shared)
         if bootstrap_servers is None
-        else _on_kafka(name, bootstrap_servers, entries, retention_ms)
+        else _on_kafka(name, bootstrap_servers, entries, retention_ms, housekeeping)
     )
     manager = TestQueueManager(
         ServerSettings(
@@ -337,7 +338,13 @@ def _in_memory(name: str, shared: MemoryNetwork | None) -> Parts:
     return lambda: MemoryLedger(log), NoMovers(), lambda: None, link
 
 
-def _on_kafka(name: str, bootstrap_servers: str, snapshot_entries: int, retention_ms: int) -> Parts:
+def _on_kafka(
+    name: str,
+    bootstrap_servers: str,
+    snapshot_entries: int,
+    retention_ms: int,
+    housekeeping: HousekeepingBounds | None,
+) -> Parts:
     settings = kafka_wiring.KafkaSettings(
         bootstrap_servers=bootstrap_servers, consumed_retention_ms=retention_ms
     )
@@ -346,5 +353,5 @@ def _on_kafka(name: str, bootstrap_servers: str, snapshot_entries: int, retentio
     except (kafka_wiring.TopicError, kafka_wiring.LedgerError) as error:
         raise StartError(str(error), name) from error
     movers = wired.mover_thread()
-    storage = partial(wired.storage, movers, snapshot_entries)
+    storage = partial(wired.storage, movers, snapshot_entries, housekeeping)
     return wired.ledger, movers, storage, wired.network()

@@ -24,21 +24,10 @@ from adapter.owner.snapshots import EntryProgress, SnapshotCut, publish
 from adapter.owner.storage import FOREVER, NOTHING, CopyStatus, Storage
 from adapter.topics.port import LaneKey, Trimmed
 
-AUDIT_SWEEPS = 150
-"""So many sweeps (30 s) lie between two looks at the topics that everything rests on."""
 AUDIT_LAST_S = 2.0
-"""For such a look at the end, when no snapshot could be written."""
+"""For a look at the topics at the end, when no snapshot could be written."""
 SWEEP_S = 0.2
 """How often it looks: what is copied leaves memory after this, if there is too much of it."""
-PATIENCE = 25
-"""So many times (5 s) it looks whether all that a snapshot holds has been copied; then the messages
-that have not are written with it."""
-CARRIED_BYTES_MAX = 256 * 1024 * 1024
-"""Of such messages, in one snapshot; while more wait, none is taken. A topic may have as many."""
-LAST_COPIES_S = 1.0
-"""How long at the end the movers are waited for; a moment is enough, if nothing is amiss."""
-LAST_CARRIED_BYTES = 4 * 1024 * 1024
-"""Of such messages, in a snapshot that is written at the end: there is no time for more."""
 LOOK_S = 0.02
 """How often it looks at the end whether the others are copied; movers tell nobody."""
 
@@ -77,7 +66,7 @@ class Housekeeping:
         self._needed = self._superfluous
         """The ledger's offset from which on the newest snapshot needs it."""
         self.audit = TopicAudit()
-        self._next_audit = AUDIT_SWEEPS
+        self._next_audit = self._storage.bounds.audit_sweeps
         self._working: asyncio.Future[None] | None = None
         self.retention = Retention(
             storage.retention_ms if storage.trimmer else FOREVER, loop.qm.noted
@@ -132,7 +121,7 @@ class Housekeeping:
 
     def _cut_now(self, durable: Position, parked: frozenset[str]) -> SnapshotCut:
         loop = self._loop
-        self._patience = PATIENCE
+        self._patience = self._storage.bounds.patience
         self._cut_entries, self._cut_bytes = loop.appends.entries, loop.appends.bytes
         n, records, unmoved = loop.cut(self._progress.moved_n, parked)
         records += self.retention.note(records, loop.now_ms)
@@ -145,14 +134,14 @@ class Housekeeping:
             self._patience -= 1
             return
         self._carried_bytes = cut.look_again(moved_n, parked)
-        if self._carried_bytes > CARRIED_BYTES_MAX:
-            self._patience = PATIENCE
+        if self._carried_bytes > self._storage.bounds.carried_bytes:
+            self._patience = self._storage.bounds.patience
             return
         self._work(partial(publish, cut, self._storage.snapshots), self._written)
 
     def _look_at_topics(self) -> None:
         """See whether somebody changed them; where a new snapshot helps, a sweep begins it."""
-        self._next_audit = AUDIT_SWEEPS
+        self._next_audit = self._storage.bounds.audit_sweeps
         found: list[TopicAudit] = []
         needed = self._needed
         self._work(
@@ -259,11 +248,12 @@ class Housekeeping:
 
     async def _last_cut(self) -> SnapshotCut | None:
         """Cut, and wait for the movers; None if they leave too much."""
+        bounds = self._storage.bounds
         durable, copied = self._ledger.durable(), self._copied()
         self._progress.note(durable, copied)
         cut = self._cut_now(durable, copied.parked)
-        little = cut.look_again(self._progress.moved_n, copied.parked) <= LAST_CARRIED_BYTES
-        for _ in range(round(LAST_COPIES_S / LOOK_S)):
+        little = cut.look_again(self._progress.moved_n, copied.parked) <= bounds.last_carried_bytes
+        for _ in range(round(bounds.last_copies_s / LOOK_S)):
             if self._progress.moved_n >= cut.n:
                 break  # what is left is of parked queues, and they will not be mended now
             if copied.position == NOTHING and little:
@@ -272,7 +262,7 @@ class Housekeeping:
             copied = self._copied()
             self._progress.note(durable, copied)
         left = cut.look_again(self._progress.moved_n, copied.parked)
-        return cut if left <= LAST_CARRIED_BYTES else None
+        return cut if left <= bounds.last_carried_bytes else None
 
     async def finish(self) -> None:
         """Wait for what is being written."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 from msgspec import Struct
 
 from adapter.ledger.port import Known
@@ -33,6 +34,23 @@ class CopyStatus(Struct):
     parked: frozenset[str] = frozenset()
 
 
+class HousekeepingBounds(Struct, kw_only=True):
+    """How long housekeeping waits for what, and how much a snapshot may hold."""
+
+    audit_sweeps: int = 150
+    """So many sweeps (30 s) lie between two looks at the topics that everything rests on."""
+    patience: int = 25
+    """So many times (5 s) it looks whether all that a snapshot holds has been copied; then the
+    messages that have not are written with it."""
+    carried_bytes: int = 256 * 1024 * 1024
+    """Of such messages, in one snapshot; while more wait, none is taken. A topic may have as
+    many."""
+    last_copies_s: float = 1.0
+    """How long at the end the movers are waited for; a moment is enough, if nothing is amiss."""
+    last_carried_bytes: int = 4 * 1024 * 1024
+    """Of such messages, in a snapshot that is written at the end: there is no time for more."""
+
+
 class Storage(Struct, kw_only=True):
     """snapshot_entries: how many entries of the ledger, or bytes of them, make a new snapshot due.
 
@@ -52,3 +70,4 @@ class Storage(Struct, kw_only=True):
     retention_ms: int = FOREVER
     snapshot_entries: int = SNAPSHOT_ENTRIES
     snapshot_bytes: int = SNAPSHOT_BYTES
+    bounds: HousekeepingBounds = msgspec.field(default_factory=HousekeepingBounds)

@@ -21,7 +21,7 @@ from adapter.movers.recorded import check_ledger_is_there, recorded
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.network.kafka import KafkaTransport
-from adapter.owner.storage import SNAPSHOT_ENTRIES, Storage
+from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.server.movers import Movers, copied
 from adapter.server.network import NetworkLink
 from adapter.topics.admin import (
@@ -82,7 +82,12 @@ class Wired:
             )
         )
 
-    def storage(self, movers: Movers, snapshot_entries: int = SNAPSHOT_ENTRIES) -> Storage:
+    def storage(
+        self,
+        movers: Movers,
+        snapshot_entries: int = SNAPSHOT_ENTRIES,
+        bounds: HousekeepingBounds | None = None,
+    ) -> Storage:
         """Make what the queue manager keeps beside its ledger."""
         settings = self._settings
         return Storage(
@@ -101,6 +106,7 @@ class Wired:
             trimmer=KafkaTrimmer(self._name, settings.bootstrap_servers, settings.options),
             retention_ms=settings.consumed_retention_ms,
             snapshot_entries=snapshot_entries,
+            bounds=bounds or HousekeepingBounds(),
         )
 
     def _make_snapshots_topic(self) -> None:

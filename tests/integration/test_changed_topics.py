@@ -15,7 +15,7 @@ from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerMismatch
 from adapter.localkafka import LocalKafka
-from adapter.owner import housekeeping
+from adapter.owner.storage import HousekeepingBounds
 from adapter.testing import TestQueueManager
 from adapter.topics.admin import TopicAdmin, TopicSettings
 from tests.support.backlog import bodies, drain, until
@@ -26,13 +26,21 @@ MESSAGES = 30
 
 
 @pytest.fixture
+def bounds() -> HousekeepingBounds:
+    """Of an owner that looks at its topics all the time."""
+    return HousekeepingBounds(audit_sweeps=2)
+
+
+@pytest.fixture
 def manager(
-    kafka: LocalKafka, unique_name: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    kafka: LocalKafka, unique_name: Callable[..., str], bounds: HousekeepingBounds
 ) -> Iterator[TestQueueManager]:
     """With a snapshot behind it and a few messages; it looks at its topics all the time."""
-    monkeypatch.setattr(housekeeping, "AUDIT_SWEEPS", 2)
     with testing.queue_manager(
-        unique_name(), bootstrap_servers=kafka.bootstrap_servers, snapshot_entries=20
+        unique_name(),
+        bootstrap_servers=kafka.bootstrap_servers,
+        snapshot_entries=20,
+        housekeeping=bounds,
     ) as one:
         with one.connect() as qm:
             qm.define_queue("Q")
@@ -78,9 +86,9 @@ def test_a_new_snapshot_is_written_when_the_old_one_is_of_no_use(
 
 
 def test_a_stop_writes_its_snapshot_though_the_topic_was_deleted(
-    kafka: LocalKafka, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+    kafka: LocalKafka, manager: TestQueueManager, bounds: HousekeepingBounds
 ) -> None:
-    monkeypatch.setattr(housekeeping, "AUDIT_SWEEPS", 10_000)
+    bounds.audit_sweeps = 10_000
     until(lambda: manager.statistics()["topic_problems"] == 0)
     delete_snapshots(kafka, manager)
     manager.restart()

@@ -30,7 +30,7 @@ from adapter.movers.mover import Mover
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
 from adapter.owner import housekeeping, retention, snapshots
-from adapter.owner.storage import FOREVER, Storage
+from adapter.owner.storage import FOREVER, HousekeepingBounds, Storage
 from adapter.topics.admin import TopicSettings
 from tests.simulation import transactions as t
 from tests.simulation.auditor import Auditor
@@ -147,7 +147,7 @@ class Simulation(Steps):
         self._idle_reads = self._steps = 0
         self._spoilt = False
         self._broken: BaseException | None = None
-        self._patience = self.rng.choice(PATIENCES)
+        self.owner.kept.bounds.patience = self.rng.choice(PATIENCES)
         self._rates = self.rng.choice([(0.004, 0.007), (0.001, 0.013), (0.008, 0.003)])
         self._copies = Copies(TOPICS)
         self._gone: set[tuple[str, int]] = set()
@@ -174,6 +174,7 @@ class Simulation(Steps):
             trimmer=Trimmer(self.kafka, self._faults, self._trimmed),
             retention_ms=FOREVER if self._loses_topics else self._retention_ms,
             snapshot_entries=1_000_000 if self._loses_topics else entries,
+            bounds=HousekeepingBounds(last_copies_s=0.0),
         )
         most = 1_000 if self._loses_topics else self.rng.choice(WINDOWS)
         kept_bytes = KEPT_BYTES if self._seed % 2 else Limits().kept_bytes
@@ -204,7 +205,6 @@ class Simulation(Steps):
         stack = contextlib.ExitStack()
         stack.enter_context(self.kafka.installed(lambda: self._life))
         stack.enter_context(mock.patch.object(snapshots, "PART_BYTES", PART_BYTES))
-        stack.enter_context(mock.patch.object(housekeeping, "PATIENCE", self._patience))
         for module in (snapshots, retention, housekeeping):
             stack.enter_context(mock.patch.object(module, "log", t.Silence()))
         return stack

@@ -11,7 +11,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, cast
-from unittest import mock
 
 import pytest
 
@@ -336,8 +335,7 @@ class Owner(ByHand):
         self.loop.take(inputs.Stopped())
         self.settle()
         if self.loop.idle and not self.doubts:
-            with mock.patch.object(housekeeping, "LAST_COPIES_S", 0.0):
-                asyncio.run(self.keeping.write_last(STOP_S))
+            asyncio.run(self.keeping.write_last(STOP_S))
 
     def new_loop(self) -> OwnerLoop:
         """See ByHand."""

@@ -15,12 +15,11 @@ from adapter.core.model.manager import Reply
 from adapter.core.model.queue import LocalQueue
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots
-from adapter.owner import housekeeping
 from adapter.owner import owner as owner_module
 from adapter.owner.clock import ManualClock
 from adapter.owner.owner import Owner as RealOwner
 from adapter.owner.replay import Replayed, take_over
-from adapter.owner.storage import CopyStatus, Storage
+from adapter.owner.storage import CopyStatus, HousekeepingBounds, Storage
 from adapter.topics.port import Page, PagesUnavailableError
 from tests.simulation.storage import Owner
 from tests.support.core import Client
@@ -43,7 +42,7 @@ class NoPages:
 class Place:
     """What an owner keeps elsewhere; copied says how far the movers are."""
 
-    def __init__(self, entries: int = 5) -> None:
+    def __init__(self, entries: int = 5, bounds: HousekeepingBounds | None = None) -> None:
         self.log = MemoryLog()
         self.snapshots = MemorySnapshots()
         self.copied = CopyStatus()
@@ -52,6 +51,7 @@ class Place:
             pages=NoPages(),
             copied=lambda: self.copied,
             snapshot_entries=entries,
+            bounds=bounds or HousekeepingBounds(),
         )
 
     def owner(self) -> tuple[Owner, Client]:
@@ -107,7 +107,7 @@ def test_generated_names_of_queues_that_are_gone_are_forgotten_with_a_snapshot()
         client.do(c.Open(3, "M", c.INPUT, "GONE.*"))
         client.do(c.Close(3, c.DELETE))
     assert len(owner.qm.numbers.incarnations) == 2 + 5
-    sweep(owner, 2 + housekeeping.PATIENCE)
+    sweep(owner, 2 + HousekeepingBounds().patience)
     assert owner.keeping.snapshots == 1
     assert list(owner.qm.numbers.incarnations) == ["A", "B"]
 
@@ -116,7 +116,7 @@ def test_a_snapshot_waits_a_little_for_the_movers_and_then_for_nobody() -> None:
     place = Place()
     owner, client = place.owner()
     bodies = put(client, 8)
-    sweep(owner, 1 + housekeeping.PATIENCE)
+    sweep(owner, 1 + HousekeepingBounds().patience)
     assert owner.keeping.snapshots == 0
     sweep(owner)
     assert owner.keeping.snapshots == 1
@@ -159,7 +159,7 @@ def test_what_only_a_snapshot_holds_stays_in_memory_until_it_is_copied() -> None
     place = Place()
     owner, client = place.owner()
     bodies = put(client, 8)
-    sweep(owner, 2 + housekeeping.PATIENCE)
+    sweep(owner, 2 + HousekeepingBounds().patience)
     owner.crash()
     queue = owner.qm.queues["A"]
     owner.qm.limits = Limits(window_messages=1)
@@ -188,10 +188,8 @@ def test_what_is_parked_is_so_while_the_movers_begin_again() -> None:
     assert place.bodies("A") == bodies
 
 
-def test_too_much_that_waits_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(housekeeping, "CARRIED_BYTES_MAX", 3_000)
-    monkeypatch.setattr(housekeeping, "PATIENCE", 1)
-    place = Place()
+def test_too_much_that_waits_is_not_written() -> None:
+    place = Place(bounds=HousekeepingBounds(carried_bytes=3_000, patience=1))
     owner, client = place.owner()
     put(client, 8)
     sweep(owner, 9)
@@ -201,9 +199,8 @@ def test_too_much_that_waits_is_not_written(monkeypatch: pytest.MonkeyPatch) -> 
     assert owner.keeping.snapshots == 1
 
 
-def test_what_a_snapshot_took_must_be_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(housekeeping, "PATIENCE", 0)
-    place = Place()
+def test_what_a_snapshot_took_must_be_worth_it() -> None:
+    place = Place(bounds=HousekeepingBounds(patience=0))
     owner, client = place.owner()
     client.put("x" * 100_000, persistence=1)
     put(client, 8)
@@ -217,9 +214,8 @@ def test_what_a_snapshot_took_must_be_worth_it(monkeypatch: pytest.MonkeyPatch) 
     assert owner.keeping.snapshots == 2
 
 
-def test_nothing_is_written_that_may_not_have_happened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(housekeeping, "PATIENCE", 0)
-    place = Place()
+def test_nothing_is_written_that_may_not_have_happened() -> None:
+    place = Place(bounds=HousekeepingBounds(patience=0))
     owner, client = place.owner()
     put(client, 8)
     owner.held = True
@@ -300,29 +296,27 @@ def left_by(place: Place, size: int, then: Callable[[], None] = lambda: None) ->
     return asyncio.run(run())
 
 
-def test_a_stop_leaves_next_to_nothing_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_leaves_next_to_nothing_to_read() -> None:
     """Not even for movers that have not begun yet does it wait."""
-    monkeypatch.setattr(housekeeping, "LAST_COPIES_S", WAIT_S)
-    place = Place(entries=1_000)
+    place = Place(1_000, HousekeepingBounds(last_copies_s=WAIT_S))
     assert left_by(place, 1_000) < WAIT_S / 8
     replayed = place.replayed()
     assert (replayed.entries, replayed.bytes) == (0, 0)
     assert place.bodies("A") == [bytes(1_000)]
 
 
-def test_a_stop_waits_for_the_movers_if_much_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(housekeeping, "LAST_CARRIED_BYTES", 10_000)
-    place = Place(entries=1_000)
+def test_a_stop_waits_for_the_movers_if_much_is_not_copied() -> None:
+    place = Place(1_000, HousekeepingBounds(last_carried_bytes=10_000))
     assert left_by(place, 20_000, place.all_copied) < owner_module.DRAIN_S
     assert place.bodies("A") == []
     assert place.replayed().entries == 0
 
 
 @pytest.mark.parametrize("is_parked", [False, True])
-def test_a_stop_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch, is_parked: bool) -> None:
-    monkeypatch.setattr(housekeeping, "LAST_CARRIED_BYTES", 10_000)
-    monkeypatch.setattr(housekeeping, "LAST_COPIES_S", WAIT_S / 4 if is_parked else 0.3)
-    place = Place(entries=1_000)
+def test_a_stop_does_not_wait_for_ever(is_parked: bool) -> None:
+    last_copies_s = WAIT_S / 4 if is_parked else 0.3
+    bounds = HousekeepingBounds(last_carried_bytes=10_000, last_copies_s=last_copies_s)
+    place = Place(1_000, bounds)
     then = (lambda: place.all_copied("A")) if is_parked else (lambda: None)
     assert left_by(place, 20_000, then) < WAIT_S / 8
     assert place.snapshots.newest() is None

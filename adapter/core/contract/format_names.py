@@ -89,7 +89,7 @@ def parse(text: str, computer: str) -> FormatName:
         if protocol.casefold() not in ("os", "tcp") or not colon:
             raise _illegal(text, "DIRECT= is followed by OS: or TCP:")
     host, slash, path = name.partition("\\")
-    if not slash or not host or len(host) > NAME_LENGTH_MAX:
+    if not slash or not host or _topic_length(host) > NAME_LENGTH_MAX:
         raise _illegal(text, "a name is COMPUTER\\private$\\NAME, or .\\private$\\NAME")
     return FormatName(computer if host == "." else host, _key(text, path.lower()))
 

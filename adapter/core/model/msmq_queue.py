@@ -65,6 +65,13 @@ class MsmqQueue(LocalQueue):
         return not self.part
 
     @property
+    def is_delivered_to(self) -> bool:
+        """Whether its messages have not been received yet: not so in journals and dead-letter
+        queues, whose messages are copies, or reported already.
+        """
+        return self.is_sent_to or self.is_subqueue
+
+    @property
     def held_bytes(self) -> int:
         """How many bytes of bodies are on it, or will be when units commit."""
         return self.kept_bytes + self.uncommitted_bytes

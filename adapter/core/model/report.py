@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.contract.details import APPL_TYPE_QMGR, Details
-from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData
+from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData, Stored
 
 # MQMD.Report, as MQ numbers it. A kind's two bits above its own ask for 100 bytes, or for all.
 EXCEPTION = 0x0100_0000
@@ -35,6 +35,12 @@ ASKS = (
 FEEDBACK = {EXPIRATION: 258, CONFIRM_ON_ARRIVAL: 259, CONFIRM_ON_DELIVERY: 260}
 REQUEST, REPORT = 1, 4  # MQMT_REQUEST, MQMT_REPORT
 DATA_LENGTH = 100
+
+
+class MsmqExpiry(Struct):
+    """A message of MSMQ that has expired: it may be a dead letter, and be reported."""
+
+    stored: Stored
 
 
 class ReportDue(Struct):

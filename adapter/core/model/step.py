@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from adapter.core.model.lane import PageNeeded
     from adapter.core.model.moves import MoveDue
     from adapter.core.model.queue import LocalQueue
-    from adapter.core.model.report import ReportDue
+    from adapter.core.model.report import MsmqExpiry, ReportDue
     from adapter.core.model.topics import SubscriptionState
     from adapter.core.model.trigger_event import Trigger, TriggerEvent
 
@@ -38,7 +38,7 @@ class Step:
         self.moves_due: deque[MoveDue] = deque()
         """Messages that came back, perhaps too often. What a restart found is moved by its first
         step."""
-        self.reports_due: deque[ReportDue] = deque()
+        self.reports_due: deque[ReportDue | MsmqExpiry] = deque()
         """Of messages that expired, or have arrived after a delay."""
         self.pages_wanted: dict[tuple[str, int, str], PageNeeded] = {}
         """What is to be read, by queue, lane and field."""

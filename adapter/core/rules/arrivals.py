@@ -38,6 +38,8 @@ from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import put, report, undelivered
 from adapter.core.rules.admit import put_records
 from adapter.core.rules.decision import Decision, connection_of
+from adapter.core.rules.msmq_checks import is_valid
+from adapter.core.rules.msmq_delivery import MsmqDelivery, arrive
 from adapter.core.rules.unit import Puts
 
 BLOCKED = "arrival_blocked"
@@ -66,17 +68,23 @@ class Delivery(Struct):
 def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
     """Put what of a unit is new, and note that it came; or say that there is no room for it."""
     delivery = Delivery()
+    of_msmq = MsmqDelivery(qm, now_ms)
     for arrival in _new(qm, unit):
+        if arrival.message.msmq is not None and not arrival.code and is_valid(arrival.message):
+            arrive(of_msmq, arrival.message)
+            continue
         blocked = _deliver(qm, delivery, unit, arrival, now_ms)
         if blocked:
             return _report_blocked(qm, unit, blocked, now_ms)
     qm.arrivals.blocked.pop(unit.topic, None)
-    records: list[Record] = []
+    delivery.puts += of_msmq.puts
+    records = of_msmq.new.records
+    qm.step.made |= of_msmq.new.made
     if delivery.puts:
         sent = report.due(qm, delivery.delivered, CONFIRM_ON_ARRIVAL, now_ms, None)
         ident = unit.unit or qm.numbers.new_message_id()
         puts = delivery.puts + sent.puts
-        records = sent.records + put_records(qm, ident, puts, now_ms, verb="commit")
+        records += sent.records + put_records(qm, ident, puts, now_ms, verb="commit")
     return [*records, _arrived(unit)]
 
 

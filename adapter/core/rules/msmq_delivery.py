@@ -21,7 +21,6 @@ from adapter.core.contract.format_names import (
     parse,
     same_computer,
 )
-from adapter.core.contract.format_names import JOURNAL as QUEUE_JOURNAL
 from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData, Stored
 from adapter.core.contract.msmq_header import (
     ACKNOWLEDGE_ARRIVAL,
@@ -33,9 +32,13 @@ from adapter.core.contract.msmq_header import (
     MsmqHeader,
 )
 from adapter.core.contract.reasons import Refusal
+from adapter.core.contract.records import Record
+from adapter.core.contract.transmission import Transmission
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
+from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import msmq_queues
+from adapter.core.rules.admit import put_records
 from adapter.core.rules.msmq_queues import NewQueues
 from adapter.core.rules.unit import Puts
 
@@ -79,10 +82,11 @@ class MsmqDelivery:
         """All that is put, messages first."""
         return self.messages + self.acknowledgments
 
-    def put(self, queue: MsmqQueue, message: MessageData, *, acknowledges: bool = False) -> None:
+    def put(self, queue: LocalQueue, message: MessageData, *, acknowledges: bool = False) -> None:
         """Have a message put to a queue."""
         (self.acknowledgments if acknowledges else self.messages).append((queue, message))
-        self._bytes[queue.base] = self._bytes.get(queue.base, 0) + len(message.body)
+        base = queue.name.partition(";")[0]
+        self._bytes[base] = self._bytes.get(base, 0) + len(message.body)
 
     def planned_bytes(self, queue: MsmqQueue) -> int:
         """Say how many bytes this step puts to a queue and its subqueues."""
@@ -157,7 +161,8 @@ def bury(delivery: MsmqDelivery, message: MessageData, why: int) -> None:
         expiry_ms=EXPIRY_UNLIMITED,
         expires_at_ms=0,
         put_time_ms=delivery.now_ms,
-        msmq=structs.replace(header, message_class=why),
+        transmission=None,
+        msmq=structs.replace(header, message_class=why, receive_by_ms=0),
     )
     if not header.transactional:
         delivery.put(delivery.new.need_dead_letters(DEAD_LETTERS), dead)
@@ -222,15 +227,75 @@ def acknowledge(delivery: MsmqDelivery, message: MessageData, kind: int) -> None
         ),
     )
     if not msmq_queues.is_here(delivery.qm, target):
-        transmit(delivery, target, report)
+        transmit(delivery, target, report, acknowledges=True)
     elif not why_not_accepted(delivery, target, report):
         queue = delivery.qm.queues[target.queue]
         assert isinstance(queue, MsmqQueue), "it accepts the message"
         delivery.put(queue, report, acknowledges=True)
 
 
-def transmit(delivery: MsmqDelivery, target: FormatName, message: MessageData) -> None:
-    """Have a message taken to another computer."""
+def transmit(
+    delivery: MsmqDelivery,
+    target: FormatName,
+    message: MessageData,
+    *,
+    acknowledges: bool = False,
+) -> None:
+    """Put a message to the outgoing queue of another computer, where it waits for its time to
+    reach the queue at most.
+    """
+    header = header_of(message)
+    ends = [header.receive_by_ms] if header.receive_by_ms else []
+    if header.reach_ms >= 0:
+        ends.append(delivery.now_ms + header.reach_ms)
+    is_dead = bool(header.message_class & NEGATIVE) and header.transactional
+    leaving = structs.replace(
+        message,
+        transmission=Transmission(target.queue, computer=target.computer),
+        expires_at_ms=0 if is_dead or not ends else min(ends),
+    )
+    delivery.put(delivery.new.need_outgoing(target.computer), leaving, acknowledges=acknowledges)
+
+
+def arrive(delivery: MsmqDelivery, message: MessageData) -> None:
+    """Deliver a message that another computer sent to a queue here."""
+    header = header_of(message)
+    target = message.transmission or Transmission("")
+    arrived = structs.replace(
+        message,
+        transmission=None,
+        destination="",
+        delay_ms=0,
+        deliver_at_ms=0,
+        group_id=NO_ID,
+        report=0,
+        properties=None,
+        details=None,
+        persistence=1,
+        put_time_ms=delivery.now_ms,
+        expires_at_ms=header.receive_by_ms,
+        priority=0 if header.transactional else message.priority,
+    )
+    if target.queue == TRANSACTIONAL_DEAD_LETTERS and header.message_class & NEGATIVE:
+        arrived.expires_at_ms = 0
+        here = msmq_queues.computer_of(delivery.qm)
+        delivery.put(_own_dead_letters(delivery, header, here), arrived)
+        return
+    name = FormatName(msmq_queues.computer_of(delivery.qm), target.queue)
+    deliver(delivery, name, arrived)
+
+
+def expire(qm: QueueManager, stored: Stored) -> list[Record]:
+    """Say what becomes of a message that has expired, which is gone by now."""
+    message = stored.message
+    delivery = MsmqDelivery(qm, max(message.expires_at_ms, message.put_time_ms))
+    travels = message.transmission is not None
+    left_unreceived(delivery, stored, REACH_QUEUE_TIMEOUT if travels else RECEIVE_TIMEOUT)
+    if not delivery.puts:
+        return []
+    qm.step.made |= delivery.new.made
+    ident = qm.numbers.new_message_id()
+    return delivery.new.records + put_records(qm, ident, delivery.puts, delivery.now_ms)
 
 
 def copy_to_computer_journal(delivery: MsmqDelivery, message: MessageData) -> None:
@@ -246,9 +311,7 @@ def copy_to_journal(delivery: MsmqDelivery, queue: MsmqQueue, stored: Stored) ->
     the journal has room.
     """
     base = msmq_queues.find(delivery.qm, queue.base)
-    if base is None or not base.attributes.journaling or queue.name.startswith("system$"):
-        return
-    if queue.part == QUEUE_JOURNAL:
+    if base is None or not base.attributes.journaling:
         return
     journal = delivery.new.need_journal(base.name, base.attributes)
     quota = base.attributes.journal_quota_kb

@@ -11,7 +11,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from adapter.core.attributes.msmq import KIND, MSMQ_ATTRIBUTES, MsmqAttributes
-from adapter.core.attributes.table import without_dates
+from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
+from adapter.core.attributes.table import DESCRIPTION_LENGTH_MAX, without_dates
 from adapter.core.contract.commands import Request
 from adapter.core.contract.format_names import (
     JOURNAL,
@@ -27,13 +28,15 @@ from adapter.core.contract.records import QueueAltered, QueueDefined, QueueDelet
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader
-from adapter.core.model.msmq_queue import MsmqQueue
+from adapter.core.model.msmq_queue import MsmqQueue, made_of
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import naming
 from adapter.core.rules.decision import Decision, done
 
 A_QUEUE = "a queue of MSMQ"
 PATTERN_LENGTH_MAX = 512
+OUTGOING = "outgoing$;"
+"""Begins the name of the transmission queue of another computer."""
 
 
 def computer_of(qm: QueueManager) -> str:
@@ -106,6 +109,23 @@ class NewQueues:
     def need_dead_letters(self, key: str) -> MsmqQueue:
         """Return a system queue."""
         return self.need(key, transactional=key == TRANSACTIONAL_DEAD_LETTERS)
+
+    def need_outgoing(self, computer: str) -> LocalQueue:
+        """Return the transmission queue of another computer. It is FIFO: units stay together."""
+        name = OUTGOING + computer.lower()
+        queue = self.made.get(name) or self._qm.queues.get(name)
+        if queue is not None:
+            return queue
+        given: dict[str, Any] = {
+            "description": f"for computer {computer}"[:DESCRIPTION_LENGTH_MAX],
+            "usage": "XMITQ",
+            "msg_delivery_sequence": "FIFO",
+            "max_message_length": MESSAGE_LENGTH_MAX,
+        }
+        incarnation = naming.incarnation_of(self._qm, name)
+        queue = self.made[name] = made_of(name, incarnation, given)
+        self.records.append(QueueDefined(name, incarnation, given))
+        return queue
 
     def need_journal(self, base: str, attributes: MsmqAttributes) -> MsmqQueue:
         """Return the journal of a queue."""

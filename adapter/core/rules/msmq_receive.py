@@ -153,8 +153,9 @@ def _take(
     acknowledgment.
     """
     delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
-    msmq_delivery.copy_to_journal(delivery, queue, found)
-    msmq_delivery.acknowledge(delivery, found.message, msmq_delivery.RECEIVED)
+    if queue.is_delivered_to:
+        msmq_delivery.copy_to_journal(delivery, queue, found)
+        msmq_delivery.acknowledge(delivery, found.message, msmq_delivery.RECEIVED)
     puts, made, records = delivery.puts, delivery.new.made, delivery.new.records
     if unit is not None:
         if qm.waiters.count(queue):

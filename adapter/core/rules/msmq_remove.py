@@ -66,7 +66,7 @@ def _done(
 
 def _report(delivery: msmq_delivery.MsmqDelivery, queue: MsmqQueue, why: int) -> None:
     """Report the messages of a queue that are about to be removed, as far as they ask for it."""
-    for stored in queue.loaded():
+    for stored in queue.loaded() if queue.is_delivered_to else ():
         msmq_delivery.left_unreceived(delivery, stored, why)
 
 

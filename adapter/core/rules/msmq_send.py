@@ -10,34 +10,21 @@ from __future__ import annotations
 from msgspec import structs
 
 from adapter.core.attributes.msmq import (
-    MESSAGE_LABEL_LENGTH_MAX,
     PRIORITY_DEFAULT,
-    PRIORITY_HIGHEST,
 )
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import EXPIRY_UNLIMITED, ID_LENGTH, NO_ID, MessageData, weight
+from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData, weight
 from adapter.core.contract.msmq import MsmqSend
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import put_done
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
-from adapter.core.rules import msmq_delivery, msmq_queues, parking
+from adapter.core.rules import msmq_checks, msmq_delivery, msmq_queues, parking
 from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import Decision, done, outcome_of, own_unit, session_of
 from adapter.core.rules.msmq_delivery import NOT_TRANSACTIONAL_MESSAGE, NOT_TRANSACTIONAL_QUEUE
 from adapter.core.rules.msmq_open import sender_of
-from adapter.core.rules.put import EXPIRY_MAX_MS
 from adapter.core.rules.unit import unit_with_room
-
-TEXT_LENGTH_MAX = 1_024
-BODY_MAX = 4 * 1024 * 1024  # a message of MSMQ has 4 MB at most
-NUMBER_MAX = 2**32 - 1
-TEXTS = (
-    "destination",
-    "administration_queue",
-    "response_queue",
-    "dead_letter_queue",
-)
 
 
 def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decision:
@@ -47,7 +34,7 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
     if command.unit and command.single:
         text = "a single message is sent outside of transactions"
         raise Refusal(Reason.OPTIONS_ERROR, handle.name, text)
-    _check(message, handle.name)
+    msmq_checks.check(message, handle.name)
     size = weight(message) * len(handle.targets)
     unit = None
     if command.unit:
@@ -100,35 +87,6 @@ def _send_to_each(
         else:
             msmq_delivery.transmit(delivery, name, copy)
     msmq_delivery.copy_to_computer_journal(delivery, message)
-
-
-def _check(message: MessageData, name: str) -> None:
-    """Refuse what no message of MSMQ can be."""
-    header = msmq_delivery.header_of(message)
-    if len(header.label) > MESSAGE_LABEL_LENGTH_MAX:
-        text = f"{len(header.label)} characters, of {MESSAGE_LABEL_LENGTH_MAX}"
-        raise Refusal(Reason.LABEL_TOO_LONG, name, text)
-    if len(message.body) + len(header.extension) > BODY_MAX:
-        raise Refusal(Reason.MESSAGE_TOO_LONG, name, f"{len(message.body)} bytes, of {BODY_MAX}")
-    if not -1 <= message.priority <= PRIORITY_HIGHEST:
-        raise Refusal(Reason.PRIORITY_ERROR, name, f"{message.priority} is not 0 to 7")
-    if not -1 <= message.expiry_ms <= EXPIRY_MAX_MS:
-        raise Refusal(Reason.EXPIRY_ERROR, name, f"{message.expiry_ms} ms")
-    for field in ("message_id", "correlation_id"):
-        if len(getattr(message, field)) not in (0, ID_LENGTH):
-            raise Refusal(Reason.IDENTIFIER_ERROR, name, f"{field} is not 24 bytes")
-    for field in TEXTS:
-        if len(getattr(header, field)) > TEXT_LENGTH_MAX:
-            text = f"{field} has more than {TEXT_LENGTH_MAX} characters"
-            raise Refusal(Reason.OPTIONS_ERROR, name, text)
-    numbers = (header.app_specific, header.body_type, header.message_class)
-    flags = (header.acknowledge, header.journal)
-    if not all(0 <= one <= NUMBER_MAX for one in numbers) or not all(
-        0 <= one < 16 for one in flags
-    ):
-        raise Refusal(Reason.OPTIONS_ERROR, name, "a number of its properties is out of range")
-    if not -1 <= header.reach_ms <= EXPIRY_MAX_MS:
-        raise Refusal(Reason.EXPIRY_ERROR, name, f"{header.reach_ms} ms to reach the queue")
 
 
 def _settle(

@@ -14,7 +14,7 @@ from collections import Counter
 
 from msgspec import Struct
 
-from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.message import MessageData, Stored, weight
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, MessagesDiscarded, Record
 from adapter.core.model.destination import Destination
@@ -27,12 +27,13 @@ from adapter.core.model.report import (
     EXCEPTION,
     EXPIRATION,
     REQUEST,
+    MsmqExpiry,
     ReportDue,
     made,
 )
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules import undelivered
+from adapter.core.rules import msmq_delivery, undelivered
 from adapter.core.rules.admit import hold, put_records
 
 LOST = "report_lost"
@@ -74,7 +75,14 @@ def note_expired(qm: QueueManager, record: MessagesDiscarded) -> None:
     for taken in record.places if record.cause == "expired" else ():
         stored = qm.queues[taken.queue].stored.get((-taken.lane, taken.seq, taken.n))
         if stored is not None:
-            note_expiry(qm, stored.message)
+            note_stored_expiry(qm, stored)
+
+
+def note_stored_expiry(qm: QueueManager, stored: Stored) -> None:
+    """Note what the expiry of a message causes that is on its queue."""
+    if stored.message.msmq is not None:
+        qm.step.reports_due.append(MsmqExpiry(stored))
+    note_expiry(qm, stored.message)
 
 
 def note_expiry(qm: QueueManager, message: MessageData) -> None:
@@ -83,8 +91,10 @@ def note_expiry(qm: QueueManager, message: MessageData) -> None:
         qm.step.reports_due.append(ReportDue(message))
 
 
-def decide(qm: QueueManager, work: ReportDue) -> list[Record]:
+def decide(qm: QueueManager, work: ReportDue | MsmqExpiry) -> list[Record]:
     """Report an expiry, or the arrival of a message that was delayed, in no unit."""
+    if isinstance(work, MsmqExpiry):
+        return msmq_delivery.expire(qm, work.stored)
     message = work.message
     time_ms = work.time_ms or message.expires_at_ms
     sent = due(qm, [message], work.kind, time_ms, None)

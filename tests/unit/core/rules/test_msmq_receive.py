@@ -1,62 +1,28 @@
 """Receiving and peeking at messages of MSMQ: order, cursors, lookup ids, transactions, waiting."""
 
-from typing import Any
-
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
-from adapter.core.contract.message import Delivered, MessageData
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, Refused
-from adapter.core.model.msmq_queue import lookup_id_of
-from tests.support.core import Client, Core
-
-BOTH = m.RECEIVE_ACCESS | m.SEND_ACCESS
-PATH = ".\\private$\\Orders"
-
-
-def opened(*, transactional: bool = False, core: Core | None = None) -> Client:
-    """A client that has a new queue open, to send and to receive."""
-    client = (core or Core()).connect()
-    client.do(m.MsmqCreate(PATH, {"transactional": transactional}))
-    client.do(m.MsmqOpen(1, PATH, BOTH))
-    return client
-
-
-def sent(
-    client: Client, *bodies: str, unit: bytes = b"", single: bool = False, **fields: Any
-) -> None:
-    for body in bodies:
-        client.do(m.MsmqSend(1, MessageData(body=body.encode(), **fields), unit, single))
-
-
-def received(client: Client, unit: bytes = b"", **fields: Any) -> list[str]:
-    return texts(client.do(m.MsmqReceive(1, unit, **fields)))
-
-
-def texts(result: object) -> list[str]:
-    assert isinstance(result, Messages), result
-    return [one.message.body.decode() for one in result.messages]
-
-
-def lookup_id(one: Delivered) -> int:
-    return lookup_id_of((-one.lane, one.seq, 0))
+from tests.support.msmq import PATH, client_of_msmq, lookup_id, receive, send, texts
 
 
 def test_messages_come_by_priority_and_then_in_their_order() -> None:
-    client = opened()
-    sent(client, "a", "b")
-    sent(client, "high", priority=7)
-    assert received(client, peek=True) == ["high"]
-    assert [received(client) for _ in range(4)] == [["high"], ["a"], ["b"], []]
+    client = client_of_msmq()
+    send(client, "a", "b")
+    send(client, "high", priority=7)
+    assert receive(client, peek=True) == ["high"]
+    assert [receive(client) for _ in range(4)] == [["high"], ["a"], ["b"], []]
 
 
 def test_a_transaction_receives_what_others_pass_over() -> None:
-    client = opened(transactional=True)
-    sent(client, "a", "b", single=True, priority=7)
+    client = client_of_msmq(transactional=True)
+    send(client, "a", "b", single=True, priority=7)
     unit = client.begin()
-    assert received(client, unit) == ["a"]
-    assert received(client, peek=True) == ["b"]
+    assert receive(client, unit) == ["a"]
+    assert receive(client, peek=True) == ["b"]
     client.do(c.Backout(unit))
     answer = client.do(m.MsmqReceive(1))
     assert texts(answer) == ["a"]
@@ -66,61 +32,61 @@ def test_a_transaction_receives_what_others_pass_over() -> None:
 
 
 def test_a_cursor_stays_behind_what_came_back() -> None:
-    client = opened(transactional=True)
-    sent(client, "1", "2", single=True)
+    client = client_of_msmq(transactional=True)
+    send(client, "1", "2", single=True)
     client.do(m.MsmqCursor(1, 1))
     unit = client.begin()
-    assert received(client, unit, start=m.CURRENT, cursor=1) == ["1"]
+    assert receive(client, unit, start=m.CURRENT, cursor=1) == ["1"]
     client.do(c.Backout(unit))
-    assert received(client, start=m.CURRENT, cursor=1, peek=True) == ["2"]
+    assert receive(client, start=m.CURRENT, cursor=1, peek=True) == ["2"]
     client.do(m.MsmqCursor(1, 2))
-    assert received(client, start=m.CURRENT, cursor=2, peek=True) == ["1"]
+    assert receive(client, start=m.CURRENT, cursor=2, peek=True) == ["1"]
 
 
 def test_a_rewinding_cursor_goes_back_for_a_higher_priority() -> None:
-    client = opened()
+    client = client_of_msmq()
     client.do(m.MsmqCursor(1, 1))
-    sent(client, "1", "2", priority=5)
-    sent(client, "3", "4", priority=1)
-    seen = [received(client, start=m.REWINDING, cursor=1, peek=True) for _ in range(4)]
-    sent(client, "5", priority=3)
-    seen += [received(client, start=m.REWINDING, cursor=1, peek=True) for _ in range(4)]
+    send(client, "1", "2", priority=5)
+    send(client, "3", "4", priority=1)
+    seen = [receive(client, start=m.REWINDING, cursor=1, peek=True) for _ in range(4)]
+    send(client, "5", priority=3)
+    seen += [receive(client, start=m.REWINDING, cursor=1, peek=True) for _ in range(4)]
     assert seen == [["1"], ["2"], ["3"], ["4"], ["5"], ["3"], ["4"], []]
 
 
 def test_a_pending_peek_is_given_the_message_that_came_back() -> None:
-    client = opened(transactional=True)
-    sent(client, "1", single=True)
+    client = client_of_msmq(transactional=True)
+    send(client, "1", single=True)
     client.do(m.MsmqCursor(1, 1))
-    assert received(client, start=m.CURRENT, cursor=1, peek=True) == ["1"]
+    assert receive(client, start=m.CURRENT, cursor=1, peek=True) == ["1"]
     waiting = client.send(m.MsmqReceive(1, wait_ms=-1, peek=True, start=m.NEXT, cursor=1))
     unit = client.begin()
-    assert received(client, unit) == ["1"]
+    assert receive(client, unit) == ["1"]
     assert client.answer(waiting) is None
     client.do(c.Backout(unit))
     assert texts(client.answer(waiting)) == ["1"]
     later = client.send(m.MsmqReceive(1, wait_ms=-1, peek=True, start=m.NEXT, cursor=1))
     assert client.answer(later) is None
-    sent(client, "2", single=True)
+    send(client, "2", single=True)
     assert texts(client.answer(later)) == ["2"]
 
 
 def test_a_peek_that_begins_after_the_return_waits_for_another_message() -> None:
-    client = opened(transactional=True)
-    sent(client, "1", single=True)
+    client = client_of_msmq(transactional=True)
+    send(client, "1", single=True)
     client.do(m.MsmqCursor(1, 1))
-    received(client, start=m.CURRENT, cursor=1, peek=True)
+    receive(client, start=m.CURRENT, cursor=1, peek=True)
     unit = client.begin()
-    received(client, unit)
+    receive(client, unit)
     waiting = client.send(m.MsmqReceive(1, wait_ms=-1, peek=True, start=m.NEXT, cursor=1))
     client.do(c.Backout(unit))
     assert client.answer(waiting) is None
 
 
 def test_lookup_ids_lead_on_and_back() -> None:
-    client = opened()
-    sent(client, "a", "b", "c")
-    sent(client, "high", priority=7)
+    client = client_of_msmq()
+    send(client, "a", "b", "c")
+    send(client, "high", priority=7)
     answer = client.do(m.MsmqReceive(1, peek=True, start=m.LAST))
     assert texts(answer) == ["c"]
     assert isinstance(answer, Messages)
@@ -134,14 +100,14 @@ def test_lookup_ids_lead_on_and_back() -> None:
         seen += texts(answer)
         here = lookup_id(answer.messages[0])
     assert seen == ["b", "a", "high"]
-    assert received(client, start=m.NEXT, lookup_id=here) == ["a"]
-    assert received(client, start=m.CURRENT, lookup_id=here) == ["high"]
+    assert receive(client, start=m.NEXT, lookup_id=here) == ["a"]
+    assert receive(client, start=m.CURRENT, lookup_id=here) == ["high"]
     gone = m.MsmqReceive(1, start=m.CURRENT, lookup_id=here)
     assert client.refused(gone) is Reason.MESSAGE_NOT_FOUND
 
 
 def test_only_local_transactional_queues_are_read_in_transactions() -> None:
-    client = opened()
+    client = client_of_msmq()
     unit = client.begin()
     assert client.refused(m.MsmqReceive(1, unit)) is Reason.TRANSACTION_USAGE
     assert client.refused(m.MsmqReceive(1, single=True)) is Reason.TRANSACTION_USAGE
@@ -149,19 +115,19 @@ def test_only_local_transactional_queues_are_read_in_transactions() -> None:
 
 
 def test_a_program_of_another_computer_reads_outside_of_transactions() -> None:
-    client = opened(transactional=True)
-    sent(client, "a", single=True)
+    client = client_of_msmq(transactional=True)
+    send(client, "a", single=True)
     client.do(m.MsmqOpen(2, "QM1\\private$\\orders", m.RECEIVE_ACCESS, computer="OTHER"))
     unit = client.begin()
     assert client.refused(m.MsmqReceive(2, unit)) is Reason.TRANSACTION_USAGE
     assert texts(client.do(m.MsmqReceive(2))) == ["a"]
-    sent(client, "b", single=True)
+    send(client, "b", single=True)
     client.core.configure(msmq_level=4)
     assert texts(client.do(m.MsmqReceive(2, unit))) == ["b"]
 
 
 def test_a_close_cancels_what_waits() -> None:
-    client = opened()
+    client = client_of_msmq()
     waiting = client.send(m.MsmqReceive(1, wait_ms=-1))
     client.do(c.Close(1))
     answer = client.answer(waiting)
@@ -170,26 +136,26 @@ def test_a_close_cancels_what_waits() -> None:
 
 
 def test_messages_are_found_by_their_ids() -> None:
-    client = opened()
-    sent(client, "a", message_id=b"m" * 24)
-    sent(client, "b", correlation_id=b"c" * 24)
-    assert received(client, message_id=b"x" * 24) == []
-    assert received(client, correlation_id=b"c" * 24) == ["b"]
-    assert received(client, message_id=b"m" * 24) == ["a"]
+    client = client_of_msmq()
+    send(client, "a", message_id=b"m" * 24)
+    send(client, "b", correlation_id=b"c" * 24)
+    assert receive(client, message_id=b"x" * 24) == []
+    assert receive(client, correlation_id=b"c" * 24) == ["b"]
+    assert receive(client, message_id=b"m" * 24) == ["a"]
 
 
 def test_a_journal_has_what_was_received() -> None:
-    client = opened()
+    client = client_of_msmq()
     client.do(m.MsmqAlter(PATH, {"journaling": True}))
-    sent(client, "a", "b")
-    received(client)
+    send(client, "a", "b")
+    receive(client)
     client.do(m.MsmqOpen(2, PATH + ";JOURNAL", m.RECEIVE_ACCESS))
     assert texts(client.do(m.MsmqReceive(2))) == ["a"]
     assert texts(client.do(m.MsmqReceive(2))) == []
 
 
 def test_a_mismatched_message_becomes_a_dead_letter() -> None:
-    client = opened()
+    client = client_of_msmq()
     header = MsmqHeader(journal=1)
     client.do(m.MsmqSend(1, MessageData(body=b"a", msmq=header), single=True))
     client.do(m.MsmqOpen(2, "QM1\\SYSTEM$;DEADXACT", m.RECEIVE_ACCESS))

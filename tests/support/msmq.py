@@ -1,0 +1,79 @@
+"""Programs of MSMQ on a core: queues, sends and receives in one line each."""
+
+from typing import Any
+
+from adapter.core.contract import msmq as m
+from adapter.core.contract.commands import Close
+from adapter.core.contract.message import Delivered, MessageData
+from adapter.core.contract.msmq_header import MsmqHeader
+from adapter.core.contract.results import Messages
+from adapter.core.model.msmq_queue import lookup_id_of
+from tests.support.core import Client, Core
+
+BOTH = m.RECEIVE_ACCESS | m.SEND_ACCESS
+PATH = ".\\private$\\Orders"
+KEY = "private$\\orders"
+DEAD_LETTERS = "QM1\\SYSTEM$;DEADLETTER"
+TRANSACTIONAL_DEAD_LETTERS = "QM1\\SYSTEM$;DEADXACT"
+ADMINISTRATION = ".\\private$\\admin"
+COMPUTER_JOURNAL = "QM1\\SYSTEM$;JOURNAL"
+
+
+def client_of_msmq(core: Core | None = None, **attributes: Any) -> Client:
+    """A client that has a new queue open as handle 1, to send and to receive."""
+    client = (core or Core()).connect()
+    client.do(m.MsmqCreate(PATH, attributes))
+    client.do(m.MsmqOpen(1, PATH, BOTH))
+    return client
+
+
+def send(
+    client: Client,
+    *bodies: str,
+    unit: bytes = b"",
+    single: bool = False,
+    handle: int = 1,
+    header: MsmqHeader | None = None,
+    **fields: Any,
+) -> None:
+    """Send messages."""
+    for body in bodies:
+        message = MessageData(body=body.encode(), msmq=header, **fields)
+        client.do(m.MsmqSend(handle, message, unit, single))
+
+
+def receive(client: Client, unit: bytes = b"", handle: int = 1, **fields: Any) -> list[str]:
+    """Receive or peek at a message; returns its body, or nothing."""
+    return texts(client.do(m.MsmqReceive(handle, unit, **fields)))
+
+
+def look(client: Client, handle: int = 1, **fields: Any) -> list[Delivered]:
+    """Peek at a message."""
+    return delivered(client.do(m.MsmqReceive(handle, peek=True, **fields)))
+
+
+def delivered(result: object) -> list[Delivered]:
+    """Return the messages of an answer."""
+    assert isinstance(result, Messages), result
+    return result.messages
+
+
+def texts(result: object) -> list[str]:
+    """Return the bodies of an answer."""
+    return [one.message.body.decode() for one in delivered(result)]
+
+
+def lookup_id(one: Delivered) -> int:
+    """Return the lookup id of a message."""
+    return lookup_id_of((-one.lane, one.seq, 0))
+
+
+def drain(client: Client, path: str, handle: int = 90) -> list[tuple[str, int]]:
+    """Receive all messages of a queue; returns their bodies and classes."""
+    client.do(m.MsmqOpen(handle, path, m.RECEIVE_ACCESS))
+    found = []
+    while answer := delivered(client.do(m.MsmqReceive(handle))):
+        header = answer[0].message.msmq or MsmqHeader()
+        found.append((answer[0].message.body.decode(), header.message_class))
+    client.do(Close(handle))
+    return found

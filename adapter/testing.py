@@ -30,6 +30,8 @@ from adapter.core.model.manager import Reply
 from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
+from adapter.msmq import connecting
+from adapter.msmq.host import Host
 from adapter.network.memory import MemoryNetwork
 from adapter.owner.clock import Clock, ManualClock, SystemClock
 from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
@@ -126,6 +128,10 @@ class TestQueueManager:
         adapter.connect(manager.address) connects over TCP.
         """
         return connect_in_process(self._loop, self._accept, **options)
+
+    def connect_msmq(self, computer: str | None = None) -> Host:
+        """Connect as a program of MSMQ, within this process. computer: see msmq.connect()."""
+        return connecting.connect_in_process(self._loop, self._accept, computer)
 
     def mqsc(self, text: str) -> str:
         """Do MQSC commands, a line each, and return what `mqk mqsc` would print."""

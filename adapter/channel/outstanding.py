@@ -15,6 +15,7 @@ from adapter.channel import requests as rq
 from adapter.channel.numbering import UNANSWERED_MAX, SessionNumbers
 from adapter.channel.requests import Handle, Operations, Pending, StartOver
 from adapter.core.contract import commands as c
+from adapter.core.contract import msmq as m
 from adapter.core.contract.results import Done, Refused
 from adapter.errors import (
     BackedOut,
@@ -39,8 +40,11 @@ QUESTIONS = (
     c.Inquire,
     c.InquireObjects,
     c.ReadBatches,
+    m.MsmqInquire,
     AskServer,
 )
+PUTS = (c.Put, m.MsmqSend, m.MsmqMove)
+GETS = (c.Get, m.MsmqReceive)
 """Commands that change nothing that outlives the connection."""
 
 
@@ -249,8 +253,8 @@ class Outstanding:
         sent = request.sent and refused is None
         if sent and isinstance(command, c.Commit):
             return _in_doubt(command.unit, f"whether the unit was committed ({why})")
-        if sent and request.number and isinstance(command, (c.Put, c.Get)):
-            verb = "the message was put" if isinstance(command, c.Put) else "a message was got"
+        if sent and request.number and isinstance(command, PUTS + GETS):
+            verb = "the message was put" if isinstance(command, PUTS) else "a message was got"
             name = request.handle.queue if request.handle else ""
             ident = self.session.own_unit_id(request.number)
             return _in_doubt(ident, f"whether {verb} ({why})", name)
@@ -291,7 +295,7 @@ class Outstanding:
         for request in self.pending.values():
             if request.handle is not None:
                 wanted.setdefault(request.handle.number, request.handle)
-            if isinstance(request.command, c.Open | c.OpenTopic | c.Subscribe):
+            if isinstance(request.command, c.Open | c.OpenTopic | c.Subscribe | m.MsmqOpen):
                 opening.add(request.command.handle)
             elif isinstance(request.command, c.Close):
                 closing.add(request.command.handle)
@@ -324,7 +328,7 @@ class Outstanding:
         size = 0
         for request in list(self.pending.values()):
             command = request.command
-            if request.wait_until_s and isinstance(command, c.Get):
+            if request.wait_until_s and isinstance(command, c.Get | m.MsmqReceive):
                 command.wait_ms = max(int((request.wait_until_s - now_s) * 1000), 0)
             request.resent += request.sent
             request.unsure |= request.sent and request.not_now is None

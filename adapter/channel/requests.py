@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core.contract.commands import Command, Open, OpenConsumer, OpenTopic, Subscribe
+from adapter.core.contract.msmq import MsmqOpen
 from adapter.core.contract.results import Opened, Refused, Result, Subscribed
 from adapter.errors import Error, InvalidValue, MessageTooLong
 from adapter.wire.frames import FRAME_BYTES_MAX, LENGTH_BYTES, Figures, ServerCommand
@@ -47,7 +48,7 @@ class Handle(Struct, eq=False):
     refused: Refused | None = None
     leads_to: str = ""
     selection: str = ""
-    opening: OpenTopic | Subscribe | OpenConsumer | None = None
+    opening: OpenTopic | Subscribe | OpenConsumer | MsmqOpen | None = None
     opened_with: int = 0
 
 

@@ -40,6 +40,10 @@ COMMANDS = {
     "dlq-handler": LazyCommand(
         "adapter.cli.dlq_handler:dlq_handler", "Process a dead-letter queue by rules."
     ),
+    "triggers": LazyCommand(
+        "adapter.cli.triggers:triggers", "Message Queuing Triggers: run, check."
+    ),
+    "msmq": LazyCommand("adapter.cli.msmq:msmq", "Servers for programs of MSMQ: read-response."),
     "registry": LazyCommand(
         "adapter.cli.registry:registry", "Avro schemas: serve, list, show, check, register, diff."
     ),

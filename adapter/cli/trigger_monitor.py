@@ -64,9 +64,9 @@ def trigger_monitor(queue: str, programs_max: int, grace_s: float, qmgr: str) ->
     failures.tell("the trigger monitor has ended")
 
 
-def tell_all() -> None:
-    """Have said what happens, once, on standard error."""
-    log = logging.getLogger("adapter.mqi")
+def tell_all(name: str = "adapter.mqi") -> None:
+    """Print what a service logs, once, on standard error."""
+    log = logging.getLogger(name)
     log.setLevel(logging.INFO)
     log.propagate = False
     log.handlers = [Telling()]

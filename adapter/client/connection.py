@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from adapter.channel import arguments as a
@@ -16,6 +13,12 @@ from adapter.channel.addresses import parse_addresses
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.handshake import Handshake
+from adapter.channel.identity import (
+    APPLICATION_LENGTH_MAX,
+    USER_LENGTH_MAX,
+    own_name,
+    own_user,
+)
 from adapter.channel.link.in_process import Accept, InProcessDialer
 from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
@@ -41,9 +44,7 @@ if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry
 
 Outcome = Literal["committed", "backed out", "in flight", "unknown"]
-APPLICATION_LENGTH_MAX = 64
 PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
-USER_LENGTH_MAX = 64
 CONSUMER_TIMEOUT_S = 300.0
 CONNECT_TIMEOUT_S = 5.0
 RECONNECT_TIMEOUT_S = 60.0
@@ -130,7 +131,7 @@ def connect_by(dialers: Sequence[Dialer], **options: Unpack[ConnectOptions]) -> 
     """Connect by the first of these that reaches a queue manager; see connect()."""
     named = options.get("application")
     application = (
-        _own_name() if named is None else a.as_text("application", named, APPLICATION_LENGTH_MAX)
+        own_name() if named is None else a.as_text("application", named, APPLICATION_LENGTH_MAX)
     )
     channel = Channel(_handshake(dialers, application, options), _timeouts(options))
     registry = options.get("registry")
@@ -150,7 +151,7 @@ def _handshake(dialers: Sequence[Dialer], application: str, options: ConnectOpti
         dialers,
         a.as_text("queue_manager", options.get("queue_manager"), NAME_LENGTH_MAX),
         application,
-        _own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
+        own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
         a.as_text("password", password, PASSWORD_LENGTH_MAX),
     )
 
@@ -162,25 +163,6 @@ def _timeouts(options: ConnectOptions) -> Timeouts:
         connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_s), 0.05),
         reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_s),
     )
-
-
-def _own_name() -> str:
-    """Name this program: its file, or its package if it was started by python -m; else Python."""
-    path = Path(sys.argv[0] if getattr(sys, "argv", None) else "")
-    name = path.parent.name if path.name == "__main__.py" else path.name
-    is_file = name not in ("", "-c", "-m", "-")
-    return (name if is_file and name.isprintable() else "python")[:APPLICATION_LENGTH_MAX]
-
-
-def _own_user() -> str:
-    """Name the user that this program runs as; "" where the system knows no name."""
-    named = os.environ.get("MQK_USER", "")
-    if named:
-        return a.as_text("MQK_USER", named, USER_LENGTH_MAX)
-    try:
-        return getpass.getuser()[:USER_LENGTH_MAX]
-    except (OSError, KeyError, ImportError):
-        return ""
 
 
 class Connection(Administration, Closing):

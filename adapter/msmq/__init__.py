@@ -1,0 +1,42 @@
+r"""MSMQ on mqk, in the names of System.Messaging.
+
+    from adapter import msmq
+
+    with msmq.connect() as host:
+        orders = host.create(r".\private$\orders", transactional=True)
+        with msmq.MessageQueueTransaction(host) as transaction:
+            orders.send("hello", label="greeting", transaction=transaction)
+        print(orders.receive(timeout=5).body)
+
+What an operation means is decided in core; this package translates. The trigger service is
+adapter.msmq.triggers, the read-response server adapter.msmq.read_response.
+"""
+
+from adapter.msmq.binary_formatter import BinaryMessageFormatter as BinaryMessageFormatter
+from adapter.msmq.connecting import connect as connect
+from adapter.msmq.cursor import Cursor as Cursor
+from adapter.msmq.cursor import MessageEnumerator as MessageEnumerator
+from adapter.msmq.enumerations import AcknowledgeTypes as AcknowledgeTypes
+from adapter.msmq.enumerations import Acknowledgment as Acknowledgment
+from adapter.msmq.enumerations import MessageLookupAction as MessageLookupAction
+from adapter.msmq.enumerations import MessagePriority as MessagePriority
+from adapter.msmq.enumerations import (
+    MessageQueueTransactionStatus as MessageQueueTransactionStatus,
+)
+from adapter.msmq.enumerations import MessageQueueTransactionType as MessageQueueTransactionType
+from adapter.msmq.enumerations import PeekAction as PeekAction
+from adapter.msmq.enumerations import QueueAccessMode as QueueAccessMode
+from adapter.msmq.error_codes import MessageQueueErrorCode as MessageQueueErrorCode
+from adapter.msmq.errors import InvalidOperationError as InvalidOperationError
+from adapter.msmq.errors import MessageQueueException as MessageQueueException
+from adapter.msmq.errors import MessageQueueTimeout as MessageQueueTimeout
+from adapter.msmq.errors import ObjectDisposedError as ObjectDisposedError
+from adapter.msmq.filters import MessageReadPropertyFilter as MessageReadPropertyFilter
+from adapter.msmq.formatters import ActiveXMessageFormatter as ActiveXMessageFormatter
+from adapter.msmq.formatters import BytesFormatter as BytesFormatter
+from adapter.msmq.host import Host as Host
+from adapter.msmq.message import Message as Message
+from adapter.msmq.queue import MessageQueue as MessageQueue
+from adapter.msmq.transaction import MessageQueueTransaction as MessageQueueTransaction
+from adapter.msmq.transaction import transaction_scope as transaction_scope
+from adapter.msmq.xml_formatter import XmlMessageFormatter as XmlMessageFormatter

@@ -1,0 +1,187 @@
+"""Errors of MSMQ programs, and the total table from core's reasons to MSMQ's error codes.
+
+Errors of the connection keep their own type among their bases, so that a program may catch either.
+This module knows no command.
+"""
+
+# ruff: noqa: N818 -- these are published names
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from adapter import errors
+from adapter.core.contract.reasons import Reason
+from adapter.errors import Error
+from adapter.msmq.error_codes import MessageQueueErrorCode as Code
+
+
+class MessageQueueException(Error):
+    """An operation of MSMQ failed; message_queue_error_code says why.
+
+    transaction_id: of a transaction whose outcome is unknown; ask Host.outcome() for it.
+    """
+
+    def __init__(
+        self, code: Code, text: str, object_name: str = "", transaction_id: str = ""
+    ) -> None:
+        super().__init__(text, object_name)
+        self.args = (code, text, object_name, transaction_id)
+        self.message_queue_error_code = code
+        self.transaction_id = transaction_id
+
+    def __str__(self) -> str:
+        code = self.message_queue_error_code
+        return f"{self.text} [{code.name} 0x{code:08X}]"
+
+
+class MessageQueueTimeout(MessageQueueException, TimeoutError):
+    """No message came in time (IO_TIMEOUT)."""
+
+    def __init__(self, text: str, object_name: str = "") -> None:
+        super().__init__(Code.IO_TIMEOUT, text, object_name)
+        self.args = (text, object_name)
+
+
+class InvalidOperationError(Error):
+    """The operation does not fit the state of its object (InvalidOperationException)."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ObjectDisposedError(InvalidOperationError):
+    """The object was closed (ObjectDisposedException)."""
+
+
+CODES: dict[Reason, Code] = {
+    Reason.QUEUE_NOT_FOUND: Code.QUEUE_NOT_FOUND,
+    Reason.QUEUE_EXISTS: Code.QUEUE_EXISTS,
+    Reason.QUEUE_FULL: Code.INSUFFICIENT_RESOURCES,
+    Reason.QUEUE_NOT_EMPTY: Code.SHARING_VIOLATION,
+    Reason.QUEUE_IN_USE: Code.SHARING_VIOLATION,
+    Reason.GET_INHIBITED: Code.ACCESS_DENIED,
+    Reason.PUT_INHIBITED: Code.ACCESS_DENIED,
+    Reason.MESSAGE_TOO_LONG: Code.INSUFFICIENT_RESOURCES,
+    Reason.UNIT_TOO_LARGE: Code.INSUFFICIENT_RESOURCES,
+    Reason.BACKED_OUT: Code.TRANSACTION_SEQUENCE,
+    Reason.HANDLE_NOT_OPEN: Code.INVALID_HANDLE,
+    Reason.HANDLE_IN_USE: Code.INVALID_HANDLE,
+    Reason.NOT_OPEN_FOR_INPUT: Code.ACCESS_DENIED,
+    Reason.NOT_OPEN_FOR_OUTPUT: Code.ACCESS_DENIED,
+    Reason.NOT_OPEN_FOR_BROWSE: Code.ACCESS_DENIED,
+    Reason.NOT_OPEN_FOR_INQUIRE: Code.ACCESS_DENIED,
+    Reason.NOT_OPEN_FOR_SET: Code.ACCESS_DENIED,
+    Reason.PRIORITY_ERROR: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.PERSISTENCE_ERROR: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.EXPIRY_ERROR: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.IDENTIFIER_ERROR: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.OPTIONS_ERROR: Code.INVALID_PARAMETER,
+    Reason.NAME_ERROR: Code.ILLEGAL_QUEUE_PATHNAME,
+    Reason.ATTRIBUTE_ERROR: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.WAIT_INTERVAL_ERROR: Code.INVALID_PARAMETER,
+    Reason.LIMIT_REACHED: Code.INSUFFICIENT_RESOURCES,
+    Reason.OUTCOME_UNKNOWN: Code.GENERIC,
+    Reason.OUT_OF_ORDER: Code.GENERIC,
+    Reason.MALFORMED_REQUEST: Code.GENERIC,
+    Reason.QUEUE_MANAGER_NAME_ERROR: Code.MACHINE_NOT_FOUND,
+    Reason.QUEUE_MANAGER_STOPPING: Code.SERVICE_NOT_AVAILABLE,
+    Reason.QUEUE_MANAGER_NOT_AVAILABLE: Code.SERVICE_NOT_AVAILABLE,
+    Reason.PROTOCOL_VERSION_ERROR: Code.SERVICE_NOT_AVAILABLE,
+    Reason.PROPERTY_ERROR: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.MESSAGE_TYPE_ERROR: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.CONNECTION_NOT_FOUND: Code.GENERIC,
+    Reason.CONNECTION_ENDED: Code.SERVICE_NOT_AVAILABLE,
+    Reason.QUEUE_MANAGER_QUIESCING: Code.SERVICE_NOT_AVAILABLE,
+    Reason.QUEUE_PARKED: Code.MESSAGE_STORAGE_FAILED,
+    Reason.OBJECT_DAMAGED: Code.MESSAGE_STORAGE_FAILED,
+    Reason.OBJECT_NOT_FOUND: Code.QUEUE_NOT_FOUND,
+    Reason.OBJECT_EXISTS: Code.QUEUE_EXISTS,
+    Reason.OBJECT_TYPE_ERROR: Code.UNSUPPORTED_FORMATNAME_OPERATION,
+    Reason.UNKNOWN_ALIAS_BASE: Code.QUEUE_NOT_FOUND,
+    Reason.ALIAS_BASE_TYPE_ERROR: Code.QUEUE_NOT_FOUND,
+    Reason.UNKNOWN_REMOTE_QUEUE_MANAGER: Code.MACHINE_NOT_FOUND,
+    Reason.DYNAMIC_NAME_ERROR: Code.ILLEGAL_QUEUE_PATHNAME,
+    Reason.PERSISTENT_NOT_ALLOWED: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.QUEUE_DELETED: Code.QUEUE_DELETED,
+    Reason.MESSAGE_FLAGS_ERROR: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.OFFSET_ERROR: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.SEGMENT_EMPTY: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.PRIORITY_TOO_HIGH: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.NO_MESSAGE_UNDER_CURSOR: Code.MESSAGE_ALREADY_RECEIVED,
+    Reason.NO_MESSAGE_LOCKED: Code.MESSAGE_NOT_FOUND,
+    Reason.MESSAGE_TRUNCATED: Code.INSUFFICIENT_RESOURCES,
+    Reason.INCOMPLETE_GROUP: Code.INVALID_PARAMETER,
+    Reason.INCOMPLETE_MESSAGE: Code.INVALID_PARAMETER,
+    Reason.INCONSISTENT_PERSISTENCE: Code.INVALID_PARAMETER,
+    Reason.INCONSISTENT_UNIT: Code.TRANSACTION_USAGE,
+    Reason.SELECTOR_SYNTAX_ERROR: Code.INVALID_PARAMETER,
+    Reason.SELECTION_TOO_LONG: Code.INVALID_PARAMETER,
+    Reason.NOT_AUTHORIZED: Code.ACCESS_DENIED,
+    Reason.TOPIC_STRING_ERROR: Code.INVALID_PARAMETER,
+    Reason.TOPIC_NOT_ALTERABLE: Code.PROPERTY_NOT_ALLOWED,
+    Reason.PUBLICATION_FAILED: Code.MESSAGE_STORAGE_FAILED,
+    Reason.NO_SUBSCRIBERS: Code.QUEUE_NOT_FOUND,
+    Reason.SUBSCRIPTION_NOT_FOUND: Code.QUEUE_NOT_FOUND,
+    Reason.SUBSCRIPTION_IN_USE: Code.SHARING_VIOLATION,
+    Reason.SUBSCRIPTION_EXISTS: Code.QUEUE_EXISTS,
+    Reason.SUBSCRIPTION_NAME_ERROR: Code.INVALID_PARAMETER,
+    Reason.SUBSCRIBE_INHIBITED: Code.ACCESS_DENIED,
+    Reason.DURABILITY_NOT_ALLOWED: Code.PROPERTY_NOT_ALLOWED,
+    Reason.RETAINED_QUEUE_ERROR: Code.MESSAGE_STORAGE_FAILED,
+    Reason.RETAINED_NOT_DELIVERED: Code.MESSAGE_STORAGE_FAILED,
+    Reason.NO_RETAINED_MESSAGE: Code.MESSAGE_NOT_FOUND,
+    Reason.MISSING_REPLY_TO: Code.ILLEGAL_PROPERTY_VALUE,
+    Reason.CONSUMER_NOT_FOUND: Code.QUEUE_NOT_FOUND,
+    Reason.CONSUMER_IN_USE: Code.SHARING_VIOLATION,
+    Reason.CLAIM_LOST: Code.STALE_HANDLE,
+    Reason.BATCH_NOT_FOUND: Code.MESSAGE_NOT_FOUND,
+    Reason.DURABILITY_NOT_ALTERABLE: Code.PROPERTY_NOT_ALLOWED,
+    Reason.DESTINATION_CLASS_NOT_ALTERABLE: Code.PROPERTY_NOT_ALLOWED,
+    Reason.LEVEL_NOT_ALTERABLE: Code.PROPERTY_NOT_ALLOWED,
+    Reason.SELECTOR_NOT_ALTERABLE: Code.PROPERTY_NOT_ALLOWED,
+}
+"""Every reason of core has exactly one row here."""
+
+
+def translated(error: Error, name: str = "") -> Error:
+    """Return the error of MSMQ for one of the connection; what is MSMQ's already is kept.
+
+    name: the queue, as the program knows it.
+    """
+    if isinstance(error, MessageQueueException | InvalidOperationError | errors.InvalidType):
+        return error
+    if isinstance(error, errors.InvalidValue) and error.refused is None:
+        return error  # an argument, which is a ValueError as in .NET
+    code = CODES[error.refused] if error.refused is not None else _code_of(error)
+    text, unit = error.text, b""
+    if isinstance(error, errors.InDoubt):
+        unit = error.unit_id
+        text = f"it is not known whether this was done: ask outcome() for the transaction ({text})"
+    return MessageQueueException(code, text, name or error.object_name, unit.hex())
+
+
+def _code_of(error: Error) -> Code:
+    """Return the code of an error for which the queue manager gave no reason."""
+    if isinstance(error, errors.ConnectionClosed):
+        return Code.OPERATION_CANCELLED
+    if isinstance(error, errors.ConnectionBroken):
+        return Code.SERVICE_NOT_AVAILABLE
+    if isinstance(error, errors.UnitError):
+        return Code.TRANSACTION_SEQUENCE
+    if isinstance(error, errors.LimitReached):
+        return Code.INSUFFICIENT_RESOURCES
+    return Code.GENERIC
+
+
+@contextmanager
+def as_msmq(name: str = "") -> Iterator[None]:
+    """Have errors of the connection raised as MSMQ's."""
+    try:
+        yield
+    except Error as error:
+        problem = translated(error, name)
+        if problem is error:
+            raise
+        raise problem from error

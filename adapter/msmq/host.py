@@ -1,0 +1,146 @@
+"""Host: the connection of a computer to its queue manager, as MSMQ programs use it.
+
+It knows how queues are created, found and opened; it does not know messages.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from adapter.channel import arguments as a
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Pending
+from adapter.core.contract import commands
+from adapter.core.contract import msmq as c
+from adapter.core.contract.results import Done, UnitOutcome, UnitState
+from adapter.msmq import identifiers, requests
+from adapter.msmq.enumerations import QueueAccessMode
+from adapter.msmq.error_codes import MessageQueueErrorCode as Code
+from adapter.msmq.errors import InvalidOperationError, MessageQueueException, as_msmq
+from adapter.msmq.names import as_queue_name
+from adapter.msmq.queue import MessageQueue
+
+PRIVATE_QUEUES = r"private$\*"
+
+
+class Host:
+    """A computer on which a program runs. Shared by threads; leaving it as a context closes it.
+
+    A queue is local if it is on this computer, else remote.
+    """
+
+    def __init__(self, channel: Channel, computer: str) -> None:
+        """computer: empty is the queue manager's own."""
+        self.channel = channel
+        self._computer = computer
+
+    @property
+    def queue_manager(self) -> str:
+        """The name of the queue manager."""
+        return self.channel.queue_manager
+
+    @property
+    def computer(self) -> str:
+        """The name that was given to connect(); empty: the queue manager's own computer."""
+        return self._computer
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has been closed."""
+        return self.channel.is_closed
+
+    def create(
+        self, path: str, *, transactional: bool = False, label: str | None = None
+    ) -> MessageQueue:
+        """Create a queue, and return it, open for sending and receiving.
+
+        Raises MessageQueueException: QUEUE_EXISTS, ILLEGAL_QUEUE_PATHNAME, ...
+        """
+        name = as_queue_name(path)
+        attributes: dict[str, bool | int | str | None] = {
+            "transactional": a.as_flag("transactional", transactional)
+        }
+        if label is not None:
+            attributes["label"] = a.as_text("label", label)
+        command = c.MsmqCreate(name, attributes, self._computer)
+        requests.ask(self.channel, command, Done, True, name)
+        return self.open(name)
+
+    def delete(self, path: str) -> None:
+        """Delete a queue with the messages on it. Raises MessageQueueException: QUEUE_NOT_FOUND."""
+        name = as_queue_name(path)
+        requests.ask(self.channel, c.MsmqDelete(name, self._computer), Done, True, name)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a queue of this path.
+
+        Raises InvalidOperationError for a format name, as System.Messaging does.
+        """
+        name = as_queue_name(path)
+        if "=" in name:
+            raise InvalidOperationError(
+                f"exists() takes a path such as .\\private$\\orders, not the format name {name}"
+            )
+        try:
+            return bool(requests.inquire(self.channel, name, self._computer))
+        except MessageQueueException as error:
+            if error.message_queue_error_code == Code.QUEUE_NOT_FOUND:
+                return False
+            raise
+
+    def open(
+        self,
+        path: str,
+        *,
+        access: QueueAccessMode = QueueAccessMode.SEND_AND_RECEIVE,
+        deny_receive: bool = False,
+    ) -> MessageQueue:
+        """Open a queue; several names, separated by commas, may be opened for sending.
+
+        deny_receive: no other program may receive from it meanwhile.
+        Raises MessageQueueException: QUEUE_NOT_FOUND, SHARING_VIOLATION, ...
+        """
+        return MessageQueue(
+            self.channel,
+            self._computer,
+            as_queue_name(path),
+            access,
+            a.as_flag("deny_receive", deny_receive),
+        )
+
+    def get_private_queues(self) -> list[MessageQueue]:
+        """Return the private queues of the queue manager's computer, by name. None is opened."""
+        found = requests.inquire(self.channel, PRIVATE_QUEUES, self._computer)
+        return [
+            MessageQueue(
+                self.channel, self._computer, str(one.attributes["path_name"]), is_lazy=True
+            )
+            for one in found
+        ]
+
+    def outcome(self, transaction_id: str) -> UnitState:
+        """Say what became of a transaction: "committed", "backed out", "in flight" or "unknown"."""
+        identifier = identifiers.as_message_id("transaction_id", transaction_id)
+        request = Pending(commands.AskOutcome(a.as_unit_id(identifier)))
+        with as_msmq():
+            self.channel.ask([request])
+            return self.channel.result(request, UnitOutcome).state
+
+    def close(self) -> None:
+        """End the connection: pending transactions are aborted, pending reads cancelled."""
+        self.channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Host {self._computer or '.'} of {self.queue_manager}>"

@@ -1,0 +1,24 @@
+"""Names of queues, as MSMQ programs give them: path names and format names.
+
+What a name means is decided in core; here it is only checked to be text, and its prefix FormatName:
+of System.Messaging removed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from adapter.errors import InvalidName, InvalidType
+
+PREFIX = re.compile(r"\s*formatname:\s*", re.IGNORECASE)
+EXAMPLE = r".\private$\orders"
+
+
+def as_queue_name(name: object, what: str = "path") -> str:
+    """Take a path name or a format name."""
+    if not isinstance(name, str):
+        raise InvalidType(f"{what} is a str such as {EXAMPLE}, not {name!r}")
+    stripped = PREFIX.sub("", name, count=1).strip()
+    if not stripped:
+        raise InvalidName(f"{what} is the path of a queue, such as {EXAMPLE}, and is not empty")
+    return stripped

@@ -1,0 +1,169 @@
+r"""A read-response server: messages of a remote transactional queue, received in transactions.
+
+A program that wants a message of another computer's queue sends a request to the read-request queue
+there, with its own local queue as response queue. The server takes the request and a message of the
+input queue, and sends that message to the response queue, all in one transaction.
+
+    ReadResponseServer(host, r".\private$\orders", r".\private$\orders-requests").run()
+
+This module uses what every program of MSMQ may use.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from datetime import timedelta
+
+from adapter.msmq.enumerations import QueueAccessMode
+from adapter.msmq.error_codes import MessageQueueErrorCode as Code
+from adapter.msmq.errors import (
+    InvalidOperationError,
+    MessageQueueException,
+    MessageQueueTimeout,
+)
+from adapter.msmq.host import Host
+from adapter.msmq.message import Message
+from adapter.msmq.queue import MessageQueue
+from adapter.msmq.transaction import MessageQueueTransaction
+
+log = logging.getLogger("adapter.msmq")
+
+PAUSE_S = 1.0
+"""Between two attempts while the queue manager is away."""
+BAD_RESPONSE_QUEUE = frozenset(
+    {Code.QUEUE_NOT_FOUND, Code.ILLEGAL_FORMATNAME, Code.ILLEGAL_QUEUE_PATHNAME,
+     Code.UNSUPPORTED_FORMATNAME_OPERATION, Code.MACHINE_NOT_FOUND, Code.TRANSACTION_USAGE}
+)  # fmt: skip
+
+
+class ReadResponseServer:
+    """Serves read requests. Every method may be called from any thread."""
+
+    def __init__(self, host: Host, input_queue: str, read_request_queue: str) -> None:
+        """Open both queues. Raises MessageQueueException: TRANSACTION_USAGE if either is not
+        transactional.
+        """
+        self._host = host
+        self._stopping = threading.Event()
+        self._served = self._rejected = 0
+        self._input = _opened(host, input_queue)
+        self._requests = _opened(host, read_request_queue)
+
+    def run_once(self, timeout: float | timedelta | None = None) -> bool:
+        """Serve one request; False if no request and message came within timeout, or stop() came.
+
+        timeout: seconds; None: without limit.
+        """
+        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+        until_s = None if seconds is None else time.monotonic() + seconds
+        while not self._stopping.is_set():
+            left_s = None if until_s is None else max(until_s - time.monotonic(), 0)
+            try:
+                self._requests.peek(left_s)
+                left_s = None if until_s is None else max(until_s - time.monotonic(), 0)
+                if not self._has_response_queue():
+                    continue
+                self._input.peek(left_s)
+                if self._serve():
+                    return True
+            except MessageQueueTimeout:
+                return False
+            except MessageQueueException:
+                if self._stopping.is_set():
+                    return False
+                raise
+        return False
+
+    def run(self) -> None:
+        """Serve requests until stop(), through restarts of the queue manager.
+
+        Raises what cannot be waited out: QUEUE_DELETED, INVALID_HANDLE, ...
+        """
+        while not self._stopping.is_set():
+            try:
+                self.run_once()
+            except MessageQueueException as problem:
+                passes = (Code.SERVICE_NOT_AVAILABLE, Code.TRANSACTION_SEQUENCE)
+                if problem.message_queue_error_code not in passes:
+                    raise
+                log.warning("read requests wait: %s", problem)
+                self._stopping.wait(PAUSE_S)
+
+    def stop(self) -> None:
+        """Serve no more. A transaction that is pending ends first."""
+        self._stopping.set()
+        for queue in (self._requests, self._input):
+            queue.close()
+
+    def statistics(self) -> dict[str, int]:
+        """Return how many requests were served, and rejected."""
+        return {"requests_served": self._served, "requests_rejected": self._rejected}
+
+    def _has_response_queue(self) -> bool:
+        """Look at the first request; one that names no response queue is rejected."""
+        try:
+            request = self._requests.peek(0)
+        except MessageQueueTimeout:
+            return False  # another server was faster
+        if request.response_queue:
+            return True
+        self._reject(request, "it names no response queue")
+        return False
+
+    def _serve(self) -> bool:
+        """Serve a request in one transaction; False if another server was faster."""
+        bad: tuple[Message, str] | None = None
+        try:
+            with MessageQueueTransaction(self._host) as transaction:
+                request = self._requests.receive(0, transaction=transaction)
+                message = self._input.receive(0, transaction=transaction)
+                try:
+                    self._forward(message, request.response_queue, transaction)
+                except MessageQueueException as problem:
+                    if problem.message_queue_error_code not in BAD_RESPONSE_QUEUE:
+                        raise
+                    bad = request, str(problem)
+                    transaction.abort()
+        except MessageQueueTimeout:
+            return False
+        if bad is not None:
+            self._reject(*bad)
+            return False
+        self._served += 1
+        return True
+
+    def _forward(
+        self, message: Message, response_queue: str, transaction: MessageQueueTransaction
+    ) -> None:
+        """Send a message on. If it cannot be delivered, it is in a dead-letter queue."""
+        copy = message.copied()
+        copy.use_dead_letter_queue = True
+        with self._host.open(response_queue, access=QueueAccessMode.SEND) as target:
+            target.send(copy, transaction=transaction)
+
+    def _reject(self, request: Message, why: str) -> None:
+        """Receive a request that cannot be served, and reject it: its sender is told."""
+        try:
+            with MessageQueueTransaction(self._host) as transaction:
+                found = self._requests.receive_by_lookup_id(
+                    request.lookup_id, transaction=transaction
+                )
+                self._requests.mark_rejected(found)
+        except InvalidOperationError:
+            return  # another server was faster
+        self._rejected += 1
+        log.warning("read request %s was rejected: %s", request.id, why)
+
+
+def _opened(host: Host, path: str) -> MessageQueue:
+    queue = host.open(path, access=QueueAccessMode.RECEIVE)
+    if not queue.transactional:
+        queue.close()
+        raise MessageQueueException(
+            Code.TRANSACTION_USAGE,
+            f"queue {path} is not transactional: a read-response server takes transactional queues",
+            path,
+        )
+    return queue

@@ -1,0 +1,186 @@
+"""MessageQueueTransaction: a unit of work, in the states of System.Messaging.
+
+A transaction is one of this queue manager; it is not coordinated with other resource managers. This
+module knows no queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Protocol, Self
+
+from adapter.channel.channel import Channel
+from adapter.channel.unit import Unit
+from adapter.errors import BackedOut, Error, InvalidOption, InvalidType
+from adapter.msmq import identifiers
+from adapter.msmq.enumerations import MessageQueueTransactionStatus as Status
+from adapter.msmq.enumerations import MessageQueueTransactionType as Kind
+from adapter.msmq.errors import InvalidOperationError, ObjectDisposedError, translated
+
+
+class Connected(Protocol):
+    """What has a connection: a host."""
+
+    @property
+    def channel(self) -> Channel:
+        """The connection."""
+        ...
+
+
+class MessageQueueTransaction:
+    """A transaction on one host. As a context manager: entering begins it, leaving normally
+    commits, any exception aborts; after an explicit outcome leaving does nothing.
+
+    It may be begun again after its outcome.
+    """
+
+    def __init__(self, host: Connected) -> None:
+        self._channel = host.channel
+        self._unit: Unit | None = None
+        self._status = Status.INITIALIZED
+        self._entered = False
+        self._disposed = False
+
+    @property
+    def status(self) -> Status:
+        """INITIALIZED, PENDING, COMMITTED or ABORTED."""
+        return self._status
+
+    @property
+    def id(self) -> str:
+        """Its id, that of its messages; "" before it is begun. Host.outcome() takes it."""
+        return identifiers.shown(self._unit.id) if self._unit is not None else ""
+
+    def begin(self) -> None:
+        """Begin it. Raises InvalidOperationError if it is pending, ObjectDisposedError."""
+        if self._disposed:
+            raise ObjectDisposedError("the transaction is disposed of: make another")
+        if self._status is Status.PENDING:
+            if self._entered:
+                self._entered = False  # inside its with statement this is accepted once
+                return
+            raise InvalidOperationError("the transaction is pending: commit or abort it first")
+        self._unit = Unit(self._channel)
+        self._unit.begin()
+        self._status = Status.PENDING
+
+    def commit(self) -> None:
+        """Make everything in it take effect, durably. When this returns, it has happened.
+
+        Raises InvalidOperationError if it is not pending; MessageQueueException if it was lost with
+        the connection (TRANSACTION_SEQUENCE; status is ABORTED then), or if its outcome is unknown
+        (transaction_id is set).
+        """
+        unit = self._pending("commit")
+        try:
+            unit.commit()
+        except BackedOut as lost:
+            self._status = Status.ABORTED
+            raise translated(lost) from lost
+        except Error as error:
+            raise translated(error) from error
+        self._status = Status.COMMITTED
+
+    def abort(self) -> None:
+        """Undo everything in it: what was sent vanishes, what was received is back in its place.
+
+        Raises InvalidOperationError if it is not pending.
+        """
+        unit = self._pending("abort")
+        self._status = Status.ABORTED
+        try:
+            unit.backout()
+        except Error as error:
+            raise translated(error) from error
+
+    def dispose(self) -> None:
+        """Abort it if it is pending, and let it not be begun again."""
+        self._disposed = True
+        if self._status is Status.PENDING:
+            self.abort()
+
+    def unit_for(self, channel: Channel) -> Unit:
+        """Return the unit of work to take part in, on this connection."""
+        if channel is not self._channel:
+            raise InvalidOption("the transaction is of another host: make one with this host")
+        return self._pending("use")
+
+    def _pending(self, what: str) -> Unit:
+        if self._status is not Status.PENDING or self._unit is None:
+            state = self._status.value
+            raise InvalidOperationError(f"cannot {what} a transaction that is {state}: begin() it")
+        return self._unit
+
+    def __enter__(self) -> Self:
+        if self._status is not Status.PENDING:
+            self.begin()
+        self._entered = True
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._entered = False
+        if self._status is not Status.PENDING:
+            return
+        if error is None:
+            self.commit()
+            return
+        try:
+            self.abort()
+        except Error:
+            return  # it is gone with its connection; the caller is to see the first error
+
+    def __repr__(self) -> str:
+        return f"<MessageQueueTransaction {self._status.name}>"
+
+
+Transaction = MessageQueueTransaction | Kind
+_ambient: ContextVar[tuple[MessageQueueTransaction, ...]] = ContextVar("scopes", default=())
+
+
+@contextmanager
+def transaction_scope(host: Connected) -> Iterator[MessageQueueTransaction]:
+    """Begin the ambient transaction: operations with AUTOMATIC on this host take part in it.
+
+    Leaving normally commits, any exception aborts. Scopes of one host do not nest.
+    """
+    if _of(host.channel) is not None:
+        raise InvalidOperationError("a transaction scope of this host is open: end it first")
+    transaction = MessageQueueTransaction(host)
+    with transaction:
+        token = _ambient.set((*_ambient.get(), transaction))
+        try:
+            yield transaction
+        finally:
+            _ambient.reset(token)
+
+
+def _of(channel: Channel) -> MessageQueueTransaction | None:
+    for transaction in _ambient.get():
+        if transaction._channel is channel:
+            return transaction
+    return None
+
+
+def resolved(channel: Channel, transaction: Transaction | None) -> tuple[Unit | None, bool]:
+    """Return the unit that an operation takes part in, and whether it is one of its own."""
+    if transaction is None or transaction is Kind.NONE:
+        return None, False
+    if transaction is Kind.SINGLE:
+        return None, True
+    if transaction is Kind.AUTOMATIC:
+        ambient = _of(channel)
+        return (None if ambient is None else ambient.unit_for(channel)), False
+    if not isinstance(transaction, MessageQueueTransaction):
+        raise InvalidType(
+            "transaction is a MessageQueueTransaction, a MessageQueueTransactionType or None, not "
+            f"{transaction!r}"
+        )
+    return transaction.unit_for(channel), False

@@ -1,0 +1,284 @@
+r"""Triggers in a TOML file, as `mqk triggers run` reads it. Every problem is named with its line.
+
+    [[trigger]]
+    name = "PrivateTrigger"
+    queue = '.\private$\MyQueue'
+
+    [[trigger.rule]]
+    name = "MyRule1"
+    conditions = [{ label_contains = "marketing" }]
+    run = "notify"
+    parameters = [{ property = "label" }, { trigger = "name" }, "literal", 3]
+
+In place of run, call = "module:function". This module does not know how triggers are run.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.errors import Error, InvalidValue
+from adapter.msmq.triggers.actions import Action, Call, MessageProperty, Run, TriggerId, TriggerName
+from adapter.msmq.triggers.conditions import CONDITIONS, Condition
+from adapter.msmq.triggers.model import Processing, Rule, Trigger, check_together
+
+FILE_BYTES_MAX = 1024 * 1024
+OF_TRIGGER = ("name", "queue", "serialized", "processing", "enabled", "id", "rule")
+OF_RULE = ("name", "conditions", "run", "call", "parameters")
+HEADER = re.compile(r"\s*\[\[?\s*([\w.]+)\s*\]\]?\s*(#.*)?$")
+KEY = re.compile(r"""\s*["']?(\w+)["']?\s*=""")
+AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
+
+
+class TriggerFileError(InvalidValue):
+    """A file of triggers is invalid; problems: one line each, FILE:LINE: what is wrong."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.args = (problems,)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Problem(Exception):  # noqa: N818 -- it is collected, not raised to users
+    """Something wrong with one key of a table; "": with the table itself."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(text)
+        self.key = key
+        self.text = text
+
+
+class Lines(Struct):
+    """Where the tables of a file are. tables: header, number of its line, and its keys' lines."""
+
+    tables: list[tuple[str, int, dict[str, int]]]
+
+    def of_triggers(self) -> list[tuple[int, dict[str, int], list[tuple[int, dict[str, int]]]]]:
+        """Return each trigger's line and keys, and those of its rules."""
+        found: list[tuple[int, dict[str, int], list[tuple[int, dict[str, int]]]]] = []
+        for header, line, keys in self.tables:
+            if header == "trigger":
+                found.append((line, keys, []))
+            elif header == "trigger.rule" and found:
+                found[-1][2].append((line, keys))
+        return found
+
+
+def read(path: Path) -> list[Trigger]:
+    """Read the triggers of a file. Raises TriggerFileError; OSError if it cannot be read."""
+    with path.open("rb") as file:
+        body = file.read(FILE_BYTES_MAX + 1)
+    if len(body) > FILE_BYTES_MAX:
+        raise TriggerFileError([f"{path}: it has more than {FILE_BYTES_MAX} bytes"])
+    try:
+        text = body.decode()
+        table = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = body[: error.start].count(b"\n") + 1
+        raise TriggerFileError([f"{path}:{line}: it is not valid UTF-8"]) from error
+    except tomllib.TOMLDecodeError as error:
+        found = AT_LINE.search(str(error))
+        where = found[1] if found else str(text.count("\n") + 1)
+        raise TriggerFileError(
+            [f"{path}:{where}: {AT_LINE.sub('', str(error)).strip()}"]
+        ) from error
+    triggers, problems = _triggers(table, located(text))
+    if problems:
+        raise TriggerFileError([f"{path}:{line}: {text}" for line, text in sorted(problems)])
+    return triggers
+
+
+def located(text: str) -> Lines:
+    """Find the tables and keys of a valid file."""
+    tables: list[tuple[str, int, dict[str, int]]] = [("", 1, {})]
+    for number, line in enumerate(text.splitlines(), 1):
+        header, key = HEADER.match(line), KEY.match(line)
+        if header is not None:
+            tables.append((header[1], number, {}))
+        elif key is not None:
+            tables[-1][2].setdefault(key[1], number)
+    return Lines(tables)
+
+
+def _triggers(table: dict[str, Any], lines: Lines) -> tuple[list[Trigger], list[tuple[int, str]]]:
+    triggers: list[Trigger] = []
+    problems: list[tuple[int, str]] = []
+    top = lines.tables[0][2] | {header: line for header, line, _ in reversed(lines.tables)}
+    problems += [
+        (top.get(key, 1), _unknown(key, ("trigger",), "the file"))
+        for key in table
+        if key != "trigger"
+    ]
+    entries = table.get("trigger", [])
+    if not isinstance(entries, list) or not entries:
+        problems.append((top.get("trigger", 1), "no trigger is defined: add a table [[trigger]]"))
+        return [], problems
+    places = lines.of_triggers()
+    for at, entry in enumerate(entries):
+        line, keys, rules = places[at] if at < len(places) else (top.get("trigger", 1), {}, [])
+        try:
+            found, wrong = _trigger(entry, rules, line)
+            problems += wrong
+            _check_name(found, triggers)
+            check_together([*(one for one in triggers if one.queue == found.queue), found])
+            triggers.append(found)
+        except Problem as problem:
+            problems.append((keys.get(problem.key, line), problem.text))
+        except Error as problem:
+            problems.append((line, problem.text))
+    return triggers, problems
+
+
+def _check_name(trigger: Trigger, others: list[Trigger]) -> None:
+    if any(one.name == trigger.name for one in others):
+        raise Problem("name", f"trigger {trigger.name} is defined twice: choose another name")
+
+
+def _trigger(
+    entry: Any, places: list[tuple[int, dict[str, int]]], line: int
+) -> tuple[Trigger, list[tuple[int, str]]]:
+    if not isinstance(entry, dict):
+        raise Problem("", "a trigger is a table: write [[trigger]]")
+    _check_keys(entry, OF_TRIGGER, "a trigger")
+    name = _text(entry, "name", "a trigger")
+    problems, rules = [], []
+    listed = entry.get("rule", [])
+    if not isinstance(listed, list):
+        raise Problem("rule", "rules are tables: write [[trigger.rule]]")
+    for at, one in enumerate(listed):
+        place, keys = places[at] if at < len(places) else (line, {})
+        try:
+            rules.append(_rule(one))
+        except Problem as problem:
+            problems.append((keys.get(problem.key, place), problem.text))
+        except Error as problem:
+            problems.append((place, problem.text))
+    trigger = Trigger(
+        name,
+        _text(entry, "queue", f"trigger {name}"),
+        rules=rules,
+        serialized=_flag(entry, "serialized", False),
+        processing=_processing(entry),
+        enabled=_flag(entry, "enabled", True),
+        id=_text(entry, "id", f"trigger {name}") if "id" in entry else None,
+    )
+    return trigger, problems
+
+
+def _rule(entry: Any) -> Rule:
+    if not isinstance(entry, dict):
+        raise Problem("", "a rule is a table: write [[trigger.rule]]")
+    _check_keys(entry, OF_RULE, "a rule")
+    name = _text(entry, "name", "a rule")
+    conditions = entry.get("conditions", [])
+    if not isinstance(conditions, list):
+        raise Problem("conditions", 'conditions is a list, as [{ label_contains = "urgent" }]')
+    return Rule(
+        name,
+        conditions=[one for entry in conditions for one in _conditions(entry)],
+        action=_action(entry, name),
+    )
+
+
+def condition_name(kind: type[Condition]) -> str:
+    """Return the name of a condition in a file."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def _conditions(entry: Any) -> Iterator[Condition]:
+    kinds = {condition_name(kind): kind for kind in CONDITIONS}
+    if not isinstance(entry, dict) or len(entry) != 1:
+        raise Problem(
+            "conditions", 'a condition is a table of one key, as { label_contains = "x" }'
+        )
+    ((name, value),) = entry.items()
+    if name not in kinds:
+        raise Problem("conditions", _unknown(name, tuple(kinds), "a condition"))
+    wanted = str if kinds[name].__annotations__.popitem()[1] in ("str", str) else int
+    if type(value) is not wanted:
+        raise Problem("conditions", f"{name} is a {wanted.__name__}, not {value!r}")
+    condition: Any = kinds[name]
+    yield condition(value)
+
+
+def _action(entry: dict[str, Any], name: str) -> Action:
+    given = [key for key in ("run", "call") if key in entry]
+    if len(given) != 1:
+        raise Problem(given[-1] if given else "", f"rule {name} has one of run and call")
+    parameters = entry.get("parameters", [])
+    if not isinstance(parameters, list):
+        raise Problem("parameters", 'parameters is a list, as [{ property = "label" }, "literal"]')
+    values = tuple(_parameter(one) for one in parameters)
+    text = _text(entry, given[0], f"rule {name}")
+    try:
+        return Run(text, values) if given[0] == "run" else Call(text, values)
+    except Error as error:
+        raise Problem(given[0], error.text) from error
+
+
+def _parameter(entry: Any) -> Any:
+    if isinstance(entry, str | int | float):
+        return entry
+    if not isinstance(entry, dict) or len(entry) != 1:
+        raise Problem(
+            "parameters",
+            'a parameter is a text, a number, { property = "label" }, { trigger = "name" } or '
+            f'{{ trigger = "id" }}, not {entry!r}',
+        )
+    ((key, value),) = entry.items()
+    if key == "property":
+        names = tuple(one.value for one in MessageProperty)
+        if value not in names:
+            raise Problem("parameters", _unknown(str(value), names, "property"))
+        return MessageProperty(value)
+    if key == "trigger" and value in ("name", "id"):
+        return TriggerName() if value == "name" else TriggerId()
+    raise Problem(
+        "parameters", _unknown(f"{key} = {value!r}", ("property", "trigger"), "a parameter")
+    )
+
+
+def _processing(entry: dict[str, Any]) -> Processing:
+    value = entry.get("processing", Processing.PEEKING.value)
+    names = tuple(one.value for one in Processing)
+    if value not in names:
+        raise Problem("processing", _unknown(str(value), names, "processing"))
+    return Processing(value)
+
+
+def _text(entry: dict[str, Any], key: str, what: str) -> str:
+    if key not in entry:
+        raise Problem("", f"{what} has no {key}: add one")
+    value = entry[key]
+    if not isinstance(value, str) or not value:
+        raise Problem(key, f"{key} is a text that is not empty, not {value!r}")
+    return value
+
+
+def _flag(entry: dict[str, Any], key: str, default: bool) -> bool:
+    value = entry.get(key, default)
+    if not isinstance(value, bool):
+        raise Problem(key, f"{key} is true or false, not {value!r}")
+    return value
+
+
+def _check_keys(entry: dict[str, Any], known: tuple[str, ...], what: str) -> None:
+    for key in entry:
+        if key not in known:
+            raise Problem(key, _unknown(key, known, what))
+
+
+def _unknown(name: str, known: tuple[str, ...], what: str) -> str:
+    near = get_close_matches(name, known, n=1)
+    choice = f"did you mean {near[0]}?" if near else f"use {', '.join(known)}"
+    return f"unknown key or value {name!r} of {what}: {choice}"

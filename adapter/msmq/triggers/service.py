@@ -1,0 +1,297 @@
+"""TriggerService: activates triggers as messages arrive on their queues.
+
+    service = TriggerService(host)
+    service.add(Trigger("orders", r".\\private$\\orders", rules=[Rule("all", action=Call(handle))]))
+    service.run()
+
+A service that is started begins at the head of every queue. This module does not know how a queue
+is walked through: monitor does.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from contextlib import nullcontext
+from datetime import timedelta
+
+from adapter import watched
+from adapter.channel.arguments import as_whole
+from adapter.msmq import requests
+from adapter.msmq.enumerations import MessageQueueTransactionType as Kind
+from adapter.msmq.errors import InvalidOperationError
+from adapter.msmq.host import Host
+from adapter.msmq.message import Message
+from adapter.msmq.queue import MessageQueue
+from adapter.msmq.transaction import transaction_scope
+from adapter.msmq.triggers.actions import Call, as_argument, values_of
+from adapter.msmq.triggers.activations import Activation, Journal, Peek
+from adapter.msmq.triggers.model import Processing, Rule, Trigger, check_together
+from adapter.msmq.triggers.monitor import QueueMonitor
+from adapter.msmq.triggers.programs import ActionPrograms
+
+log = logging.getLogger("adapter.msmq")
+
+JOIN_S = 60.0
+"""Stopping waits so long for the actions that run."""
+ENDED = "the trigger service was stopped"
+
+
+class TriggerService:
+    """Monitors queues for triggers. Every method may be called from any thread.
+
+    max_repeats: how often a trigger is activated for the same message one time after the other,
+    before the message is left alone until another comes; None: without limit, as MSMQ does.
+    """
+
+    def __init__(self, host: Host, *, max_repeats: int | None = None) -> None:
+        self._host = host
+        self._max_repeats = (
+            None if max_repeats is None else as_whole("max_repeats", max_repeats, 1, 2**31)
+        )
+        self._lock = threading.RLock()
+        self._changed = threading.Condition()
+        self._triggers: dict[str, Trigger] = {}
+        self._monitors: dict[str, QueueMonitor] = {}
+        self._threads: list[threading.Thread] = []
+        self._repeats: dict[str, tuple[int, int]] = {}
+        self._journal = Journal()
+        self._programs = ActionPrograms(self._program_failed)
+        self._running = False
+        self._stopped = threading.Event()
+
+    # -- triggers
+
+    @property
+    def triggers(self) -> list[Trigger]:
+        """The triggers, in the order in which they were added."""
+        with self._lock:
+            return list(self._triggers.values())
+
+    def add(self, trigger: Trigger) -> None:
+        """Add a trigger; a running service monitors its queue from now on.
+
+        Several triggers of one queue all peek, and all are serialized or none is.
+        Raises InvalidOperationError; MessageQueueException if the queue cannot be opened.
+        """
+        with self._lock:
+            if trigger.name in self._triggers:
+                raise InvalidOperationError(
+                    f"trigger {trigger.name} exists: remove it, or choose another name"
+                )
+            others = [one for one in self._triggers.values() if one.queue == trigger.queue]
+            check_together([*others, trigger])
+            self._triggers[trigger.name] = trigger
+            if self._running and trigger.enabled:
+                try:
+                    self._monitor(trigger.queue)
+                except BaseException:
+                    del self._triggers[trigger.name]
+                    raise
+
+    def remove(self, name: str) -> None:
+        """Remove a trigger. Raises InvalidOperationError if no trigger has this name."""
+        with self._lock:
+            trigger = self._triggers.pop(name, None)
+            if trigger is None:
+                raise InvalidOperationError(f"trigger {name} does not exist")
+            self._repeats.pop(name, None)
+            monitor = self._monitors.get(trigger.queue)
+            if monitor is None:
+                return
+            monitor.triggers = [one for one in monitor.triggers if one.name != name]
+            if not monitor.triggers:
+                del self._monitors[trigger.queue]
+                monitor.stop()
+
+    # -- running
+
+    def start(self) -> None:
+        """Monitor the queues, in the background. Raises MessageQueueException if one is missing."""
+        with self._lock:
+            if self._running:
+                raise InvalidOperationError("the trigger service runs already")
+            self._running = True
+            self._stopped.clear()
+            self._programs.resume()
+            self._repeats.clear()
+            try:
+                for queue in dict.fromkeys(one.queue for one in self.triggers if one.enabled):
+                    self._monitor(queue)
+            except BaseException:
+                self.stop()
+                raise
+
+    def run(self) -> None:
+        """Monitor the queues until stop(), which another thread or a signal handler calls."""
+        self.start()
+        self._stopped.wait()
+
+    def stop(self) -> None:
+        """Stop monitoring. Returns when the actions that run have ended; programs are ended."""
+        with self._lock:
+            self._running = False
+            monitors, self._monitors = list(self._monitors.values()), {}
+            threads, self._threads = self._threads, []
+        for monitor in monitors:
+            monitor.stop()
+        self._programs.stop()
+        until_s = time.monotonic() + JOIN_S
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join(max(until_s - time.monotonic(), 0))
+        self._stopped.set()
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait_idle(self, timeout: float | timedelta | None = None) -> bool:
+        """Wait until every message that was sent before has been processed; False if it was not in
+        time. timeout: seconds; None: without limit.
+        """
+        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+        until_s = None if seconds is None else time.monotonic() + seconds
+        while True:
+            if self._is_idle():
+                return True
+            left_s = None if until_s is None else until_s - time.monotonic()
+            if left_s is not None and left_s <= 0:
+                return False
+            with self._changed:
+                if not self._all_wait():
+                    self._changed.wait(left_s)
+
+    def _is_idle(self) -> bool:
+        """Whether all monitors wait, and the queue manager has no message for them.
+
+        The queue manager answers in order: once it has answered a question, the peeks that were
+        answered before it are known here.
+        """
+        with self._lock:
+            monitors = list(self._monitors.values())
+        for monitor in monitors:
+            if monitor.is_idle:
+                requests.inquire(self._host.channel, monitor.path, self._host.computer)
+        return all(monitor.is_idle for monitor in monitors)
+
+    def _all_wait(self) -> bool:
+        with self._lock:
+            return all(monitor.is_idle for monitor in self._monitors.values())
+
+    # -- what happened
+
+    @property
+    def activations(self) -> list[Activation]:
+        """The last 10,000 activations, in order; one that goes on has not all its fields yet."""
+        return self._journal.activations
+
+    @property
+    def peeks(self) -> list[Peek]:
+        """The last 10,000 peeks, in order."""
+        return self._journal.peeks
+
+    def pending_peeks(self, name: str) -> int:
+        """Return how many peeks for a trigger the queue manager has, and has not answered: 0 or 1.
+
+        Raises InvalidOperationError if no trigger has this name.
+        """
+        with self._lock:
+            trigger = self._triggers.get(name)
+            if trigger is None:
+                raise InvalidOperationError(f"trigger {name} does not exist")
+            monitor = self._monitors.get(trigger.queue)
+        return 0 if monitor is None else monitor.pending_peeks
+
+    def statistics(self) -> dict[str, int]:
+        """Return the figures of this service."""
+        with self._lock:
+            own = {"triggers": len(self._triggers), "queues": len(self._monitors)}
+        return own | self._journal.statistics()
+
+    # -- how
+
+    def _monitor(self, path: str) -> None:
+        """Monitor a queue for its triggers. Raises MessageQueueException."""
+        triggers = [one for one in self._triggers.values() if one.queue == path and one.enabled]
+        monitor = self._monitors.get(path)
+        if monitor is not None:
+            monitor.triggers = triggers
+            return
+        monitor = QueueMonitor(
+            self._host, path, triggers, self._activate, self._journal, self._changed
+        )
+        monitor.open()
+        self._monitors[path] = monitor
+        self._threads.append(watched.thread(f"triggers of {path}", monitor.run, self._ended))
+
+    def _ended(self, text: str) -> None:
+        log.error("%s; its triggers are out of order until the service is started again", text)
+
+    def _program_failed(self, text: str) -> None:
+        self._journal.count("failures")
+        log.error("an action failed: %s", text)
+
+    def _activate(self, queue: MessageQueue, trigger: Trigger, message: Message) -> None:
+        """Apply the rules of a trigger to a message."""
+        if self._repeats_too_often(trigger, message):
+            return
+        activation = Activation(trigger.name, message.id, message.label, message.lookup_id)
+        self._journal.activated(activation)
+        try:
+            applying = [rule for rule in trigger.rules if rule.applies_to(message)]
+            names = tuple(rule.name for rule in applying)
+            activation.rules_not_acted = tuple(
+                rule.name for rule in trigger.rules if rule.name not in names
+            )
+            if applying or trigger.processing is Processing.PEEKING:
+                self._process(queue, trigger, message, applying, activation)
+        except Exception as problem:  # noqa: BLE001 -- whatever a function of the user's raises
+            activation.error = str(problem) or type(problem).__name__
+            self._journal.count("failures")
+            log.error("trigger %s failed for message %s: %s", trigger.name, message.id, problem)
+
+    def _process(
+        self,
+        queue: MessageQueue,
+        trigger: Trigger,
+        message: Message,
+        rules: list[Rule],
+        activation: Activation,
+    ) -> None:
+        """Carry out actions, and remove the message if the trigger retrieves it."""
+        in_transaction = trigger.processing is Processing.TRANSACTIONAL_RETRIEVAL
+        with transaction_scope(self._host) if in_transaction else nullcontext():
+            if in_transaction:
+                queue.receive_by_lookup_id(message.lookup_id, transaction=Kind.AUTOMATIC)
+            for rule in rules:
+                self._act(trigger, rule, message)
+                activation.rules_acted += (rule.name,)
+        if trigger.processing is Processing.RETRIEVAL:
+            queue.receive_by_lookup_id(message.lookup_id)
+
+    def _act(self, trigger: Trigger, rule: Rule, message: Message) -> None:
+        action = rule.action
+        values = values_of(action.parameters, message, trigger.name, trigger.id)
+        self._journal.count("actions")
+        if isinstance(action, Call):
+            action.call(values)
+            return
+        arguments = [action.executable, *map(as_argument, values)]
+        beside = trigger.processing is Processing.PEEKING and not trigger.serialized
+        (self._programs.start if beside else self._programs.run)(arguments)
+
+    def _repeats_too_often(self, trigger: Trigger, message: Message) -> bool:
+        """Count activations for the same message one after the other."""
+        last, count = self._repeats.get(trigger.name, (0, 0))
+        count = count + 1 if last == message.lookup_id else 1
+        self._repeats[trigger.name] = message.lookup_id, count
+        if self._max_repeats is None or count <= self._max_repeats:
+            return False
+        self._journal.count("repeats_stopped")
+        log.warning(
+            "trigger %s was activated %d times for message %s, and is not activated again",
+            trigger.name,
+            self._max_repeats,
+            message.id,
+        )
+        return True

@@ -1,0 +1,180 @@
+"""XmlMessageFormatter: bodies as XmlSerializer of .NET writes them.
+
+A body is one element that is named after its type: <string>, <int>, <ArrayOfString>, or the name of
+a msgspec Struct, with an element for each of its fields. A document type declaration is refused, so
+that no body can name entities to be expanded or files to be read. This module knows no queue.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+from xml.etree import ElementTree as ET
+from xml.parsers import expat
+
+import msgspec
+
+from adapter.msmq import variants as vt
+from adapter.msmq.errors import InvalidOperationError
+from adapter.msmq.formatters import cannot_read, cannot_write
+
+HEADING = b'<?xml version="1.0"?>\n'
+NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
+ARRAY_OF = "ArrayOf"
+DEPTH_MAX = 100
+"""Elements within elements: more than any value has, and far below the interpreter's limit."""
+NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+READERS: dict[str, Any] = {
+    "string": lambda text: text,
+    "char": lambda text: chr(int(text)),
+    "boolean": lambda text: {"true": True, "1": True, "false": False, "0": False}[text.strip()],
+    "float": float,
+    "double": float,
+    "decimal": Decimal,
+    "dateTime": datetime.fromisoformat,
+    "guid": UUID,
+    "base64Binary": lambda text: base64.b64decode(text, validate=True),
+    **dict.fromkeys(
+        ("byte", "unsignedByte", "short", "unsignedShort", "int", "unsignedInt", "long",
+         "unsignedLong"),
+        int,
+    ),
+}  # fmt: skip
+"""Values by the name of their element."""
+
+
+class XmlMessageFormatter:
+    """Values as XML. target_types: msgspec Structs that bodies are read as, by their names.
+
+    Written and read: str, bool, int of up to 64 bits, float, Decimal, datetime, UUID, bytes, lists
+    of one of them, and msgspec Structs that consist of them.
+    """
+
+    def __init__(self, target_types: tuple[type[msgspec.Struct], ...] = ()) -> None:
+        self.target_types = tuple(target_types)
+
+    def write(self, value: Any) -> tuple[bytes, int]:
+        """Return a body and its type."""
+        element = self._element(value)
+        return HEADING + ET.tostring(element, encoding="utf-8"), vt.VT_EMPTY
+
+    def read(self, body: bytes, body_type: int) -> Any:
+        """Return the value of a body."""
+        try:
+            return self._value(parse(body))
+        except (ET.ParseError, expat.ExpatError, KeyError, ValueError, ArithmeticError) as error:
+            raise cannot_read(self, body_type, str(error)) from error
+
+    def _element(self, value: Any, name: str = "") -> ET.Element:
+        if isinstance(value, msgspec.Struct):
+            return self._of_struct(value, name)
+        if isinstance(value, list | tuple):
+            return self._of_list(value, name)
+        kind, text = self._simple(value)
+        if NOT_XML.search(text):
+            raise cannot_write(self, value, "a text of characters that XML has")
+        element = ET.Element(name or kind)
+        element.text = text
+        return element
+
+    def _of_struct(self, value: msgspec.Struct, name: str) -> ET.Element:
+        element = ET.Element(name or type(value).__name__)
+        for field in msgspec.structs.fields(value):
+            item = getattr(value, field.name)
+            if item is not None:
+                element.append(self._element(item, field.name))
+        return element
+
+    def _of_list(self, value: list[Any] | tuple[Any, ...], name: str) -> ET.Element:
+        items = [self._element(item) for item in value]
+        kinds = {item.tag for item in items} or {"string"}
+        if len(kinds) > 1:
+            raise cannot_write(self, value, "a list whose items are of one type")
+        kind = kinds.pop()
+        element = ET.Element(name or f"{ARRAY_OF}{kind[:1].upper()}{kind[1:]}")
+        element.extend(items)
+        return element
+
+    def _simple(self, value: Any) -> tuple[str, str]:
+        if isinstance(value, str):
+            return "string", value
+        if isinstance(value, bool):
+            return "boolean", "true" if value else "false"
+        if isinstance(value, int) and -(2**63) <= value < 2**63:
+            return ("int" if -(2**31) <= value < 2**31 else "long"), str(value)
+        if isinstance(value, float):
+            return "double", repr(value).replace("inf", "INF").replace("nan", "NaN")
+        if isinstance(value, Decimal):
+            return "decimal", f"{value:f}"
+        if isinstance(value, datetime):
+            return "dateTime", value.isoformat()
+        if isinstance(value, UUID):
+            return "guid", str(value)
+        if isinstance(value, bytes | bytearray):
+            return "base64Binary", base64.b64encode(value).decode()
+        raise cannot_write(self, value, "a value of a basic type, a list of them, or a Struct")
+
+    def _value(self, element: ET.Element) -> Any:
+        name = _local(element)
+        for kind in self.target_types:
+            if kind.__name__ == name:
+                return msgspec.convert(_fields(element), kind, strict=False)
+        if name.startswith(ARRAY_OF):
+            return [self._value(item) for item in element]
+        if element.get(NIL) == "true":
+            return None
+        if name not in READERS:
+            raise InvalidOperationError(
+                f"the body is a <{name}>: give XmlMessageFormatter the Struct of that name as one "
+                "of its target_types, or read body_bytes"
+            )
+        return READERS[name](element.text or "")
+
+
+def parse(body: bytes) -> ET.Element:
+    """Read a document. Raises ParseError or ExpatError, also for a document type declaration."""
+    builder, depth = ET.TreeBuilder(), 0
+    parser = expat.ParserCreate(namespace_separator="}")
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > DEPTH_MAX:
+            raise ET.ParseError(f"more than {DEPTH_MAX} elements are within each other")
+        builder.start(_named(tag), {_named(key): value for key, value in attributes.items()})
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(_named(tag))
+
+    def refuse(*_: object) -> None:
+        raise ET.ParseError("it has a document type declaration, which no value has")
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = builder.data
+    parser.StartDoctypeDeclHandler = refuse
+    parser.Parse(body, True)
+    return builder.close()
+
+
+def _named(tag: str) -> str:
+    return f"{{{tag}" if "}" in tag else tag
+
+
+def _local(element: ET.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _fields(element: ET.Element) -> Any:
+    """Return what a Struct is made of: texts, lists of them, and what is within."""
+    if not len(element):
+        return element.text or ""
+    names = [_local(item) for item in element]
+    if set(names) <= set(READERS):
+        return [_fields(item) for item in element]
+    return {name: _fields(item) for name, item in zip(names, element, strict=True)}

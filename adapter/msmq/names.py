@@ -11,7 +11,13 @@ import re
 from adapter.errors import InvalidName, InvalidType
 
 PREFIX = re.compile(r"\s*formatname:\s*", re.IGNORECASE)
+DOT = re.compile(r"^((?:DIRECT=OS:)?)\.(?=\\)", re.IGNORECASE)
 EXAMPLE = r".\private$\orders"
+
+
+def absolute(name: str, computer: str) -> str:
+    """Return a name with the computer that a leading . means; computer "": as it is."""
+    return DOT.sub(lambda found: found[1] + computer, name) if computer else name
 
 
 def as_queue_name(name: object, what: str = "path") -> str:

@@ -25,6 +25,7 @@ from adapter.msmq.errors import (
 )
 from adapter.msmq.host import Host
 from adapter.msmq.message import Message
+from adapter.msmq.names import absolute
 from adapter.msmq.queue import MessageQueue
 from adapter.msmq.transaction import MessageQueueTransaction
 
@@ -120,7 +121,7 @@ class ReadResponseServer:
                 request = self._requests.receive(0, transaction=transaction)
                 message = self._input.receive(0, transaction=transaction)
                 try:
-                    self._forward(message, request.response_queue, transaction)
+                    self._forward(message, response_queue_of(request), transaction)
                 except MessageQueueException as problem:
                     if problem.message_queue_error_code not in BAD_RESPONSE_QUEUE:
                         raise
@@ -155,6 +156,11 @@ class ReadResponseServer:
             return  # another server was faster
         self._rejected += 1
         log.warning("read request %s was rejected: %s", request.id, why)
+
+
+def response_queue_of(request: Message) -> str:
+    """Return the response queue of a request, where . means the computer of its sender."""
+    return absolute(request.response_queue, request.source_computer)
 
 
 def _opened(host: Host, path: str) -> MessageQueue:

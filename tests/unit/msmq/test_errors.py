@@ -1,0 +1,78 @@
+"""The table from core's reasons to MSMQ's error codes is total; errors keep what they say."""
+
+import pickle
+
+import pytest
+
+from adapter import errors
+from adapter.core.contract.reasons import Reason
+from adapter.errors.refusals import refusal
+from adapter.msmq import (
+    InvalidOperationError,
+    MessageQueueErrorCode,
+    MessageQueueException,
+    MessageQueueTimeout,
+)
+from adapter.msmq.errors import CODES, as_msmq, translated
+
+
+def test_every_reason_has_a_code() -> None:
+    assert set(CODES) == set(Reason)
+
+
+def test_codes_have_the_numbers_of_mq_h() -> None:
+    assert all(code >> 16 == 0xC00E for code in MessageQueueErrorCode)
+    assert MessageQueueErrorCode.IO_TIMEOUT == 0xC00E001B
+    assert MessageQueueErrorCode.TRANSACTION_USAGE == 0xC00E0050
+
+
+def test_an_error_names_code_and_queue() -> None:
+    found = translated(refusal(Reason.QUEUE_NOT_FOUND, "private$\\orders"), r".\private$\orders")
+    assert isinstance(found, MessageQueueException)
+    assert found.message_queue_error_code is MessageQueueErrorCode.QUEUE_NOT_FOUND
+    assert found.object_name == r".\private$\orders"
+    assert str(found).endswith("[QUEUE_NOT_FOUND 0xC00E0003]")
+    assert isinstance(found, errors.Error)
+
+
+def test_a_timeout_is_a_timeout_error() -> None:
+    error = MessageQueueTimeout("nothing came", "q")
+    assert isinstance(error, TimeoutError)
+    assert error.message_queue_error_code is MessageQueueErrorCode.IO_TIMEOUT
+
+
+def test_errors_of_arguments_stay_what_they_are() -> None:
+    for error in (errors.InvalidType("x"), errors.InvalidOption("x"), InvalidOperationError("x")):
+        assert translated(error) is error
+    with pytest.raises(ValueError, match="x"), as_msmq():
+        raise errors.InvalidOption("x")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.ConnectionBroken("x"), MessageQueueErrorCode.SERVICE_NOT_AVAILABLE),
+        (errors.QueueManagerNotAvailable("x"), MessageQueueErrorCode.SERVICE_NOT_AVAILABLE),
+        (errors.ConnectionClosed("x"), MessageQueueErrorCode.OPERATION_CANCELLED),
+        (errors.BackedOut("x"), MessageQueueErrorCode.TRANSACTION_SEQUENCE),
+        (errors.LimitReached("x"), MessageQueueErrorCode.INSUFFICIENT_RESOURCES),
+        (errors.UnexpectedAnswer("x"), MessageQueueErrorCode.GENERIC),
+    ],
+)
+def test_errors_without_a_reason(error: errors.Error, code: MessageQueueErrorCode) -> None:
+    found = translated(error)
+    assert isinstance(found, MessageQueueException)
+    assert found.message_queue_error_code is code
+
+
+def test_an_unknown_outcome_names_the_transaction() -> None:
+    found = translated(errors.InDoubt("no answer", "", bytes(range(24))))
+    assert isinstance(found, MessageQueueException)
+    assert found.transaction_id.startswith("00010203-0405-0607-0809-0a0b0c0d0e0f\\")
+
+
+def test_errors_can_be_pickled() -> None:
+    error = MessageQueueException(MessageQueueErrorCode.GENERIC, "text", "q", "id")
+    for one in (error, MessageQueueTimeout("text", "q")):
+        again = pickle.loads(pickle.dumps(one))
+        assert (str(again), again.object_name) == (str(one), one.object_name)

@@ -1,0 +1,100 @@
+"""XmlMessageFormatter: as XmlSerializer writes, and safe for foreign bodies."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from uuid import UUID
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapter.msmq import InvalidOperationError, XmlMessageFormatter
+
+HEAD = b'<?xml version="1.0"?>\n'
+
+
+class Order(msgspec.Struct):
+    number: int
+    name: str
+    lines: list[str] = []
+    note: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("value", "body"),
+    [
+        ("a < b é", b"<string>a &lt; b \xc3\xa9</string>"),
+        (7, b"<int>7</int>"),
+        (2**40, b"<long>1099511627776</long>"),
+        (True, b"<boolean>true</boolean>"),
+        (1.5, b"<double>1.5</double>"),
+        (Decimal("1.20"), b"<decimal>1.20</decimal>"),
+        (datetime(2003, 4, 24, tzinfo=UTC), b"<dateTime>2003-04-24T00:00:00+00:00</dateTime>"),
+        (UUID(int=1), b"<guid>00000000-0000-0000-0000-000000000001</guid>"),
+        ([1, 2], b"<ArrayOfInt><int>1</int><int>2</int></ArrayOfInt>"),
+        (["a"], b"<ArrayOfString><string>a</string></ArrayOfString>"),
+    ],
+)
+def test_values_as_xml_serializer_writes_them(value: object, body: bytes) -> None:
+    formatter = XmlMessageFormatter()
+    assert formatter.write(value) == (HEAD + body, 0)
+    assert formatter.read(HEAD + body, 0) == value
+
+
+def test_structs_are_read_by_their_target_types() -> None:
+    formatter = XmlMessageFormatter((Order,))
+    for order in (Order(1, "flour", ["a", "b"]), Order(2, "x", [], "note")):
+        assert formatter.read(*formatter.write(order)) == order
+    body = b"<Order><number>1</number><name>flour</name></Order>"
+    assert XmlMessageFormatter((Order,)).read(body, 0) == Order(1, "flour")
+    with pytest.raises(InvalidOperationError, match="<Order>"):
+        XmlMessageFormatter().read(body, 0)
+
+
+def test_what_net_writes_with_a_declaration_and_names_is_read() -> None:
+    body = (
+        '\ufeff<?xml version="1.0" encoding="utf-8"?><string xmlns:xsi="http://www.w3.org/2001/'
+        'XMLSchema-instance">ü</string>'
+    ).encode()
+    assert XmlMessageFormatter().read(body, 0) == "ü"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"text",
+        b"<string>a",
+        b"<unknown/>",
+        b"<int>x</int>",
+        b'<!DOCTYPE x [<!ENTITY a "b">]><string>&a;</string>',
+        b'<!DOCTYPE x SYSTEM "file:///etc/passwd"><string/>',
+        b"<a>" * 5_000 + b"</a>" * 5_000,
+        b"<ArrayOfX>" * 5_000 + b"</ArrayOfX>" * 5_000,
+    ],
+)
+def test_other_bodies_are_refused(body: bytes) -> None:
+    with pytest.raises(InvalidOperationError):
+        XmlMessageFormatter().read(body, 0)
+
+
+@pytest.mark.parametrize("value", [None, object(), "\0", [1, "a"], 2**63, "\ud800"])
+def test_values_that_xml_has_not_are_refused(value: object) -> None:
+    with pytest.raises(InvalidOperationError, match="cannot write"):
+        XmlMessageFormatter().write(value)
+
+
+@given(body=st.binary(max_size=100))
+def test_any_body_is_read_or_refused(body: bytes) -> None:
+    try:
+        XmlMessageFormatter((Order,)).read(body, 0)
+    except InvalidOperationError:
+        return
+
+
+@given(value=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"])))
+def test_texts_come_back(value: str) -> None:
+    formatter = XmlMessageFormatter()
+    if "\ufffe" not in value and "\uffff" not in value:
+        assert formatter.read(*formatter.write(value)) == value

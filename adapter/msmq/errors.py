@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from adapter import errors
 from adapter.core.contract.reasons import Reason
 from adapter.errors import Error
+from adapter.msmq import identifiers
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 
 
@@ -172,7 +173,7 @@ def translated(error: Error, name: str = "") -> Error:
     if isinstance(error, errors.InDoubt):
         unit = error.unit_id
         text = f"it is not known whether this was done: ask outcome() for the transaction ({text})"
-    return MessageQueueException(code, text, name or error.object_name, unit.hex())
+    return MessageQueueException(code, text, name or error.object_name, identifiers.shown(unit))
 
 
 def _code_of(error: Error) -> Code:

@@ -11,7 +11,7 @@ import base64
 import re
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args, get_origin
 from uuid import UUID
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
@@ -122,7 +122,7 @@ class XmlMessageFormatter:
         name = _local(element)
         for kind in self.target_types:
             if kind.__name__ == name:
-                return msgspec.convert(_fields(element), kind, strict=False)
+                return msgspec.convert(_fields(element, kind), kind, strict=False)
         if name.startswith(ARRAY_OF):
             return [self._value(item) for item in element]
         if element.get(NIL) == "true":
@@ -170,11 +170,17 @@ def _local(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _fields(element: ET.Element) -> Any:
-    """Return what a Struct is made of: texts, lists of them, and what is within."""
-    if not len(element):
-        return element.text or ""
-    names = [_local(item) for item in element]
-    if set(names) <= set(READERS):
-        return [_fields(item) for item in element]
-    return {name: _fields(item) for name, item in zip(names, element, strict=True)}
+def _fields(element: ET.Element, kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return what a Struct is made of, by the names of its elements."""
+    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    return {_local(item): _field(item, types.get(_local(item))) for item in element}
+
+
+def _field(element: ET.Element, kind: Any) -> Any:
+    """Return the value of one element: a text, or what it consists of."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return _fields(element, kind)
+    if kind is list or get_origin(kind) is list:
+        (item,) = get_args(kind) or (str,)
+        return [_field(one, item) for one in element]
+    return None if element.get(NIL) == "true" else element.text or ""

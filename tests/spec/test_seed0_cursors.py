@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from adapter.msmq import MessageQueueTransaction, PeekAction
+from adapter.msmq.triggers import TriggerService
 from tests.support.msmq_site import (
     Failing,
     MsmqSite,
@@ -115,7 +116,7 @@ def test_s0_17_a_serialized_service_waits_until_the_work_ends(at: MsmqSite) -> N
     queue = at.create(transactional=True)
     send_together(at.home, queue, "1", "2")
     seen = []
-    services = []
+    services: list[TriggerService] = []
 
     def look(label: str) -> None:
         service = services[0]
@@ -150,8 +151,8 @@ def test_s0_19_s0_20_a_peek_is_pending_when_the_component_is_invoked(at: MsmqSit
     when the component is invoked a pending peek already exists in the system: 1 at its entry."""
     queue = at.create(transactional=True)
     send_together(at.home, queue, "1")
-    seen = []
-    services = []
+    seen: list[tuple[object, ...]] = []
+    services: list[TriggerService] = []
 
     def look(label: str) -> None:
         service = services[0]
@@ -196,7 +197,7 @@ def test_s0_22_a_perpetual_loop_until_a_new_message_arrives(at: MsmqSite) -> Non
     is satisfied by that one."""
     queue = at.create(transactional=True)
     send_together(at.home, queue, "old")
-    sent = []
+    sent: list[str] = []
 
     def entered() -> None:
         if len(component.calls) == 5 and not sent:

@@ -2,6 +2,7 @@
 another one."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def at() -> Iterator[MsmqSite]:
         yield site
 
 
-def dead_letter(label: str = "1", **properties: object) -> Message:
+def dead_letter(label: str = "1", **properties: Any) -> Message:
     """Make a message that is to be found if it is not delivered."""
     return Message("x", label=label, use_dead_letter_queue=True, **properties)
 
@@ -199,7 +200,7 @@ def test_s1_09_a_local_transactional_queue_is_read_in_a_transaction(at: MsmqSite
 
 
 def refuses_in_a_transaction(queue: MessageQueue, transaction: MessageQueueTransaction) -> bool:
-    """Whether reading in a transaction is refused as its wrong use, and not for want of messages."""
+    """Whether reading in a transaction is refused as its wrong use, not because it is empty."""
     with pytest.raises(MessageQueueException) as refused:
         queue.receive(0, transaction=transaction)
     return code_of(refused.value) is MessageQueueErrorCode.TRANSACTION_USAGE

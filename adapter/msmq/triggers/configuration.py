@@ -22,6 +22,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from adapter.errors import Error, InvalidValue
@@ -204,7 +205,7 @@ def _conditions(entry: Any) -> Iterator[Condition]:
     ((name, value),) = entry.items()
     if name not in kinds:
         raise Problem("conditions", _unknown(name, tuple(kinds), "a condition"))
-    wanted = str if kinds[name].__annotations__.popitem()[1] in ("str", str) else int
+    wanted = msgspec.structs.fields(kinds[name])[0].type
     if type(value) is not wanted:
         raise Problem("conditions", f"{name} is a {wanted.__name__}, not {value!r}")
     condition: Any = kinds[name]

@@ -8,7 +8,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
-from adapter.client.connection import _own_name
+from adapter.channel.identity import own_name
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import NO_ID
@@ -110,7 +110,7 @@ def test_the_application_is_named(connect: Connect, qm: adapter.Connection) -> N
     message = got(qm.queue("Q"))
     assert message.application == "billing"
     qm.put("Q", message)
-    assert got(qm.queue("Q")).application == _own_name()
+    assert got(qm.queue("Q")).application == own_name()
 
 
 def test_messages_have_a_short_face() -> None:

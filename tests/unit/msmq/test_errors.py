@@ -22,8 +22,8 @@ def test_every_reason_has_a_code() -> None:
 
 def test_codes_have_the_numbers_of_mq_h() -> None:
     assert all(code >> 16 == 0xC00E for code in MessageQueueErrorCode)
-    assert MessageQueueErrorCode.IO_TIMEOUT == 0xC00E001B
-    assert MessageQueueErrorCode.TRANSACTION_USAGE == 0xC00E0050
+    assert MessageQueueErrorCode(0xC00E001B) is MessageQueueErrorCode.IO_TIMEOUT
+    assert MessageQueueErrorCode(0xC00E0050) is MessageQueueErrorCode.TRANSACTION_USAGE
 
 
 def test_an_error_names_code_and_queue() -> None:

@@ -1,6 +1,7 @@
 """Message: properties, their checks, and what becomes of them in core's message."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -72,14 +73,14 @@ def test_what_a_program_sets_is_sent() -> None:
         ("colour", "red", ValueError),
     ],
 )
-def test_wrong_values_are_refused(name: str, value: object, kind: type[Exception]) -> None:
+def test_wrong_values_are_refused(name: str, value: Any, kind: type[Exception]) -> None:
     with pytest.raises(kind):
-        Message("x", **{name: value})
+        Message("x", None, **{name: value})
 
 
 def test_what_the_queue_manager_gives_cannot_be_set() -> None:
     with pytest.raises(AttributeError, match="queue manager"):
-        Message().lookup_id = 1  # type: ignore[assignment]
+        Message().lookup_id = 1
 
 
 def delivered(**fields: object) -> Delivered:

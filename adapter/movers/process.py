@@ -69,7 +69,7 @@ class MoverProcess:
 
     def __init__(self, settings: MoverSettings) -> None:
         self._settings = settings
-        self._run: Run | None = None
+        self._run: MoverRun | None = None
 
     @property
     def pid(self) -> int | None:
@@ -79,7 +79,7 @@ class MoverProcess:
     def start(self) -> None:
         """Start the process; does not wait for Kafka, and not for the process."""
         self.stop()
-        self._run = Run(self._settings)
+        self._run = MoverRun(self._settings)
 
     def restart(self) -> None:
         """Start those of its movers again that have ended, or the process if that has ended."""
@@ -140,7 +140,7 @@ class MoverProcess:
         return {} if self._run is None else self._run.state.movers
 
 
-class Run:
+class MoverRun:
     """One life of the process, from its start to its end."""
 
     def __init__(self, settings: MoverSettings) -> None:

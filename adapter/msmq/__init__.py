@@ -14,7 +14,7 @@ adapter.msmq.triggers, the read-response server adapter.msmq.read_response.
 
 from adapter.msmq.binary_formatter import BinaryMessageFormatter as BinaryMessageFormatter
 from adapter.msmq.connecting import connect as connect
-from adapter.msmq.cursor import Cursor as Cursor
+from adapter.msmq.cursor import MessageCursor as MessageCursor
 from adapter.msmq.cursor import MessageEnumerator as MessageEnumerator
 from adapter.msmq.enumerations import AcknowledgeTypes as AcknowledgeTypes
 from adapter.msmq.enumerations import Acknowledgment as Acknowledgment

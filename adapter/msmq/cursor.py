@@ -18,10 +18,10 @@ from adapter.msmq.transaction import Transaction
 Timeout = float | timedelta | None
 
 
-class Cursor:
+class MessageCursor:
     """A place in a queue, of MessageQueue.create_cursor(). It is lost with the connection."""
 
-    def __init__(self, number: int, handle: int, close: Callable[[Cursor], None]) -> None:
+    def __init__(self, number: int, handle: int, close: Callable[[MessageCursor], None]) -> None:
         self.number = number
         self.handle = handle
         self._close = close
@@ -37,12 +37,16 @@ class Cursor:
 class ReadableQueue(Protocol):
     """A queue as an enumerator sees it."""
 
-    def create_cursor(self) -> Cursor:
+    def create_cursor(self) -> MessageCursor:
         """Make a cursor before the first message."""
         ...
 
     def peek(
-        self, timeout: Timeout = ..., *, cursor: Cursor | None = ..., action: PeekAction = ...
+        self,
+        timeout: Timeout = ...,
+        *,
+        cursor: MessageCursor | None = ...,
+        action: PeekAction = ...,
     ) -> Message:
         """Return a message, and leave it there."""
         ...
@@ -51,7 +55,7 @@ class ReadableQueue(Protocol):
         self,
         timeout: Timeout = ...,
         *,
-        cursor: Cursor | None = ...,
+        cursor: MessageCursor | None = ...,
         transaction: Transaction | None = ...,
     ) -> Message:
         """Return a message, and remove it."""
@@ -66,7 +70,7 @@ class MessageEnumerator:
 
     def __init__(self, queue: ReadableQueue) -> None:
         self._queue = queue
-        self._cursor: Cursor | None = None
+        self._cursor: MessageCursor | None = None
         self._action = PeekAction.CURRENT
         self._current: Message | None = None
 

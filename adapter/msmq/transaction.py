@@ -21,7 +21,7 @@ from adapter.msmq.enumerations import MessageQueueTransactionType as Kind
 from adapter.msmq.errors import InvalidOperationError, ObjectDisposedError, translated
 
 
-class Connected(Protocol):
+class HasChannel(Protocol):
     """What has a connection: a host."""
 
     @property
@@ -37,7 +37,7 @@ class MessageQueueTransaction:
     It may be begun again after its outcome.
     """
 
-    def __init__(self, host: Connected) -> None:
+    def __init__(self, host: HasChannel) -> None:
         self._channel = host.channel
         self._unit: Unit | None = None
         self._status = Status.INITIALIZED
@@ -146,7 +146,7 @@ _ambient: ContextVar[tuple[MessageQueueTransaction, ...]] = ContextVar("scopes",
 
 
 @contextmanager
-def transaction_scope(host: Connected) -> Iterator[MessageQueueTransaction]:
+def transaction_scope(host: HasChannel) -> Iterator[MessageQueueTransaction]:
     """Begin the ambient transaction: operations with AUTOMATIC on this host take part in it.
 
     Leaving normally commits, any exception aborts. Scopes of one host do not nest.

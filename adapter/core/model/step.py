@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from adapter.core.model.queue import LocalQueue
     from adapter.core.model.report import MsmqExpiry, ReportDue
     from adapter.core.model.topics import SubscriptionState
-    from adapter.core.model.trigger_event import Trigger, TriggerEvent
+    from adapter.core.model.trigger_event import TriggerEvent, TriggerPut
 
 
 class Step:
@@ -33,7 +33,7 @@ class Step:
     )
 
     def __init__(self) -> None:
-        self.trigger_work: deque[TriggerEvent | Trigger] = deque()
+        self.trigger_work: deque[TriggerEvent | TriggerPut] = deque()
         """What was decided may cause trigger messages, or has caused these."""
         self.moves_due: deque[MoveDue] = deque()
         """Messages that came back, perhaps too often. What a restart found is moved by its first

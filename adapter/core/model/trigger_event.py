@@ -37,7 +37,7 @@ class TriggerEvent(Struct, kw_only=True):
     was: dict[str, Any] = {}
 
 
-class Trigger(Struct):
+class TriggerPut(Struct):
     """A trigger message that is to be put. queue: whose condition was met; initiation: where to.
 
     with_unit: it goes with the unit that caused it if that is backed out.

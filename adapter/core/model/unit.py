@@ -14,7 +14,7 @@ from adapter.core.model.moment import Moment
 from adapter.core.model.queue import LocalQueue
 
 if TYPE_CHECKING:
-    from adapter.core.model.trigger_event import Trigger
+    from adapter.core.model.trigger_event import TriggerPut
 
 
 class HeldBytes:
@@ -58,7 +58,7 @@ class UnitOfWork:
         self.since = since
         self.puts: list[tuple[LocalQueue, MessageData]] = []
         self.gets: list[tuple[LocalQueue, Stored]] = []
-        self.triggers: list[Trigger] = []
+        self.triggers: list[TriggerPut] = []
         self.weight = 0
         self.held_bytes = 0
         self.holds_returned = False
@@ -98,7 +98,7 @@ class UnitOfWork:
         self.gets = [(of, stored) for of, stored in self.gets if of is not queue]
         self._hold(-sum(len(message.body) for message in gone))
 
-    def hold_trigger(self, trigger: Trigger) -> None:
+    def hold_trigger(self, trigger: TriggerPut) -> None:
         """Keep a trigger message until the unit ends."""
         self.triggers.append(trigger)
         self._hold(len(trigger.message.body))

@@ -15,7 +15,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, QueueAltered, Record
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.trigger_event import Trigger, TriggerEvent
+from adapter.core.model.trigger_event import TriggerEvent, TriggerPut
 from adapter.core.mq_layouts import trigger_message
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.mq_layouts.trigger_message import TriggerFields
@@ -28,13 +28,13 @@ NO_PROCESS = ProcessAttributes(appl_type=trigger_message.APPL_TYPE_UNKNOWN)
 """For a transmission queue, where TriggerData may name a channel (condition 5)."""
 
 
-def decide(qm: QueueManager, work: TriggerEvent | Trigger) -> list[Record]:
+def decide(qm: QueueManager, work: TriggerEvent | TriggerPut) -> list[Record]:
     """Say what follows from something that was noted; that itself may note more.
 
     A queue manager that is coming to its end has nobody started any more: trigger messages would go
     with it, and the monitor's first open after the start makes them.
     """
-    if isinstance(work, Trigger):
+    if isinstance(work, TriggerPut):
         return _put(qm, work)
     if qm.quiescing:
         return []
@@ -101,7 +101,7 @@ def _hold(
         application=qm.name,
         details=Details(appl_type=APPL_TYPE_QMGR),
     )
-    trigger = Trigger(queue, initiation.name, message, event.now_ms)
+    trigger = TriggerPut(queue, initiation.name, message, event.now_ms)
     if event.unit is None:
         qm.step.trigger_work.append(trigger)
         return
@@ -110,7 +110,7 @@ def _hold(
     event.unit.hold_trigger(trigger)
 
 
-def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
+def _put(qm: QueueManager, trigger: TriggerPut) -> list[Record]:
     """Put a trigger message; if its queue cannot take it, on the dead-letter queue; else report it
     lost. A trigger message on an initiation queue is no event of that queue.
     """
@@ -125,7 +125,7 @@ def _put(qm: QueueManager, trigger: Trigger) -> list[Record]:
     return put_records(qm, NO_ID, [(initiation, message)], trigger.now_ms, is_event=False)
 
 
-def _put_dead_letter(qm: QueueManager, trigger: Trigger, code: int) -> list[Record]:
+def _put_dead_letter(qm: QueueManager, trigger: TriggerPut, code: int) -> list[Record]:
     """Put a trigger message on the dead-letter queue, under a header; but not if it is the
     dead-letter queue's own: it would cause the next one.
     """
@@ -142,7 +142,7 @@ def _put_dead_letter(qm: QueueManager, trigger: Trigger, code: int) -> list[Reco
     return put_records(qm, NO_ID, [(dead, dead_letter)], now_ms)
 
 
-def _report_loss(trigger: Trigger, code: int, dead_letter_queue: str) -> list[Record]:
+def _report_loss(trigger: TriggerPut, code: int, dead_letter_queue: str) -> list[Record]:
     """Say that a trigger message is lost: once, until one for the queue can be put again."""
     if trigger.queue.loss_reported:
         return []

@@ -42,7 +42,7 @@ from adapter.core.model.moment import Moment
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
-from adapter.core.model.trigger_event import Trigger
+from adapter.core.model.trigger_event import TriggerPut
 from adapter.core.model.undo import Removed
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import staging, waiting
@@ -357,7 +357,7 @@ def _end(qm: QueueManager, unit: UnitOfWork) -> None:
         queue.drop_put(message)
 
 
-def _release(qm: QueueManager, triggers: list[Trigger], now_ms: int) -> None:
+def _release(qm: QueueManager, triggers: list[TriggerPut], now_ms: int) -> None:
     """Have trigger messages put that waited for their unit's end."""
     for trigger in triggers:
         trigger.now_ms = now_ms

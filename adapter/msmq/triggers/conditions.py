@@ -16,7 +16,7 @@ from adapter.msmq.xml_formatter import XmlMessageFormatter
 STRINGS = frozenset({vt.VT_BSTR, vt.VT_LPSTR, vt.VT_LPWSTR})
 
 
-class Condition(Struct, frozen=True):
+class MessageCondition(Struct, frozen=True):
     """A test of a message."""
 
     def holds(self, message: Message) -> bool:
@@ -25,7 +25,7 @@ class Condition(Struct, frozen=True):
         return False
 
 
-class LabelContains(Condition, frozen=True):
+class LabelContains(MessageCondition, frozen=True):
     """The label contains a text; case counts."""
 
     text: str
@@ -35,7 +35,7 @@ class LabelContains(Condition, frozen=True):
         return self.text in message.label
 
 
-class LabelDoesNotContain(Condition, frozen=True):
+class LabelDoesNotContain(MessageCondition, frozen=True):
     """The label does not contain a text; case counts."""
 
     text: str
@@ -45,7 +45,7 @@ class LabelDoesNotContain(Condition, frozen=True):
         return self.text not in message.label
 
 
-class BodyContains(Condition, frozen=True):
+class BodyContains(MessageCondition, frozen=True):
     """The body is a string that contains a text; false for all other bodies."""
 
     text: str
@@ -56,7 +56,7 @@ class BodyContains(Condition, frozen=True):
         return body is not None and self.text in body
 
 
-class BodyDoesNotContain(Condition, frozen=True):
+class BodyDoesNotContain(MessageCondition, frozen=True):
     """The body is a string that does not contain a text; false for all other bodies."""
 
     text: str
@@ -67,7 +67,7 @@ class BodyDoesNotContain(Condition, frozen=True):
         return body is not None and self.text not in body
 
 
-class PriorityEquals(Condition, frozen=True):
+class PriorityEquals(MessageCondition, frozen=True):
     """The priority is this."""
 
     priority: int
@@ -77,7 +77,7 @@ class PriorityEquals(Condition, frozen=True):
         return message.priority == self.priority
 
 
-class PriorityNotEqual(Condition, frozen=True):
+class PriorityNotEqual(MessageCondition, frozen=True):
     """The priority is another."""
 
     priority: int
@@ -87,7 +87,7 @@ class PriorityNotEqual(Condition, frozen=True):
         return message.priority != self.priority
 
 
-class PriorityGreaterThan(Condition, frozen=True):
+class PriorityGreaterThan(MessageCondition, frozen=True):
     """The priority is higher."""
 
     priority: int
@@ -97,7 +97,7 @@ class PriorityGreaterThan(Condition, frozen=True):
         return message.priority > self.priority
 
 
-class PriorityLessThan(Condition, frozen=True):
+class PriorityLessThan(MessageCondition, frozen=True):
     """The priority is lower."""
 
     priority: int
@@ -107,7 +107,7 @@ class PriorityLessThan(Condition, frozen=True):
         return message.priority < self.priority
 
 
-class AppSpecificEquals(Condition, frozen=True):
+class AppSpecificEquals(MessageCondition, frozen=True):
     """The application's number is this."""
 
     number: int
@@ -117,7 +117,7 @@ class AppSpecificEquals(Condition, frozen=True):
         return message.app_specific == self.number
 
 
-class AppSpecificNotEqual(Condition, frozen=True):
+class AppSpecificNotEqual(MessageCondition, frozen=True):
     """The application's number is another."""
 
     number: int
@@ -127,7 +127,7 @@ class AppSpecificNotEqual(Condition, frozen=True):
         return message.app_specific != self.number
 
 
-class AppSpecificGreaterThan(Condition, frozen=True):
+class AppSpecificGreaterThan(MessageCondition, frozen=True):
     """The application's number is higher."""
 
     number: int
@@ -137,7 +137,7 @@ class AppSpecificGreaterThan(Condition, frozen=True):
         return message.app_specific > self.number
 
 
-class AppSpecificLessThan(Condition, frozen=True):
+class AppSpecificLessThan(MessageCondition, frozen=True):
     """The application's number is lower."""
 
     number: int
@@ -147,7 +147,7 @@ class AppSpecificLessThan(Condition, frozen=True):
         return message.app_specific < self.number
 
 
-class SourceComputerEquals(Condition, frozen=True):
+class SourceComputerEquals(MessageCondition, frozen=True):
     """The message was sent from this computer; case does not count."""
 
     computer: str
@@ -157,7 +157,7 @@ class SourceComputerEquals(Condition, frozen=True):
         return message.source_computer.casefold() == self.computer.casefold()
 
 
-class SourceComputerNotEqual(Condition, frozen=True):
+class SourceComputerNotEqual(MessageCondition, frozen=True):
     """The message was sent from another computer; case does not count."""
 
     computer: str
@@ -167,7 +167,7 @@ class SourceComputerNotEqual(Condition, frozen=True):
         return message.source_computer.casefold() != self.computer.casefold()
 
 
-CONDITIONS: tuple[type[Condition], ...] = (
+CONDITIONS: tuple[type[MessageCondition], ...] = (
     LabelContains, LabelDoesNotContain, BodyContains, BodyDoesNotContain, PriorityEquals,
     PriorityNotEqual, PriorityGreaterThan, PriorityLessThan, AppSpecificEquals,
     AppSpecificNotEqual, AppSpecificGreaterThan, AppSpecificLessThan, SourceComputerEquals,

@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from adapter.errors import Error, InvalidValue
 from adapter.msmq.triggers.actions import Action, Call, MessageProperty, Run, TriggerId, TriggerName
-from adapter.msmq.triggers.conditions import CONDITIONS, Condition
+from adapter.msmq.triggers.conditions import CONDITIONS, MessageCondition
 from adapter.msmq.triggers.model import Processing, Rule, Trigger, check_together
 
 FILE_BYTES_MAX = 1024 * 1024
@@ -50,7 +50,7 @@ class TriggerFileError(InvalidValue):
         return self.text
 
 
-class Problem(Exception):  # noqa: N818 -- it is collected, not raised to users
+class EntryProblem(Exception):  # noqa: N818 -- it is collected, not raised to users
     """Something wrong with one key of a table; "": with the table itself."""
 
     def __init__(self, key: str, text: str) -> None:
@@ -133,7 +133,7 @@ def _triggers(table: dict[str, Any], lines: Lines) -> tuple[list[Trigger], list[
             _check_name(found, triggers)
             check_together([*(one for one in triggers if one.queue == found.queue), found])
             triggers.append(found)
-        except Problem as problem:
+        except EntryProblem as problem:
             problems.append((keys.get(problem.key, line), problem.text))
         except Error as problem:
             problems.append((line, problem.text))
@@ -142,25 +142,25 @@ def _triggers(table: dict[str, Any], lines: Lines) -> tuple[list[Trigger], list[
 
 def _check_name(trigger: Trigger, others: list[Trigger]) -> None:
     if any(one.name == trigger.name for one in others):
-        raise Problem("name", f"trigger {trigger.name} is defined twice: choose another name")
+        raise EntryProblem("name", f"trigger {trigger.name} is defined twice: choose another name")
 
 
 def _trigger(
     entry: Any, places: list[tuple[int, dict[str, int]]], line: int
 ) -> tuple[Trigger, list[tuple[int, str]]]:
     if not isinstance(entry, dict):
-        raise Problem("", "a trigger is a table: write [[trigger]]")
+        raise EntryProblem("", "a trigger is a table: write [[trigger]]")
     _check_keys(entry, OF_TRIGGER, "a trigger")
     name = _text(entry, "name", "a trigger")
     problems, rules = [], []
     listed = entry.get("rule", [])
     if not isinstance(listed, list):
-        raise Problem("rule", "rules are tables: write [[trigger.rule]]")
+        raise EntryProblem("rule", "rules are tables: write [[trigger.rule]]")
     for at, one in enumerate(listed):
         place, keys = places[at] if at < len(places) else (line, {})
         try:
             rules.append(_rule(one))
-        except Problem as problem:
+        except EntryProblem as problem:
             problems.append((keys.get(problem.key, place), problem.text))
         except Error as problem:
             problems.append((place, problem.text))
@@ -178,12 +178,12 @@ def _trigger(
 
 def _rule(entry: Any) -> Rule:
     if not isinstance(entry, dict):
-        raise Problem("", "a rule is a table: write [[trigger.rule]]")
+        raise EntryProblem("", "a rule is a table: write [[trigger.rule]]")
     _check_keys(entry, OF_RULE, "a rule")
     name = _text(entry, "name", "a rule")
     conditions = entry.get("conditions", [])
     if not isinstance(conditions, list):
-        raise Problem("conditions", 'conditions is a list, as [{ label_contains = "urgent" }]')
+        raise EntryProblem("conditions", 'conditions is a list, as [{ label_contains = "urgent" }]')
     return Rule(
         name,
         conditions=[one for entry in conditions for one in _conditions(entry)],
@@ -191,23 +191,23 @@ def _rule(entry: Any) -> Rule:
     )
 
 
-def condition_name(kind: type[Condition]) -> str:
+def condition_name(kind: type[MessageCondition]) -> str:
     """Return the name of a condition in a file."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
-def _conditions(entry: Any) -> Iterator[Condition]:
+def _conditions(entry: Any) -> Iterator[MessageCondition]:
     kinds = {condition_name(kind): kind for kind in CONDITIONS}
     if not isinstance(entry, dict) or len(entry) != 1:
-        raise Problem(
+        raise EntryProblem(
             "conditions", 'a condition is a table of one key, as { label_contains = "x" }'
         )
     ((name, value),) = entry.items()
     if name not in kinds:
-        raise Problem("conditions", _unknown(name, tuple(kinds), "a condition"))
+        raise EntryProblem("conditions", _unknown(name, tuple(kinds), "a condition"))
     wanted = msgspec.structs.fields(kinds[name])[0].type
     if type(value) is not wanted:
-        raise Problem("conditions", f"{name} is a {wanted.__name__}, not {value!r}")
+        raise EntryProblem("conditions", f"{name} is a {wanted.__name__}, not {value!r}")
     condition: Any = kinds[name]
     yield condition(value)
 
@@ -215,23 +215,25 @@ def _conditions(entry: Any) -> Iterator[Condition]:
 def _action(entry: dict[str, Any], name: str) -> Action:
     given = [key for key in ("run", "call") if key in entry]
     if len(given) != 1:
-        raise Problem(given[-1] if given else "", f"rule {name} has one of run and call")
+        raise EntryProblem(given[-1] if given else "", f"rule {name} has one of run and call")
     parameters = entry.get("parameters", [])
     if not isinstance(parameters, list):
-        raise Problem("parameters", 'parameters is a list, as [{ property = "label" }, "literal"]')
+        raise EntryProblem(
+            "parameters", 'parameters is a list, as [{ property = "label" }, "literal"]'
+        )
     values = tuple(_parameter(one) for one in parameters)
     text = _text(entry, given[0], f"rule {name}")
     try:
         return Run(text, values) if given[0] == "run" else Call(text, values)
     except Error as error:
-        raise Problem(given[0], error.text) from error
+        raise EntryProblem(given[0], error.text) from error
 
 
 def _parameter(entry: Any) -> Any:
     if isinstance(entry, str | int | float):
         return entry
     if not isinstance(entry, dict) or len(entry) != 1:
-        raise Problem(
+        raise EntryProblem(
             "parameters",
             'a parameter is a text, a number, { property = "label" }, { trigger = "name" } or '
             f'{{ trigger = "id" }}, not {entry!r}',
@@ -240,11 +242,11 @@ def _parameter(entry: Any) -> Any:
     if key == "property":
         names = tuple(one.value for one in MessageProperty)
         if value not in names:
-            raise Problem("parameters", _unknown(str(value), names, "property"))
+            raise EntryProblem("parameters", _unknown(str(value), names, "property"))
         return MessageProperty(value)
     if key == "trigger" and value in ("name", "id"):
         return TriggerName() if value == "name" else TriggerId()
-    raise Problem(
+    raise EntryProblem(
         "parameters", _unknown(f"{key} = {value!r}", ("property", "trigger"), "a parameter")
     )
 
@@ -253,30 +255,30 @@ def _processing(entry: dict[str, Any]) -> Processing:
     value = entry.get("processing", Processing.PEEKING.value)
     names = tuple(one.value for one in Processing)
     if value not in names:
-        raise Problem("processing", _unknown(str(value), names, "processing"))
+        raise EntryProblem("processing", _unknown(str(value), names, "processing"))
     return Processing(value)
 
 
 def _text(entry: dict[str, Any], key: str, what: str) -> str:
     if key not in entry:
-        raise Problem("", f"{what} has no {key}: add one")
+        raise EntryProblem("", f"{what} has no {key}: add one")
     value = entry[key]
     if not isinstance(value, str) or not value:
-        raise Problem(key, f"{key} is a text that is not empty, not {value!r}")
+        raise EntryProblem(key, f"{key} is a text that is not empty, not {value!r}")
     return value
 
 
 def _flag(entry: dict[str, Any], key: str, default: bool) -> bool:
     value = entry.get(key, default)
     if not isinstance(value, bool):
-        raise Problem(key, f"{key} is true or false, not {value!r}")
+        raise EntryProblem(key, f"{key} is true or false, not {value!r}")
     return value
 
 
 def _check_keys(entry: dict[str, Any], known: tuple[str, ...], what: str) -> None:
     for key in entry:
         if key not in known:
-            raise Problem(key, _unknown(key, known, what))
+            raise EntryProblem(key, _unknown(key, known, what))
 
 
 def _unknown(name: str, known: tuple[str, ...], what: str) -> str:

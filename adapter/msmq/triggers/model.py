@@ -13,7 +13,7 @@ from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.message import Message
 from adapter.msmq.names import as_queue_name
 from adapter.msmq.triggers.actions import Action, Call, Run
-from adapter.msmq.triggers.conditions import Condition
+from adapter.msmq.triggers.conditions import MessageCondition
 
 
 class Processing(Enum):
@@ -33,11 +33,13 @@ class Rule:
     conditions it is carried out for every message.
     """
 
-    def __init__(self, name: str, *, conditions: Iterable[Condition] = (), action: Action) -> None:
+    def __init__(
+        self, name: str, *, conditions: Iterable[MessageCondition] = (), action: Action
+    ) -> None:
         self._name = as_name(name, "rule")
         self.conditions = tuple(conditions)
         for condition in self.conditions:
-            if not isinstance(condition, Condition):
+            if not isinstance(condition, MessageCondition):
                 raise InvalidType(
                     f"a condition is one such as LabelContains('urgent'), not {condition!r}"
                 )

@@ -26,7 +26,7 @@ from adapter.core.contract import msmq as c
 from adapter.core.contract.results import Messages
 from adapter.errors import Error
 from adapter.msmq import requests
-from adapter.msmq.cursor import Cursor
+from adapter.msmq.cursor import MessageCursor
 from adapter.msmq.enumerations import QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import MessageQueueException
@@ -70,7 +70,7 @@ class QueueMonitor:
         self._stopping = threading.Event()
         self._pending: tuple[Pending, Peek] | None = None
         self._queue: MessageQueue | None = None
-        self._cursor: Cursor | None = None
+        self._cursor: MessageCursor | None = None
         self._busy = True
         self._has_ended = False
 

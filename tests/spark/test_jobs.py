@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ import pytest
 
 import adapter
 from adapter.cli.main import run
-from spark_jobs import running, session, topics
-from tests.support.backlog import until
+from spark_jobs import session, topics
 from tests.support.spark_site import Site, queues
 
 TOP = Path(__file__).parents[2]
@@ -48,27 +46,6 @@ def test_archive_writes_every_message_once(site: Site, job: Any, tmp_path: Path)
     assert job(*wanted)[1]["messages"] == 0
     rows = site.spark.read.parquet(str(tmp_path)).collect()
     assert sorted(bytes(row["message_id"]) for row in rows) == sorted(ids)
-
-
-def test_archive_ends_when_its_queue_is_defined_again(
-    site: Site, job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Spark's Kafka source would wait for records of the earlier topic, without a word."""
-    monkeypatch.setattr(running, "CHECK_S", 0.5)
-    with queues(site, "REDEFINED") as qm, ThreadPoolExecutor(1) as other:
-        site.put_units("REDEFINED", 1)
-        site.wait_copied("REDEFINED", 3)
-
-        def define_again() -> None:
-            until((tmp_path / "batch_id=0").exists)
-            qm.delete_queue("REDEFINED", purge=True)
-            qm.define_queue("REDEFINED")
-
-        done = other.submit(define_again)
-        status, _, said = job("archive", "REDEFINED", str(tmp_path))
-        done.result()
-    assert status == 1
-    assert "queue REDEFINED has been deleted since this query began" in said
 
 
 def test_archive_consumes(site: Site, job: Any, tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ PARTS ?=
 CHECKED := tests/test_tidy.py tests/test_native.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 IN_TWO := --numprocesses=2 --dist=worksteal
 COMPILED := build/compiled
+IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py,$(wildcard tests/spec/test_*.py))
+COMPILED_ROOMS := core format ledger owner server/mqk wire channel client mqi services
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
-    tests/unit/core tests/unit/format tests/unit/wire tests/golden tests/scenarios
+    $(addprefix tests/unit/,$(COMPILED_ROOMS)) tests/golden tests/scenarios $(IN_MEMORY_SPEC)
 BY_FILE := --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
 
 # What Python compiles is kept, whatever the environment says: else half of the time of a short run
@@ -66,7 +68,7 @@ mutants: $(STAMP) ## switch off each rule of core, one by one; exit 1 if no test
 compiled: $(STAMP) ## the hot modules as machine code in build/compiled, if there is a C compiler
 	$(BIN)/python -m native $(if $(OPTIMIZE),--optimize $(OPTIMIZE))
 
-compiled-test: compiled ## the tests of core, its transcripts and simulations, on the compiled modules
+compiled-test: compiled ## unit tests, transcripts, requirements and simulations on the compiled modules
 	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(ON_COMPILED)
 	PYTHONPATH=$(COMPILED):. $(BIN)/python -P -m tests.simulation 1-40
 

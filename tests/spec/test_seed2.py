@@ -7,7 +7,7 @@ says otherwise. Each test states its requirement and asserts it and the nearest 
 import random
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,41 +15,12 @@ from hypothesis import strategies as st
 
 import adapter
 from adapter.testing import TestQueueManager
+from tests.support.units import drain, interleave, put_in_unit
 
 
 def bodies(qm: adapter.Connection, name: str = "Q") -> list[str]:
     """What lies on a queue, in the order of delivery."""
     return [message.body.decode() for message in qm.queue(name).browse()]
-
-
-def put_in_unit(
-    qm: adapter.Connection, texts: Sequence[str], lost: TestQueueManager | None = None
-) -> None:
-    """One unit that puts some messages to Q, done again if it is told that it was backed out.
-
-    lost: who loses the reply to its commit.
-    """
-    try:
-        put_once(qm, texts, lost)
-    except adapter.errors.BackedOut:  # the queue manager had gone before it began
-        put_once(qm, texts, None)
-
-
-def put_once(qm: adapter.Connection, texts: Sequence[str], lost: TestQueueManager | None) -> None:
-    """One attempt at such a unit."""
-    with qm.unit():
-        for text in texts:
-            qm.put("Q", text)
-        if lost is not None:
-            lost.drop_next_reply()  # the client does not hear of it, and asks again
-
-
-def drain(qm: adapter.Connection) -> list[adapter.Message]:
-    """Get everything, one message at a time."""
-    found = []
-    while (message := qm.get("Q")) is not None:
-        found.append(message)
-    return found
 
 
 def test_s2_01_every_message_is_delivered_once(
@@ -338,14 +309,6 @@ def test_s2_10_whoever_commits_first_comes_first(qm: adapter.Connection) -> None
     assert bodies(qm) == ["B1", "A1"]
 
 
-def interleave(qm: adapter.Connection) -> None:
-    """Put two units of mixed priorities, so that their messages interleave on the queue."""
-    for name in ("A", "B"):
-        with qm.unit():
-            qm.put("Q", f"{name}1", priority=5)
-            qm.put("Q", f"{name}2", priority=2)
-
-
 def test_s2_13_a_consumer_regroups_interleaved_units(qm: adapter.Connection) -> None:
     """S2.13: one possible interleaving is A1, B1, A2, B2: a consumer regroups by transaction id.
     Here mixed priorities interleave two units."""
@@ -413,49 +376,3 @@ def incomplete_units(messages: Sequence[adapter.Message]) -> set[bytes | None]:
     begun = {message.unit_id for message in messages if message.first_in_unit}
     ended = {message.unit_id for message in messages if message.last_in_unit}
     return units - (begun & ended)
-
-
-def sent_to_kafka(manager: TestQueueManager) -> list[bytes]:
-    """Send units with replies lost and two crashes in between; what was sent, in order."""
-    sent = []
-    with manager.connect() as qm:
-        qm.define_queue("Q")
-        for number in range(30):
-            lost = manager if number % 3 == 0 else None
-            put_in_unit(qm, [f"{number}a", f"{number}b"], lost)
-            sent += [f"{number}a".encode(), f"{number}b".encode()]
-            if number in (9, 19):
-                manager.crash()
-                manager.start()
-    return sent
-
-
-ReadTopic = Callable[[str, int], list[tuple[bytes, dict[str, object]]]]
-
-
-def test_s2_01_s2_02_s2_03_hold_on_the_queue_topic(
-    on_kafka: TestQueueManager, read_topic: ReadTopic
-) -> None:
-    """S2.1, S2.2, S2.3 as any Kafka client sees them, on the queue's topic: once, in order, whole,
-    under lost replies and restarts."""
-    sent = sent_to_kafka(on_kafka)
-    copies = read_topic(on_kafka.name, len(sent))
-    assert [body for body, _ in copies] == sent
-    assert [descriptor["unit_index"] for _, descriptor in copies] == [0, 1] * 30
-    assert [descriptor["seq"] for _, descriptor in copies] == list(range(1, 61))
-    with on_kafka.connect() as qm:
-        assert [message.body for message in drain(qm)] == sent
-
-
-def test_s2_13_s2_15_hold_on_the_queue_topic(
-    on_kafka: TestQueueManager, read_topic: ReadTopic
-) -> None:
-    """S2.13, S2.15 as any Kafka client sees them: lanes interleave units, and each copy says which
-    part of its unit it is."""
-    with on_kafka.connect() as qm:
-        qm.define_queue("Q")
-        interleave(qm)
-    copies = read_topic(on_kafka.name, 4)
-    parts = sorted((str(d["unit"]), str(d["unit_index"]), body) for body, d in copies)
-    assert [body for _, _, body in parts] == [b"A1", b"A2", b"B1", b"B2"]
-    assert all(descriptor["unit_size"] == 2 for _, descriptor in copies)

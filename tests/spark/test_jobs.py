@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 
 import adapter
 from adapter.cli.main import run
-from spark_jobs import session, topics
-from tests.support.spark_site import Site, queues
+from spark_jobs import running, session, topics
+from spark_jobs.errors import SparkJobError
+from tests.support.spark_site import Site, collecting, queues, start
 
 TOP = Path(__file__).parents[2]
 DONE_S = 200
@@ -46,6 +48,28 @@ def test_archive_writes_every_message_once(site: Site, job: Any, tmp_path: Path)
     assert job(*wanted)[1]["messages"] == 0
     rows = site.spark.read.parquet(str(tmp_path)).collect()
     assert sorted(bytes(row["message_id"]) for row in rows) == sorted(ids)
+
+
+def test_a_job_ends_when_its_queue_is_defined_again(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's Kafka source would wait for records of the earlier topic, without a word."""
+    monkeypatch.setattr(running, "CHECK_S", 0.0)
+    options: dict[str, str] = {}
+    kafka = site.servers, site.name, options
+    with queues(site, "REDEFINED") as qm:
+        site.put_units("REDEFINED", 1)
+        site.wait_copied("REDEFINED", 3)
+        check = partial(
+            topics.check_topic, site.spark, "REDEFINED", site.topic("REDEFINED"), *kafka
+        )
+        check()
+        query = start(site.stream("REDEFINED"), collecting([]), tmp_path)
+        qm.delete_queue("REDEFINED", purge=True)
+        qm.define_queue("REDEFINED")
+        with pytest.raises(SparkJobError, match="queue REDEFINED has been deleted since this"):
+            running.follow(query, check)
+        assert not query.isActive
 
 
 def test_archive_consumes(site: Site, job: Any, tmp_path: Path) -> None:

@@ -30,7 +30,9 @@ log = structlog.get_logger("mqk.network")
 
 
 class DirectoryEntry(Struct, frozen=True):
-    """A queue manager. address: HOST:PORT. ident: its unique id. computer: its name in MSMQ."""
+    """A queue manager. address: HOST:PORT. ident: its unique id. computer: its name in MSMQ;
+    empty: as the queue manager's.
+    """
 
     queue_manager: str
     address: str = ""
@@ -104,7 +106,7 @@ class Directory:
             wanted = computer.casefold()
             return next(
                 (one.queue_manager for one in self._entries.values()
-                 if one.computer and one.computer.casefold() == wanted),
+                 if (one.computer or one.queue_manager).casefold() == wanted),
                 "",
             )  # fmt: skip
 

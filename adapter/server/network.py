@@ -112,7 +112,9 @@ class Network:
         )
 
     def _entry(self, address: str) -> SentRecord:
-        return entry_record(DirectoryEntry(self._owner.name, address, self._ident()))
+        term = self._term()
+        computer = "" if term is None else term.qm.attributes.msmq_computer
+        return entry_record(DirectoryEntry(self._owner.name, address, self._ident(), computer))
 
     def _next_session(self) -> bytes:
         """Draw the number of a sender's session: each term begins with a larger first_n."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.results import Refused, Result
 from adapter.core.model.limits import Limits
 from adapter.testing import TestQueueManager
@@ -163,7 +164,7 @@ class Line:
 
     def send(self, request: int, number: int, command: c.Command) -> None:
         """Send one request, and which outcomes were seen before."""
-        if not (isinstance(command, c.Get | c.Browse) and command.wait_ms):
+        if not (isinstance(command, c.Get | c.Browse | MsmqReceive) and command.wait_ms):
             self._owed.add(request)
         seen, self.numbers = self.numbers, []
         operation = frames.Operation(request, number, frames.raw(command))

@@ -36,7 +36,7 @@ from adapter.core.contract.results import (
 )
 from adapter.core.dispatch import is_durable
 from adapter.core.mq_layouts import dead_letter, trigger_message
-from tests.scenarios import topics
+from tests.scenarios import msmq, topics
 from tests.scenarios.beyond import (
     FLAGS,
     PUT_OPTIONS,
@@ -304,17 +304,17 @@ class World:
         return c.Begin(unit)
 
     def _commit(self, _: Person, call: Call) -> c.Command:
-        return c.Commit(self._unit(call.words[0]))
+        return c.Commit(self.unit(call.words[0]))
 
     def _backout(self, _: Person, call: Call) -> c.Command:
-        return c.Backout(self._unit(call.words[0]))
+        return c.Backout(self.unit(call.words[0]))
 
     def _outcome(self, _: Person, call: Call) -> c.Command:
-        return c.AskOutcome(self._unit(call.words[0]))
+        return c.AskOutcome(self.unit(call.words[0]))
 
     def _put(self, person: Person, call: Call) -> c.Command:
         options = call.options
-        unit, kinds = self._unit(options.pop("unit", "")), {"np": 0, "hard": 1}
+        unit, kinds = self.unit(options.pop("unit", "")), {"np": 0, "hard": 1}
         flags = sum(FLAGS.get(word, 0) for word in call.words[1:])
         bodies = [body.encode() for body in call.words[1:] if body not in PUT_WORDS]
         if "size" in options:
@@ -342,7 +342,7 @@ class World:
         wait = options.pop("wait", "")
         return c.Get(
             self._handle(person, call),
-            self._unit(options.pop("unit", "")),
+            self.unit(options.pop("unit", "")),
             -1 if "wait" in call.words else duration_ms(wait) if wait else 0,
             int(options.pop("limit", 1)),
             self.ident(options.pop("id", "")),
@@ -383,7 +383,7 @@ class World:
         """Return the handle of this name; one that is not open has a number that is not either."""
         return person.handles.get(call.words[0], 99)
 
-    def _unit(self, name: str) -> bytes:
+    def unit(self, name: str) -> bytes:
         if not name:
             return b""
         for person in self._people.values():
@@ -584,7 +584,7 @@ COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {
     "alt": World._alter_object,
     "del": World._delete_object,
     "dis": World._display_objects,
-    **topics.COMMANDS,
+    **(topics.COMMANDS | msmq.COMMANDS),
 }
 MANAGE: dict[str, Callable[[World, Call], list[str]]] = {
     "advance": World._advance,

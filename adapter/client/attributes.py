@@ -52,3 +52,5 @@ class QueueManagerSettings(TypedDict, total=False):
     default_transmission_queue: str
     mark_interval_ms: int
     connection_auth: str
+    msmq_level: int
+    msmq_computer: str

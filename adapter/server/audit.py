@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from adapter.core.attributes.objects import QUEUE_MANAGER
 from adapter.core.contract import commands as c
+from adapter.core.contract import msmq
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused, Result
 from adapter.core.model.connection import Party
@@ -30,8 +31,8 @@ Describe = Callable[[Any, QueueOf], ObjectName]
 log = structlog.get_logger("mqk.audit")
 
 
-def _of_queue(verb: str) -> Describe:
-    return lambda command, _queue_of: (f"{verb} queue", command.name)
+def _of_queue(verb: str, kind: str = "queue") -> Describe:
+    return lambda command, _queue_of: (f"{verb} {kind}", command.name)
 
 
 def _of_object(verb: str) -> Describe:
@@ -60,6 +61,10 @@ AUDITED: Mapping[type[Struct], Describe] = {
     c.DeleteConsumer: lambda command, _queue_of: (
         "delete consumer", f"{command.queue}/{command.consumer}"
     ),
+    msmq.MsmqCreate: lambda command, _queue_of: ("create MSMQ queue", command.path),
+    msmq.MsmqAlter: _of_queue("alter", "MSMQ queue"),
+    msmq.MsmqDelete: _of_queue("delete", "MSMQ queue"),
+    msmq.MsmqPurge: lambda command, queue_of: ("purge MSMQ queue", queue_of(command.handle)),
 }  # fmt: skip
 DETAILS = ("attributes", "replace", "purge")
 

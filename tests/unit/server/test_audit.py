@@ -11,6 +11,7 @@ from structlog.testing import LogCapture
 import adapter
 from adapter import testing
 from adapter.core.contract import commands as c
+from adapter.core.contract import msmq
 from adapter.core.contract.results import Done
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.errors import Error
@@ -24,10 +25,12 @@ MOVES_MESSAGES = {
     *(c.SessionOpen, c.SessionResume, c.Open, c.Close, c.Put, c.Get, c.Browse, c.Begin, c.Commit),
     *(c.Backout, c.OpenTopic, c.Subscribe, c.CloseSubscription, c.SubscriptionRequest),
     *(c.OpenConsumer, c.ClaimBatch, c.ReadBatches, c.ConsumeBatches),
+    *(msmq.MsmqOpen, msmq.MsmqSend, msmq.MsmqReceive, msmq.MsmqCursor, msmq.MsmqMove),
+    msmq.MsmqReject,
 }
 ASKS = {
     *(c.AskOutcome, c.Inquire, c.AskStatus, c.AskConnections, c.InquireObjects, c.AskConsumers),
-    c.AskLowest,
+    *(c.AskLowest, msmq.MsmqInquire),
 }
 
 

@@ -247,7 +247,7 @@ SETTINGS: Mapping[str, Setting] = {
             "to their topics. More costs readers time, less costs Kafka transactions.",
         ),
         Setting(
-            key="network", kind=Literal["no", "yes"], default="no",
+            key="network", kind=Literal["no", "yes"], default="yes",
             meaning="Whether it sends messages to the other queue managers of its Kafka and "
             "receives theirs, and what Kafka clients write to its inbound topic.",
         ),

@@ -93,7 +93,8 @@ class TopicFollower(Protocol):
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
         """Return what has come, of all topics; waits so long at most for the first record.
 
-        A topic that is lost is left, and has to be followed again. Raises NetworkError.
+        A topic that is lost is left, and has to be followed again. One that was deleted need not be
+        reported: its identity shows it. Raises NetworkError.
         """
         ...
 

@@ -49,5 +49,5 @@ class ServerSettings(Struct, kw_only=True):
     registry_host: str = ""
     registry_port: int = 0
     remote_clients: bool = False
-    network: bool = False
+    network: bool = True
     bounds: ConnectionBounds = BOUNDS

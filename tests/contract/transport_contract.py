@@ -48,7 +48,7 @@ class TransportContract:
     @staticmethod
     def send(transport: Transport, topic: str, *values: bytes) -> None:
         writer = transport.writer()
-        writer.append(topic, [SentRecord(value, [("h", value)]) for value in values])
+        writer.append(topic, [SentRecord(value, [("h", value[:9])]) for value in values])
         writer.close()
 
     def test_a_topic_keeps_its_identity(self, transport: Transport, topic: str) -> None:
@@ -142,7 +142,7 @@ class TransportContract:
         assert isinstance(lost, TopicLost)
         assert lost.topic == topic
 
-    def test_a_topic_that_is_deleted_is_lost_and_made_again(
+    def test_a_topic_that_was_deleted_is_made_again_as_another_one(
         self,
         transport: Transport,
         topic: str,
@@ -154,9 +154,8 @@ class TransportContract:
         follower.follow(topic, 0)
         records(follower, 1)
         delete(topic)
-        (lost,) = read_until(follower, bool)
-        assert isinstance(lost, TopicLost)
-        assert lost.topic == topic
+        assert transport.identities([topic]) == {}
+        follower.leave(topic)
         assert transport.open(topic) != identity
         follower.follow(topic, 0)
         self.send(transport, topic, b"again")

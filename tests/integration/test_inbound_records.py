@@ -1,5 +1,8 @@
 """Records by which any Kafka client puts messages, and the directory, on a real Kafka."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -10,8 +13,10 @@ from adapter.errors import QueueManagerNotAvailable
 from adapter.format import names
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
+from tests.pages.blocks import TOP
 
 WITHIN_S = 30.0
+EXAMPLE = TOP / "examples" / "topic-writers" / "put.py"
 Headers = list[tuple[str, str | bytes | None]]
 
 
@@ -49,6 +54,24 @@ def test_a_plain_kafka_client_puts(kafka: LocalKafka, manager: TestQueueManager)
         assert got is not None
         assert (got.text, got.priority, got.properties) == ("one dozen", 7, {"colour": "red"})
         assert got.persistent
+
+
+def test_the_example_puts_with_a_kafka_client_alone(
+    kafka: LocalKafka, manager: TestQueueManager
+) -> None:
+    told = subprocess.run(
+        [sys.executable, EXAMPLE, manager.name, "ORDERS", "one dozen", "two dozen"],
+        env={**os.environ, "BOOTSTRAP_SERVERS": kafka.bootstrap_servers},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert told.stdout == "2 records for ORDERS\n"
+    with manager.connect() as qm:
+        got = [qm.get("ORDERS", timeout=WITHIN_S) for _ in range(2)]
+    assert [one.text for one in got if one] == ["one dozen", "two dozen"]
+    assert [one.properties for one in got if one] == [{"colour": "red"}] * 2
 
 
 def test_each_record_is_put_once_whatever_restarts(

@@ -1,5 +1,5 @@
 """`make soak`: what abuse.py has, and what drivers.py has; then hundreds of kills of the queue
-manager and of brokers.
+manager and of brokers. Messages travel between two queue managers that are killed, too.
 
 On one broker and on three with three replicas each; soaking.py says what is judged.
 """
@@ -9,10 +9,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from adapter.localkafka import LocalKafka
 from tests.soak import abuse
 from tests.soak.drivers import drivers
 from tests.soak.soaking import Plan, soak
+from tests.soak.travelling import Travel, travel
 
 
 def show(text: str) -> None:
@@ -37,6 +41,9 @@ def main() -> None:
     abuse.crowd(options.connections, show)
     if options.driver_kills:
         drivers(options.driver_kills, options.seed, show)
+    with TemporaryDirectory() as folder, LocalKafka() as kafka:
+        plan = Travel(messages=25 * options.kills, kills=options.kills // 4, seed=options.seed)
+        travel(plan, ("QMA", "QMB"), kafka.bootstrap_servers, Path(folder), show)
     tenth = -(-options.kills // 10)
     for brokers in options.brokers:
         plan = Plan(

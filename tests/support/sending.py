@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import adapter
 from adapter.channel.unit import AnyUnit, perform
-from adapter.channel.verbs import open_handle, put_request
+from adapter.channel.verbs import close_handles, open_handle, put_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import PutDone
@@ -31,15 +31,18 @@ def send(
     """Put messages for a queue of another queue manager, in one unit."""
     channel = qm._channel
     handle = open_handle(channel, transmission_queue or destination, c.OUTPUT)
-    unit = AnyUnit(channel)
-    unit.begin()
     messages = [
         MessageData(
             body=body, persistence=persistence, transmission=Transmission(queue, destination)
         )
         for body in bodies
     ]
-    for at in range(0, len(messages), 500):
-        request = put_request(handle, messages[at : at + 500], unit)
-        perform(channel, unit, [request], request, PutDone)
-    unit.commit()
+    unit = AnyUnit(channel)
+    unit.begin()
+    try:
+        for at in range(0, len(messages), 500):
+            request = put_request(handle, messages[at : at + 500], unit)
+            perform(channel, unit, [request], request, PutDone)
+        unit.commit()
+    finally:
+        close_handles(channel, [handle])

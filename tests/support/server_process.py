@@ -39,7 +39,7 @@ class ServerProcess:
     port: 0 for a free one, which is kept across restarts. files: its limit of open files.
     options: of librdkafka's. http_port: of the endpoint for monitoring, 0 for none.
     quiesce_s: how long units are given when it is told to end. take_over: from one that is alive.
-    registry: the setting schema_registry.
+    registry, network: the settings schema_registry and network.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class ServerProcess:
         quiesce_s: float = QUIESCE_S,
         take_over: bool = False,
         registry: str = NO_REGISTRY,
+        network: bool = False,
     ) -> None:
         self.queue_manager = queue_manager
         self.port = port or free_port()
@@ -82,6 +83,7 @@ class ServerProcess:
             quiesce_ms=round(quiesce_s * 1000),
             take_over=take_over,
             registry=registry,
+            network=network,
             log=LogSettings(format="text"),  # so that the only JSON is its line for programs
         )
         self.write_settings(msgspec.json.encode(settings))

@@ -40,7 +40,7 @@ CHOICES = {
     "every_triggers_on_backout": "no",
     "dead_letter_queue": "DLQ",
     "credentials_file": "users",
-    "network": "yes",
+    "network": "no",
     "schema_registry": "http://127.0.0.1:8081/x",
     "schema_topic": "other",
 }
@@ -99,7 +99,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
         credentials_file="users",
         registry="http://127.0.0.1:8081/x",
         registry_topic="other",
-        network=True,
+        network=False,
     )
     assert not wanted
 

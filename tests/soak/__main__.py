@@ -42,8 +42,8 @@ def main() -> None:
     if options.driver_kills:
         drivers(options.driver_kills, options.seed, show)
     with TemporaryDirectory() as folder, LocalKafka() as kafka:
-        plan = Travel(messages=25 * options.kills, kills=options.kills // 4, seed=options.seed)
-        travel(plan, ("QMA", "QMB"), kafka.bootstrap_servers, Path(folder), show)
+        way = Travel(messages=200 * options.kills, kills=options.kills // 4, seed=options.seed)
+        travel(way, ("QMA", "QMB"), kafka.bootstrap_servers, Path(folder), show)
     tenth = -(-options.kills // 10)
     for brokers in options.brokers:
         plan = Plan(

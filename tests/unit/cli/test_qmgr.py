@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter.cli.qmgr import summary
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
 
@@ -71,3 +72,15 @@ def test_a_log_that_cannot_be_written_is_named(mqk: Mqk, tmp_path: Path) -> None
     said = mqk(*START, "--background", "--log", tmp_path / "file" / "log")
     assert said.status == 1
     assert "cannot be written: " in said.err
+
+
+def test_status_says_what_is_sent_and_received() -> None:
+    sender = {"state": "retrying", "messages": 5, "error": "the queue is open"}
+    receiver = {"messages": 7, "trouble": "Kafka is away", "blocked": {"mq.QM1.in": "ORDERS"}}
+    figures = {"network": {"senders": {"QMB": sender}, "receiver": receiver}}
+    assert list(summary(figures))[-4:] == [
+        ("sender of QMB", "retrying, 5 messages sent: the queue is open"),
+        ("messages received", 7),
+        ("not receiving", "Kafka is away"),
+        ("arrivals wait", "mq.QM1.in: no room on queue ORDERS, nor for dead letters"),
+    ]

@@ -155,3 +155,22 @@ def test_many_queues_are_told_in_a_moment() -> None:
             return await asyncio.to_thread(metrics.text, MetricsSnapshot({}, queues, ""))
 
     assert asyncio.run(within()).count(b"mqk_queue_depth{") == 2000
+
+
+def test_what_is_sent_and_received_is_told() -> None:
+    sender = {"messages": 5, "units": 2, "bytes": 9, "failures": 1, "state": "retrying"}
+    receiver = {"topics": 2, "paused": 0, "held_bytes": 7, "unreadable": 1, "failures": 0}
+    network = {
+        "senders": {"QMB": sender | {"error": "away"}, "QMC": sender | {"error": ""}},
+        "receiver": receiver | {"units": 3, "messages": 4, "blocked": {"mq.QM1.in": "Q"}},
+        "queue_managers": 3,
+    }
+    told = samples(MetricsSnapshot(FIGURES_SAID | {"network": network}, [], "1.2.3"))
+    assert told["mqk_queue_managers_known", ()] == 3
+    assert told["mqk_sender_messages_total", (("transmission_queue", "QMB"),)] == 5
+    assert told["mqk_sender_holding", (("transmission_queue", "QMB"),)] == 1
+    assert told["mqk_sender_holding", (("transmission_queue", "QMC"),)] == 0
+    assert told["mqk_receiver_messages_total", ()] == 4
+    assert told["mqk_receiver_blocked_topics", ()] == 1
+    assert told["mqk_receiver_unreadable_total", ()] == 1
+    assert samples(MetricsSnapshot(FIGURES_SAID | {"network": None}, [], "1.2.3"))

@@ -1,0 +1,202 @@
+"""A queue manager's part in the network, in memory: what goes wrong, and goes on again."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import adapter
+from adapter.format import names, transfer
+from adapter.network.memory import MemoryNetwork
+from adapter.network.port import SentRecord
+from adapter.owner import inbound
+from adapter.server.network import reachable
+from adapter.testing import TestQueueManager
+from tests.support.sending import define_transmission_queue, send
+
+WITHIN_S = 20.0
+Two = tuple[TestQueueManager, TestQueueManager]
+
+
+@pytest.fixture
+def two() -> Iterator[Two]:
+    with adapter.testing.network("QMA", "QMB") as (a, b):
+        define_transmission_queue(a, "QMB")
+        with b.connect() as there:
+            there.define_queue("ORDERS", msg_delivery_sequence="FIFO")
+        yield a, b
+
+
+def transport_of(manager: TestQueueManager) -> MemoryNetwork:
+    link = manager._network
+    assert link is not None
+    assert isinstance(link.transport, MemoryNetwork)
+    return link.transport
+
+
+def sender(manager: TestQueueManager) -> dict[str, object]:
+    found: dict[str, dict[str, object]] = manager.statistics()["network"]["senders"]
+    return found.get("QMB", {"state": "", "error": ""})
+
+
+def await_that(what: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + WITHIN_S
+    while not what():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+def bodies(manager: TestQueueManager, count: int, queue: str = "ORDERS") -> list[bytes]:
+    with manager.connect() as qm:
+        found = [qm.get(queue, timeout=WITHIN_S) for _ in range(count)]
+        assert qm.get(queue) is None
+    return [one.body for one in found if one is not None]
+
+
+def test_nothing_is_lost_while_the_network_is_away(two: Two) -> None:
+    a, b = two
+    network = transport_of(a)
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"1"])
+        assert bodies(b, 1) == [b"1"]
+        network.is_away = True
+        send(here, "QMB", "ORDERS", [b"2", b"3"])
+        await_that(lambda: "away" in str(sender(a)["error"]))
+        assert sender(a)["state"] == "retrying"
+        await_that(lambda: "away" in b.statistics()["network"]["receiver"]["trouble"])
+        network.is_away = False
+        assert bodies(b, 2) == [b"2", b"3"]
+        await_that(lambda: sender(a)["error"] == "")
+
+
+def test_a_destination_that_is_not_there_is_named(two: Two) -> None:
+    a, b = two
+    b.stop()
+    transport_of(a).topics.pop("mq.QMB.in.QMA", None)
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"1"])
+    await_that(lambda: sender(a)["state"] == "waiting for the destination")
+    assert "queue manager QMB has not made the topic" in str(sender(a)["error"])
+    b.start()
+    assert bodies(b, 1) == [b"1"]
+
+
+def test_an_arrival_without_room_waits_and_other_sources_go_on(two: Two) -> None:
+    a, b = two
+    b.mqsc("DEFINE QLOCAL(SMALL) MAXDEPTH(1)")
+    with a.connect() as here:
+        send(here, "QMB", "SMALL", [b"1"])
+        send(here, "QMB", "SMALL", [b"2"])
+        send(here, "QMB", "ORDERS", [b"3"])
+    topic = names.inbound_topic("QMB", "QMA")
+    await_that(lambda: b.statistics()["network"]["receiver"]["blocked"] == {topic: "SMALL"})
+    writer = transport_of(b).writer()
+    record = adapter.kafka.inbound_record("ORDERS", "beside it", queue_manager="QMB")
+    writer.append(record[0], [SentRecord(record[2], record[3])])
+    with b.connect() as there:
+        beside = there.get("ORDERS", timeout=WITHIN_S)
+        assert beside is not None
+        assert beside.text == "beside it"
+        for body in (b"1", b"2"):
+            message = there.get("SMALL", timeout=WITHIN_S)
+            assert message is not None
+            assert message.body == body
+    assert bodies(b, 1) == [b"3"]
+
+
+def test_what_no_queue_takes_is_a_dead_letter(two: Two) -> None:
+    a, b = two
+    b.mqsc("DEFINE QLOCAL(DEAD)\nALTER QMGR DEADQ(DEAD)")
+    with a.connect() as here, b.connect() as there:
+        send(here, "QMB", "NOWHERE", [b"1"])
+        letter = there.get("DEAD", timeout=WITHIN_S)
+    assert letter is not None
+    assert letter.dead_letter is not None
+    assert letter.dead_letter.reason == 2085
+    assert letter.dead_letter.destination == "NOWHERE"
+
+
+def test_a_sender_that_ends_unexpectedly_is_started_again(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = two
+    failures = [RuntimeError("nobody thought of this")] * 2
+    encode = transfer.encode
+
+    def fail(*arguments: object) -> object:
+        if failures:
+            raise failures.pop()
+        return encode(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(transfer, "encode", fail)
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"1", b"2"])
+    assert bodies(b, 2) == [b"1", b"2"]
+    assert not failures
+    assert a.is_running
+
+
+def test_received_records_are_deleted(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = two
+    monkeypatch.setattr(inbound, "TRIM_LOOKS", 1)
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"%d" % n for n in range(10)])
+    assert len(bodies(b, 10)) == 10
+    topic = transport_of(b).topics["mq.QMB.in.QMA"]
+    await_that(lambda: topic.first == 10 and not topic.records)
+    b.crash()
+    b.start()
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"last"])
+    assert bodies(b, 1) == [b"last"]
+
+
+def test_an_inbound_topic_that_is_deleted_is_made_again(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = two
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"1"])
+        assert bodies(b, 1) == [b"1"]
+        transport_of(a).delete("mq.QMB.in.QMA")
+        send(here, "QMB", "ORDERS", [b"2"])
+        assert bodies(b, 1) == [b"2"]
+
+
+def test_messages_that_are_not_persistent_travel_too(two: Two) -> None:
+    a, b = two
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"1", b"2"], persistence=0)
+        send(here, "QMB", "ORDERS", [b"3"])
+    with b.connect() as there:
+        found = [there.get("ORDERS", timeout=WITHIN_S) for _ in range(3)]
+    assert [(one.body, one.persistent) for one in found if one] == [
+        (b"1", False),
+        (b"2", False),
+        (b"3", True),
+    ]
+
+
+def test_a_transmission_queue_that_a_program_has_open_is_named(two: Two) -> None:
+    a, b = two
+    with a.connect() as here:
+        mine = here.queue("QMB", open_for="input")
+        send(here, "QMB", "ORDERS", [b"1"])
+        await_that(lambda: sender(a)["state"] == "retrying")
+        assert "QMB" in str(sender(a)["error"])
+        mine.close()
+    assert bodies(b, 1) == [b"1"]
+
+
+def test_a_message_without_destination_is_named(two: Two) -> None:
+    a, _ = two
+    with a.connect() as here:
+        here.put("QMB", "for nobody")
+        await_that(lambda: "says no destination" in str(sender(a)["error"]))
+
+
+def test_an_address_on_all_interfaces_is_named_by_the_host() -> None:
+    assert reachable("127.0.0.1:1414") == "127.0.0.1:1414"
+    assert reachable("[::1]:1414") == "[::1]:1414"
+    assert not reachable("0.0.0.0:1414").startswith("0.0.0.0")
+    assert reachable("[::]:1414").endswith(":1414")

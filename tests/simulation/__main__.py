@@ -2,7 +2,7 @@
 
 Exit status 1 if one was broken. The last line is JSON: which faults were met, and how often.
 `--trace` prints all that the auditor was told before it. Of `triggers`, `messages`, `publications`,
-`consumers`, `delays` and `everything` those are run that are named, or all.
+`consumers`, `delays`, `msmq` and `everything` those are run that are named, or all.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from tests.simulation.consumer_work import ConsumerWork
 from tests.simulation.delay_work import DelayWork
 from tests.simulation.message_work import MessageWork
+from tests.simulation.msmq_work import MsmqWork
 from tests.simulation.publish_work import PublishWork
 from tests.simulation.simulation import Simulation
 from tests.simulation.trigger_work import TriggerWork
@@ -36,12 +37,13 @@ def seeds_of(arguments: list[str]) -> list[int]:
     return seeds
 
 
-RUNS: dict[str, tuple[Callable[[int], Work[Any] | Simulation], int]] = {
+RUNS: dict[str, tuple[Callable[[int], Work[Any] | Simulation | MsmqWork], int]] = {
     "triggers": (TriggerWork, 150),
     "messages": (MessageWork, 150),
     "publications": (PublishWork, 80),
     "consumers": (ConsumerWork, 100),
     "delays": (DelayWork, 150),
+    "msmq": (MsmqWork, 150),
     "everything": (Simulation, 1_000),
 }
 """By name: what a seed makes, and how many operations it does. What is soon done comes first."""

@@ -111,6 +111,15 @@ CONSUMERS = (
     "consumer in doubt, not done",
 )
 DELAYS = ("delivered when it was due", "expired before it was due", "purged while they waited")
+MSMQ = (
+    "MSMQ message refused by its queue",
+    "MSMQ arrival ahead of a cursor",
+    "MSMQ abort under a cursor",
+    "MSMQ lock conflict",
+    "MSMQ message came back to a peek",
+    "MSMQ message moved",
+    "MSMQ message rejected",
+)
 FAULTS = (
     *filter(None, APPEND_FAULTS),
     *CRASHES,
@@ -126,6 +135,7 @@ FAULTS = (
     *PUBLICATIONS,
     *CONSUMERS,
     *DELAYS,
+    *MSMQ,
 )
 """All that goes wrong here, and all that becomes of messages, by name; a run of all seeds in which
 one never did proves nothing.

@@ -41,6 +41,9 @@ class MsmqQueue(LocalQueue):
         self.locked_at: dict[Place, int] = {}
         """When messages were received in a transaction while others waited: the number of the last
         of those to come."""
+        self.purged: dict[tuple[int, int], int] = {}
+        """How many messages purges and deletions have removed that wait for a page: by connection
+        and request."""
         self.denials = 0
         """Handles beside which no other may be opened for receiving."""
 

@@ -290,7 +290,7 @@ def expire(qm: QueueManager, stored: Stored) -> list[Record]:
     message = stored.message
     delivery = MsmqDelivery(qm, max(message.expires_at_ms, message.put_time_ms))
     travels = message.transmission is not None
-    left_unreceived(delivery, stored, REACH_QUEUE_TIMEOUT if travels else RECEIVE_TIMEOUT)
+    leave_unreceived(delivery, stored, REACH_QUEUE_TIMEOUT if travels else RECEIVE_TIMEOUT)
     if not delivery.puts:
         return []
     qm.step.made |= delivery.new.made
@@ -344,6 +344,6 @@ def sent_in(stored: Stored) -> MsmqHeader:
     )
 
 
-def left_unreceived(delivery: MsmqDelivery, stored: Stored, why: int) -> None:
+def leave_unreceived(delivery: MsmqDelivery, stored: Stored, why: int) -> None:
     """Say what becomes of a stored message that leaves its queue without having been received."""
     fail(delivery, structs.replace(stored.message, msmq=sent_in(stored)), why)

@@ -22,6 +22,7 @@ from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import Decision, done, own_unit, session_of
 from adapter.core.rules.msmq_delivery import RECEIVE_REJECTED, RECEIVED
 from adapter.core.rules.msmq_open import reader_of
+from adapter.core.rules.msmq_receive import lock
 from adapter.core.rules.unit import Gets, Puts, unit_of, unit_with_room
 
 
@@ -39,7 +40,7 @@ def decide_move(qm: QueueManager, request: Request, command: MsmqMove) -> Decisi
     )
     if command.unit:
         unit = unit_with_room(qm, request, command.unit, 2, weight(moved))
-        unit.lock(source.msmq, stored)
+        lock(qm, unit, source.msmq, stored)
         hold(qm, unit, [(target.msmq, moved)], [weight(moved)], request.now_ms)
         return Decision([], Done(1), qm.entry_n)
     ident = own_unit(request, session_of(qm, request).ident)
@@ -82,12 +83,24 @@ def decide_reject(qm: QueueManager, request: Request, command: MsmqReject) -> De
     stored = next((one for of, one in unit.gets if of is queue and one.place == place), None)
     if stored is None:
         raise Refusal(Reason.MESSAGE_NOT_FOUND, queue.name, f"lookup id {command.lookup_id}")
+    if _is_rejected(unit, stored):
+        return Decision([], Done(1), qm.entry_n)
     _take_back(unit, queue, stored)
     delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
-    msmq_delivery.left_unreceived(delivery, stored, RECEIVE_REJECTED)
+    msmq_delivery.leave_unreceived(delivery, stored, RECEIVE_REJECTED)
     puts = delivery.puts
     hold(qm, unit, puts, [weight(one) for _, one in puts], request.now_ms)
     return Decision(delivery.new.records, Done(1), qm.entry_n, made=delivery.new.made)
+
+
+def _is_rejected(unit: UnitOfWork, stored: Stored) -> bool:
+    """Whether a unit has rejected a message already."""
+    ident = stored.message.message_id
+    return any(
+        message.message_id == ident
+        and msmq_delivery.header_of(message).message_class == RECEIVE_REJECTED
+        for _, message in unit.puts
+    )
 
 
 def _take_back(unit: UnitOfWork, queue: MsmqQueue, stored: Stored) -> None:
@@ -96,6 +109,6 @@ def _take_back(unit: UnitOfWork, queue: MsmqQueue, stored: Stored) -> None:
     for of, message in list(unit.puts):
         is_copy = message.message_id == ident and of.name == f"{queue.base};journal"
         kind = msmq_delivery.header_of(message).message_class
-        is_receipt = message.correlation_id == ident and kind in (RECEIVED, RECEIVE_REJECTED)
+        is_receipt = message.correlation_id == ident and kind == RECEIVED
         if is_copy or is_receipt:
             unit.drop_put(of, message)

@@ -11,13 +11,15 @@ from adapter.core.contract.msmq import (
     SEND_ACCESS,
     MsmqCursor,
     MsmqOpen,
+    MsmqReceive,
 )
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender, ReadCursor
 from adapter.core.model.msmq_queue import MsmqQueue
-from adapter.core.rules import handles, msmq_queues
+from adapter.core.model.waiters import Waiter
+from adapter.core.rules import handles, msmq_queues, waiting
 from adapter.core.rules.decision import Decision, connection_of
 
 EVERY_ACCESS = RECEIVE_ACCESS | SEND_ACCESS | MOVE_ACCESS | PEEK_ACCESS
@@ -130,6 +132,13 @@ def sender_of(qm: QueueManager, request: Request, number: int) -> MsmqSender | M
     return reader_of(qm, request, number, SEND_ACCESS)
 
 
+def _waits_with(waiter: Waiter, command: MsmqCursor) -> bool:
+    waits = waiter.command
+    if not isinstance(waits, MsmqReceive):
+        return False
+    return (waits.handle, waits.cursor) == (command.handle, command.cursor)
+
+
 def decide_cursor(qm: QueueManager, request: Request, command: MsmqCursor) -> Decision:
     """MQCreateCursor, MQCloseCursor."""
     handle = reader_of(qm, request, command.handle, RECEIVE_ACCESS | PEEK_ACCESS)
@@ -138,7 +147,10 @@ def decide_cursor(qm: QueueManager, request: Request, command: MsmqCursor) -> De
         if known is None:
             raise Refusal(Reason.HANDLE_NOT_OPEN, handle.name, f"cursor {command.cursor}")
         del handle.cursors[command.cursor]
-        return Decision([], Done())
+        waiters = connection_of(qm, request).waiters.values()
+        cancelled = [one for one in waiters if _waits_with(one, command)]
+        replies = [waiting.answer(qm, one, waiting.cancellation(one)) for one in cancelled]
+        return Decision([], Done(), replies=replies)
     if known is not None or not 0 < command.cursor <= handles.HANDLE_MAX:
         raise Refusal(Reason.HANDLE_IN_USE, handle.name, f"cursor {command.cursor}")
     if len(handle.cursors) >= CURSORS_MAX:

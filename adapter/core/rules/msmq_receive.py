@@ -158,9 +158,7 @@ def _take(
         msmq_delivery.acknowledge(delivery, found.message, msmq_delivery.RECEIVED)
     puts, made, records = delivery.puts, delivery.new.made, delivery.new.records
     if unit is not None:
-        if qm.waiters.count(queue):
-            queue.locked_at[found.place] = qm.waiters.arrivals
-        unit.lock(queue, found)
+        lock(qm, unit, queue, found)
         hold(qm, unit, puts, [weight(one) for _, one in puts], request.now_ms)
         records = records + delivery_records(unit, queue, [found])
         after = qm.entry_n if records else found.entry_n
@@ -170,6 +168,13 @@ def _take(
     gets: Gets = [(queue, found)]
     records = records + put_records(qm, ident, puts, request.now_ms, gets, "get", outcome)
     return Decision(records, made=made)
+
+
+def lock(qm: QueueManager, unit: UnitOfWork, queue: MsmqQueue, found: Stored) -> None:
+    """Lock a message until its unit ends, and note who waits meanwhile."""
+    if qm.waiters.count(queue):
+        queue.locked_at[found.place] = qm.waiters.arrivals
+    unit.lock(queue, found)
 
 
 def _find(

@@ -1,4 +1,9 @@
-"""Purging and deleting queues of MSMQ: messages leave them without having been received."""
+"""Purging and deleting queues of MSMQ: messages leave them without having been received.
+
+Each message may ask for an acknowledgment, or to become a dead letter, so that each is looked at.
+What is not in memory is read page by page: what has been read is removed, and the request waits for
+the next page, so that a long queue needs no more memory than a short one.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,15 @@ from adapter.core.contract.format_names import JOURNAL
 from adapter.core.contract.msmq import RECEIVE_ACCESS, MsmqDelete, MsmqPurge
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, QueuePurged, Record
+from adapter.core.contract.results import Refused
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.msmq_queue import MsmqQueue
-from adapter.core.rules import msmq_delivery, msmq_queues, waiting
+from adapter.core.rules import msmq_delivery, msmq_queues, pages, waiting
 from adapter.core.rules.admit import put_records
 from adapter.core.rules.decision import Decision, done
 from adapter.core.rules.msmq_open import reader_of
-from adapter.core.rules.unit import taken_from
+from adapter.core.rules.unit import discard_records, taken_from
 
 
 def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Decision:
@@ -21,10 +28,13 @@ def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Deci
     queue = reader_of(qm, request, command.handle, RECEIVE_ACCESS).msmq
     delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
     _report(delivery, queue, msmq_delivery.QUEUE_PURGED)
-    count = queue.available_count
+    needed = _unread(qm, queue)
+    if needed is not None:
+        return _go_on_later(qm, request, delivery, queue, needed)
+    count = queue.available_count + queue.purged.pop(_key(request), 0)
     kept = [taken_from(queue, one) for one in queue.stored.values() if one.locked]
-    records: list[Record] = [*delivery.new.records, QueuePurged(queue.name, kept, count)]
-    return _done(qm, request, delivery, records, count, [])
+    purged = QueuePurged(queue.name, kept, queue.available_count)
+    return _finish(qm, request, delivery, [*delivery.new.records, purged], count, [])
 
 
 def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> Decision:
@@ -35,20 +45,68 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
         raise Refusal(Reason.ACCESS_DENIED, command.name, text)
     delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
     gone = msmq_delivery.with_subqueues(qm, queue)
+    for one in gone:
+        needed = _unread(qm, one)
+        if needed is not None:
+            _report(delivery, one, msmq_delivery.QUEUE_DELETED)
+            return _go_on_later(qm, request, delivery, one, needed)
     journal = msmq_queues.find(qm, f"{queue.name};{JOURNAL}")
     replies: list[Reply] = []
     count = 0
     for one in [*gone, *([journal] if journal is not None else [])]:
-        count += one.available_count
-        if one is not journal:
-            _report(delivery, one, msmq_delivery.QUEUE_DELETED)
-        replies += waiting.refuse_all(qm, one, Reason.QUEUE_DELETED)
+        count += one.available_count + one.purged.pop(_key(request), 0)
+        _report(delivery, one, msmq_delivery.QUEUE_DELETED)
+        replies += _refuse_all(qm, one)
         _forget_in_units(qm, delivery, one)
-        delivery.new.records.append(QueueDeleted(one.name))
-    return _done(qm, request, delivery, delivery.new.records, count, replies)
+    deletions = [QueueDeleted(one.name) for one in gone]
+    if journal is not None:
+        deletions.append(QueueDeleted(journal.name))
+    records = [*delivery.new.records, *deletions]
+    return _finish(qm, request, delivery, records, count, replies)
 
 
-def _done(
+def _key(request: Request) -> tuple[int, int]:
+    return request.connection, request.request
+
+
+def _unread(qm: QueueManager, queue: MsmqQueue) -> PageNeeded | None:
+    """Return the page that is to be read before a queue can be cleared; None: nothing is left that
+    asks for anything, or it proved to be lost.
+    """
+    if not queue.is_delivered_to:
+        return None
+    for lane in queue.lanes:
+        seq = lane.paged.at_or_after(0)
+        if seq is not None and qm.step.missing != (queue.name, lane.number, seq):
+            return PageNeeded(queue.name, lane.number, seq)
+    return None
+
+
+def _go_on_later(
+    qm: QueueManager,
+    request: Request,
+    delivery: msmq_delivery.MsmqDelivery,
+    queue: MsmqQueue,
+    needed: PageNeeded,
+) -> Decision:
+    """Remove what is in memory, and come back when the next page has been read."""
+    places = [taken_from(queue, stored) for stored in queue.loaded()]
+    queue.purged[_key(request)] = queue.purged.get(_key(request), 0) + len(places)
+    records = delivery.new.records + discard_records(places, "purged")
+    pages.suspend(qm, request, needed)
+    return Decision(_with_puts(qm, delivery, records), made=delivery.new.made)
+
+
+def _with_puts(
+    qm: QueueManager, delivery: msmq_delivery.MsmqDelivery, records: list[Record]
+) -> list[Record]:
+    if not delivery.puts:
+        return records
+    ident = qm.numbers.new_message_id()
+    return records + put_records(qm, ident, delivery.puts, delivery.now_ms)
+
+
+def _finish(
     qm: QueueManager,
     request: Request,
     delivery: msmq_delivery.MsmqDelivery,
@@ -56,10 +114,7 @@ def _done(
     count: int,
     replies: list[Reply],
 ) -> Decision:
-    if delivery.puts:
-        ident = qm.numbers.new_message_id()
-        records = records + put_records(qm, ident, delivery.puts, request.now_ms)
-    decision = done(qm, request, records, count, replies)
+    decision = done(qm, request, _with_puts(qm, delivery, records), count, replies)
     decision.made = delivery.new.made
     return decision
 
@@ -67,7 +122,14 @@ def _done(
 def _report(delivery: msmq_delivery.MsmqDelivery, queue: MsmqQueue, why: int) -> None:
     """Report the messages of a queue that are about to be removed, as far as they ask for it."""
     for stored in queue.loaded() if queue.is_delivered_to else ():
-        msmq_delivery.left_unreceived(delivery, stored, why)
+        msmq_delivery.leave_unreceived(delivery, stored, why)
+
+
+def _refuse_all(qm: QueueManager, queue: MsmqQueue) -> list[Reply]:
+    """Refuse the requests that wait for messages of a queue that goes, or for a page of it."""
+    refused = Refused(Reason.QUEUE_DELETED, queue.name)
+    replies = waiting.refuse_all(qm, queue, Reason.QUEUE_DELETED)
+    return replies + [waiting.tell(qm, one, refused) for one in pages.resume(qm, queue)]
 
 
 def _forget_in_units(

@@ -267,7 +267,9 @@ def _carry_out(qm: QueueManager, effects: Effects, request: c.Request) -> None:
     except PageNeeded as needed:
         pages.suspend(qm, request, needed)
         return
-    qm.step.made, qm.step.subscribed = decision.made, decision.subscribed
+    if decision.made:
+        qm.step.made.update(decision.made)
+    qm.step.subscribed = decision.subscribed
     _apply(qm, effects, decision.records)
     if decision.barrier:
         effects.barrier = True

@@ -10,7 +10,7 @@
     │       InvalidTopic  InvalidSubscriptionName
     ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked  QueueDamaged
     ├── QueueDeleted  ObjectNotFound  ObjectExists  WrongObjectType  PersistentNotAllowed
-    ├── UnknownAliasBase  AliasBaseTypeError  UnknownRemoteQueueManager  DynamicNameError
+    ├── UnknownAliasBase  AliasBaseTypeError  DynamicNameError  OptionNotValidForType
     ├── GetInhibited  PutInhibited  MessageTooLong  NotAuthorized  ConnectionNotFound
     ├── NotOpen                      the handle was never opened, or is closed
     │   └── NotOpenForInput  NotOpenForOutput  NotOpenForBrowse  NotOpenForInquire  NotOpenForSet
@@ -23,6 +23,11 @@
     │   │   DurabilityNotAlterable  DestinationClassNotAlterable
     │   │   LevelNotAlterable  SelectorNotAlterable
     │   └── SubscriptionNotFound  SubscriptionInUse  SubscriptionExists
+    ├── RouteError                   no transmission queue leads to the other queue manager
+    │   ├── UnknownRemoteQueueManager  RemoteQueueNameError
+    │   ├── UnknownTransmissionQueue  TransmissionQueueTypeError  TransmissionQueueUsageError
+    │   └── UnknownDefaultTransmissionQueue  DefaultTransmissionQueueTypeError
+    │       DefaultTransmissionQueueUsageError
     ├── ConsumerError                a durable consumer of a queue could not go on
     │   └── ConsumerNotFound  ConsumerInUse  ClaimLost  BatchNotFound
     ├── UnitError                    a unit of work could not go on
@@ -74,6 +79,22 @@ from adapter.errors.publishing import SubscriptionInUse as SubscriptionInUse
 from adapter.errors.publishing import SubscriptionNotFound as SubscriptionNotFound
 from adapter.errors.publishing import TopicNotAlterable as TopicNotAlterable
 from adapter.errors.root import Error as Error
+from adapter.errors.routing import (
+    DefaultTransmissionQueueTypeError as DefaultTransmissionQueueTypeError,
+)
+from adapter.errors.routing import (
+    DefaultTransmissionQueueUsageError as DefaultTransmissionQueueUsageError,
+)
+from adapter.errors.routing import OptionNotValidForType as OptionNotValidForType
+from adapter.errors.routing import RemoteQueueNameError as RemoteQueueNameError
+from adapter.errors.routing import RouteError as RouteError
+from adapter.errors.routing import TransmissionQueueTypeError as TransmissionQueueTypeError
+from adapter.errors.routing import TransmissionQueueUsageError as TransmissionQueueUsageError
+from adapter.errors.routing import (
+    UnknownDefaultTransmissionQueue as UnknownDefaultTransmissionQueue,
+)
+from adapter.errors.routing import UnknownRemoteQueueManager as UnknownRemoteQueueManager
+from adapter.errors.routing import UnknownTransmissionQueue as UnknownTransmissionQueue
 from adapter.errors.schemas import InvalidSchema as InvalidSchema
 from adapter.errors.schemas import NotAvro as NotAvro
 from adapter.errors.schemas import RegistryNotAvailable as RegistryNotAvailable
@@ -258,12 +279,6 @@ class AliasBaseTypeError(Error):
     """The target of the alias is not a local queue."""
 
     reason, reason_name = 2001, "MQRC_ALIAS_BASE_Q_TYPE_ERROR"
-
-
-class UnknownRemoteQueueManager(Error):
-    """The queue is on another queue manager, which cannot be reached from this one."""
-
-    reason, reason_name = 2087, "MQRC_UNKNOWN_REMOTE_Q_MGR"
 
 
 class DynamicNameError(Error):

@@ -220,12 +220,13 @@ class Opened(Struct, array_like=True, tag=11, gc=False):
     """Opened under another name than was given: queue is the local one that it led to.
 
     is_made: it was made from a model, whose name was given. is_topic: it led to a topic, and queue
-    is its whole topic string.
+    is its whole topic string. queue_manager: of queue, if that is not local.
     """
 
     queue: str
     is_made: bool = False
     is_topic: bool = False
+    queue_manager: str = ""
 
 
 class Subscribed(Struct, array_like=True, tag=12, gc=False):

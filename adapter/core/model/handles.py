@@ -11,6 +11,7 @@ from adapter.core.contract.commands import INPUT
 from adapter.core.contract.message import Stored
 from adapter.core.model.groups import Progress
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.routes import RemoteRoute
 from adapter.core.model.selector import Fits
 from adapter.core.model.topics import SubscriptionState
 from adapter.core.model.views import START
@@ -23,7 +24,8 @@ class QueueHandle:
     selection: what it was opened with, and fits what that says of a message. locked: the message
     that a browse has locked, if any. put_group, get_group, browse_group: where the handle is in a
     group or a segmented message, if it is in one. browse_head: where the group began that a browse
-    in logical order has come to: the next one begins behind it.
+    in logical order has come to: the next one begins behind it. route: how puts leave, if it is a
+    queue of another queue manager; queue is the transmission queue then.
     """
 
     __slots__ = (
@@ -39,6 +41,7 @@ class QueueHandle:
         "number",
         "put_group",
         "queue",
+        "route",
         "selection",
     )
 
@@ -49,12 +52,14 @@ class QueueHandle:
         modes: int,
         alias: AliasAttributes | None = None,
         is_maker: bool = False,
+        route: RemoteRoute | None = None,
     ) -> None:
         self.number = number
         self.queue = queue
         self.modes = modes
         self.alias = alias
         self.is_maker = is_maker
+        self.route = route
         self.selection = ""
         self.fits: Fits | None = None
         self.cursor = START

@@ -18,7 +18,7 @@ from adapter.core.contract.commands import (
 )
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, Record
-from adapter.core.contract.results import Done, Opened
+from adapter.core.contract.results import Done, Opened, Result
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import (
     ConsumerHandle,
@@ -60,12 +60,17 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     check_numbers(qm, connection, command.queue, command.handle)
     found = resolve.find(qm, command)
     queue = found.queue
-    handle = QueueHandle(command.handle, queue, command.modes, found.alias, found.is_made)
+    route = found.route
+    handle = QueueHandle(command.handle, queue, command.modes, found.alias, found.is_made, route)
     fits = matching.selection_for(queue, command.selection) if command.selection else None
     open_queue(qm, connection, handle, request.now_ms)
     if fits is not None:
         matching.select_by(handle, command.selection, fits)
-    result = Done() if queue.name == command.queue else Opened(queue.name, found.is_made)
+    result: Result = Done()
+    if route is not None:
+        result = Opened(route.transmission.queue, queue_manager=route.transmission.queue_manager)
+    elif queue.name != command.queue:
+        result = Opened(queue.name, found.is_made)
     return Decision(found.records, result, qm.entry_n, made=found.made)
 
 

@@ -32,9 +32,10 @@ from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import DISCARD, EXCEPTION
+from adapter.core.model.routes import Made
 from adapter.core.model.topics import SubscriptionState
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules import put, report, retained, staging, topics, undelivered
+from adapter.core.rules import put, remote, report, retained, staging, topics, undelivered
 from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import (
     Decision,
@@ -54,7 +55,7 @@ RETAINED_LEVEL = 1
 class Copies(Struct):
     """What publications become. matched: how many subscriptions they were for. planned: how many of
     them by queue. lost: how many no queue could take. events: what is to be told of full queues.
-    reports: of exceptions; they are put behind the copies.
+    reports: of exceptions; they are put behind the copies. made: transmission queues made for them.
     """
 
     puts: Puts = []
@@ -63,6 +64,7 @@ class Copies(Struct):
     planned: Counter[str] = msgspec.field(default_factory=Counter)
     lost: int = 0
     events: list[Record] = []
+    made: Made = {}
 
 
 def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
@@ -93,10 +95,12 @@ def _decide_publish(
     ids = [message.message_id for message in command.messages]
     result = PutDone(ids, request.now_ms)
     puts = _put_in_unit if command.unit else _put_alone
-    records = copies.events + records + puts(qm, request, command, copies)
+    puts_recorded = puts(qm, request, command, copies)
+    records = remote.definitions(copies.made) + copies.events + records + puts_recorded
     if command.options & WARN_NO_SUBSCRIBERS and not copies.matched:
         warning = Reason.NO_SUBSCRIBERS
-    return Decision(records, result, qm.entry_n, warning=warning, subscriptions=copies.matched)
+    matched, made = copies.matched, copies.made
+    return Decision(records, result, qm.entry_n, warning=warning, subscriptions=matched, made=made)
 
 
 def _receivers(
@@ -162,12 +166,14 @@ def deliver(
 ) -> None:
     """Add a subscription's copy of a publication, or refuse the publication."""
     copies.matched += 1
-    queue = undelivered.destination(qm, subscription.destination)
+    target = undelivered.find(qm, subscription.destination, "", copies.made)
+    queue = target.queue
     copy = _copy(qm, subscription, topic, message, queue)
     reason = _why_undeliverable(qm, copies, queue, copy)
     if queue is None:
-        reason = undelivered.why_no_destination(qm, subscription.destination)
+        reason = target.reason or undelivered.why_no_destination(qm, subscription.destination)
     elif not reason:
+        copy.transmission = target.transmission
         _add(copies, queue, copy)
         return
     if queue is not None and reason is Reason.QUEUE_FULL and not queue.is_known_full:
@@ -234,7 +240,7 @@ def _report(
     qm: QueueManager, copies: Copies, copy: MessageData, reason: Reason, now_ms: int
 ) -> None:
     """Report to the publisher that a copy could not be delivered, together with the others."""
-    found = report.exception_report(qm, copy, reason, now_ms, copies.planned)
+    found = report.exception_report(qm, copy, reason, now_ms, copies.planned, copies.made)
     if isinstance(found, EventRaised):
         copies.events.append(found)
     else:
@@ -310,7 +316,8 @@ def retained_copies(
     copies = Copies()
     if subscription.level > RETAINED_LEVEL:
         return copies
-    target = queue or undelivered.destination(qm, subscription.destination)
+    found = undelivered.find(qm, subscription.destination, "", copies.made)
+    target = queue or found.queue
     for topic, message in retained.last_of_each(qm, subscription.topic):
         again = retained.as_published(message, now_ms)
         if not subscription.selects(again):
@@ -319,6 +326,7 @@ def retained_copies(
         if target is None or _why_undeliverable(qm, copies, target, copy):
             copies.lost += 1
         else:
+            copy.transmission = None if queue is not None else found.transmission
             _add(copies, target, copy)
     check_size(qm, copies.puts)
     return copies
@@ -328,4 +336,7 @@ def put_retained(qm: QueueManager, copies: Copies, now_ms: int) -> list[Record]:
     """Say that these copies are put."""
     if not copies.puts:
         return []
-    return put_records(qm, qm.numbers.new_message_id(), copies.puts, now_ms, verb="commit")
+    qm.step.made.update(copies.made)
+    ident = qm.numbers.new_message_id()
+    committed = put_records(qm, ident, copies.puts, now_ms, verb="commit")
+    return remote.definitions(copies.made) + committed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from adapter.core.attributes.objects import RemoteAttributes
 from adapter.core.contract.commands import OUTPUT, Put, Request
 from adapter.core.contract.details import IN_GROUP, OFFSET_MAX, SEGMENT
 from adapter.core.contract.message import (
@@ -55,6 +56,8 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "a put has 1 to 10,000 messages")
     if queue.attributes.inhibit_put or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, queue.name)
+    if handle.route is not None and handle.route.is_inhibited:
+        raise Refusal(Reason.PUT_INHIBITED, handle.route.transmission.queue)
     warning, is_cut = _check_each(qm, request, command, handle)
     in_order = command.options or handle.put_group is not None
     if in_order:
@@ -87,13 +90,25 @@ def _check_each(
     Returns the reason of a warning, or 0, and whether any message is to be cut.
     """
     warning, is_cut, queue = 0, False, handle.queue
-    defaults = handle.alias or queue.attributes
+    defaults: PutDefaults = handle.alias or queue.attributes
+    if handle.route is not None:
+        defaults = handle.alias or handle.route.definition or queue.attributes
     for message in command.messages:
+        if handle.route is not None or message.transmission is not None:
+            _address(handle, message)
         is_cut = check(queue, message) or is_cut
         if message.delay_ms or message.deliver_at_ms:
             staging.check(qm, queue.name, message, request.now_ms)
         warning = default(queue, message, defaults) or warning
     return warning, is_cut
+
+
+def _address(handle: QueueHandle, message: MessageData) -> None:
+    """Say where a message goes: as its queue says, or as a program does on a transmission queue."""
+    if handle.route is not None:
+        message.transmission = handle.route.transmission
+    elif handle.queue.attributes.usage != "XMITQ":
+        message.transmission = None
 
 
 def _last(queue: LocalQueue, message: MessageData, is_cut: bool) -> MessageData:
@@ -209,11 +224,20 @@ def resolve(qm: QueueManager, queue: Destination, message: MessageData, now_ms: 
     message.group_id = message.group_id or NO_ID
     message.properties = message.properties or None
     if message.reply_to and not message.reply_to_queue_manager:
-        message.reply_to_queue_manager = qm.name
+        _resolve_reply_to(qm, message)
     message.put_time_ms = now_ms
     message.expires_at_ms = now_ms + message.expiry_ms if message.expiry_ms > 0 else 0
     if message.delay_ms or message.deliver_at_ms or message.destination:
         staging.resolve(queue, message, now_ms)
+
+
+def _resolve_reply_to(qm: QueueManager, message: MessageData) -> None:
+    """Say where replies go: as a local definition of a remote queue says, or to this one."""
+    definition = qm.objects.get(("remote", message.reply_to))
+    message.reply_to_queue_manager = qm.name
+    if isinstance(definition, RemoteAttributes) and definition.remote_queue_manager:
+        message.reply_to = definition.remote_name or message.reply_to
+        message.reply_to_queue_manager = definition.remote_queue_manager
 
 
 def _put_cut(qm: QueueManager, request: Request, command: Put, queue: LocalQueue) -> Decision:

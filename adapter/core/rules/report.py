@@ -29,21 +29,26 @@ from adapter.core.model.report import (
     REQUEST,
     MsmqExpiry,
     ReportDue,
-    made,
 )
+from adapter.core.model.report import made as made_report
+from adapter.core.model.routes import Made
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules import msmq_delivery, undelivered
+from adapter.core.rules import msmq_delivery, remote, undelivered
 from adapter.core.rules.admit import hold, put_records
 
 LOST = "report_lost"
 
 
 class Sent(Struct):
-    """What becomes of reports: puts to be made with what caused them, and what is to be said."""
+    """What becomes of reports: puts to be made with what caused them, and what is to be said.
+
+    made: transmission queues that are made for them.
+    """
 
     puts: list[tuple[LocalQueue, MessageData]] = []
     records: list[Record] = []
+    made: Made = {}
 
 
 def check(queue: Destination, message: MessageData) -> None:
@@ -62,8 +67,12 @@ def due(
     sent = Sent()
     for message in messages:
         arrives_later = message.destination and kind == CONFIRM_ON_ARRIVAL
-        if message.report & kind and not arrives_later:
-            _send(qm, message, kind, now_ms, unit, sent)
+        is_on_its_way = message.transmission is not None
+        if message.report & kind and not arrives_later and not is_on_its_way:
+            _send(qm, message, kind, now_ms, sent)
+    if sent.made:
+        sent.records += remote.definitions(sent.made)
+        qm.step.made.update(sent.made)
     if unit is not None:
         hold(qm, unit, sent.puts, [weight(report) for _, report in sent.puts], now_ms)
         sent.puts = []
@@ -104,27 +113,27 @@ def decide(qm: QueueManager, work: ReportDue | MsmqExpiry) -> list[Record]:
 
 
 def exception_report(
-    qm: QueueManager, message: MessageData, reason: Reason, now_ms: int, planned: Counter[str]
+    qm: QueueManager,
+    message: MessageData,
+    reason: Reason,
+    now_ms: int,
+    planned: Counter[str],
+    made: Made,
 ) -> tuple[LocalQueue, MessageData] | EventRaised:
     """Report that a message could not be delivered, for whoever puts it with its dead letter.
 
     Returns where the report goes, or that it is lost. planned: by queue, see
-    undelivered.why_undeliverable.
+    undelivered.why_undeliverable. made: see remote.route.
     """
-    report = made(qm.name, message, EXCEPTION, qm.numbers.new_message_id(), now_ms, code_of(reason))
-    return _route(qm, message, report, now_ms, planned)
+    report = made_report(
+        qm.name, message, EXCEPTION, qm.numbers.new_message_id(), now_ms, code_of(reason)
+    )
+    return _route(qm, message, report, now_ms, planned, made)
 
 
-def _send(
-    qm: QueueManager,
-    message: MessageData,
-    kind: int,
-    now_ms: int,
-    unit: UnitOfWork | None,
-    sent: Sent,
-) -> None:
-    report = made(qm.name, message, kind, qm.numbers.new_message_id(), now_ms)
-    found = _route(qm, message, report, now_ms, Counter())
+def _send(qm: QueueManager, message: MessageData, kind: int, now_ms: int, sent: Sent) -> None:
+    report = made_report(qm.name, message, kind, qm.numbers.new_message_id(), now_ms)
+    found = _route(qm, message, report, now_ms, Counter(), sent.made)
     if isinstance(found, EventRaised):
         sent.records.append(found)
         return
@@ -133,20 +142,25 @@ def _send(
 
 
 def _route(
-    qm: QueueManager, message: MessageData, report: MessageData, now_ms: int, planned: Counter[str]
+    qm: QueueManager,
+    message: MessageData,
+    report: MessageData,
+    now_ms: int,
+    planned: Counter[str],
+    made: Made,
 ) -> tuple[LocalQueue, MessageData] | EventRaised:
     """Find the queue that takes a report, to reply to or for dead letters; or say it is lost."""
     to, manager = message.reply_to, message.reply_to_queue_manager
-    reason = Reason.UNKNOWN_REMOTE_QUEUE_MANAGER
-    if manager in ("", qm.name):
-        queue = undelivered.destination(qm, to)
-        if queue is None:
-            reason = undelivered.why_unresolved(qm, to)
-        else:
-            found = undelivered.why_undeliverable(qm, queue, report, planned[queue.name])
-            if found is None:
-                return queue, report
-            reason = found
+    found = undelivered.find(qm, to, manager, made)
+    queue, reason = found.queue, found.reason
+    if queue is None:
+        reason = reason or undelivered.why_unresolved(qm, to)
+    else:
+        report.transmission = found.transmission
+        reason = undelivered.why_undeliverable(qm, queue, report, planned[queue.name])
+        if reason is None:
+            return queue, report
+        report.transmission = None
     code = code_of(reason)
     if not message.report & DISCARD:
         dead = undelivered.dead_letter_queue(qm)

@@ -1,4 +1,4 @@
-"""From the name that a program opens to a local queue: alias, model, remote.
+"""From the name that a program opens to a local queue: alias, model, or a transmission queue.
 
 A model makes a dynamic queue. A temporary one is soft: it holds no persistent messages, never
 touches the ledger, and goes when the handle that made it is closed. This module does not know how
@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.attributes.objects import AliasAttributes, RemoteAttributes
+from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.attributes.queue import ModelAttributes, QueueAttributes
 from adapter.core.attributes.table import NAME_LENGTH_MAX, without_dates
-from adapter.core.contract.commands import BROWSE, INQUIRE, Open
+from adapter.core.contract.commands import BROWSE, INQUIRE, OUTPUT, Open
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDefined, Record
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
-from adapter.core.rules import naming
+from adapter.core.model.routes import Made, RemoteRoute
+from adapter.core.rules import naming, remote
 from adapter.core.rules.decision import NOT_OF_MQ
 
 DYNAMIC_NAME = "MQK.*"
@@ -26,23 +27,29 @@ DYNAMIC_NAME = "MQK.*"
 
 
 class Found(Struct):
-    """What a name leads to. records: what is to be applied for it. is_made: it is a new queue."""
+    """What a name leads to. records: what is to be applied for it. is_made: it is a new queue, for
+    this handle alone. made: new queues by their names, see Decision. route: of another queue
+    manager, whose transmission queue is queue.
+    """
 
     queue: LocalQueue
     alias: AliasAttributes | None = None
     records: list[Record] = []
     is_made: bool = False
-
-    @property
-    def made(self) -> dict[str, LocalQueue]:
-        """The queue by its name, if it is new; see Decision."""
-        return {self.queue.name: self.queue} if self.is_made else {}
+    made: dict[str, LocalQueue] = {}
+    route: RemoteRoute | None = None
 
 
 def find(qm: QueueManager, command: Open) -> Found:
     """Find the local queue that an open means, or refuse."""
     name = command.queue
-    queue = qm.queues.get(name)
+    queue = qm.queues.get(name) if command.queue_manager in ("", qm.name) else None
+    if queue is None:
+        made: Made = {}
+        route = remote.route(qm, name, command.queue_manager, made)
+        if route is not None:
+            return _remote(command, route, made)
+        queue = qm.queues.get(name)
     if queue is not None:
         _check_kind(queue, command.modes)
         return Found(queue)
@@ -51,16 +58,9 @@ def find(qm: QueueManager, command: Open) -> Found:
         raise Refusal(Reason.QUEUE_NOT_FOUND, name)
     attributes = qm.objects[kind, name]
     if isinstance(attributes, AliasAttributes):
-        return Found(_base(qm, name, attributes), attributes)
-    if isinstance(attributes, ModelAttributes):
-        return make(qm, attributes, command.dynamic_name or DYNAMIC_NAME)
-    assert isinstance(attributes, RemoteAttributes), kind
-    text = f"it is queue {attributes.remote_name} of queue manager "
-    raise Refusal(
-        Reason.UNKNOWN_REMOTE_QUEUE_MANAGER,
-        name,
-        f"{text}{attributes.remote_queue_manager!r}, to which nothing leads",
-    )
+        return _behind(qm, command, attributes)
+    assert isinstance(attributes, ModelAttributes), kind
+    return make(qm, attributes, command.dynamic_name or DYNAMIC_NAME)
 
 
 def _check_kind(queue: LocalQueue, modes: int) -> None:
@@ -69,11 +69,28 @@ def _check_kind(queue: LocalQueue, modes: int) -> None:
         raise Refusal(Reason.OBJECT_TYPE_ERROR, queue.name, NOT_OF_MQ)
 
 
-def _base(qm: QueueManager, name: str, alias: AliasAttributes) -> LocalQueue:
+def _remote(
+    command: Open, route: RemoteRoute, made: Made, alias: AliasAttributes | None = None
+) -> Found:
+    """Open a queue of another queue manager: for output, or inquiries about its definition."""
+    allowed = OUTPUT if route.definition is None else OUTPUT | INQUIRE
+    if command.modes & ~allowed:
+        to = route.transmission
+        text = f"it is queue {to.queue} of queue manager {to.queue_manager}: open it for output"
+        raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, command.queue, text)
+    return Found(route.queue, alias, remote.definitions(made), made=made, route=route)
+
+
+def _behind(qm: QueueManager, command: Open, alias: AliasAttributes) -> Found:
     """Return the queue behind an alias (MQRC_UNKNOWN_ALIAS_BASE_Q, _ALIAS_BASE_Q_TYPE_ERROR)."""
+    name = command.queue
     queue = naming.mq_queue(qm, alias.target)
     if queue is not None:
-        return queue
+        return Found(queue, alias)
+    made: Made = {}
+    route = remote.route(qm, alias.target, "", made)
+    if route is not None:
+        return _remote(command, route, made, alias)
     kind = naming.kind_of(qm, alias.target)
     if kind is None:
         raise Refusal(
@@ -97,7 +114,7 @@ def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
         incarnation = qm.numbers.temporaries
     queue = LocalQueue(name, incarnation, QueueAttributes(**attributes))
     record = QueueDefined(name, incarnation, given, logged=not is_temporary)
-    return Found(queue, None, [record], is_made=True)
+    return Found(queue, None, [record], is_made=True, made={name: queue})
 
 
 DEFAULTS = without_dates(QueueAttributes())

@@ -136,7 +136,8 @@ def _create(
     queue, records = found.queue, list(found.records)
     copies = publish.Copies()
     if gives:
-        copies = publish.retained_copies(qm, made, request.now_ms, queue)
+        new = queue if made.is_managed else None
+        copies = publish.retained_copies(qm, made, request.now_ms, new)
     _open(qm, connection, command, made, queue, request.now_ms)
     if is_durable:
         attributes = _attributes_of(made, command.topic_object)
@@ -178,10 +179,10 @@ def _queue_for(qm: QueueManager, made: SubscriptionState) -> resolve.Found:
 
 
 def _queue_of(qm: QueueManager, destination: str) -> LocalQueue:
-    queue = undelivered.destination(qm, destination)
-    if queue is None:
-        raise Refusal(Reason.QUEUE_NOT_FOUND, destination)
-    return queue
+    found = undelivered.find(qm, destination, "", {})
+    if found.queue is None:
+        raise Refusal(found.reason or Reason.QUEUE_NOT_FOUND, destination)
+    return found.queue
 
 
 def _open(
@@ -194,6 +195,9 @@ def _open(
 ) -> None:
     """Open the handle of a subscription, and the one of its queue if that is asked for."""
     if command.queue_handle:
+        if undelivered.find(qm, subscription.destination, "", {}).transmission is not None:
+            text = "its queue is of another queue manager: nothing can be got by it"
+            raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, subscription.destination, text)
         handle = QueueHandle(command.queue_handle, queue, QUEUE_MODES)
         handles.open_queue(qm, connection, handle, now_ms)
     subscription.connection = connection.number

@@ -8,15 +8,49 @@ that the dead-letter queue does not take either.
 from __future__ import annotations
 
 import msgspec
+from msgspec import Struct
 
 from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.details import APPL_TYPE_QMGR
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.transmission import Transmission
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.routes import Made
 from adapter.core.mq_layouts import dead_letter
-from adapter.core.rules import naming, parking
+from adapter.core.rules import naming, parking, remote
+
+
+class Target(Struct):
+    """The queue that a message of the queue manager's own goes to.
+
+    transmission: what it carries to another queue manager, if queue is a transmission queue.
+    reason: why no transmission queue leads there; without queue and reason no local queue is found.
+    """
+
+    queue: LocalQueue | None = None
+    transmission: Transmission | None = None
+    reason: Reason | None = None
+
+
+def find(qm: QueueManager, name: str, queue_manager: str, made: Made) -> Target:
+    """Find the queue that a name leads to, of this queue manager or another one.
+
+    made: new transmission queues, see remote.route.
+    """
+    try:
+        route = remote.route(qm, name, queue_manager, made)
+        alias = qm.objects.get(("alias", name))
+        if route is None and isinstance(alias, AliasAttributes) and alias.target_type == "QUEUE":
+            route = remote.route(qm, alias.target, "", made)
+    except Refusal as refusal:
+        return Target(reason=refusal.reason)
+    if route is not None:
+        if route.is_inhibited:
+            return Target(reason=Reason.PUT_INHIBITED)
+        return Target(route.queue, route.transmission)
+    return Target(destination(qm, name))
 
 
 def destination(qm: QueueManager, name: str) -> LocalQueue | None:

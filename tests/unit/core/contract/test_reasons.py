@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from adapter import testing
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.details import IN_GROUP, SEGMENT, Details
@@ -131,11 +132,36 @@ def with_objects(client: Client) -> Client:
     for kind, name, attributes in (
         ("alias", "NOWHERE", {"target": "NONE"}),
         ("alias", "MODEL.ALIAS", {"target": "M"}),
-        ("remote", "R", {}),
+        ("remote", "R", {"remote_name": "Q", "remote_queue_manager": "QM2"}),
+        ("remote", "R.NONE", {"remote_queue_manager": "QM2"}),
+        ("remote", "R.UNKNOWN", REMOTE | {"transmission_queue": "NONE"}),
+        ("remote", "R.TYPE", REMOTE | {"transmission_queue": "M"}),
+        ("remote", "R.USAGE", REMOTE | {"transmission_queue": "Q"}),
         ("model", "M", {}),
     ):
         client.do(c.DefineObject(kind, name, attributes))
     return client
+
+
+def with_default(name: str) -> Callable[[Client], Client]:
+    """A client of a queue manager whose default transmission queue this is."""
+
+    def prepared(client: Client) -> Client:
+        given = {"default_transmission_queue": name}
+        client.do(c.AlterObject("queue_manager", "QM1", given))
+        return with_objects(client)
+
+    return prepared
+
+
+REMOTE = {"remote_name": "Q", "remote_queue_manager": "QM2"}
+
+
+def with_route(client: Client) -> Client:
+    """A client of a queue manager that knows another one."""
+    dispatch.step(client.core.qm, inputs.QueueManagersKnown(frozenset({"QM2"})))
+    client.core.qm.limits = msgspec.structs.replace(client.core.qm.limits, queues=9)
+    return with_objects(client)
 
 
 def with_temporary(client: Client) -> Client:
@@ -205,6 +231,14 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.UNKNOWN_ALIAS_BASE: (with_objects, to("NOWHERE")),
     Reason.ALIAS_BASE_TYPE_ERROR: (with_objects, to("MODEL.ALIAS")),
     Reason.UNKNOWN_REMOTE_QUEUE_MANAGER: (with_objects, to("R")),
+    Reason.REMOTE_QUEUE_NAME_ERROR: (with_objects, to("R.NONE")),
+    Reason.OPTION_NOT_VALID_FOR_TYPE: (with_route, c.Open(5, "R", c.INPUT)),
+    Reason.UNKNOWN_TRANSMISSION_QUEUE: (with_objects, to("R.UNKNOWN")),
+    Reason.TRANSMISSION_QUEUE_TYPE_ERROR: (with_objects, to("R.TYPE")),
+    Reason.TRANSMISSION_QUEUE_USAGE_ERROR: (with_objects, to("R.USAGE")),
+    Reason.UNKNOWN_DEFAULT_TRANSMISSION_QUEUE: (with_default("NONE"), to("R")),
+    Reason.DEFAULT_TRANSMISSION_QUEUE_TYPE_ERROR: (with_default("M"), to("R")),
+    Reason.DEFAULT_TRANSMISSION_QUEUE_USAGE_ERROR: (with_default("Q"), to("R")),
     Reason.DYNAMIC_NAME_ERROR: (with_objects, to("M", "A*B")),
     Reason.PERSISTENT_NOT_ALLOWED: (with_temporary, put(persistence=1)),
     Reason.QUEUE_DELETED: (with_deleted, c.Put(2, [MessageData()])),

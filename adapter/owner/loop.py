@@ -152,8 +152,9 @@ class OwnerLoop:
     def _take(self, effects: dispatch.Effects) -> None:
         first_n = self.qm.entry_n
         removed = effects.removed
+        self._make_room(effects.records)
         for at, record in enumerate(effects.records):
-            self._collect(record)
+            self._collected.records.append(record)
             if removed and at in removed:
                 self._collected.removed += removed[at]
             if self.qm.entry_n > first_n:
@@ -183,11 +184,14 @@ class OwnerLoop:
                 count = needed.count or (INDEX_PAGE if needed.field else most)
                 self._want_page(needed, queue.incarnation, count)
 
-    def _collect(self, record: Record) -> None:
-        weight = entries.weight(record) if record.logged else 0
+    def _make_room(self, records: list[Record]) -> None:
+        """Close the entry that is collected if the records of a step have no room in it.
+
+        They are one decision: a ledger that ended between two of them would hold half of it.
+        """
+        weight = sum(entries.weight(record) for record in records if record.logged)
         if self._weight and weight and self._weight + weight > entries.ENTRY_BYTES_MAX:
             self._seal()
-        self._collected.records.append(record)
         self._weight += weight
 
     def _schedule(self) -> None:

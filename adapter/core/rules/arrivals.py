@@ -28,14 +28,16 @@ from adapter.core.contract.records import (
     UnitArrived,
 )
 from adapter.core.contract.results import LowestPlaces
+from adapter.core.contract.transmission import Transmission
 from adapter.core.model.arrivals import LaneArrivals
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.ranges import Ranges
-from adapter.core.model.report import CONFIRM_ON_ARRIVAL
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL, DISCARD, EXCEPTION
+from adapter.core.model.routes import Made
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules import put, report, undelivered
+from adapter.core.rules import put, remote, report, undelivered
 from adapter.core.rules.admit import put_records
 from adapter.core.rules.decision import Decision, connection_of
 from adapter.core.rules.msmq_checks import is_valid
@@ -52,12 +54,16 @@ POSITIONS_PER_RECORD = 1_000
 
 class Delivery(Struct):
     """Where the messages of a unit go. puts: to their queues, or for dead letters. delivered: those
-    that reached their queues. planned: how many puts there are by queue.
+    that reached their queues. reports: of exceptions. planned: how many puts there are by queue.
+    made: transmission queues that are made for them. events: what is raised.
     """
 
     puts: Puts = []
     delivered: list[MessageData] = []
+    reports: Puts = []
     planned: Counter[str] = msgspec.field(default_factory=Counter)
+    made: Made = {}
+    events: list[Record] = []
 
     def add(self, queue: LocalQueue, message: MessageData) -> None:
         """Add a put."""
@@ -73,18 +79,17 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
         if arrival.message.msmq is not None and not arrival.code and is_valid(arrival.message):
             arrive(of_msmq, arrival.message)
             continue
-        blocked = _deliver(qm, delivery, unit, arrival, now_ms)
+        blocked = _deliver(qm, delivery, arrival, now_ms)
         if blocked:
             return _report_blocked(qm, unit, blocked, now_ms)
     qm.arrivals.blocked.pop(unit.topic, None)
-    delivery.puts += of_msmq.puts
-    records = of_msmq.new.records
-    qm.step.made |= of_msmq.new.made
-    if delivery.puts:
+    qm.step.made |= of_msmq.new.made | delivery.made
+    records = of_msmq.new.records + remote.definitions(delivery.made) + delivery.events
+    puts = delivery.puts + of_msmq.puts + delivery.reports
+    if puts:
         sent = report.due(qm, delivery.delivered, CONFIRM_ON_ARRIVAL, now_ms, None)
         ident = unit.unit or qm.numbers.new_message_id()
-        puts = delivery.puts + sent.puts
-        records += sent.records + put_records(qm, ident, puts, now_ms, verb="commit")
+        records += sent.records + put_records(qm, ident, puts + sent.puts, now_ms, verb="commit")
     return [*records, _arrived(unit)]
 
 
@@ -98,34 +103,62 @@ def _new(qm: QueueManager, unit: ArrivedUnit) -> list[Arrival]:
     return list(met.values())
 
 
-def _deliver(
-    qm: QueueManager, delivery: Delivery, unit: ArrivedUnit, arrival: Arrival, now_ms: int
-) -> str:
+def _deliver(qm: QueueManager, delivery: Delivery, arrival: Arrival, now_ms: int) -> str:
     """Add the put of a message; returns the name of its queue if nothing can take it."""
-    to = arrival.message.transmission
     message = msgspec.structs.replace(arrival.message, transmission=None)
-    name, queue_manager = (to.queue, to.queue_manager) if to is not None else ("", "")
-    code = arrival.code
-    queue = undelivered.destination(qm, name)
-    if not code:
-        code = _complete(qm, queue, message, now_ms)
+    to = arrival.message.transmission or Transmission("")
+    target = undelivered.find(qm, to.queue, to.queue_manager, delivery.made)
+    queue = target.queue
+    code = arrival.code or _complete(qm, queue, message, now_ms)
     if code:
         message = _as_bytes(qm, message.body, now_ms)
-    else:
-        reason = undelivered.why_undeliverable(
-            qm, queue, message, delivery.planned[queue.name] if queue is not None else 0
-        )
-        if reason is None and queue is not None:
+        return _dead_letter(qm, delivery, message, to, code, now_ms)
+    reason = target.reason
+    if queue is not None:
+        message.transmission = target.transmission
+        planned = delivery.planned[queue.name]
+        reason = undelivered.why_undeliverable(qm, queue, message, planned)
+        if reason is None:
             delivery.add(queue, message)
             delivery.delivered.append(message)
             return ""
-        code = code_of(reason or Reason.QUEUE_NOT_FOUND)
+        message.transmission = None
+    reason = reason or undelivered.why_unresolved(qm, to.queue)
+    if message.report & EXCEPTION:
+        _report(qm, delivery, message, reason, now_ms)
+    if message.report & DISCARD:
+        return ""
+    return _dead_letter(qm, delivery, message, to, code_of(reason), now_ms)
+
+
+def _report(
+    qm: QueueManager, delivery: Delivery, message: MessageData, reason: Reason, now_ms: int
+) -> None:
+    """Report to the program that put a message that it could not be delivered."""
+    found = report.exception_report(qm, message, reason, now_ms, delivery.planned, delivery.made)
+    if isinstance(found, EventRaised):
+        delivery.events.append(found)
+        return
+    delivery.reports.append(found)
+    delivery.planned[found[0].name] += 1
+
+
+def _dead_letter(
+    qm: QueueManager,
+    delivery: Delivery,
+    message: MessageData,
+    to: Transmission,
+    code: int,
+    now_ms: int,
+) -> str:
+    """Add the put of a dead letter; returns the name of the queue if nothing can take it."""
     dead = undelivered.dead_letter_queue(qm)
-    letter = undelivered.as_dead_letter(qm, message, name, code, now_ms, queue_manager)
+    manager = to.queue_manager
+    letter = undelivered.as_dead_letter(qm, message, to.queue, code, now_ms, manager)
     if dead and not undelivered.why_undeliverable(qm, dead, letter, delivery.planned[dead.name]):
         delivery.add(dead, letter)
         return ""
-    return name or qm.attributes.dead_letter_queue or unit.topic
+    return to.queue or qm.attributes.dead_letter_queue or "SYSTEM"
 
 
 def _complete(qm: QueueManager, queue: LocalQueue | None, message: MessageData, now_ms: int) -> int:

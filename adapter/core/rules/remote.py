@@ -70,13 +70,15 @@ def _to(qm: QueueManager, to: Transmission, named: str, made: Made, name: str = 
     name = name or to.queue
     other = to.queue_manager
     if named:
-        queue = _checked(qm, name, named, NAMED, made)
+        queue = _transmission_queue(qm, name, named, NAMED, made)
     elif naming.kind_of(qm, other) is not None or other in made:
-        queue = _checked(qm, name, other, NAMED, made)
+        queue = _transmission_queue(qm, name, other, NAMED, made)
     elif qm.attributes.default_transmission_queue:
-        queue = _checked(qm, name, qm.attributes.default_transmission_queue, DEFAULT, made)
+        queue = _transmission_queue(
+            qm, name, qm.attributes.default_transmission_queue, DEFAULT, made
+        )
     elif other in qm.known_queue_managers and _is_name(other):
-        queue = made_for(qm, name, other, f"for queue manager {other}", made)
+        queue = make_for(qm, name, other, f"for queue manager {other}", made)
     else:
         text = f"it is queue {to.queue} of queue manager {_short(other)!r}, to which nothing leads"
         raise Refusal(Reason.UNKNOWN_REMOTE_QUEUE_MANAGER, name, text)
@@ -95,7 +97,7 @@ DEFAULT = (
 )
 
 
-def _checked(
+def _transmission_queue(
     qm: QueueManager, name: str, named: str, reasons: tuple[Reason, Reason, Reason], made: Made
 ) -> LocalQueue:
     """Return a transmission queue by its name, or refuse. name: of the queue that it is for."""
@@ -111,8 +113,8 @@ def _checked(
     raise Refusal(wrong_type, name, f"{named} is of kind {kind}, and not a local queue")
 
 
-def made_for(qm: QueueManager, name: str, wanted: str, what: str, made: Made) -> LocalQueue:
-    """Make a transmission queue; FIFO, so that units stay together. name: see _checked."""
+def make_for(qm: QueueManager, name: str, wanted: str, what: str, made: Made) -> LocalQueue:
+    """Make a transmission queue; FIFO, so that units stay together. name: see _transmission_queue."""
     known = qm.queues.get(wanted) or made.get(wanted)
     if known is not None:
         return known

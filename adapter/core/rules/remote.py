@@ -114,7 +114,7 @@ def _transmission_queue(
 
 
 def make_for(qm: QueueManager, name: str, wanted: str, what: str, made: Made) -> LocalQueue:
-    """Make a transmission queue; FIFO, so that units stay together. name: of the queue it is for."""
+    """Make a transmission queue for a queue of this name: FIFO, so that units stay together."""
     known = qm.queues.get(wanted) or made.get(wanted)
     if known is not None:
         return known

@@ -183,6 +183,7 @@ class SenderSession:
         for _, one in groupby(got, key=lambda message: message.unit):
             self._send_unit(list(one), lowest)
         unit.commit()
+        self.limit = min(2 * self.limit, GET_MESSAGES)
         self._figures.messages += len(got)
         self._figures.error = ""
         self._set(WAITING)
@@ -386,7 +387,7 @@ class TransmissionSender:
             log.warning("not sending", queue=self.queue, reason=text)
         self._note(state, text)
         self._figures.failures += 1
-        # A unit of ours has a limit too: next time a unit is sent by itself.
+        # Its own unit may have been too large: then the next one has one unit of the queue.
         is_too_large = isinstance(error, Error) and not isinstance(error, NetworkError)
         self._limit = 1 if is_too_large else GET_MESSAGES
 

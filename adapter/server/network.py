@@ -65,6 +65,8 @@ class Network:
         self._looks = 0
         self._sessions = count(1)
         self._timer: asyncio.TimerHandle | None = None
+        self._address = self._computer = ""
+        """As they were entered in the directory last."""
 
     def start(self, address: str, accept: Callable[[], asyncio.Protocol]) -> None:
         """Begin, when the owner serves. address: where its clients connect."""
@@ -79,7 +81,7 @@ class Network:
             turns=TopicTurns(),
         )
         self._receiver.start(self._owner.broke)
-        self._receiver.enter(partial(self._entry, reachable(address)))
+        self._address = reachable(address)
         self._inbound.start(self._receiver)
         self._look()
 
@@ -111,10 +113,15 @@ class Network:
             queue_managers=len(self.directory.queue_managers),
         )
 
-    def _entry(self, address: str) -> SentRecord:
-        term = self._term()
-        computer = "" if term is None else term.qm.attributes.msmq_computer
-        return entry_record(DirectoryEntry(self._owner.name, address, self._ident(), computer))
+    def _enter(self, computer: str) -> None:
+        """Have the entry of the directory written, when it is new or has changed."""
+        if computer != self._computer:
+            self._computer = computer
+            self._receiver.enter(partial(self._entry, computer))
+
+    def _entry(self, computer: str) -> SentRecord:
+        name = self._owner.name
+        return entry_record(DirectoryEntry(name, self._address, self._ident(), computer))
 
     def _next_session(self) -> bytes:
         """Draw the number of a sender's session: each term begins with a larger first_n."""
@@ -138,6 +145,7 @@ class Network:
         term = self._term()
         if term is None:
             return
+        self._enter(term.qm.attributes.msmq_computer or term.qm.name)
         queues = {
             name: one for name, one in term.qm.queues.items() if one.attributes.usage == "XMITQ"
         }

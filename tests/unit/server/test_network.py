@@ -195,6 +195,29 @@ def test_a_message_without_destination_is_named(two: Two) -> None:
         await_that(lambda: "says no destination" in str(sender(a)["error"]))
 
 
+def test_units_as_large_as_a_unit_may_be_are_sent() -> None:
+    with adapter.testing.network("QMA", "QMB", max_uncommitted_messages=300) as (a, b):
+        define_transmission_queue(a, "QMB")
+        with a.connect() as here, b.connect() as there:
+            there.define_queue("ORDERS", msg_delivery_sequence="FIFO")
+            for unit in range(4):
+                send(here, "QMB", "ORDERS", [b"%d %d" % (unit, n) for n in range(299)])
+            found = [there.get("ORDERS", timeout=WITHIN_S) for _ in range(4 * 299)]
+    assert [one.body for one in found if one] == [
+        b"%d %d" % (unit, n) for unit in range(4) for n in range(299)
+    ]
+    assert len({one.unit_id for one in found if one}) == 4
+
+
+def test_the_computer_of_msmq_is_in_the_directory(two: Two) -> None:
+    a, b = two
+    server = a._server
+    assert server is not None
+    await_that(lambda: server.directory.of_computer("qmb") == "QMB")
+    b.mqsc("ALTER QMGR MSMQCOMP(PC2)")
+    await_that(lambda: server.directory.of_computer("pc2") == "QMB")
+
+
 def test_an_address_on_all_interfaces_is_named_by_the_host() -> None:
     assert reachable("127.0.0.1:1414") == "127.0.0.1:1414"
     assert reachable("[::1]:1414") == "[::1]:1414"

@@ -70,4 +70,7 @@ def read(file: Path) -> list[Trigger]:
     try:
         return configuration.read(file)
     except configuration.TriggerFileError as error:
-        raise failures.Failed("\n".join(error.problems)) from error
+        *others, last = error.problems
+        for problem in others:
+            failures.tell(problem)
+        raise failures.Failed(last) from error

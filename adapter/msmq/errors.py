@@ -158,6 +158,16 @@ CODES: dict[Reason, Code] = {
 }
 """Every reason of core has exactly one row here."""
 
+REMEDIES: dict[Reason, str] = {
+    Reason.QUEUE_NOT_FOUND: "create it, or check its path",
+    Reason.QUEUE_EXISTS: "open it, or choose another path",
+    Reason.QUEUE_FULL: "receive messages from it, or raise its maximum_queue_size_kb",
+    Reason.BACKED_OUT: "repeat its work in a new transaction",
+    Reason.UNIT_TOO_LARGE: "commit more often",
+    Reason.ATTRIBUTE_ERROR: "correct the property",
+}
+"""What to do in the words of MSMQ; what is not listed has a remedy that fits both."""
+
 
 def translated(error: Error, name: str = "") -> Error:
     """Return the error of MSMQ for one of the connection; what is MSMQ's already is kept.
@@ -170,6 +180,8 @@ def translated(error: Error, name: str = "") -> Error:
         return error  # an argument, which is a ValueError as in .NET
     code = CODES[error.refused] if error.refused is not None else _code_of(error)
     text, unit = error.text, b""
+    if error.refused in REMEDIES:
+        text = f"{error.happened}: {REMEDIES[error.refused]}"
     if isinstance(error, errors.InDoubt):
         unit = error.unit_id
         text = f"it is not known whether this was done: ask outcome() for the transaction ({text})"

@@ -128,8 +128,9 @@ def _triggers(table: dict[str, Any], lines: Lines) -> tuple[list[Trigger], list[
     for at, entry in enumerate(entries):
         line, keys, rules = places[at] if at < len(places) else (top.get("trigger", 1), {}, [])
         try:
-            found, wrong = _trigger(entry, rules, line)
+            attached, wrong = _rules(entry, rules, line)
             problems += wrong
+            found = _trigger(entry, attached)
             _check_name(found, triggers)
             check_together([*(one for one in triggers if one.queue == found.queue), found])
             triggers.append(found)
@@ -145,13 +146,12 @@ def _check_name(trigger: Trigger, others: list[Trigger]) -> None:
         raise EntryProblem("name", f"trigger {trigger.name} is defined twice: choose another name")
 
 
-def _trigger(
+def _rules(
     entry: Any, places: list[tuple[int, dict[str, int]]], line: int
-) -> tuple[Trigger, list[tuple[int, str]]]:
+) -> tuple[list[Rule], list[tuple[int, str]]]:
+    """Return the rules of a trigger, and the problems of the others."""
     if not isinstance(entry, dict):
         raise EntryProblem("", "a trigger is a table: write [[trigger]]")
-    _check_keys(entry, OF_TRIGGER, "a trigger")
-    name = _text(entry, "name", "a trigger")
     problems, rules = [], []
     listed = entry.get("rule", [])
     if not isinstance(listed, list):
@@ -164,7 +164,13 @@ def _trigger(
             problems.append((keys.get(problem.key, place), problem.text))
         except Error as problem:
             problems.append((place, problem.text))
-    trigger = Trigger(
+    return rules, problems
+
+
+def _trigger(entry: dict[str, Any], rules: list[Rule]) -> Trigger:
+    _check_keys(entry, OF_TRIGGER, "a trigger")
+    name = _text(entry, "name", "a trigger")
+    return Trigger(
         name,
         _text(entry, "queue", f"trigger {name}"),
         rules=rules,
@@ -173,7 +179,6 @@ def _trigger(
         enabled=_flag(entry, "enabled", True),
         id=_text(entry, "id", f"trigger {name}") if "id" in entry else None,
     )
-    return trigger, problems
 
 
 def _rule(entry: Any) -> Rule:

@@ -1,0 +1,66 @@
+"""Host: creating, finding and opening queues."""
+
+import pytest
+
+import adapter.testing
+from adapter import msmq
+from adapter.localkafka import free_port
+from adapter.msmq import InvalidOperationError, MessageQueueErrorCode, MessageQueueException
+from tests.support.msmq_site import MsmqSite, path
+
+
+def code_of(error: pytest.ExceptionInfo[MessageQueueException]) -> MessageQueueErrorCode:
+    return error.value.message_queue_error_code
+
+
+def test_queues_are_created_and_deleted(at: MsmqSite) -> None:
+    queue = at.home.create(r".\private$\Orders", transactional=True, label="x")
+    assert (queue.transactional, queue.label) == (True, "x")
+    assert at.home.exists(r"home\PRIVATE$\orders")
+    with pytest.raises(MessageQueueException) as again:
+        at.home.create(path("ORDERS"))
+    assert code_of(again) is MessageQueueErrorCode.QUEUE_EXISTS
+    assert [one.path for one in at.home.get_private_queues()] == [r"HOME\private$\Orders"]
+    at.home.delete(path("orders"))
+    assert not at.home.exists(path("orders"))
+    assert at.home.get_private_queues() == []
+    with pytest.raises(MessageQueueException) as missing:
+        at.home.open(path("orders"))
+    assert code_of(missing) is MessageQueueErrorCode.QUEUE_NOT_FOUND
+
+
+def test_names_that_are_wrong(at: MsmqSite) -> None:
+    for name in ("x", r".\private$\a+b", r".\private$\\", r".\private$\q;sub"):
+        with pytest.raises(MessageQueueException):
+            at.home.create(name)
+    with pytest.raises(MessageQueueException) as unsupported:
+        at.home.open("PUBLIC=0a0b0c0d-0000-0000-0000-000000000000")
+    assert code_of(unsupported) is MessageQueueErrorCode.UNSUPPORTED_FORMATNAME_OPERATION
+    with pytest.raises(InvalidOperationError):
+        at.home.exists(r"DIRECT=OS:HOME\private$\q")
+
+
+def test_several_queues_are_opened_for_sending(at: MsmqSite) -> None:
+    one, other = at.create("one"), at.create("other")
+    both = at.home.open(
+        r"DIRECT=OS:.\private$\one,DIRECT=OS:HOME\private$\other", access=msmq.QueueAccessMode.SEND
+    )
+    both.send("x", label="1")
+    assert [queue.receive(0).label for queue in (one, other)] == ["1", "1"]
+
+
+def test_connecting_over_tcp() -> None:
+    with (
+        adapter.testing.queue_manager("TCP") as manager,
+        msmq.connect(manager.address, computer="CLIENT") as host,
+    ):
+        assert (host.queue_manager, host.computer) == ("TCP", "CLIENT")
+        host.create(r"TCP\private$\q").send("x")
+        assert host.open(r"TCP\private$\q").receive(5).body == "x"
+    assert host.is_closed
+
+
+def test_no_queue_manager_is_there() -> None:
+    with pytest.raises(MessageQueueException) as refused:
+        msmq.connect(f"127.0.0.1:{free_port()}", connect_timeout_s=0.1)
+    assert code_of(refused) is MessageQueueErrorCode.SERVICE_NOT_AVAILABLE

@@ -1,0 +1,234 @@
+"""MessageQueue: sending, moving, journals, properties, and what a closed queue answers."""
+
+import threading
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+import pytest
+
+from adapter.msmq import (
+    AcknowledgeTypes,
+    Acknowledgment,
+    BytesFormatter,
+    Message,
+    MessageQueueErrorCode,
+    MessageQueueException,
+    MessageQueueTimeout,
+    MessageQueueTransaction,
+    QueueAccessMode,
+)
+from tests.support.msmq_site import MsmqSite, labels, path, send, send_together
+
+WAIT_S = 20.0
+
+
+def code_of(call: Any, *arguments: Any, **named: Any) -> MessageQueueErrorCode:
+    """Return the code of the error that a call raises."""
+    with pytest.raises(MessageQueueException) as raised:
+        call(*arguments, **named)
+    return raised.value.message_queue_error_code
+
+
+def test_values_are_sent_in_the_form_of_the_formatter(at: MsmqSite) -> None:
+    queue = at.create()
+    queue.default_properties_to_send.label = "default"
+    queue.default_properties_to_send.app_specific = 7
+    identifier = queue.send({"x": 1}["x"])
+    queue.send(b"raw", label="own")
+    first, second = queue.receive(0), queue.receive(0)
+    assert (first.id, first.body, first.label, first.app_specific) == (identifier, 1, "default", 7)
+    assert (second.body, second.label) == (b"raw", "own")
+    queue.formatter = BytesFormatter()
+    queue.send(b"x")
+    assert queue.receive(0).body == b"x"
+
+
+def test_a_message_knows_its_id_once_it_is_sent(at: MsmqSite) -> None:
+    queue = at.create()
+    message = Message("x")
+    assert message.id == ""
+    assert queue.send(message) == message.id != ""
+    assert queue.peek(0).id == message.id
+
+
+def test_a_discarded_message_has_no_id(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    assert queue.send("x") == ""
+
+
+def test_a_timeout_is_in_seconds(at: MsmqSite) -> None:
+    queue = at.create()
+    for timeout in (0, 0.01):
+        with pytest.raises(MessageQueueTimeout, match="orders"):
+            queue.receive(timeout)
+    for wrong in (-1, float("nan"), 2**40):
+        with pytest.raises(ValueError, match="timeout"):
+            queue.peek(wrong)
+    with pytest.raises(TypeError):
+        queue.peek("1")  # type: ignore[arg-type]
+
+
+def test_closing_cancels_pending_reads(at: MsmqSite) -> None:
+    queue = at.create()
+    pending: list[Future[Message]] = [queue.begin_receive(), at.open_home().begin_receive(WAIT_S)]
+    with at.manager.connect_msmq() as other:
+        while at.waiting_reads() < 2:
+            other.exists(path("orders"))
+    queue.close()
+    error = pending[0].exception(WAIT_S)
+    assert isinstance(error, MessageQueueException)
+    assert error.message_queue_error_code is MessageQueueErrorCode.OPERATION_CANCELLED
+    assert code_of(queue.receive, 0) is MessageQueueErrorCode.INVALID_HANDLE
+    send(at.open_home(), "1")
+    assert pending[1].result(WAIT_S).label == "1"
+
+
+def test_closing_the_host_cancels_pending_reads(at: MsmqSite) -> None:
+    at.create()
+    queue = at.open_away()
+    pending = queue.begin_receive()
+    at.away.close()
+    error = pending.exception(WAIT_S)
+    assert isinstance(error, MessageQueueException)
+    assert not isinstance(error, CancelledError)
+    assert error.message_queue_error_code is MessageQueueErrorCode.OPERATION_CANCELLED
+
+
+def test_access_is_what_was_asked_for(at: MsmqSite) -> None:
+    at.create()
+    peeks = at.open_home(access=QueueAccessMode.PEEK)
+    send(at.open_home(), "1")
+    assert peeks.peek(0).label == "1"
+    assert code_of(peeks.receive, 0) is MessageQueueErrorCode.ACCESS_DENIED
+
+
+def test_deny_receive(at: MsmqSite) -> None:
+    at.create().close()
+    with at.open_home(deny_receive=True):
+        assert code_of(at.open_home().receive, 0) is MessageQueueErrorCode.SHARING_VIOLATION
+        send(at.open_home(), "sends are not denied")
+    assert at.open_home().receive(0).label == "sends are not denied"
+
+
+def test_reads_by_id_and_by_lookup_id(at: MsmqSite) -> None:
+    queue = at.create()
+    ids = [queue.send(Message("x", label=label)) for label in ("1", "2", "3")]
+    assert queue.peek_by_id(ids[1]).label == "2"
+    lookup = queue.peek_by_id(ids[1]).lookup_id
+    assert queue.peek_by_lookup_id(lookup).label == "2"
+    assert queue.receive_by_id(ids[1], timeout=0).label == "2"
+    with pytest.raises(Exception, match="not on queue") as absent:
+        queue.receive_by_id(ids[1])
+    assert type(absent.value).__name__ == "InvalidOperationError"
+    with pytest.raises(MessageQueueTimeout):
+        queue.receive_by_id(ids[1], timeout=0)
+    with pytest.raises(ValueError, match="GUID"):
+        queue.peek_by_id("x")
+    queue.send(Message("x", label="4", correlation_id=ids[0]))
+    assert queue.receive_by_correlation_id(ids[0]).label == "4"
+    assert labels(queue) == ["1", "3"]
+
+
+def test_messages_move_to_subqueues_and_back(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    sent = send_together(at.home, queue, "1", "2")
+    retry = at.open_home("orders;retry", access=QueueAccessMode.MOVE | QueueAccessMode.RECEIVE)
+    first = queue.peek(0)
+    transaction = MessageQueueTransaction(at.home)
+    transaction.begin()
+    queue.move(first.lookup_id, retry, transaction=transaction)
+    transaction.abort()
+    assert (labels(queue), labels(retry)) == (["1", "2"], [])
+    with transaction:
+        queue.move(queue.peek(0).lookup_id, retry, transaction=transaction)
+    (moved,) = retry
+    assert (moved.label, moved.move_count, moved.abort_count) == ("1", 1, 0)
+    assert (moved.transaction_id, moved.is_first_in_transaction) == (sent, True)
+    retry.move(moved.lookup_id, queue)
+    assert labels(queue) == ["2", "1"]
+
+
+def test_rejected_messages(at: MsmqSite) -> None:
+    queue, administration = at.create(transactional=True), at.create("admin")
+    with MessageQueueTransaction(at.home) as transaction:
+        message = Message(
+            "x",
+            label="poison",
+            administration_queue=administration,
+            acknowledge_type=AcknowledgeTypes.FULL_RECEIVE,
+            use_dead_letter_queue=True,
+        )
+        queue.send(message, transaction=transaction)
+    with MessageQueueTransaction(at.home) as transaction:
+        queue.mark_rejected(queue.receive(0, transaction=transaction))
+        assert labels(administration) == []
+    (acknowledgment,) = administration
+    assert acknowledgment.acknowledgment is Acknowledgment.RECEIVE_REJECTED
+    assert [one.label for one in at.dead_letters(transactional=True)] == ["poison"]
+    assert code_of(queue.mark_rejected, Message()) is MessageQueueErrorCode.TRANSACTION_USAGE
+
+
+def test_properties_of_a_queue(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    assert (queue.transactional, queue.label, queue.use_journal_queue) == (True, "", False)
+    queue.label, queue.use_journal_queue = "all orders", True
+    queue.maximum_queue_size_kb, queue.journal_quota_kb = 100, 200
+    at.manager.restart()
+    again = at.open_home()
+    assert (again.label, again.use_journal_queue) == ("all orders", True)
+    assert (again.maximum_queue_size_kb, again.journal_quota_kb) == (100, 200)
+    assert code_of(setattr, queue, "label", "x" * 200) is (
+        MessageQueueErrorCode.ILLEGAL_PROPERTY_VALUE
+    )
+
+
+def test_a_journal_has_what_was_received(at: MsmqSite) -> None:
+    queue = at.create()
+    queue.use_journal_queue = True
+    send(queue, "1", "2")
+    queue.receive(0)
+    with at.open_home("orders;journal", access=QueueAccessMode.RECEIVE) as journal:
+        assert labels(journal) == ["1"]
+
+
+def test_purge(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    send_together(at.home, queue, "1", "2", "3")
+    transaction = MessageQueueTransaction(at.home)
+    transaction.begin()
+    queue.receive(0, transaction=transaction)
+    assert queue.purge() == 2
+    transaction.commit()
+    assert queue.count() == 0
+
+
+def test_a_queue_that_is_deleted(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1")
+    queue.peek(0)
+    at.home.delete(queue.path)
+    assert code_of(queue.receive, 0) is MessageQueueErrorCode.QUEUE_DELETED
+    assert code_of(at.open_away) is MessageQueueErrorCode.QUEUE_NOT_FOUND
+    assert code_of(lambda: queue.transactional) is MessageQueueErrorCode.QUEUE_NOT_FOUND
+
+
+def test_a_lost_connection_is_made_again(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1")
+    at.manager.crash()
+    at.manager.start()
+    send(queue, "2")
+    assert labels(queue) == ["1", "2"]
+
+
+def test_threads_share_a_queue(at: MsmqSite) -> None:
+    queue = at.create()
+    found: list[str] = []
+    readers = [threading.Thread(target=lambda: found.append(queue.receive(WAIT_S).label))] * 1
+    readers += [threading.Thread(target=lambda: found.append(queue.receive(WAIT_S).label))]
+    for reader in readers:
+        reader.start()
+    send(queue, "1", "2")
+    for reader in readers:
+        reader.join(WAIT_S)
+    assert sorted(found) == ["1", "2"]

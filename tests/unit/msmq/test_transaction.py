@@ -1,0 +1,133 @@
+"""MessageQueueTransaction: its states, and how operations find it."""
+
+import pytest
+
+from adapter.msmq import (
+    InvalidOperationError,
+    MessageQueue,
+    MessageQueueTransaction,
+    MessageQueueTransactionStatus,
+    MessageQueueTransactionType,
+    ObjectDisposedError,
+    transaction_scope,
+)
+from tests.support.msmq_site import MsmqSite, labels
+
+INITIALIZED, PENDING, COMMITTED, ABORTED = (
+    MessageQueueTransactionStatus.INITIALIZED,
+    MessageQueueTransactionStatus.PENDING,
+    MessageQueueTransactionStatus.COMMITTED,
+    MessageQueueTransactionStatus.ABORTED,
+)
+AUTOMATIC = MessageQueueTransactionType.AUTOMATIC
+
+
+def test_its_states(at: MsmqSite) -> None:
+    transaction = MessageQueueTransaction(at.home)
+    assert (transaction.status, transaction.id) == (INITIALIZED, "")
+    for call in (transaction.commit, transaction.abort):
+        with pytest.raises(InvalidOperationError):
+            call()
+    transaction.begin()
+    first = transaction.id
+    assert transaction.status is PENDING
+    with pytest.raises(InvalidOperationError):
+        transaction.begin()
+    transaction.commit()
+    assert transaction.status is COMMITTED
+    transaction.begin()
+    assert transaction.id != first
+    transaction.abort()
+    assert transaction.status is ABORTED
+    transaction.begin()
+    transaction.dispose()
+    assert transaction.status is ABORTED
+    with pytest.raises(ObjectDisposedError):
+        transaction.begin()
+
+
+def fail_in(transaction: MessageQueueTransaction, queue: MessageQueue) -> None:
+    with transaction:
+        queue.send("x", label="2", transaction=transaction)
+        raise KeyboardInterrupt
+
+
+def fail_in_a_scope(at: MsmqSite, queue: MessageQueue) -> None:
+    with transaction_scope(at.home):
+        queue.send("x", label="2", transaction=AUTOMATIC)
+        raise ZeroDivisionError
+
+
+def test_as_a_context_manager(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    with MessageQueueTransaction(at.home) as transaction:
+        transaction.begin()  # accepted once
+        with pytest.raises(InvalidOperationError):
+            transaction.begin()
+        queue.send("x", label="1", transaction=transaction)
+    assert transaction.status is COMMITTED
+    with pytest.raises(KeyboardInterrupt):
+        fail_in(transaction, queue)
+    with transaction:
+        queue.send("x", label="3", transaction=transaction)
+        transaction.abort()
+    assert labels(queue) == ["1"]
+
+
+def test_two_transactions_at_a_time(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    with MessageQueueTransaction(at.home) as one, MessageQueueTransaction(at.home) as other:
+        queue.send("x", label="1", transaction=one)
+        queue.send("x", label="2", transaction=other)
+        queue.send("x", label="3", transaction=one)
+    assert labels(queue) == ["2", "1", "3"]
+
+
+def test_a_transaction_that_is_not_pending_is_refused(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    transaction = MessageQueueTransaction(at.home)
+    for _ in range(2):
+        with pytest.raises(InvalidOperationError, match="begin"):
+            queue.send("x", transaction=transaction)
+        transaction.begin()
+        transaction.commit()
+    with pytest.raises(TypeError):
+        queue.send("x", transaction="single")  # type: ignore[arg-type]
+
+
+def test_a_transaction_of_another_host_is_refused(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    with MessageQueueTransaction(at.away) as transaction, pytest.raises(ValueError, match="host"):
+        queue.send("x", transaction=transaction)
+
+
+def test_the_ambient_transaction(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    plain = at.create("plain")
+    with transaction_scope(at.home) as scope:
+        queue.send("x", label="1", transaction=AUTOMATIC)
+        plain.send("x", label="outside")
+        with pytest.raises(InvalidOperationError), transaction_scope(at.home):
+            pass
+        assert (labels(queue), labels(plain)) == ([], ["outside"])
+    assert scope.status is COMMITTED
+    with pytest.raises(ZeroDivisionError):
+        fail_in_a_scope(at, queue)
+    plain.send("x", label="without a scope", transaction=AUTOMATIC)
+    assert (labels(queue), len(labels(plain))) == (["1"], 2)
+
+
+def test_its_outcome_can_be_asked_for(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    transaction = MessageQueueTransaction(at.home)
+    transaction.begin()
+    queue.send("x", transaction=transaction)
+    assert at.away.outcome(transaction.id) == "in flight"
+    transaction.commit()
+    assert at.away.outcome(transaction.id) == "committed"
+    transaction.begin()
+    queue.send("x", transaction=transaction)
+    transaction.abort()
+    assert at.away.outcome(transaction.id) in ("backed out", "unknown")
+    with pytest.raises(ValueError, match="GUID"):
+        at.home.outcome("x")

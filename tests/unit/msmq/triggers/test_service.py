@@ -1,0 +1,262 @@
+"""TriggerService: retrieval, failures, several triggers of a queue, and lost connections."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from adapter.errors import InvalidValue
+from adapter.msmq import (
+    InvalidOperationError,
+    Message,
+    MessageQueueException,
+    MessageQueueTransactionType,
+)
+from adapter.msmq.triggers import (
+    Call,
+    LabelContains,
+    MessageProperty,
+    Processing,
+    Rule,
+    Run,
+    Trigger,
+    TriggerService,
+)
+from tests.support.msmq_site import (
+    IDLE_S,
+    MsmqSite,
+    activated,
+    labels,
+    path,
+    running,
+    send,
+    send_together,
+    trigger,
+)
+
+AUTOMATIC = MessageQueueTransactionType.AUTOMATIC
+
+
+def failing(label: str) -> None:
+    """Fail for labels that say so."""
+    if "bad" in label:
+        raise RuntimeError("the part is not in stock")
+
+
+@pytest.mark.parametrize("serialized", [True, False])
+def test_retrieval_removes_what_a_rule_has_acted_on(at: MsmqSite, serialized: bool) -> None:
+    queue = at.create()
+    send(queue, "urgent 1", "other", "urgent bad", "urgent 2")
+    rule = Rule(
+        "1",
+        conditions=[LabelContains("urgent")],
+        action=Call(failing, (MessageProperty.LABEL,)),
+    )
+    watched = Trigger(
+        "T", queue, rules=[rule], processing=Processing.RETRIEVAL, serialized=serialized
+    )
+    with running(at.home, watched) as service:
+        assert activated(service) == ["urgent 1", "other", "urgent bad", "urgent 2"]
+        errors = [one.error for one in service.activations]
+    assert labels(queue) == ["other", "urgent bad"]
+    assert errors == [None, None, "the part is not in stock", None]
+
+
+def test_transactional_retrieval_commits_with_the_work_of_the_action(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    done = at.create("done", transactional=True)
+    send_together(at.home, queue, "1", "bad", "2")
+
+    def work(label: str) -> None:
+        done.send("x", label=label, transaction=AUTOMATIC)
+        failing(label)
+
+    watched = trigger(queue, work, processing=Processing.TRANSACTIONAL_RETRIEVAL, serialized=True)
+    with running(at.home, watched) as service:
+        assert activated(service) == ["1", "bad", "2"]
+    assert [(one.label, one.abort_count) for one in queue] == [("bad", 1)]
+    assert labels(done) == ["1", "2"]
+
+
+def test_a_message_that_another_program_takes_is_not_retrieved(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1", "2")
+    thief = at.open_home()
+    watched = trigger(
+        queue,
+        lambda label: thief.receive(0) if label == "1" else None,
+        processing=Processing.RETRIEVAL,
+        serialized=True,
+    )
+    with running(at.home, watched) as service:
+        assert activated(service) == ["1", "2"]
+        assert "not on queue" in (service.activations[0].error or "")
+    assert labels(queue) == []
+
+
+def test_a_program_that_fails(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1")
+    rules = [Rule("1", action=Run("sh", ("-c", "exit 3")))]
+    missing = [Rule("2", action=Run("/no/such/program"))]
+    with running(at.home, Trigger("T", queue, rules=rules, serialized=True)) as service:
+        activated(service)
+        assert service.activations[0].error == "sh ended with status 3"
+    with running(at.home, Trigger("U", queue, rules=missing, serialized=True)) as service:
+        activated(service)
+        assert "127" in (service.activations[0].error or "")
+        assert service.statistics()["failures"] == 1
+
+
+def test_programs_run_beside_a_trigger_that_is_not_serialized(at: MsmqSite, tmp_path: Path) -> None:
+    queue = at.create()
+    send(queue, "1", "2")
+    program = Run("sh", ("-c", 'sleep 60 & echo $! >> "$0"; wait', str(tmp_path / "pids")))
+    with running(at.home, Trigger("T", queue, rules=[Rule("1", action=program)])) as service:
+        assert activated(service) == ["1", "2"]  # no program was waited for
+
+
+def test_several_triggers_of_a_queue(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1", "2")
+    calls: list[str] = []
+    triggers = [
+        Trigger(
+            name,
+            queue,
+            rules=[Rule("r", action=Call(lambda label, n=name: calls.append(n + label), LABEL))],
+            serialized=True,
+        )
+        for name in ("A", "B")
+    ]
+    with running(at.home, *triggers) as service:
+        activated(service)
+        assert calls == ["A1", "B1", "A2", "B2"]
+        service.remove("A")
+        send(queue, "3")
+        activated(service)
+        assert calls[4:] == ["B3"]
+
+
+LABEL = (MessageProperty.LABEL,)
+
+
+def test_triggers_that_do_not_go_together(at: MsmqSite) -> None:
+    queue = at.create()
+    service = TriggerService(at.home)
+    service.add(Trigger("A", queue))
+    for wrong in (
+        Trigger("A", queue),
+        Trigger("B", queue, serialized=True),
+        Trigger("B", queue, processing=Processing.RETRIEVAL),
+    ):
+        with pytest.raises(InvalidOperationError):
+            service.add(wrong)
+    with pytest.raises(InvalidOperationError):
+        service.remove("B")
+    with pytest.raises(InvalidOperationError):
+        service.pending_peeks("B")
+
+
+def test_a_missing_queue_is_refused_at_the_start(at: MsmqSite) -> None:
+    service = TriggerService(at.home)
+    service.add(Trigger("A", path("nowhere")))
+    with pytest.raises(MessageQueueException, match="nowhere"):
+        service.start()
+    queue = at.create()
+    service.remove("A")
+    service.add(Trigger("B", queue))
+    service.start()
+    with pytest.raises(MessageQueueException):
+        service.add(Trigger("A", path("nowhere")))
+    with pytest.raises(InvalidOperationError):
+        service.start()
+    assert [one.name for one in service.triggers] == ["B"]
+    service.stop()
+    service.stop()
+
+
+def test_a_disabled_trigger_does_nothing(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1")
+    with running(at.home, trigger(queue, enabled=False)) as service:
+        assert activated(service) == []
+        assert at.waiting_reads() == 0
+
+
+def test_a_service_goes_on_after_a_restart_of_the_queue_manager(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1", "2")
+    with running(at.home, trigger(queue)) as service:
+        assert activated(service) == ["1", "2"]
+        at.manager.crash()
+        at.manager.start()
+        send(queue, "3")
+        came = threading.Event()
+        while not came.wait(0.01):
+            if [one.label for one in service.activations][-1] == "3":
+                came.set()
+        assert activated(service) == ["1", "2", "1", "2", "3"]  # from the head, as when started
+
+
+def test_a_deleted_queue_ends_its_triggers_and_no_others(at: MsmqSite) -> None:
+    queue, other = at.create(), at.create("other")
+    triggers = [
+        Trigger(name, one, rules=[Rule("r", action=Call(lambda: None))])
+        for name, one in (("A", queue), ("B", other))
+    ]
+    with running(at.home, *triggers) as service:
+        activated(service)
+        at.home.delete(queue.path)
+        send(other, "1")
+        assert activated(service) == ["1"]
+
+
+def test_run_ends_with_stop(at: MsmqSite) -> None:
+    queue = at.create()
+    service = TriggerService(at.home)
+    came = threading.Event()
+    service.add(trigger(queue, lambda label: came.set()))
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    send(queue, "1")
+    assert came.wait(IDLE_S)
+    service.stop()
+    thread.join(IDLE_S)
+    assert not thread.is_alive()
+    assert at.waiting_reads() == 0
+
+
+def test_wait_idle_says_when_it_is_not(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1")
+    goes_on, entered = threading.Event(), threading.Event()
+
+    def wait(_: str) -> None:
+        entered.set()
+        goes_on.wait(IDLE_S)
+
+    with running(at.home, trigger(queue, wait)) as service:
+        assert entered.wait(IDLE_S)
+        assert not service.wait_idle(0.05)
+        goes_on.set()
+        assert service.wait_idle(IDLE_S)
+
+
+def test_a_message_that_cannot_be_read_by_a_condition_is_a_failure(at: MsmqSite) -> None:
+    queue = at.create()
+    queue.send(Message(b"\xff\xfe"))
+    rule = Rule("1", action=Call(lambda body: None, (MessageProperty.BODY,)))
+    with running(at.home, Trigger("T", queue, rules=[rule])) as service:
+        activated(service)
+        assert service.activations[0].error is None
+
+
+def test_actions_that_are_wrong() -> None:
+    for wrong in ("", "module", ":f", "os:nothing", "os:path"):
+        with pytest.raises(InvalidValue):
+            Call(wrong)
+    with pytest.raises(TypeError):
+        Call(print, "label")  # type: ignore[arg-type]
+    with pytest.raises(InvalidValue):
+        Run("")

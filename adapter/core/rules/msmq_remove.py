@@ -45,6 +45,9 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
         raise Refusal(Reason.ACCESS_DENIED, command.name, text)
     delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
     gone = msmq_delivery.with_subqueues(qm, queue)
+    if any(one.locked_count for one in gone):
+        text = "transactions in flight have received messages of it"
+        raise Refusal(Reason.QUEUE_IN_USE, command.name, text)
     for one in gone:
         needed = _unread(qm, one)
         if needed is not None:

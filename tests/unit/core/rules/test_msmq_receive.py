@@ -5,8 +5,19 @@ from adapter.core.contract import msmq as m
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Messages, Refused
-from tests.support.msmq import PATH, client_of_msmq, lookup_id, receive, send, texts
+from adapter.core.contract.results import Done, Messages, Refused
+from adapter.core.model.limits import Limits
+from tests.support.core import Core
+from tests.support.msmq import (
+    DEAD_LETTERS,
+    PATH,
+    client_of_msmq,
+    drain,
+    lookup_id,
+    receive,
+    send,
+    texts,
+)
 
 
 def test_messages_come_by_priority_and_then_in_their_order() -> None:
@@ -163,3 +174,37 @@ def test_a_mismatched_message_becomes_a_dead_letter() -> None:
     assert isinstance(answer, Messages)
     assert answer.messages[0].message.msmq is not None
     assert answer.messages[0].message.msmq.message_class == 0x8009
+
+
+def test_a_walk_meets_messages_that_are_not_in_memory() -> None:
+    core = Core(Limits(window_messages=2))
+    client = client_of_msmq(core)
+    for number in range(40):
+        send(client, f"{number:02}", priority=number % 2)
+    queue = core.queue("private$\\orders")
+    assert queue.paged_count > 20
+    forwards = [f"{n:02}" for n in range(1, 40, 2)] + [f"{n:02}" for n in range(0, 40, 2)]
+    client.do(m.MsmqCursor(1, 1))
+    seen = receive(client, peek=True, start=m.CURRENT, cursor=1)
+    while found := receive(client, peek=True, start=m.NEXT, cursor=1):
+        seen += found
+        assert len(queue.stored) < 20
+    assert seen == forwards
+    answer = client.do(m.MsmqReceive(1, peek=True, start=m.LAST))
+    backwards = []
+    while isinstance(answer, Messages) and answer.messages:
+        backwards += texts(answer)
+        here = lookup_id(answer.messages[0])
+        answer = client.do(m.MsmqReceive(1, peek=True, start=m.PREVIOUS, lookup_id=here))
+        assert len(queue.stored) < 20
+    assert backwards == forwards[::-1]
+
+
+def test_a_purge_reports_what_is_not_in_memory() -> None:
+    core = Core(Limits(window_messages=2))
+    client = client_of_msmq(core)
+    send(client, *(f"{number:02}" for number in range(40)), header=MsmqHeader(journal=1))
+    assert client.do(m.MsmqPurge(1)) == Done(40)
+    assert receive(client) == []
+    letters = drain(client, DEAD_LETTERS)
+    assert sorted(body for body, _ in letters) == [f"{number:02}" for number in range(40)]

@@ -39,6 +39,7 @@ class Handle(Struct, eq=False):
     queue is another name for it, or the model that it was made from.
     selection: what gets and browses under it are given. opening: what opens it, if it is not a
     queue's. opened_with: the number of the handle whose opening opens this one too, or 0.
+    queue_manager: the queue's, if it is not the one of the connection.
     """
 
     number: int
@@ -50,6 +51,7 @@ class Handle(Struct, eq=False):
     selection: str = ""
     opening: OpenTopic | Subscribe | OpenConsumer | MsmqOpen | None = None
     opened_with: int = 0
+    queue_manager: str = ""
 
 
 class StartOver(Struct):
@@ -94,7 +96,8 @@ class Pending(Struct, eq=False):
 
 def open_request(handle: Handle, when_lost: int = AGAIN) -> Pending:
     """Make the request that opens a handle."""
-    queue = Open(handle.number, handle.queue, handle.modes, selection=handle.selection)
+    queue = Open(handle.number, handle.queue, handle.modes, "", handle.selection)
+    queue.queue_manager = handle.queue_manager
     return Pending(handle.opening or queue, when_lost, handle=handle)
 
 

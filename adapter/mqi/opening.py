@@ -46,8 +46,9 @@ def open_object(session: MqiSession, od: bytes, options: int) -> tuple[int, byte
         raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if fields["RecsPresent"]:
         raise MqiFailure(mq.MQRC_RECS_PRESENT_ERROR)
-    session.check_here(unpadded(fields["ObjectQMgrName"]))
     kind = fields["ObjectType"]
+    if kind != mq.MQOT_Q:
+        session.check_here(unpadded(fields["ObjectQMgrName"]))
     if kind == mq.MQOT_Q:
         opened = _queue(session, fields, options)
     elif kind in ONLY_INQUIRED:
@@ -64,6 +65,7 @@ def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     modes = sum(mode for option, mode in WITH_CO_OP.items() if options & option)
     handle = session.channel.new_handle(name, modes)
     handle.selection = pointers.charv(fields, "SelectionString", mq.MQRC_SELECTION_STRING_ERROR)
+    handle.queue_manager = unpadded(fields["ObjectQMgrName"])
     request = open_request(handle)
     if isinstance(request.command, c.Open):
         request.command.dynamic_name = unpadded(fields["DynamicQName"])
@@ -81,10 +83,11 @@ def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     if found.is_topic:  # the name is an alias of it
         _tell_topic(session, fields, found.queue)
         return session.add(TOPIC, name, options, handle, found.queue)
+    other = found.queue_manager
     fields["ResolvedQName"] = padded(found.queue, 48)
-    fields["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
+    fields["ResolvedQMgrName"] = padded(other or session.channel.queue_manager, 48)
     fields["ResolvedType"] = mq.MQOT_Q
-    return session.add("queue", name, options, handle, found.queue)
+    return session.add("queue", name, options, handle, found.queue, other)
 
 
 def topic_handle(session: MqiSession, fields: dict[str, Any]) -> Handle:

@@ -52,7 +52,8 @@ def put(
     message = _message(session, handles, fields, options, body)
     context.give(session, message, fields, options, opened)
     options["ResolvedQName"] = padded("" if is_topic else opened.resolved, 48)
-    options["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
+    manager = opened.resolved_queue_manager or session.channel.queue_manager
+    options["ResolvedQMgrName"] = padded(manager, 48)
     unit = _unit(session, options["Options"])
     request = put_request(opened.handle, [message], unit)
     _refine(request, options)
@@ -77,21 +78,25 @@ def put1(
         raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     if where["ObjectType"] != mq.MQOT_Q and not is_topic:
         raise MqiFailure(mq.MQRC_OBJECT_TYPE_ERROR)
-    session.check_here(unpadded(where["ObjectQMgrName"]))
+    other = unpadded(where["ObjectQMgrName"])
+    if is_topic:
+        session.check_here(other)
     name = unpadded(where["ObjectName"])
     message = _message(session, handles, fields, options, body)
     context.give(session, message, fields, options, None)
     new = session.channel.new_handle
     handle = topic_handle(session, where) if is_topic else new(name, c.OUTPUT)
+    handle.queue_manager = other
     unit = _unit(session, options["Options"])
     request = put_request(handle, [message], unit)
     _refine(request, options)
     opening = open_request(handle, request.when_lost)
     requests = [opening, request, close_request(handle)]
     done = session.ask(requests, request, PutDone, unit=unit, after=opening)
-    found = opening.answer.queue if isinstance(opening.answer, Opened) else name
-    options["ResolvedQName"] = padded("" if is_topic else found, 48)
-    options["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
+    found = opening.answer if isinstance(opening.answer, Opened) else Opened(name)
+    options["ResolvedQName"] = padded("" if is_topic else found.queue, 48)
+    manager = found.queue_manager or session.channel.queue_manager
+    options["ResolvedQMgrName"] = padded(manager, 48)
     return _told(fields, options, message, done, is_topic)
 
 

@@ -35,9 +35,10 @@ TOPIC = "topic"
 class Object(Struct, eq=False):
     """An object handle: kind as core names it, the name that it led to, and the open options.
 
-    handle: of a queue, a topic or a subscription. resolved: the local queue that it is; of a topic
-    its whole topic string. cursor: the place of the message that
-    was browsed last. saved: the message whose context was saved (MQOO_SAVE_ALL_CONTEXT).
+    handle: of a queue, a topic or a subscription. resolved: the queue that it is, and its queue
+    manager, if that is another one; of a topic its whole topic string. cursor: the place of the
+    message that was browsed last. saved: the message whose context was saved
+    (MQOO_SAVE_ALL_CONTEXT).
     managed_by: the subscription's handle by which MQSUB opened a queue, and may open it again.
     """
 
@@ -50,6 +51,7 @@ class Object(Struct, eq=False):
     cursor: tuple[int, int, int] | None = None
     saved: MessageData | None = None
     managed_by: Handle | None = None
+    resolved_queue_manager: str = ""
 
 
 class AsyncPutTally(Struct):
@@ -135,9 +137,11 @@ class MqiSession:
         options: int,
         handle: Handle | None = None,
         resolved: str = "",
+        queue_manager: str = "",
     ) -> Object:
         """Give an object a handle."""
         opened = Object(next(self._numbers), kind, name, options, handle, resolved)
+        opened.resolved_queue_manager = queue_manager
         self.objects[opened.number] = opened
         return opened
 

@@ -77,7 +77,13 @@ class RemoteAttributes(Dated, kw_only=True):
 
     description: Description = ""
     remote_name: Annotated[
-        str, Attribute("RNAME", 2018, "the queue's name there", length=NAME_LENGTH_MAX)
+        str,
+        Attribute(
+            "RNAME",
+            2018,
+            "the queue's name there; empty: an alias of RQMNAME",
+            length=NAME_LENGTH_MAX,
+        ),
     ] = ""
     remote_queue_manager: Annotated[
         str, Attribute("RQMNAME", 2017, "the other queue manager", length=NAME_LENGTH_MAX)
@@ -87,7 +93,7 @@ class RemoteAttributes(Dated, kw_only=True):
         Attribute(
             "XMITQ",
             2024,
-            "stored; messages do not reach other queue managers",
+            "the transmission queue; empty: the one named as the queue manager, or DEFXMITQ",
             length=NAME_LENGTH_MAX,
         ),
     ] = ""
@@ -323,7 +329,7 @@ class QueueManagerAttributes(Dated, kw_only=True):
         Attribute(
             "DEFXMITQ",
             2025,
-            "stored; messages do not reach other queue managers",
+            "the transmission queue for queue managers that have no other one",
             length=NAME_LENGTH_MAX,
         ),
     ] = ""

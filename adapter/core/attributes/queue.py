@@ -120,7 +120,7 @@ class QueueAttributes(Dated, kw_only=True):
         Attribute(
             "USAGE",
             12,
-            "XMITQ: triggers without a process; messages do not reach other queue managers",
+            "XMITQ: a transmission queue, whose messages go to other queue managers",
         ),
     ] = "NORMAL"
     trigger_control: Annotated[

@@ -32,6 +32,9 @@ INCOMPLETE_MS = 60_000
 QUEUES_MAX = 100
 """Of one source; of those that send nothing now, more are forgotten."""
 INVALID_RECORD = 2110  # MQRC_FORMAT_ERROR
+NOT_AUTHORIZED = 2035  # MQRC_NOT_AUTHORIZED
+SYSTEM = "SYSTEM."
+"""Any Kafka client may not put to the command queue: its commands would be carried out."""
 INVALID_TRANSFER = 271  # MQFB_XMIT_Q_MSG_ERROR
 
 log = structlog.get_logger("mqk.network")
@@ -172,7 +175,9 @@ class InboundCollector:
 
     def _plain(self, record: ReceivedRecord) -> Arrival:
         message = inbound.decode(record.headers, record.value)
-        return Arrival(message, 0, record.offset + 1)
+        to = message.transmission
+        is_refused = to is not None and to.queue.startswith(SYSTEM)
+        return Arrival(message, 0, record.offset + 1, code=NOT_AUTHORIZED if is_refused else 0)
 
     def _dead(self, record: ReceivedRecord, code: int, error: UnreadableError) -> Arrival:
         """Make what goes to the dead-letter queue of a record that is no message."""

@@ -12,9 +12,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-BEGINNING = 0
-"""An offset from which every record that is there is read."""
-
 
 class NetworkError(Exception):
     """Something could not be sent, read or made; trying again later may help."""

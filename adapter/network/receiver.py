@@ -4,8 +4,9 @@ It opens the topics that are to be read: the one for any Kafka client, one for e
 that has announced to send, and those that the ledger has positions of. What is whole is handed on;
 how much of it waits, of each topic, is bounded, and a topic of which too much waits is paused while
 the others go on. What Kafka does not answer is tried again, after longer and longer pauses. The
-consumer is made again after a failure, and reads on from where each topic was read up to. This
-module must not know what becomes of what it hands on.
+consumer is made again after a failure, and reads on from where each topic was read up to. A topic
+that cannot be opened, the directory's among them, is tried again at each sweep, and keeps no other
+one from being read. This module must not know what becomes of what it hands on.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from adapter.network.collecting import InboundCollector, ReadyUnit
 from adapter.network.directory import Directory
 from adapter.network.figures import ReceiverFigures
 from adapter.network.port import (
-    BEGINNING,
     NetworkError,
     ReceivedRecord,
     SentRecord,
@@ -83,6 +83,10 @@ class NetworkReceiver:
         self._followed: dict[str, FollowedTopic] = {}
         self._wanted: dict[str, str] = {}
         """Source by topic, of those that are to be followed and are not."""
+        self._problems: dict[str, str] = {}
+        """Why a topic is not opened or written, until the next sweep."""
+        self._entry: Callable[[], SentRecord] | None = None
+        """What is to be written to the directory."""
         self._held: dict[str, int] = {}
         self._holding = threading.Lock()
         self._failures = 0
@@ -123,19 +127,25 @@ class NetworkReceiver:
                 self._held[topic] = self._held.get(topic, 0) - size
 
     def trim(self, offsets: Mapping[str, int]) -> None:
-        """Delete the records before these offsets: what they held is durable elsewhere."""
-        self._commands.put(lambda: self._transport.trim(offsets))
+        """Delete the records before these offsets: what they held is durable elsewhere.
+
+        If that fails, they only take room, and go with later ones.
+        """
+
+        def trim() -> None:
+            try:
+                self._transport.trim(offsets)
+            except NetworkError as error:
+                log.warning("received records are not deleted", reason=str(error))
+
+        self._commands.put(trim)
 
     def enter(self, entry: Callable[[], SentRecord]) -> None:
         """Write a record to the directory, as soon as that can be done. entry: may ask Kafka."""
 
         def enter() -> None:
-            record = entry()
-            writer = self._transport.writer()
-            try:
-                writer.append(names.DIRECTORY_TOPIC, [record])
-            finally:
-                writer.close()
+            self._entry = entry
+            self._write_entry()
 
         self._commands.put(enter)
 
@@ -172,10 +182,9 @@ class NetworkReceiver:
 
     def _read_on(self) -> None:
         """Read until it is stopped, or something fails."""
-        directory = names.DIRECTORY_TOPIC
-        self._transport.open_directory(directory)
         self._follower = follower = self._transport.follower()
-        follower.follow(directory, follower.bounds(directory)[0])
+        self._problems.clear()
+        self._wanted[names.DIRECTORY_TOPIC] = ""
         for topic, one in self._followed.items():
             follower.follow(topic, one.collector.next)
             one.is_paused = False
@@ -186,8 +195,10 @@ class NetworkReceiver:
             self._look_at_room(follower)
             is_paused = any(one.is_paused for one in self._followed.values())
             self._take(follower.read(PAUSED_READ_S if is_paused else READ_S))
-            self.trouble = ""
+            self.trouble = "; ".join(self._problems.values())
             if time.monotonic() > sweep_s:
+                self._problems.clear()  # what could not be done is tried again
+                self._write_entry()
                 self._sweep()
                 sweep_s = time.monotonic() + SWEEP_S
 
@@ -197,17 +208,32 @@ class NetworkReceiver:
             self._follower = None
 
     def _obey(self) -> None:
-        """Do what other threads want; what fails is done again."""
+        """Do what other threads want."""
         while True:
             try:
                 command = self._commands.get_nowait()
             except Empty:
                 return
-            try:
-                command()
-            except NetworkError:
-                self._commands.put(command)
-                raise
+            command()
+
+    def _write_entry(self) -> None:
+        """Write the entry of the directory, if there is a new one."""
+        if self._entry is None or names.DIRECTORY_TOPIC in self._wanted:
+            return
+        writer = self._transport.writer()
+        try:
+            writer.append(names.DIRECTORY_TOPIC, [self._entry()])
+            self._entry = None
+        except NetworkError as error:
+            self._note_problem(names.DIRECTORY_TOPIC, error)
+        finally:
+            writer.close()
+
+    def _note_problem(self, topic: str, error: NetworkError) -> None:
+        """Note what cannot be done before the next sweep."""
+        self._failures += 1
+        self._problems[topic] = str(error)
+        log.warning("a topic cannot be used yet", topic=topic, reason=str(error))
 
     def _take(self, records: list[ReceivedRecord | TopicLost]) -> None:
         ready: list[ReadyUnit] = []
@@ -234,7 +260,7 @@ class NetworkReceiver:
         """A topic cannot be read on: it is opened again, if it is to be read."""
         log.warning("a topic is lost", topic=lost.topic, why=lost.why)
         if lost.topic == names.DIRECTORY_TOPIC:
-            raise NetworkError(f"{lost.topic} is lost: {lost.why}")
+            self._wanted[lost.topic] = ""
         followed = self._followed.pop(lost.topic, None)
         if followed is not None:
             collector = followed.collector
@@ -264,19 +290,37 @@ class NetworkReceiver:
 
     def _open_wanted(self, follower: TopicFollower) -> None:
         for topic, source in list(self._wanted.items()):
-            identity = self._transport.open(topic)
-            first, _ = follower.bounds(topic)
-            self._followed[topic] = followed = FollowedTopic(
-                InboundCollector(self._name, topic, identity, source)
-            )
-            followed.collector.next = offset = self._begin_at(topic, identity, first)
-            follower.follow(topic, offset)
+            if topic not in self._problems:
+                try:
+                    self._open(follower, topic, source)
+                except NetworkError as error:
+                    self._note_problem(topic, error)
+
+    def _open(self, follower: TopicFollower, topic: str, source: str) -> None:
+        """Begin to read a topic."""
+        if topic == names.DIRECTORY_TOPIC:
+            self._transport.open_directory(topic)
+            follower.follow(topic, follower.bounds(topic)[0])
             del self._wanted[topic]
+            self._write_entry()
+            return
+        identity = self._transport.open(topic)
+        first, end = follower.bounds(topic)
+        collector = InboundCollector(self._name, topic, identity, source)
+        collector.next = offset = self._begin_at(topic, identity, first)
+        if offset > end:
+            raise NetworkError(
+                f"{topic} ends at offset {end}, and was read up to {offset}: Kafka has lost "
+                "records; delete the topic, so that it is made again, and send what is missing again"
+            )
+        follower.follow(topic, offset)
+        self._followed[topic] = FollowedTopic(collector)
+        del self._wanted[topic]
 
     def _begin_at(self, topic: str, identity: str, first: int) -> int:
         at = self._positions.get(topic)
         if at is None:
-            return BEGINNING if first == BEGINNING else first
+            return first
         if at.topic_id != identity:
             log.warning(
                 "a topic was deleted and made again: what had not been received is lost with it",

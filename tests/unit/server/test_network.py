@@ -7,8 +7,9 @@ import pytest
 
 import adapter
 from adapter.format import names, transfer
+from adapter.network import receiver
 from adapter.network.memory import MemoryNetwork
-from adapter.network.port import SentRecord
+from adapter.network.port import NetworkError, SentRecord
 from adapter.owner import inbound
 from adapter.server.network import reachable
 from adapter.testing import TestQueueManager
@@ -161,6 +162,47 @@ def test_an_inbound_topic_that_is_deleted_is_made_again(
         transport_of(a).delete("mq.QMB.in.QMA")
         send(here, "QMB", "ORDERS", [b"2"])
         assert bodies(b, 1) == [b"2"]
+
+
+def test_a_topic_that_cannot_be_opened_keeps_no_other_from_being_read(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = two
+    network, topic = transport_of(b), names.inbound_topic("QMB", "QMA")
+    usual, wrong = network.open, [True]
+
+    def refuse(name: str) -> str:
+        if name == topic and wrong:
+            raise NetworkError(f"{name} has wrong settings")
+        return usual(name)
+
+    monkeypatch.setattr(network, "open", refuse)
+    monkeypatch.setattr(receiver, "SWEEP_S", 0.1)
+    b.restart()
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"1"])
+    await_that(lambda: "wrong settings" in b.statistics()["network"]["receiver"]["trouble"])
+    record = adapter.kafka.inbound_record("ORDERS", "beside it", queue_manager="QMB")
+    network.writer().append(record[0], [SentRecord(record[2], record[3])])
+    assert bodies(b, 1) == [b"beside it"]
+    wrong.clear()
+    assert bodies(b, 1) == [b"1"]
+    await_that(lambda: b.statistics()["network"]["receiver"]["trouble"] == "")
+
+
+def test_a_topic_that_lost_records_is_named(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = two
+    monkeypatch.setattr(receiver, "SWEEP_S", 0.1)
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"1", b"2"])
+        assert bodies(b, 2) == [b"1", b"2"]
+        b.stop()
+        transport_of(b).topics["mq.QMB.in.QMA"].records.pop()
+        b.start()
+        await_that(lambda: "lost records" in b.statistics()["network"]["receiver"]["trouble"])
+        transport_of(b).delete("mq.QMB.in.QMA")
+        send(here, "QMB", "ORDERS", [b"3"])
+    assert bodies(b, 1) == [b"3"]
 
 
 def test_messages_that_are_not_persistent_travel_too(two: Two) -> None:

@@ -311,7 +311,7 @@ class NetworkReceiver:
         if offset > end:
             raise NetworkError(
                 f"{topic} ends at offset {end}, and was read up to {offset}: Kafka has lost "
-                "records; delete the topic, so that it is made again, and send what is missing again"
+                "records; delete the topic, so that it is made again, and send what is missing"
             )
         follower.follow(topic, offset)
         self._followed[topic] = FollowedTopic(collector)

@@ -56,7 +56,7 @@ def define(a: str, b: str) -> None:
     with adapter.connect(a) as here, adapter.connect(b) as there:
         execute.run(there, f"DEFINE QLOCAL({QUEUE}) MAXDEPTH(999999999)")
         execute.run(here, f"DEFINE QLOCAL({TO}) USAGE(XMITQ) MSGDLVSQ(FIFO) MAXDEPTH(999999999)")
-        execute.run(here, f"DEFINE QREMOTE({REMOTE}) RNAME({QUEUE}) RQMNAME({TO})")
+        execute.run(here, f"DEFINE QREMOTE({REMOTE}) RNAME({QUEUE}) RQMNAME({TO}) DEFPSIST(YES)")
 
 
 def median_ms(once: Callable[[], object]) -> float:
@@ -74,7 +74,7 @@ def put_to_get_ms(here: adapter.Connection, there: adapter.Connection) -> float:
     remote, queue = here.queue(REMOTE), there.queue(QUEUE)
 
     def once() -> None:
-        remote.put(BODY, persistent=True)
+        remote.put(BODY)
         assert queue.get(timeout=WITHIN_S) is not None
 
     return median_ms(once)
@@ -88,7 +88,7 @@ def units_per_second(here: adapter.Connection, there: adapter.Connection) -> flo
     def put() -> None:
         for _ in range(MESSAGES // UNIT):
             with here.unit():
-                remote.put_many(bodies, persistent=True)
+                remote.put_many(bodies)
 
     putting = threading.Thread(target=put)
     began = time.perf_counter()

@@ -223,13 +223,18 @@ class Connection(Administration, Closing):
         name: str,
         body: bytes | str | Message,
         *,
+        queue_manager: str | None = None,
         unit: AnyUnit | NoUnit | None = None,
         **fields: Unpack[PutFields],
     ) -> PutResult:
-        """Open a queue, put one message and close it (MQPUT1), in one request."""
+        """Open a queue, put one message and close it (MQPUT1), in one request.
+
+        queue_manager: the queue's, if it is another one: the message is sent there.
+        """
         message = outgoing(body, fields, self._context.application)
         inside = joined(self._channel, unit)
         handle = self._channel.new_handle(a.as_name(name), c.OUTPUT)
+        handle.queue_manager = a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX)
         put = put_request(handle, [message], inside)
         opening = open_request(handle, put.when_lost)
         done = perform(
@@ -308,14 +313,16 @@ class Connection(Administration, Closing):
         """Put a reply (MQMT_REPLY) to a request, where it asks for one: qm.get(...), qm.reply(...).
 
         Its correlation id is the request's id. Raises InvalidOption if the message names no queue
-        for a reply, QueueNotFound if that is gone because nobody waits any more.
+        for a reply, QueueNotFound if that is gone because nobody waits any more. The queue may be
+        one of another queue manager.
         """
         if not isinstance(message, Message):
             raise InvalidType(f"reply() answers a Message that was got, not {message!r}")
         to = check_wanted(message)
         fields.setdefault("correlation_id", message.message_id)
         fields.setdefault("message_type", REPLY)
-        return self.put(to, body, unit=unit, **fields)
+        where = message.reply_to_queue_manager
+        return self.put(to, body, queue_manager=where, unit=unit, **fields)
 
     def get(
         self,

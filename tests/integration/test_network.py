@@ -99,3 +99,34 @@ def test_large_bodies_arrive(two: Two) -> None:
         for body in large:
             send(here, b.name, "LARGE", [body, b"small"])
         assert bodies(there, "LARGE", 4) == [large[0], b"small", large[1], b"small"]
+
+
+def test_requests_and_replies_travel(two: Two) -> None:
+    a, b = two
+    a.mqsc(f"DEFINE QREMOTE(SERVER) RNAME(REQUESTS) RQMNAME({b.name})")
+    with a.connect() as here, b.connect() as there:
+        here.define_queue("REPLIES")
+        there.define_queue("REQUESTS")
+        asked = here.put("SERVER", "how many?", reply_to="REPLIES", message_type=1)
+        request = there.get("REQUESTS", timeout=WITHIN_S)
+        assert request is not None
+        there.reply(request, "one dozen")
+        reply = here.get("REPLIES", timeout=WITHIN_S, correlation_id=asked.message_id)
+        assert reply is not None
+        assert reply.text == "one dozen"
+        there.put("REPLIES", "unasked", queue_manager=a.name)
+        assert bodies(here, "REPLIES", 1) == [b"unasked"]
+
+
+def test_a_remote_queue_needs_no_transmission_queue(two: Two) -> None:
+    a, b = two
+    b.mqsc("DEFINE QLOCAL(ORDERS)")
+    a.mqsc(f"DELETE QLOCAL({b.name})\nDEFINE QREMOTE(THERE) RNAME(ORDERS) RQMNAME({b.name})")
+    with a.connect() as here, b.connect() as there:
+        with here.unit():
+            here.put("THERE", b"one", persistent=True, priority=7, correlation_id="c")
+            here.put("THERE", b"two", persistent=True)
+        got = there.get("ORDERS", timeout=WITHIN_S)
+        assert got is not None
+        assert (got.body, got.priority, got.correlation_id[:1]) == (b"one", 7, b"c")
+        assert bodies(there, "ORDERS", 1) == [b"two"]

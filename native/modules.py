@@ -63,6 +63,7 @@ INTERPRETED = frozenset(
         "adapter/core/model/destination.py",
         "adapter/core/model/limits.py",
         "adapter/core/model/moment.py",
+        "adapter/core/model/routes.py",
         "adapter/core/model/topics.py",
         "adapter/core/model/trigger_event.py",
         "adapter/ledger/envelope.py",

@@ -14,7 +14,14 @@ from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.owner.lifecycle import OwnerState
 from adapter.server import metrics
-from adapter.server.metrics import FIGURES, MOVERS, QUEUES, MetricsSnapshot
+from adapter.server.metrics import (
+    FIGURES,
+    MOVERS,
+    QUEUES,
+    RECEIVER,
+    SENDERS,
+    MetricsSnapshot,
+)
 from adapter.topics.admin import TopicSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
@@ -76,9 +83,10 @@ def test_figures_are_told_as_prometheus_reads_them() -> None:
 
 def test_every_metric_is_documented() -> None:
     page = PAGE.read_text()
-    for one in [*FIGURES.values(), *MOVERS.values(), *QUEUES.values()]:
+    rows = [row for table in (FIGURES, MOVERS, SENDERS, RECEIVER, QUEUES) for row in table.values()]
+    for one in rows:
         assert f"`{one.name}" in page, f"{PAGE.name} lacks {one.name}"
-    known = {one.name for one in [*FIGURES.values(), *MOVERS.values(), *QUEUES.values()]}
+    known = {one.name for one in rows}
     known |= {"mqk_owner_state", "mqk_info"}
     assert set(re.findall(r"mqk_\w+", page)) <= known, "and nothing that is not told"
 
@@ -137,7 +145,9 @@ def test_every_figure_of_a_queue_is_there() -> None:
 
 
 def test_names_follow_the_rules_of_prometheus() -> None:
-    described = [*FIGURES.values(), *MOVERS.values(), *QUEUES.values()]
+    described = [
+        row for table in (FIGURES, MOVERS, SENDERS, RECEIVER, QUEUES) for row in table.values()
+    ]
     assert len({one.name for one in described}) == len(described)
     for one in described:
         assert one.name.startswith("mqk_")

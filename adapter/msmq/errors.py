@@ -170,6 +170,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.QUEUE_NOT_FOUND: "create it, or check its path",
     Reason.QUEUE_EXISTS: "open it, or choose another path",
     Reason.QUEUE_FULL: "receive messages from it, or raise its maximum_queue_size_kb",
+    Reason.MESSAGE_TOO_LONG: "send less in one message",
     Reason.BACKED_OUT: "repeat its work in a new transaction",
     Reason.UNIT_TOO_LARGE: "commit more often",
     Reason.ATTRIBUTE_ERROR: "correct the property",

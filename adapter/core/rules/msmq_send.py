@@ -19,6 +19,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import put_done
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
+from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import msmq_checks, msmq_delivery, msmq_queues, parking
 from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import Decision, done, outcome_of, own_unit, session_of
@@ -43,6 +44,8 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
         raise Refusal(Reason.MESSAGE_TOO_LONG, handle.name, f"{len(message.body)} bytes")
     transactional = unit is not None or command.single
     _settle(qm, message, handle, request.now_ms, transactional=transactional)
+    if unit is not None:
+        _share_lifetime(unit, message)
     delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
     _send_to_each(delivery, handle, message)
     records = delivery.new.records
@@ -126,6 +129,23 @@ def _settle(
     )
     for field in MessageData.__struct_fields__:
         setattr(message, field, getattr(settled, field))
+
+
+def _share_lifetime(unit: UnitOfWork, message: MessageData) -> None:
+    """Give a message the time to be received of the first message of its transaction, which a
+    transaction has only one of.
+    """
+    sent = (one.msmq for _, one in unit.puts if one.msmq is not None)
+    first = next(
+        (one for one in sent if one.transactional and not one.unit and not one.message_class), None
+    )
+    if first is None:
+        return
+    ends = first.receive_by_ms > 0
+    message.expires_at_ms = first.receive_by_ms
+    message.expiry_ms = first.receive_by_ms - first.sent_ms if ends else EXPIRY_UNLIMITED
+    header = msmq_delivery.header_of(message)
+    message.msmq = structs.replace(header, receive_by_ms=first.receive_by_ms)
 
 
 def _priority(message: MessageData) -> int:

@@ -4,6 +4,7 @@ import pytest
 
 from adapter.msmq import (
     InvalidOperationError,
+    Message,
     MessageQueue,
     MessageQueueTransaction,
     MessageQueueTransactionStatus,
@@ -11,7 +12,7 @@ from adapter.msmq import (
     ObjectDisposedError,
     transaction_scope,
 )
-from tests.support.msmq_site import MsmqSite, labels
+from tests.support.msmq_site import MsmqSite, labels, msmq_site
 
 INITIALIZED, PENDING, COMMITTED, ABORTED = (
     MessageQueueTransactionStatus.INITIALIZED,
@@ -131,3 +132,18 @@ def test_its_outcome_can_be_asked_for(at: MsmqSite) -> None:
     assert at.away.outcome(transaction.id) in ("backed out", "unknown")
     with pytest.raises(ValueError, match="GUID"):
         at.home.outcome("x")
+
+
+def test_the_first_message_says_how_long_all_of_a_transaction_may_wait() -> None:
+    with msmq_site(clock="manual") as at:
+        queue = at.create(transactional=True)
+        for lifetimes in ((5, None, 60), (None, 5)):
+            with MessageQueueTransaction(at.home) as transaction:
+                for lifetime in lifetimes:
+                    label = f"{lifetimes[0]} {lifetime}"
+                    message = Message("x", label=label, time_to_be_received=lifetime)
+                    queue.send(message, transaction=transaction)
+        assert len(labels(queue)) == 5
+        at.manager.clock.advance(6)
+        assert labels(queue) == ["None None", "None 5"]
+        assert {message.time_to_be_received for message in queue} == {None}

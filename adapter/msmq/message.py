@@ -132,6 +132,14 @@ class Message:
 
     body: what is sent, or what the formatter makes of the body that was received. recoverable: kept
     as asked for; mqk stores every message durably. Times are datetimes in UTC.
+
+    A sender sets: label, priority (0 to 7), recoverable, correlation_id, response_queue,
+    administration_queue, dead_letter_queue, acknowledge_type, use_dead_letter_queue,
+    use_journal_queue, time_to_be_received, time_to_reach_queue (seconds or a timedelta; None is
+    without limit), app_specific and extension. The queue manager gives: id, lookup_id,
+    acknowledgment, message_class, destination_queue, source_computer, transaction_id,
+    is_first_in_transaction, is_last_in_transaction, abort_count, move_count, arrived_time and
+    sent_time.
     """
 
     label = Property("", _label)

@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import adapter
-from adapter import mqi, testing
+from adapter import mqi, msmq, testing
 from adapter.client import admin, browse, message, work
 from adapter.core.contract import results
 from adapter.errors import Error
 from adapter.mqi.trigger_monitor import TriggerMonitor
+from adapter.msmq.read_response import ReadResponseServer
+from adapter.msmq.triggers import Rule, Trigger, TriggerService
 
 CLASSES: dict[str, type] = {
     **{
@@ -48,13 +50,33 @@ CLASSES: dict[str, type] = {
     "adapter.testing.TestQueueManager": testing.TestQueueManager,
     "The clock of a TestQueueManager": testing.AdvancingClock,
     "adapter.mqi.trigger_monitor.TriggerMonitor": TriggerMonitor,
+    **{
+        f"adapter.msmq.{kind.__name__}": kind
+        for kind in (
+            msmq.Host,
+            msmq.MessageQueue,
+            msmq.Message,
+            msmq.MessageQueueTransaction,
+            msmq.MessageEnumerator,
+        )
+    },
+    "adapter.msmq.triggers.TriggerService": TriggerService,
+    "adapter.msmq.triggers.Trigger": Trigger,
+    "adapter.msmq.triggers.Rule": Rule,
+    "adapter.msmq.read_response.ReadResponseServer": ReadResponseServer,
     "adapter.mqi.TriggerMessage": mqi.TriggerMessage,
 }
 """By the heading that each has on the page."""
 MODULES = ("adapter.testing", "adapter.kafka")
 """Whose functions are shown."""
 OURS = "adapter."
-INTERNAL = frozenset({"belongs_to", "check_open", "ending", "perform", "submit"})
+INTERNAL = frozenset(
+    {
+        *("belongs_to", "check_open", "ending", "perform", "submit"),
+        *("check_read", "encoded", "peek_ahead", "sent_as", "set_properties", "to_data"),
+        *("unit_for", "applies_to"),
+    }
+)
 """Methods that other modules of the client call, and programs do not."""
 
 

@@ -87,6 +87,13 @@ class Unit:
         self.rejected: set[str] = set()
         self.moved: set[str] = set()
 
+    def send(self, queue: str, letter: Letter) -> None:
+        """The first message sent says how long all of them may wait."""
+        sent = [one for _, one in self.puts if one.name not in self.moved]
+        if sent:
+            letter.ends_ms = sent[0].ends_ms
+        self.puts.append((queue, letter))
+
 
 class Wait:
     """A peek that waits with a cursor."""
@@ -153,7 +160,7 @@ class MsmqAuditor:
         """mode: none, single or unit."""
         self.sent.append(letter.name)
         if mode == "unit":
-            self.units[unit].puts.append((queue, letter))
+            self.units[unit].send(queue, letter)
         else:
             self._deliver(queue, letter, transactional=mode == "single")
         if mode != "none":

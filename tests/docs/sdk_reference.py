@@ -19,6 +19,7 @@ from adapter.client import admin, browse, message, work
 from adapter.core.contract import results
 from adapter.errors import Error
 from adapter.mqi.trigger_monitor import TriggerMonitor
+from adapter.msmq.message import Property, ReadOnly
 from adapter.msmq.read_response import ReadResponseServer
 from adapter.msmq.triggers import Rule, Trigger, TriggerService
 
@@ -78,6 +79,7 @@ INTERNAL = frozenset(
     }
 )
 """Methods that other modules of the client call, and programs do not."""
+DESCRIPTORS = (Property, ReadOnly)
 
 
 def page(made: str) -> str:
@@ -124,6 +126,7 @@ def of_class(title: str, kind: type) -> list[str]:
     """A class and its public members, its own first, in the order of its text."""
     parts = [f"## {title}\n", said(kind)]
     held = list(attributes(kind))
+    held += [f"- `{name}`" for name, member in members(kind) if isinstance(member, DESCRIPTORS)]
     if held:
         parts.append("\n".join(held) + "\n")
     shown = [(heading, base) for heading, base in CLASSES.items() if base in kind.__mro__[1:]]

@@ -158,24 +158,29 @@ APPLY: dict[type, Callable[[QueueManager, Any], Removed | None]] = {
 TEXT_MAX = 300
 """Longer than any sentence of core; an invalid name may have millions of letters."""
 
-ALWAYS_DURABLE = (
-    c.Commit,
-    c.Backout,
-    c.DefineQueue,
-    c.AlterQueue,
-    c.DeleteQueue,
-    c.PurgeQueue,
-    c.SetAttributes,
-    c.DefineObject,
-    c.AlterObject,
-    c.DeleteObject,
-    c.SubscriptionRequest,
-    c.ClearRetained,
-    c.DeleteConsumer,
-    m.MsmqCreate,
-    m.MsmqAlter,
-    m.MsmqDelete,
-    m.MsmqPurge,
+OUTSIDE_UNITS: frozenset[type] = frozenset((c.Put, c.Get, m.MsmqSend, m.MsmqReceive, m.MsmqMove))
+"""Durable, unless they are part of a unit."""
+
+ALWAYS_DURABLE: frozenset[type] = frozenset(
+    (
+        c.Commit,
+        c.Backout,
+        c.DefineQueue,
+        c.AlterQueue,
+        c.DeleteQueue,
+        c.PurgeQueue,
+        c.SetAttributes,
+        c.DefineObject,
+        c.AlterObject,
+        c.DeleteObject,
+        c.SubscriptionRequest,
+        c.ClearRetained,
+        c.DeleteConsumer,
+        m.MsmqCreate,
+        m.MsmqAlter,
+        m.MsmqDelete,
+        m.MsmqPurge,
+    )
 )
 
 
@@ -199,11 +204,11 @@ class Effects(Struct):
 
 def is_durable(command: c.Command) -> bool:
     """Say whether a command's outcome can be asked for again, so that it needs a number."""
-    if isinstance(command, (c.Put, c.Get, m.MsmqSend, m.MsmqMove)):
-        return not command.unit
-    if isinstance(command, m.MsmqReceive):
-        return not command.unit and not command.peek
-    return isinstance(command, ALWAYS_DURABLE)
+    kind = type(command)
+    if kind in OUTSIDE_UNITS:
+        unit: bytes = command.unit  # type: ignore[union-attr]
+        return not unit and not (isinstance(command, m.MsmqReceive) and command.peek)
+    return kind in ALWAYS_DURABLE
 
 
 def step(qm: QueueManager, given: inputs.Input) -> Effects:

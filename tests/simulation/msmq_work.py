@@ -252,14 +252,17 @@ class MsmqWork:
             (name, queue, letter)
             for name, unit in self.auditor.units.items()
             for queue, letter in unit.takes
-            if letter.name not in unit.moved
         ]
         if held:
             name, queue, letter = self.rng.choice(held)
             person, ident = self.units[name]
             number = lookup_id_of((*letter.place, 0))
             self._trace(f"reject {letter.name} in {name}")
-            assert self._do(person, m.MsmqReject(HANDLES[queue], number, ident)) == Done(1)
+            answer = self._do(person, m.MsmqReject(HANDLES[queue], number, ident))
+            if letter.name in self.auditor.units[name].moved:
+                self._compare(answer, "MESSAGE_NOT_FOUND")
+                return
+            assert answer == Done(1), answer
             self.auditor.reject(letter.name, name)
 
     def pass_time(self) -> None:

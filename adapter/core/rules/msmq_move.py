@@ -81,7 +81,7 @@ def decide_reject(qm: QueueManager, request: Request, command: MsmqReject) -> De
     unit = unit_of(qm, request, command.unit)
     place = place_of(command.lookup_id) if command.lookup_id >= 0 else None
     stored = next((one for of, one in unit.gets if of is queue and one.place == place), None)
-    if stored is None:
+    if stored is None or _is_moved(unit, stored):
         raise Refusal(Reason.MESSAGE_NOT_FOUND, queue.name, f"lookup id {command.lookup_id}")
     if _is_rejected(unit, stored):
         return Decision([], Done(1), qm.entry_n)
@@ -91,6 +91,15 @@ def decide_reject(qm: QueueManager, request: Request, command: MsmqReject) -> De
     puts = delivery.puts
     hold(qm, unit, puts, [weight(one) for _, one in puts], request.now_ms)
     return Decision(delivery.new.records, Done(1), qm.entry_n, made=delivery.new.made)
+
+
+def _is_moved(unit: UnitOfWork, stored: Stored) -> bool:
+    """Whether a unit moves a message, and has not received it."""
+    ident, count = stored.message.message_id, msmq_delivery.header_of(stored.message).move_count
+    return any(
+        message.message_id == ident and msmq_delivery.header_of(message).move_count > count
+        for _, message in unit.puts
+    )
 
 
 def _is_rejected(unit: UnitOfWork, stored: Stored) -> bool:

@@ -101,6 +101,7 @@ def units_per_second(here: adapter.Connection, there: adapter.Connection) -> flo
             break
     took_s = time.perf_counter() - began
     putting.join()
+    assert got == MESSAGES
     return MESSAGES / took_s
 
 

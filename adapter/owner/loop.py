@@ -189,7 +189,10 @@ class OwnerLoop:
 
         They are one decision: a ledger that ended between two of them would hold half of it.
         """
-        weight = sum(entries.weight(record) for record in records if record.logged)
+        weight = 0
+        for record in records:
+            if record.logged:
+                weight += entries.weight(record)
         if self._weight and weight and self._weight + weight > entries.ENTRY_BYTES_MAX:
             self._seal()
         self._weight += weight

@@ -3,8 +3,11 @@
 import pytest
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Origin
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import Messages, PutDone
+from adapter.core.contract.transmission import Transmission
+from adapter.core.inputs import Arrived
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedgerReader, MemoryLog
 from adapter.owner import loop as owner_loop
@@ -281,6 +284,21 @@ def test_no_entry_passes_what_the_ledger_takes(monkeypatch: pytest.MonkeyPatch) 
     assert written(owner.log)[before:] == [1, 1]
     owner.ledger.pump()
     assert client.answer(commit) is not None
+
+
+def test_a_step_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit that arrives, and the note that it did: a ledger with one of them would double it."""
+    client = held()
+    owner = owner_of(client)
+    monkeypatch.setattr(entries, "ENTRY_BYTES_MAX", 3_000)
+    before = len(written(owner.log))
+    put(client)
+    message = MessageData(body=b"x" * 1_500, transmission=Transmission("Q"))
+    unit = ArrivedUnit("t", "id", 1, Origin("o"), [Arrival(message, 0, 1)])
+    owner.loop.take(Arrived(unit))
+    owner.turn()
+    owner.ledger.pump()
+    assert written(owner.log)[before:] == [1, 2]
 
 
 def test_what_goes_to_a_later_entry_is_shown_with_that_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,8 @@ def _go_on_later(
 ) -> Decision:
     """Remove what is in memory, and come back when the next page has been read."""
     places = [taken_from(queue, stored) for stored in queue.loaded()]
-    queue.purged[_key(request)] = queue.purged.get(_key(request), 0) + len(places)
+    known = {key: count for key, count in queue.purged.items() if key[0] in qm.connections}
+    queue.purged = known | {_key(request): known.get(_key(request), 0) + len(places)}
     records = delivery.new.records + discard_records(places, "purged")
     pages.suspend(qm, request, needed)
     return Decision(_with_puts(qm, delivery, records), made=delivery.new.made)

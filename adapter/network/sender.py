@@ -343,7 +343,7 @@ class TransmissionSender:
         )
 
     def _failed(self, why: str) -> None:
-        """The thread has ended by what nobody thought of; another sender takes its place."""
+        """Note that the thread has ended unexpectedly; another sender takes its place."""
         self._note(RETRYING, why)
         self._figures.failures += 1
 

@@ -9,7 +9,7 @@ from adapter.localkafka import LocalKafka
 from adapter.network.kafka import KafkaTransport
 from adapter.network.memory import MemoryNetwork
 from adapter.network.port import NetworkError, Transport
-from adapter.topics.admin import admin_client
+from adapter.topics.admin import TopicSettings, admin_client
 from tests.contract.transport_contract import TransportContract, records
 
 
@@ -87,6 +87,7 @@ class TestKafkaTransport(TransportContract):
         follower.close()
 
     def test_a_kafka_that_is_not_there_is_named(self) -> None:
-        away = KafkaTransport("127.0.0.1:1")
+        topics = TopicSettings(replication=1, min_insync_replicas=1, timeout_s=0.5)
+        away = KafkaTransport("127.0.0.1:1", topics=topics)
         with pytest.raises(NetworkError, match=r"127\.0\.0\.1:1"):
             away.identities(["mq.QMB.in.QMA"])

@@ -121,7 +121,7 @@ def test_a_sender_that_ends_unexpectedly_is_started_again(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b = two
-    failures = [RuntimeError("nobody thought of this")] * 2
+    failures = [RuntimeError("unexpected")] * 2
     encode = transfer.encode
 
     def fail(*arguments: object) -> object:

@@ -204,7 +204,9 @@ class Message:
             formatter = self.formatter or XmlMessageFormatter()
             if kind == vt.VT_BYTES:
                 formatter = BytesFormatter()
-            self._value, self._has_value = formatter.read(body, kind), True
+            no_body = not body and kind == vt.VT_EMPTY  # as a body of None is sent
+            value = None if no_body else formatter.read(body, kind)
+            self._value, self._has_value = value, True
         return self._value
 
     @body.setter

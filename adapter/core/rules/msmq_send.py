@@ -72,9 +72,11 @@ def _send_to_each(
     """Deliver a copy to each queue, or none, if a copy for a queue here is refused at once."""
     qm = delivery.qm
     for name in handle.targets:
-        queue = msmq_queues.find(qm, name.queue) if msmq_queues.is_here(qm, name) else None
-        if queue is None:
+        if not msmq_queues.is_here(qm, name):
             continue
+        queue = msmq_queues.find(qm, name.queue)
+        if queue is None:
+            raise Refusal(Reason.QUEUE_DELETED, name.text)
         if qm.parked:
             parking.check_put(qm, queue, [message])
         mismatch = msmq_delivery.why_not_accepted(delivery, name, message)

@@ -105,6 +105,14 @@ def test_what_is_received() -> None:
     assert found.acknowledgment is Acknowledgment.QUEUE_PURGED
 
 
+def test_a_body_of_none_is_received_as_none() -> None:
+    sent = delivered()
+    sent.message = Message(None).to_data()
+    found = incoming(sent, XmlMessageFormatter(), MessageReadPropertyFilter())
+    assert found.body is None
+    assert found.body_bytes == b""
+
+
 def test_a_filter_leaves_properties_out() -> None:
     wanted = MessageReadPropertyFilter(body=False)
     found = incoming(delivered(), XmlMessageFormatter(), wanted)

@@ -243,3 +243,11 @@ def test_a_transactional_message_that_is_not_accepted_there_returns_as_a_dead_le
     (stored,) = core.qm.queues["outgoing$;qm1"].in_order()
     arrive(sender.core, stored.message, 1)
     assert drain(sender, TRANSACTIONAL_DEAD_LETTERS) == [("a", d.BAD_DESTINATION)]
+
+
+def test_a_queue_that_was_deleted_takes_no_message() -> None:
+    """The handle that was opened before says so: nothing is lost in silence."""
+    client = client_of_msmq()
+    client.do(m.MsmqOpen(2, PATH, m.SEND_ACCESS))
+    client.do(m.MsmqDelete(PATH))
+    assert client.refused(m.MsmqSend(2, MessageData(body=b"a"))) == Reason.QUEUE_DELETED

@@ -56,6 +56,8 @@ PAUSE_S_MAX = 5.0
 """Between attempts, each pause twice as long as the one before."""
 MISSING_S_MAX = 1.0
 """While a destination is not there: what is waited for is seldom longer than its start."""
+MISSING_ATTEMPTS = 5
+"""A destination that has just been named makes its topic within the first ones."""
 STEADY_S = 10.0
 """A sender that has worked so long begins with short pauses again."""
 STOP_S = 30.0
@@ -303,6 +305,8 @@ class TransmissionSender:
         self._channel: Channel | None = None
         self._lock = threading.Lock()
         self._limit = GET_MESSAGES
+        self._alike = 0
+        """Failures for the same reason, one after the other."""
         self._thread = watched.thread(f"sender-{queue}", self._run, self._failed)
 
     def stop(self) -> None:
@@ -383,7 +387,8 @@ class TransmissionSender:
     def _take_failure(self, error: Error | NetworkError) -> None:
         state = MISSING if isinstance(error, TopicMissing) else RETRYING
         text = str(error)
-        if text != self._figures.error:
+        self._alike = self._alike + 1 if text == self._figures.error else 1
+        if self._alike == (MISSING_ATTEMPTS if state == MISSING else 1):
             log.warning("not sending", queue=self.queue, reason=text)
         self._note(state, text)
         self._figures.failures += 1

@@ -29,9 +29,6 @@ COMMON: Mapping[str, str] = {
     "message.max.bytes": str(MESSAGE_BYTES_MAX),
     "replica.fetch.max.bytes": str(MESSAGE_BYTES_MAX),
     "log.retention.ms": "-1",
-    # The controller waits 25 ms for more to write beside a topic; alone, that is half of the time
-    # that making the topic takes, and more would rarely come.
-    "controller.quorum.append.linger.ms": "0",
     "group.initial.rebalance.delay.ms": "0",
     # The coordinators' own topics: few partitions start, move and clean faster.
     "offsets.topic.num.partitions": "4",

@@ -32,9 +32,9 @@ LANES = 10
 MEGABYTE = 1024 * 1024
 HOUR_S = 3600.0
 DAY_S = 24 * HOUR_S
-ONLY_CHANGES = {"metadata.max.idle.interval.ms": "0"}
-"""Else the controller writes twice a second that nothing has changed, at a time of the broker's
-clock: days later, with all that follows, if that clock is set back in this moment.
+AT_ONCE = {"controller.quorum.append.linger.ms": "0", "metadata.max.idle.interval.ms": "0"}
+"""The controller writes at once, and only what changes. Else a write would linger until a time of
+the broker's clock, twice a second: for days, with all later ones, if that is set back meanwhile.
 """
 
 
@@ -48,7 +48,7 @@ def clock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WrongClock]:
 def own_kafka(clock: WrongClock) -> Iterator[LocalKafka]:
     """Of these tests alone; its clock is `clock`."""
     clock.set(0.0)
-    with LocalKafka(settings=ONLY_CHANGES) as kafka:
+    with LocalKafka(settings=AT_ONCE) as kafka:
         yield kafka
 
 

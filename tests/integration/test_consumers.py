@@ -70,6 +70,7 @@ def test_batches_are_on_the_topic_and_outlive_every_end(
         qm.define_queue("Q")
         for number in range(COUNT):
             qm.put("Q", str(number), persistent=True, priority=number % 2)
+    until(lambda: manager.statistics()["movers"]["stream"].get("copied", 0) >= COUNT)
     seen: set[tuple[int, int]] = set()
     before = None
     for end in (manager.stop, manager.crash, None):

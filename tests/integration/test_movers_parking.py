@@ -53,6 +53,18 @@ def configure(place: MoverPlace, queue: str, message_bytes: str) -> None:
     )
     (done,) = place.admin.incremental_alter_configs([resource]).values()
     done.result(WAIT_S)
+    # The controller answers, and the broker follows: lanes that took a record before it does are
+    # left without the end of its transaction.
+    until(lambda: _described(place, queue) == message_bytes)
+
+
+def _described(place: MoverPlace, queue: str) -> str:
+    """What the broker says that the longest record may have."""
+    kinds: Any = vars(admin)
+    resource = kinds["ConfigResource"](kinds["ResourceType"].TOPIC, place.topic(queue))
+    (asked,) = place.admin.describe_configs([resource]).values()
+    found: str = asked.result(WAIT_S)["max.message.bytes"].value
+    return found
 
 
 def copy(place: MoverPlace, movers: MoverThread) -> None:

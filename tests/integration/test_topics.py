@@ -27,6 +27,7 @@ from adapter.topics.admin import (
     schemas_spec,
     settings_for,
 )
+from tests.support.backlog import until
 
 WAIT_S = 20.0
 SETTINGS = TopicSettings.for_brokers(1)
@@ -54,6 +55,8 @@ def alter(admin: AdminClient, name: str, setting: str, value: str) -> None:
         ConfigEntry(setting, value, incremental_operation=AlterConfigOpType.SET)
     )
     admin.incremental_alter_configs([resource])[resource].result(WAIT_S)
+    # The controller answers; the broker follows.
+    until(lambda: settings_of(admin, name)[setting] == value)
 
 
 def specs_of(stem: str) -> list[TopicSpec]:
@@ -125,6 +128,7 @@ def test_a_topic_with_too_few_copies_is_refused(
 ) -> None:
     name = unique_name()
     admin.create_topics([NewTopic(name, 1, 1)])[name].result(WAIT_S)
+    until(lambda: name in admin.list_topics(timeout=WAIT_S).topics)
     with pytest.raises(TopicError, match=f"{name} has replication 1 and needs 3"):
         TopicAdmin(kafka.bootstrap_servers, TopicSettings.for_brokers(3)).check([ledger_spec(name)])
 

@@ -88,6 +88,10 @@ class Sent(Struct):
     request: int
 
 
+OWN_NAME = "QM1"
+"""What a transcript calls its queue manager, whatever the name is that it has."""
+
+
 class World:
     """A queue manager and its clients, as a transcript sees them."""
 
@@ -272,7 +276,10 @@ class World:
 
     def _define_object(self, _: Person, call: Call) -> c.Command:
         replace = "replace" in call.words[2:]
-        return c.DefineObject(call.words[0], call.words[1], attributes(call), replace)
+        given = attributes(call)
+        if given.get("remote_queue_manager") == OWN_NAME:
+            given["remote_queue_manager"] = self._driver.queue_manager
+        return c.DefineObject(call.words[0], call.words[1], given, replace)
 
     def _alter_object(self, _: Person, call: Call) -> c.Command:
         kind, name = call.words

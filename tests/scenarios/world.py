@@ -6,7 +6,6 @@ they appear (m1, m2, ... and the names of units), so that a transcript is the sa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import msgspec
@@ -48,6 +47,7 @@ from tests.scenarios.beyond import (
 )
 from tests.scenarios.drivers import Answered, Driver
 from tests.scenarios.language import Call, TranscriptError, call_of
+from tests.scenarios.values import duration_ms, place_of, value_of
 
 MODES = {
     "input": c.INPUT,
@@ -58,8 +58,6 @@ MODES = {
     "set": c.SET,
     "co_op": c.CO_OP,
 }
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 BODY_SHOWN = 40
 
 
@@ -547,27 +545,6 @@ def attributes(call: Call) -> dict[str, object]:
     given = {name: value_of(value) for name, value in call.options.items()}
     call.options.clear()
     return given
-
-
-def value_of(text: str) -> object:
-    """Read an attribute value."""
-    if text in ("yes", "no"):
-        return text == "yes"
-    return int(text) if re.fullmatch(r"-?\d+", text) else text
-
-
-def place_of(text: str) -> tuple[int, int, int] | None:
-    """Read LANE/SEQ+N as a place."""
-    parts = [int(part) for part in re.split(r"[/+]", text) if part]
-    return (parts[0], parts[1], sum(parts[2:])) if parts else None
-
-
-def duration_ms(text: str) -> int:
-    """Read 10s, 500ms, 2m, 1h."""
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        raise TranscriptError(f"{text!r} is no duration, such as 10s")
-    return round(float(match[1]) * _UNITS_MS[match[2]])
 
 
 COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {

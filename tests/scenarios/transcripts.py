@@ -7,7 +7,8 @@ from typing import Any
 
 from tests.scenarios.drivers import Driver
 from tests.scenarios.language import Transcript, TranscriptError, call_of
-from tests.scenarios.world import World, value_of
+from tests.scenarios.values import value_of
+from tests.scenarios.world import World
 
 TRANSCRIPTS = tuple(sorted(Path(__file__).parent.glob("*.txt")))
 

@@ -110,7 +110,7 @@ def _key(text: str, path: str) -> str:
     if semicolon and (len(part) > SUBQUEUE_LENGTH_MAX or not _NAME.fullmatch(part)):
         raise _illegal(text, f"a subqueue's name has 1 to {SUBQUEUE_LENGTH_MAX} characters")
     if _topic_length(path) > TOPIC_NAME_MAX:
-        raise _illegal(text, "too many characters of it are none of a-z 0-9 and .")
+        raise _illegal(text, "it has too many characters other than a-z, 0-9 and '.'")
     return path
 
 

@@ -12,6 +12,7 @@ from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
+from adapter.channel.closing import Closing
 from adapter.channel.handshake import Handshake
 from adapter.channel.identity import (
     APPLICATION_LENGTH_MAX,
@@ -27,7 +28,6 @@ from adapter.channel.timeouts import Timeouts
 from adapter.channel.unit import AnyUnit, NoUnit, Unit, joined, perform
 from adapter.channel.verbs import close_request, get_apart, put_request, wanted_ids
 from adapter.client.admin import Administration
-from adapter.client.closing import Closing
 from adapter.client.consumer import Consumer
 from adapter.client.context import Context
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing

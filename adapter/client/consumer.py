@@ -13,9 +13,9 @@ from typing import TypeVar
 from adapter.channel import arguments as a
 from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
+from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.verbs import ask_to_open, close_handles
-from adapter.client.closing import Closing
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Batches, ConsumerState
 from adapter.errors import NotOpen

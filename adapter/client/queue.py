@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
+from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle
 from adapter.channel.unit import AnyUnit, NoUnit, joined, perform
 from adapter.channel.verbs import (
@@ -22,7 +23,6 @@ from adapter.channel.verbs import (
 from adapter.client import admin
 from adapter.client.attributes import QueueSettings
 from adapter.client.browse import BrowsedMessage, browsed, shared
-from adapter.client.closing import Closing
 from adapter.client.context import Context
 from adapter.client.handles import QueueHandles
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing

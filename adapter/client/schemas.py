@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from adapter.client.closing import Closing
+from adapter.channel.closing import Closing
 from adapter.errors import InvalidOption, InvalidType
 
 if TYPE_CHECKING:

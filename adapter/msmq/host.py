@@ -5,11 +5,9 @@ It knows how queues are created, found and opened; it does not know messages.
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
-
 from adapter.channel import arguments as a
 from adapter.channel.channel import Channel
+from adapter.channel.closing import Closing
 from adapter.channel.requests import Pending
 from adapter.core.contract import commands
 from adapter.core.contract import msmq as c
@@ -24,7 +22,7 @@ from adapter.msmq.queue import MessageQueue
 PRIVATE_QUEUES = r"private$\*"
 
 
-class Host:
+class Host(Closing):
     """A computer on which a program runs. Shared by threads; leaving it as a context closes it.
 
     A queue is local if it is on this computer, else remote.
@@ -130,17 +128,6 @@ class Host:
     def close(self) -> None:
         """End the connection: pending transactions are aborted, pending reads cancelled."""
         self.channel.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Host {self._computer or '.'} of {self.queue_manager}>"

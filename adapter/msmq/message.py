@@ -31,33 +31,8 @@ FOUR_DAYS = timedelta(milliseconds=h.TTRQ_DEFAULT_MS)
 ValueT = TypeVar("ValueT")
 
 
-class Property(Generic[ValueT]):
-    """A property that programs may set; reading one that a filter has left out is refused."""
-
-    def __init__(self, default: ValueT, check: Callable[[str, Any], ValueT]) -> None:
-        self._default = default
-        self._check = check
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, message: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, message: Message, owner: type) -> ValueT: ...
-    def __get__(self, message: Message | None, owner: type) -> Self | ValueT:
-        if message is None:
-            return self
-        message.check_read(self._name)
-        found: ValueT = message.__dict__.get(self._name, self._default)
-        return found
-
-    def __set__(self, message: Message, value: Any) -> None:
-        message.__dict__[self._name] = self._check(self._name, value)
-
-
 class ReadOnly(Generic[ValueT]):
-    """A property that the queue manager gives."""
+    """A property that the queue manager gives; reading one that a filter left out is refused."""
 
     def __init__(self, default: ValueT) -> None:
         self._default = default
@@ -78,6 +53,17 @@ class ReadOnly(Generic[ValueT]):
 
     def __set__(self, message: Message, value: Any) -> None:
         raise AttributeError(f"{self._name} is given by the queue manager, and cannot be set")
+
+
+class Property(ReadOnly[ValueT]):
+    """A property that programs may set, too."""
+
+    def __init__(self, default: ValueT, check: Callable[[str, Any], ValueT]) -> None:
+        super().__init__(default)
+        self._check = check
+
+    def __set__(self, message: Message, value: Any) -> None:
+        message.__dict__[self._name] = self._check(self._name, value)
 
 
 def _label(name: str, value: object) -> str:

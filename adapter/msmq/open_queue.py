@@ -9,10 +9,9 @@ from __future__ import annotations
 import itertools
 import threading
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
 from adapter.channel.channel import Channel
+from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle, Pending
 from adapter.channel.verbs import close_handles
 from adapter.core.contract import msmq as c
@@ -34,7 +33,7 @@ from adapter.msmq.transaction import Transaction, resolved
 from adapter.msmq.xml_formatter import XmlMessageFormatter
 
 
-class OpenMessageQueue(QueueProperties):
+class OpenMessageQueue(QueueProperties, Closing):
     """A queue that is open. Shared by threads; leaving it as a context closes it.
 
     formatter: of values that are sent and received. message_read_property_filter: what is read of
@@ -82,17 +81,6 @@ class OpenMessageQueue(QueueProperties):
             self._handles.clear()
         if not self._channel.is_closed:
             close_handles(self._channel, handles)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def create_cursor(self) -> MessageCursor:
         """Make a cursor before the first message."""

@@ -6,10 +6,9 @@ is judged by the simulation of MSMQ.
 
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import initialize, rule
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
@@ -17,9 +16,8 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.model.limits import Limits
 from adapter.core.model.msmq_queue import lookup_id_of
-from tests.support import purity
 from tests.support.core import Core
-from tests.support.hard_state import check_snapshots
+from tests.support.two_clients import TwoClients
 
 LIMITS = Limits(
     window_messages=2, unit_messages=6, units_per_connection=2, handles_per_connection=6
@@ -51,17 +49,8 @@ HEADERS = st.sampled_from(
 )
 
 
-class AnyMsmq(RuleBasedStateMachine):
+class AnyMsmq(TwoClients):
     """Two clients that ask for what may be refused."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.patch = pytest.MonkeyPatch()
-        purity.watch(self.patch)
-
-    def teardown(self) -> None:
-        self.patch.undo()
-        check_snapshots(self.core.qm, self.core.replayed())
 
     @initialize()
     def start(self) -> None:
@@ -72,21 +61,12 @@ class AnyMsmq(RuleBasedStateMachine):
         self.clients[0].do(m.MsmqCreate(PATHS[1]))
         self.open_all()
 
-    def come(self) -> None:
-        self.clients = [self.core.connect() for _ in range(2)]
-        for client in self.clients:
-            client.open_session(self.core.new_session_id())
-        self.units = [[b"?" * 24, b"?" * 24] for _ in range(2)]
-
     def open_all(self) -> None:
         for client in self.clients:
             for handle, path in enumerate(PATHS[:2], 1):
                 client.send(m.MsmqOpen(handle, path, 7))
                 client.send(m.MsmqCursor(handle, 1))
             client.send(m.MsmqOpen(3, PATHS[2], 5))
-
-    def unit(self, who: int, slot: int) -> bytes:
-        return self.units[who][slot] if slot >= 0 else b""
 
     @rule(who=WHO, path=PATH, attributes=ATTRIBUTES, alters=st.booleans())
     def define(self, who: int, path: str, attributes: dict[str, Any], alters: bool) -> None:

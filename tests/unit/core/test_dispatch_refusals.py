@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import initialize, rule
 
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
@@ -21,6 +21,7 @@ from tests.support import purity
 from tests.support.core import client_on
 from tests.support.hard_state import check_snapshots
 from tests.support.topics import core_with_topics
+from tests.support.two_clients import TwoClients
 
 LIMITS = Limits(
     window_messages=2,
@@ -69,17 +70,8 @@ HANDLE = st.integers(1, 4)
 UNIT = st.integers(-1, 1)  # -1: outside a unit
 
 
-class Refusing(RuleBasedStateMachine):
+class Refusing(TwoClients):
     """Two clients that ask for what may be refused, of a core that has little in memory."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.patch = pytest.MonkeyPatch()
-        purity.watch(self.patch)
-
-    def teardown(self) -> None:
-        self.patch.undo()
-        check_snapshots(self.core.qm, self.core.replayed())
 
     @initialize()
     def start(self) -> None:
@@ -89,15 +81,6 @@ class Refusing(RuleBasedStateMachine):
             self.clients[0].define(name)
             for client in self.clients:
                 client.open(name, c.INPUT | c.OUTPUT | c.BROWSE, handle=1 + (name == "B"))
-
-    def come(self) -> None:
-        self.clients = [self.core.connect() for _ in range(2)]
-        for client in self.clients:
-            client.open_session(self.core.new_session_id())
-        self.units: list[list[bytes]] = [[b"?" * 24, b"?" * 24] for _ in range(2)]
-
-    def unit(self, who: int, slot: int) -> bytes:
-        return self.units[who][slot] if slot >= 0 else b""
 
     @rule(who=WHO, name=st.sampled_from("AB"), which=st.sampled_from(ATTRIBUTES))
     def alter(self, who: int, name: str, which: dict[str, Any]) -> None:

@@ -41,6 +41,7 @@ QUESTIONS = (
     c.InquireObjects,
     c.ReadBatches,
     m.MsmqInquire,
+    m.MsmqLocate,
     AskServer,
 )
 PUTS = (c.Put, m.MsmqSend, m.MsmqMove)

@@ -71,6 +71,16 @@ class AnyUnit:
         return self._enlisted.ident
 
     @property
+    def channel(self) -> Channel:
+        """The connection it is on."""
+        return self._channel
+
+    @property
+    def has_operations(self) -> bool:
+        """Whether anything has been asked for in it."""
+        return self._enlisted.beginning is not None
+
+    @property
     def is_open(self) -> bool:
         """Whether it has begun and not ended."""
         return self._state is UnitState.ACTIVE

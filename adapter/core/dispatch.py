@@ -37,6 +37,7 @@ from adapter.core.rules import (
     get,
     handles,
     lifetime,
+    msmq_computers,
     msmq_move,
     msmq_open,
     msmq_queues,
@@ -115,6 +116,7 @@ DECIDE: dict[type, Rule] = {
     m.MsmqDelete: msmq_remove.decide_delete,
     m.MsmqPurge: msmq_remove.decide_purge,
     m.MsmqInquire: msmq_queues.decide_inquire,
+    m.MsmqLocate: msmq_computers.decide_locate,
 }
 
 APPLY: dict[type, Callable[[QueueManager, Any], Removed | None]] = {
@@ -390,7 +392,7 @@ def _configure(qm: QueueManager, effects: Effects, given: inputs.Configured) -> 
 
 
 def _know_queue_managers(qm: QueueManager, _: Effects, given: inputs.QueueManagersKnown) -> None:
-    qm.known_queue_managers = given.names
+    qm.known_queue_managers, qm.known_computers = given.names, given.computers
 
 
 def _arrive(qm: QueueManager, effects: Effects, given: inputs.Arrived) -> None:

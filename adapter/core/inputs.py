@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from adapter.core.contract.arrivals import ArrivedUnit
 from adapter.core.contract.commands import Request
+from adapter.core.model.computers import KnownComputer
 from adapter.core.model.connection import Party
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue
@@ -107,9 +108,12 @@ class Quiesced(Struct):
 
 
 class QueueManagersKnown(Struct):
-    """The other queue managers that messages can be sent to, all of them, by name."""
+    """The other queue managers that messages can be sent to, all of them, by name; and their
+    computers of MSMQ, by name without case.
+    """
 
     names: frozenset[str]
+    computers: dict[str, KnownComputer] = {}
 
 
 class Arrived(Struct):

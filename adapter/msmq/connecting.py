@@ -21,6 +21,8 @@ from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.timeouts import Timeouts
 from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.core.contract.results import ComputerFound
+from adapter.msmq.computers import ComputerChannel, ComputerConnections
 from adapter.msmq.errors import as_msmq
 from adapter.msmq.host import Host
 
@@ -78,9 +80,7 @@ def connect_by(
     reconnect_timeout_s: float = 60.0,
 ) -> Host:
     """Connect by the first of these that reaches a queue manager; see connect()."""
-    handshake = Handshake(
-        dialers,
-        a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
+    names = (
         own_name()
         if application is None
         else a.as_text("application", application, APPLICATION_LENGTH_MAX),
@@ -94,5 +94,11 @@ def connect_by(
         reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_timeout_s),
     )
     own = a.as_text("computer", computer, COMPUTER_LENGTH_MAX)
+
+    def connect_other(dialer: Dialer, found: ComputerFound) -> ComputerChannel:
+        shaken = Handshake([dialer], found.queue_manager, *names)
+        return ComputerChannel(shaken, timeouts, found.computer)
+
+    shaken = Handshake(dialers, a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX), *names)
     with as_msmq():
-        return Host(Channel(handshake, timeouts), own)
+        return Host(ComputerConnections(Channel(shaken, timeouts), own, connect_other))

@@ -178,10 +178,11 @@ REMEDIES: dict[Reason, str] = {
 """What to do in the words of MSMQ; what is not listed has a remedy that fits both."""
 
 
-def translated(error: Error, name: str = "") -> Error:
+def translated(error: Error, name: str = "", computer: str = "") -> Error:
     """Return the error of MSMQ for one of the connection; what is MSMQ's already is kept.
 
-    name: the queue, as the program knows it.
+    name: the queue, as the program knows it. computer: that the connection leads to, if it is
+    another one than the program's.
     """
     if isinstance(error, MessageQueueException | InvalidOperationError | errors.InvalidType):
         return error
@@ -194,6 +195,9 @@ def translated(error: Error, name: str = "") -> Error:
     if isinstance(error, errors.InDoubt):
         unit = error.unit_id
         text = f"it is not known whether this was done: ask outcome() for the transaction ({text})"
+    elif computer and code is Code.SERVICE_NOT_AVAILABLE:
+        code = Code.REMOTE_MACHINE_NOT_AVAILABLE
+        text = f"computer {computer} is not available: {text}"
     return MessageQueueException(code, text, name or error.object_name, identifiers.shown(unit))
 
 
@@ -211,12 +215,12 @@ def _code_of(error: Error) -> Code:
 
 
 @contextmanager
-def as_msmq(name: str = "") -> Iterator[None]:
-    """Have errors of the connection raised as MSMQ's."""
+def as_msmq(name: str = "", computer: str = "") -> Iterator[None]:
+    """Have errors of the connection raised as MSMQ's; see translated()."""
     try:
         yield
     except Error as error:
-        problem = translated(error, name)
+        problem = translated(error, name, computer)
         if problem is error:
             raise
         raise problem from error

@@ -11,11 +11,13 @@ from adapter.channel.closing import Closing
 from adapter.channel.requests import Pending
 from adapter.core.contract import commands
 from adapter.core.contract import msmq as c
+from adapter.core.contract.format_names import same_computer
 from adapter.core.contract.results import Done, UnitOutcome, UnitState
 from adapter.msmq import identifiers, requests
+from adapter.msmq.computers import ComputerConnections, QueueRoute
 from adapter.msmq.enumerations import QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
-from adapter.msmq.errors import InvalidOperationError, MessageQueueException, as_msmq
+from adapter.msmq.errors import InvalidOperationError, MessageQueueException
 from adapter.msmq.names import as_queue_name
 from adapter.msmq.queue import MessageQueue
 
@@ -28,10 +30,13 @@ class Host(Closing):
     A queue is local if it is on this computer, else remote.
     """
 
-    def __init__(self, channel: Channel, computer: str) -> None:
-        """computer: empty is the queue manager's own."""
-        self.channel = channel
-        self._computer = computer
+    def __init__(self, computers: ComputerConnections) -> None:
+        self.computers = computers
+
+    @property
+    def channel(self) -> Channel:
+        """The connection to the queue manager."""
+        return self.computers.own.channel
 
     @property
     def queue_manager(self) -> str:
@@ -41,7 +46,7 @@ class Host(Closing):
     @property
     def computer(self) -> str:
         """The name that was given to connect(); empty: the queue manager's own computer."""
-        return self._computer
+        return self.computers.own.computer
 
     @property
     def is_closed(self) -> bool:
@@ -61,14 +66,16 @@ class Host(Closing):
         }
         if label is not None:
             attributes["label"] = a.as_text("label", label)
-        command = c.MsmqCreate(name, attributes, self._computer)
-        requests.ask(self.channel, command, Done, True, name)
+        route = self.computers.to(name)
+        command = c.MsmqCreate(name, attributes, route.computer)
+        requests.ask(route.channel, command, Done, True, name)
         return self.open(name)
 
     def delete(self, path: str) -> None:
         """Delete a queue with the messages on it. Raises MessageQueueException: QUEUE_NOT_FOUND."""
         name = as_queue_name(path)
-        requests.ask(self.channel, c.MsmqDelete(name, self._computer), Done, True, name)
+        route = self.computers.to(name)
+        requests.ask(route.channel, c.MsmqDelete(name, route.computer), Done, True, name)
 
     def exists(self, path: str) -> bool:
         """Whether there is a queue of this path.
@@ -81,7 +88,7 @@ class Host(Closing):
                 f"exists() takes a path such as .\\private$\\orders, not the format name {name}"
             )
         try:
-            return bool(requests.inquire(self.channel, name, self._computer))
+            return bool(requests.inquire(self.computers.to(name), name))
         except MessageQueueException as error:
             if error.message_queue_error_code == Code.QUEUE_NOT_FOUND:
                 return False
@@ -100,34 +107,55 @@ class Host(Closing):
         Raises MessageQueueException: QUEUE_NOT_FOUND, SHARING_VIOLATION, ...
         """
         return MessageQueue(
-            self.channel,
-            self._computer,
+            self.computers,
             as_queue_name(path),
             access,
             a.as_flag("deny_receive", deny_receive),
         )
 
-    def get_private_queues(self) -> list[MessageQueue]:
-        """Return the private queues of the queue manager's computer, by name. None is opened."""
-        found = requests.inquire(self.channel, PRIVATE_QUEUES, self._computer)
+    def get_private_queues(self, computer: str | None = None) -> list[MessageQueue]:
+        """Return the private queues of a computer, by name. None is opened.
+
+        computer: None is that of the queue manager.
+        Raises MessageQueueException: MACHINE_NOT_FOUND, REMOTE_MACHINE_NOT_AVAILABLE.
+        """
+        route = self.computers.own if computer is None else self._at(computer)
+        found = requests.inquire(route, PRIVATE_QUEUES)
         return [
-            MessageQueue(
-                self.channel, self._computer, str(one.attributes["path_name"]), is_lazy=True
-            )
+            MessageQueue(self.computers, str(one.attributes["path_name"]), is_lazy=True)
             for one in found
         ]
+
+    def _at(self, computer: str) -> QueueRoute:
+        """Return how queues of a computer are read."""
+        name = a.as_name(computer, "computer")
+        route = self.computers.at(name)
+        own = self.computers.locate("").computer
+        if route is self.computers.own and not same_computer(name, own):
+            raise MessageQueueException(
+                Code.MACHINE_NOT_FOUND,
+                f"no queue manager in the directory has the queues of computer {name}: check the "
+                "name, or start its queue manager on the same Kafka",
+                name,
+            )
+        return route
 
     def outcome(self, transaction_id: str) -> UnitState:
         """Say what became of a transaction: "committed", "backed out", "in flight" or "unknown"."""
         identifier = identifiers.as_message_id("transaction_id", transaction_id)
-        request = Pending(commands.AskOutcome(a.as_unit_id(identifier)))
-        with as_msmq():
-            self.channel.ask([request])
-            return self.channel.result(request, UnitOutcome).state
+        ident = a.as_unit_id(identifier)
+        states = (self._outcome(channel, ident) for channel in self.computers.channels)
+        return next((state for state in states if state != "unknown"), "unknown")
+
+    def _outcome(self, channel: Channel, ident: bytes) -> UnitState:
+        request = Pending(commands.AskOutcome(ident))
+        with requests.errors_of(channel, ""):
+            channel.ask([request])
+            return channel.result(request, UnitOutcome).state
 
     def close(self) -> None:
         """End the connection: pending transactions are aborted, pending reads cancelled."""
-        self.channel.close()
+        self.computers.close()
 
     def __repr__(self) -> str:
-        return f"<Host {self._computer or '.'} of {self.queue_manager}>"
+        return f"<Host {self.computer or '.'} of {self.queue_manager}>"

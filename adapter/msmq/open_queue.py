@@ -15,16 +15,15 @@ from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle, Pending
 from adapter.channel.verbs import close_handles
 from adapter.core.contract import msmq as c
+from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Done
 from adapter.errors import Error, InvalidType
 from adapter.msmq import requests
+from adapter.msmq.computers import ComputerConnections, QueueRoute
 from adapter.msmq.cursor import MessageCursor
 from adapter.msmq.enumerations import QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
-from adapter.msmq.errors import (
-    MessageQueueException,
-    as_msmq,
-)
+from adapter.msmq.errors import MessageQueueException
 from adapter.msmq.filters import MessageReadPropertyFilter
 from adapter.msmq.formatters import MessageFormatter
 from adapter.msmq.message import Message, incoming
@@ -42,19 +41,18 @@ class OpenMessageQueue(QueueProperties, Closing):
 
     def __init__(
         self,
-        channel: Channel,
-        computer: str,
+        computers: ComputerConnections,
         path: str,
         access: QueueAccessMode = QueueAccessMode.SEND_AND_RECEIVE,
         deny_receive: bool = False,
         is_lazy: bool = False,
     ) -> None:
-        super().__init__(channel, computer, path)
+        super().__init__(computers, path)
         if not isinstance(access, QueueAccessMode):
             raise InvalidType(f"access is of QueueAccessMode, not {access!r}")
         self._access = access
         self._deny_receive = deny_receive
-        self._handles: dict[QueueAccessMode, Handle] = {}
+        self._handles: dict[tuple[QueueAccessMode, Channel], Handle] = {}
         self._lock = threading.Lock()
         self._cursor_numbers = itertools.count(1)
         self._closed = threading.Event()
@@ -77,38 +75,54 @@ class OpenMessageQueue(QueueProperties, Closing):
         """Give its handles back. Pending reads are cancelled: OPERATION_CANCELLED."""
         self._closed.set()
         with self._lock:
-            handles = list(self._handles.values())
+            handles = list(self._handles.items())
             self._handles.clear()
-        if not self._channel.is_closed:
-            close_handles(self._channel, handles)
+        for channel in {channel for (_, channel), _ in handles if not channel.is_closed}:
+            close_handles(channel, [one for (_, over), one in handles if over is channel])
 
     def create_cursor(self) -> MessageCursor:
         """Make a cursor before the first message."""
         handle = self._reading()
         number = next(self._cursor_numbers)
         command = c.MsmqCursor(handle.number, number)
-        requests.ask(self._channel, command, Done, False, self.path)
+        requests.ask(self._reads.channel, command, Done, False, self.path)
         return MessageCursor(number, handle.number, self._close_cursor)
 
     def _close_cursor(self, cursor: MessageCursor) -> None:
-        if self._closed.is_set() or self._channel.is_closed:
+        channel = self._reads.channel
+        if self._closed.is_set() or channel.is_closed:
             return
         command = c.MsmqCursor(cursor.handle, cursor.number, close=True)
         with suppress(Error):  # it was lost with the connection
-            requests.ask(self._channel, command, Done, False, self.path)
+            requests.ask(channel, command, Done, False, self.path)
 
     def peek_ahead(self, command: c.MsmqReceive) -> Pending:
         """Send a peek, and return when the queue manager has it; the answer may come later."""
         request = requests.read_request(self._reading(), command, None)
-        question = Pending(c.MsmqInquire(self.path, self._computer))
-        with as_msmq(self.path):
-            self._channel.submit([request, question])
-            self._channel.await_all([question])
+        route = self._reads
+        question = Pending(c.MsmqInquire(self.path, route.computer))
+        with requests.errors_of(route.channel, self.path):
+            route.channel.submit([request, question])
+            route.channel.await_all([question])
         return request
 
-    def _handle(self, access: QueueAccessMode) -> Handle:
-        """Return the handle for some access, opening it if need be."""
-        handle = self._handles.get(access)
+    def await_peek(self, request: Pending) -> Delivered | None:
+        """Wait for the answer to a peek that was sent; None: there is no message."""
+        channel = self._reads.channel
+        channel.await_all([request])
+        return requests.read_answer(channel, request, self.path)
+
+    def await_answers(self) -> None:
+        """Wait until what the queue manager has answered by now is known here."""
+        requests.inquire(self._reads, self.path)
+
+    def _handle(self, access: QueueAccessMode, route: QueueRoute | None = None) -> Handle:
+        """Return the handle for some access, opening it if need be. route: None is the own queue
+        manager to send, which sends on, and that of the queue's computer for all else.
+        """
+        if route is None:
+            route = self._computers.own if access is QueueAccessMode.SEND else self._reads
+        handle = self._handles.get((access, route.channel))
         if handle is not None and handle.is_open:
             return handle
         with self._lock:
@@ -117,10 +131,8 @@ class OpenMessageQueue(QueueProperties, Closing):
                     Code.INVALID_HANDLE, f"queue {self.path} is closed: open it again", self.path
                 )
             deny = self._deny_receive and access != QueueAccessMode.SEND
-            handle = requests.open_handle(
-                self._channel, self.path, int(access), deny, self._computer
-            )
-            self._handles[access] = handle
+            handle = requests.open_handle(route, self.path, int(access), deny)
+            self._handles[access, route.channel] = handle
             return handle
 
     def _reading(self) -> Handle:
@@ -130,14 +142,15 @@ class OpenMessageQueue(QueueProperties, Closing):
     def _read(
         self, command: c.MsmqReceive, cursor: MessageCursor | None, transaction: Transaction | None
     ) -> Message | None:
-        unit, command.single = resolved(self._channel, transaction)
+        route = self._reads
+        unit, command.single = resolved(self._computers, transaction, route.channel)
         handle = self._reading()
         command.handle = handle.number
         if cursor is not None:
             self._check_cursor(cursor, handle)
             command.cursor = cursor.number
         request = requests.read_request(handle, command, unit)
-        delivered = requests.read(self._channel, request, unit, self.path)
+        delivered = requests.read(route.channel, request, unit, self.path)
         if delivered is None:
             self._check_open()
             return None

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapter.channel.channel import Channel
 from adapter.core.contract import msmq as c
 from adapter.core.contract.results import Done
 from adapter.msmq import requests
+from adapter.msmq.computers import ComputerConnections, QueueRoute
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import MessageQueueException
 
@@ -18,10 +18,18 @@ from adapter.msmq.errors import MessageQueueException
 class QueueProperties:
     """A queue's properties; each read asks the queue manager, each setting is durable."""
 
-    def __init__(self, channel: Channel, computer: str, path: str) -> None:
-        self._channel = channel
-        self._computer = computer
+    def __init__(self, computers: ComputerConnections, path: str) -> None:
+        self._computers = computers
         self._path = path
+        self._route: QueueRoute | None = None
+
+    @property
+    def _reads(self) -> QueueRoute:
+        """How it is read, which is where it is. Raises MessageQueueException."""
+        route = self._route
+        if route is None:
+            route = self._route = self._computers.to(self._path)
+        return route
 
     @property
     def path(self) -> str:
@@ -74,7 +82,7 @@ class QueueProperties:
         return int(self._inquire()["message_count"])
 
     def _inquire(self) -> dict[str, Any]:
-        found = requests.inquire(self._channel, self._path, self._computer)
+        found = requests.inquire(self._reads, self._path)
         if not found:
             raise MessageQueueException(
                 Code.QUEUE_NOT_FOUND,
@@ -84,5 +92,6 @@ class QueueProperties:
         return found[0].attributes
 
     def _alter(self, **attributes: bool | int | str | None) -> None:
-        command = c.MsmqAlter(self._path, attributes, self._computer)
-        requests.ask(self._channel, command, Done, True, self._path)
+        route = self._reads
+        command = c.MsmqAlter(self._path, attributes, route.computer)
+        requests.ask(route.channel, command, Done, True, self._path)

@@ -40,11 +40,12 @@ class MessageQueue(QueueReader):
         message = obj if isinstance(obj, Message) else self._made_of(obj)
         if label is not None:
             message.label = label
-        unit, single = resolved(self._channel, transaction)
+        unit, single = resolved(self._computers, transaction)
         data = message.to_data(self.formatter)
-        handle = self._handle(QueueAccessMode.SEND)
+        route = self._computers.own if unit is None else self._computers.of(unit.channel)
+        handle = self._handle(QueueAccessMode.SEND, route)
         command = c.MsmqSend(handle.number, data, b"", single)
-        identifier = requests.send(self._channel, handle, command, unit, self.path)
+        identifier = requests.send(route.channel, handle, command, unit, self.path)
         message.sent_as(identifier)
         return message.id
 
@@ -78,12 +79,13 @@ class MessageQueue(QueueReader):
         """Move a message to a subqueue of this queue, or from it back to the queue."""
         if not isinstance(to, MessageQueue):
             raise InvalidType(f"to is the MessageQueue to move to, not {to!r}")
-        unit, _ = resolved(self._channel, transaction)
+        channel = self._reads.channel
+        unit, _ = resolved(self._computers, transaction, channel)
         handle, target = self._reading(), to._handle(QueueAccessMode.MOVE)
         command = c.MsmqMove(
             handle.number, target.number, a.as_whole("lookup_id", lookup_id, 0, 2**63)
         )
-        requests.perform_in(self._channel, handle, command, unit, self.path)
+        requests.perform_in(channel, handle, command, unit, self.path)
 
     def mark_rejected(self, message: Message) -> None:
         """Reject a message that was received in a pending transaction: at its commit the sender
@@ -98,13 +100,13 @@ class MessageQueue(QueueReader):
             )
         handle = self._reading()
         command = c.MsmqReject(handle.number, message.lookup_id, unit.id)
-        requests.perform_in(self._channel, handle, command, unit, self.path)
+        requests.perform_in(self._reads.channel, handle, command, unit, self.path)
 
     def purge(self) -> int:
         """Remove every message that no transaction has received; returns how many."""
         handle = self._reading()
         command = c.MsmqPurge(handle.number)
-        return requests.ask(self._channel, command, Done, True, self.path).count
+        return requests.ask(self._reads.channel, command, Done, True, self.path).count
 
     def __repr__(self) -> str:
         return f"<MessageQueue {self.path}>"

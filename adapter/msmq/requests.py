@@ -6,6 +6,7 @@ It translates; what a command means is decided in core.
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar, cast
 
 from adapter.channel import requests as rq
@@ -16,6 +17,7 @@ from adapter.channel.verbs import ask_to_open
 from adapter.core.contract import msmq as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Descriptions, Done, Messages, PutDone, QueueDescription
+from adapter.msmq.computers import ComputerChannel, QueueRoute
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import MessageQueueException, as_msmq
 
@@ -24,13 +26,19 @@ SENT = cast("type[PutDone | Done]", PutDone | Done)
 """Answers to a send; Done: the queue manager discarded the message."""
 
 
-def open_handle(
-    channel: Channel, name: str, access: int, deny_receive: bool, computer: str
-) -> Handle:
+def errors_of(channel: Channel, name: str) -> AbstractContextManager[None]:
+    """Have errors of a connection raised as MSMQ's. name: of the queue."""
+    return as_msmq(name, channel.computer if isinstance(channel, ComputerChannel) else "")
+
+
+def open_handle(route: QueueRoute, name: str, access: int, deny_receive: bool) -> Handle:
     """Open a queue for some access; it is opened again on every new connection."""
+    channel = route.channel
     handle = channel.new_handle(name, 0)
-    handle.opening = c.MsmqOpen(handle.number, name, access, deny_receive, computer)
-    with as_msmq(name):
+    handle.opening = c.MsmqOpen(
+        handle.number, name, access, deny_receive, route.computer, route.level
+    )
+    with errors_of(channel, name):
         ask_to_open(channel, rq.open_request(handle), handle)
     return handle
 
@@ -38,14 +46,15 @@ def open_handle(
 def ask(channel: Channel, command: Any, kind: type[ResultT], durable: bool, name: str) -> ResultT:
     """Ask for something that is part of no transaction."""
     request = Pending(command, durable=durable)
-    with as_msmq(name):
+    with errors_of(channel, name):
         channel.ask([request])
         return channel.result(request, kind)
 
 
-def inquire(channel: Channel, name: str, computer: str) -> list[QueueDescription]:
+def inquire(route: QueueRoute, name: str) -> list[QueueDescription]:
     """Return the queues that a name or pattern names."""
-    return ask(channel, c.MsmqInquire(name, computer), Descriptions, False, name).queues
+    command = c.MsmqInquire(name, route.computer)
+    return ask(route.channel, command, Descriptions, False, name).queues
 
 
 def read_request(handle: Handle, command: c.MsmqReceive, unit: Unit | None) -> Pending:
@@ -65,7 +74,7 @@ def read_request(handle: Handle, command: c.MsmqReceive, unit: Unit | None) -> P
 
 def read(channel: Channel, request: Pending, unit: Unit | None, name: str) -> Delivered | None:
     """Receive or peek; None if no message came in time. Raises MessageQueueException."""
-    with as_msmq(name):
+    with errors_of(channel, name):
         if unit is None:
             channel.ask([request])
             return read_answer(channel, request, name)
@@ -81,7 +90,7 @@ def read_answer(channel: Channel, request: Pending, name: str) -> Delivered | No
             f"the connection was lost, and with it a cursor of queue {name}: create another",
             name,
         )
-    with as_msmq(name):
+    with errors_of(channel, name):
         messages = channel.result(request, Messages).messages
     return messages[0] if messages else None
 
@@ -95,7 +104,7 @@ def send(
     else:
         command.unit = unit.id
         request = Pending(command, rq.WITH_UNIT, handle=handle)
-    with as_msmq(name):
+    with errors_of(channel, name):
         done = perform(channel, unit, [request], request, SENT)
     return done.message_ids[0] if isinstance(done, PutDone) else b""
 
@@ -109,5 +118,5 @@ def perform_in(
     else:
         command.unit = unit.id
         request = Pending(command, rq.WITH_UNIT, handle=handle)
-    with as_msmq(name):
+    with errors_of(channel, name):
         perform(channel, unit, [request], request, Done)

@@ -16,17 +16,24 @@ from adapter.channel.channel import Channel
 from adapter.channel.unit import Unit
 from adapter.errors import BackedOut, Error, InvalidOption, InvalidType
 from adapter.msmq import identifiers
+from adapter.msmq.computers import ComputerConnections
 from adapter.msmq.enumerations import MessageQueueTransactionStatus as Status
 from adapter.msmq.enumerations import MessageQueueTransactionType as Kind
-from adapter.msmq.errors import InvalidOperationError, ObjectDisposedError, translated
+from adapter.msmq.error_codes import MessageQueueErrorCode as Code
+from adapter.msmq.errors import (
+    InvalidOperationError,
+    MessageQueueException,
+    ObjectDisposedError,
+    translated,
+)
 
 
-class HasChannel(Protocol):
-    """What has a connection: a host."""
+class HasComputers(Protocol):
+    """What has connections: a host."""
 
     @property
-    def channel(self) -> Channel:
-        """The connection."""
+    def computers(self) -> ComputerConnections:
+        """The connections."""
         ...
 
 
@@ -34,11 +41,14 @@ class MessageQueueTransaction:
     """A transaction on one host. As a context manager: entering begins it, leaving normally
     commits, any exception aborts; after an explicit outcome leaving does nothing.
 
+    It is one of a single queue manager: of the host's own, or, if it first receives from a queue of
+    another computer, of that computer's.
+
     It may be begun again after its outcome.
     """
 
-    def __init__(self, host: HasChannel) -> None:
-        self._channel = host.channel
+    def __init__(self, host: HasComputers) -> None:
+        self._computers = host.computers
         self._unit: Unit | None = None
         self._status = Status.INITIALIZED
         self._entered = False
@@ -63,8 +73,7 @@ class MessageQueueTransaction:
                 self._entered = False  # inside its with statement this is accepted once
                 return
             raise InvalidOperationError("the transaction is pending: commit or abort it first")
-        self._unit = Unit(self._channel)
-        self._unit.begin()
+        self._unit = _begun(self._computers.own.channel)
         self._status = Status.PENDING
 
     def commit(self) -> None:
@@ -102,11 +111,29 @@ class MessageQueueTransaction:
         if self._status is Status.PENDING:
             self.abort()
 
-    def unit_for(self, channel: Channel) -> Unit:
-        """Return the unit of work to take part in, on this connection."""
-        if channel is not self._channel:
+    def belongs_to(self, computers: ComputerConnections) -> bool:
+        """Whether it is of the host with these connections."""
+        return self._computers is computers
+
+    def unit_for(self, computers: ComputerConnections, channel: Channel | None) -> Unit:
+        """Return the unit of work to take part in. channel: over which; None: over any.
+
+        Raises MessageQueueException: TRANSACTION_ENLIST.
+        """
+        if not self.belongs_to(computers):
             raise InvalidOption("the transaction is of another host: make one with this host")
-        return self._pending("use")
+        unit = self._pending("use")
+        if channel is None or unit.belongs_to(channel):
+            return unit
+        if unit.has_operations:
+            raise MessageQueueException(
+                Code.TRANSACTION_ENLIST,
+                f"the transaction is one of queue manager {unit.channel.queue_manager} already, "
+                f"and cannot read from a queue of {channel.queue_manager}: read in a transaction "
+                "of its own, and there before anything else",
+            )
+        self._unit = _begun(channel)
+        return self._unit
 
     def _pending(self, what: str) -> Unit:
         if self._status is not Status.PENDING or self._unit is None:
@@ -141,17 +168,23 @@ class MessageQueueTransaction:
         return f"<MessageQueueTransaction {self._status.name}>"
 
 
+def _begun(channel: Channel) -> Unit:
+    unit = Unit(channel)
+    unit.begin()
+    return unit
+
+
 Transaction = MessageQueueTransaction | Kind
 _ambient: ContextVar[tuple[MessageQueueTransaction, ...]] = ContextVar("scopes", default=())
 
 
 @contextmanager
-def transaction_scope(host: HasChannel) -> Iterator[MessageQueueTransaction]:
+def transaction_scope(host: HasComputers) -> Iterator[MessageQueueTransaction]:
     """Begin the ambient transaction: operations with AUTOMATIC on this host take part in it.
 
     Leaving normally commits, any exception aborts. Scopes of one host do not nest.
     """
-    if _of(host.channel) is not None:
+    if _of(host.computers) is not None:
         raise InvalidOperationError("a transaction scope of this host is open: end it first")
     transaction = MessageQueueTransaction(host)
     with transaction:
@@ -162,25 +195,30 @@ def transaction_scope(host: HasChannel) -> Iterator[MessageQueueTransaction]:
             _ambient.reset(token)
 
 
-def _of(channel: Channel) -> MessageQueueTransaction | None:
+def _of(computers: ComputerConnections) -> MessageQueueTransaction | None:
     for transaction in _ambient.get():
-        if transaction._channel is channel:
+        if transaction.belongs_to(computers):
             return transaction
     return None
 
 
-def resolved(channel: Channel, transaction: Transaction | None) -> tuple[Unit | None, bool]:
-    """Return the unit that an operation takes part in, and whether it is one of its own."""
+def resolved(
+    computers: ComputerConnections, transaction: Transaction | None, channel: Channel | None = None
+) -> tuple[Unit | None, bool]:
+    """Return the unit that an operation takes part in, and whether it is one of its own.
+
+    channel: over which it goes; None: over any of these connections.
+    """
     if transaction is None or transaction is Kind.NONE:
         return None, False
     if transaction is Kind.SINGLE:
         return None, True
     if transaction is Kind.AUTOMATIC:
-        ambient = _of(channel)
-        return (None if ambient is None else ambient.unit_for(channel)), False
+        ambient = _of(computers)
+        return (None if ambient is None else ambient.unit_for(computers, channel)), False
     if not isinstance(transaction, MessageQueueTransaction):
         raise InvalidType(
             "transaction is a MessageQueueTransaction, a MessageQueueTransactionType or None, not "
             f"{transaction!r}"
         )
-    return transaction.unit_for(channel), False
+    return transaction.unit_for(computers, channel), False

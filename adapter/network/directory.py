@@ -96,6 +96,11 @@ class Directory:
         with self._changed:
             return frozenset(self._entries)
 
+    def entries(self, but: str) -> list[DirectoryEntry]:
+        """Return what is known of all queue managers but one."""
+        with self._changed:
+            return [one for name, one in self._entries.items() if name != but]
+
     def entry(self, queue_manager: str) -> DirectoryEntry | None:
         """Return what is known of a queue manager."""
         return self._entries.get(queue_manager)

@@ -83,7 +83,7 @@ class Inbound:
         self._noted: tuple[int, dict[str, int]] = (0, {})
         """Entry and positions, of the last time that it was looked what can be deleted."""
         self._trimmed: dict[str, int] = {}
-        self._known: frozenset[str] = frozenset()
+        self._known = inputs.QueueManagersKnown(frozenset())
         self.units = self.messages = 0
         """Given to core since the process started."""
 
@@ -104,11 +104,11 @@ class Inbound:
         call = watched.callback("arrivals", lambda: self._take(number, ready), self._broke)
         self._call_from_thread(call)
 
-    def know(self, queue_managers: frozenset[str]) -> None:
+    def know(self, known: inputs.QueueManagersKnown) -> None:
         """Let core know which other queue managers there are; from any thread."""
 
         def know() -> None:
-            self._known = queue_managers
+            self._known = known
             self._tell_known()
 
         self._call_from_thread(watched.callback("the directory", know, self._broke))
@@ -120,7 +120,7 @@ class Inbound:
     def _tell_known(self) -> None:
         term = self._term
         if term is not None and term is self._current():
-            term.loop.take(inputs.QueueManagersKnown(self._known - {term.qm.name}))
+            term.loop.take(self._known)
 
     @property
     def blocked(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import count
 
@@ -18,6 +18,8 @@ import structlog
 from msgspec import Struct
 
 from adapter import watched
+from adapter.core import inputs
+from adapter.core.model.computers import KnownComputer
 from adapter.network.directory import Directory, DirectoryEntry, entry_record
 from adapter.network.figures import NetworkFigures
 from adapter.network.port import SentRecord, Transport
@@ -134,7 +136,8 @@ class Network:
         return self._owner.term if self._owner.running else None
 
     def _note_change(self) -> None:
-        self._inbound.know(self.directory.queue_managers)
+        others = self.directory.entries(but=self._owner.name)
+        self._inbound.know(known_of(others))
 
     def _look(self) -> None:
         """Start senders for transmission queues with messages, and end those of queues gone."""
@@ -167,6 +170,18 @@ class Network:
     def _start_again(self, name: str) -> None:
         if self._looks - self._ended.setdefault(name, self._looks) >= RESTART_LOOKS:
             self._start(name)
+
+
+def known_of(entries: Sequence[DirectoryEntry]) -> inputs.QueueManagersKnown:
+    """Return what core is to know of other queue managers."""
+    names = frozenset(one.queue_manager for one in entries)
+    computers = {
+        (one.computer or one.queue_manager).casefold(): KnownComputer(
+            one.queue_manager, one.address
+        )
+        for one in entries
+    }
+    return inputs.QueueManagersKnown(names, computers)
 
 
 def reachable(address: str) -> str:

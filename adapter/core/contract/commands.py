@@ -505,6 +505,7 @@ Command = (
     | msmq.MsmqDelete
     | msmq.MsmqPurge
     | msmq.MsmqInquire
+    | msmq.MsmqLocate
 )
 
 

@@ -26,6 +26,7 @@ LAST = 4
 REWINDING = 5  # behind the cursor, or what arrived before the cursor since it was there
 
 NO_LOOKUP_ID = -1
+LEVEL_LATEST = 4  # the version of MSMQ that reads queues of other computers in transactions
 
 
 class MsmqOpen(Struct, array_like=True, tag=36):
@@ -35,7 +36,8 @@ class MsmqOpen(Struct, array_like=True, tag=36):
     RECEIVE_ACCESS, which includes peeking, SEND_ACCESS, MOVE_ACCESS (the target of moves),
     PEEK_ACCESS, added up. A subqueue that does not exist is made. deny_receive: nobody else may
     have it open for receiving. computer: that of the program; empty: the queue manager's own. To a
-    program on another computer the queues of this queue manager are remote.
+    program on another computer the queues of this queue manager are remote. level: the version of
+    MSMQ that the program's computer behaves as; 0: the latest.
     """
 
     handle: int
@@ -43,6 +45,7 @@ class MsmqOpen(Struct, array_like=True, tag=36):
     access: int
     deny_receive: bool = False
     computer: str = ""
+    level: int = 0
 
 
 class MsmqSend(Struct, array_like=True, tag=37):
@@ -163,6 +166,15 @@ class MsmqInquire(Struct, array_like=True, tag=46):
     computer: str = ""
 
 
+class MsmqLocate(Struct, array_like=True, tag=60):
+    """Ask where the queues of a computer are read; the answer is ComputerFound.
+
+    computer: empty: the queue manager's own.
+    """
+
+    computer: str = ""
+
+
 MsmqCommand = (
     MsmqOpen
     | MsmqSend
@@ -175,4 +187,5 @@ MsmqCommand = (
     | MsmqDelete
     | MsmqPurge
     | MsmqInquire
+    | MsmqLocate
 )

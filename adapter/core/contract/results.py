@@ -312,6 +312,20 @@ class LowestPlaces(Struct, array_like=True, tag=16):
     lanes: list[Lowest]
 
 
+class ComputerFound(Struct, array_like=True, tag=40, gc=False):
+    """Where the queues of a computer of MSMQ are read.
+
+    computer: its name. queue_manager, address: of the queue manager that has its queues; the one
+    that answers, if no other is known to have them. level: the version of MSMQ that the queue
+    manager which answers behaves as.
+    """
+
+    computer: str
+    queue_manager: str
+    address: str
+    level: int
+
+
 Result = (
     Done
     | Refused
@@ -329,4 +343,5 @@ Result = (
     | Batches
     | Consumers
     | LowestPlaces
+    | ComputerFound
 )

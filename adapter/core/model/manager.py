@@ -15,6 +15,7 @@ from adapter.core.contract.message import Place, Stored
 from adapter.core.contract.records import ConsumedRestored, Taken
 from adapter.core.contract.results import Result
 from adapter.core.model.arrivals import Arrivals
+from adapter.core.model.computers import KnownComputer
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.delays import Delays, end_of
 from adapter.core.model.due import Due
@@ -126,6 +127,8 @@ class QueueManager(HardState):
         self.step = Step()
         self.known_queue_managers: frozenset[str] = frozenset()
         """Others that messages can be sent to."""
+        self.known_computers: dict[str, KnownComputer] = {}
+        """Those of MSMQ that they have, by name without case."""
         self.connections: dict[int, ConnectionState] = {}
         self.attached: dict[bytes, int] = {}
         """Which connection a session is attached to."""

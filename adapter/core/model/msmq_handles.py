@@ -59,10 +59,20 @@ class MsmqSender:
 class MsmqReader(QueueHandle):
     """A queue of MSMQ, opened for more than sending. Its modes are none of MQ's.
 
-    access: added up, see core.contract.msmq. is_remote: the program is on another computer.
+    access: added up, see core.contract.msmq. is_remote: the program is on another computer. level:
+    the version of MSMQ that the program's computer behaves as.
     """
 
-    __slots__ = ("access", "computer", "cursors", "deny_receive", "is_remote", "msmq", "targets")
+    __slots__ = (
+        "access",
+        "computer",
+        "cursors",
+        "deny_receive",
+        "is_remote",
+        "level",
+        "msmq",
+        "targets",
+    )
 
     def __init__(
         self,
@@ -73,6 +83,7 @@ class MsmqReader(QueueHandle):
         computer: str,
         *,
         is_remote: bool,
+        level: int,
         deny_receive: bool,
     ) -> None:
         super().__init__(number, queue, 0)
@@ -81,6 +92,7 @@ class MsmqReader(QueueHandle):
         self.targets = [target]
         self.computer = computer
         self.is_remote = is_remote
+        self.level = level
         self.deny_receive = deny_receive
         self.cursors: dict[int, ReadCursor] = {}
 

@@ -37,7 +37,7 @@ from adapter.core.contract.transmission import Transmission
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
-from adapter.core.rules import msmq_queues
+from adapter.core.rules import msmq_computers, msmq_queues
 from adapter.core.rules.admit import put_records
 from adapter.core.rules.msmq_queues import NewQueues
 from adapter.core.rules.unit import Puts
@@ -167,7 +167,7 @@ def bury(delivery: MsmqDelivery, message: MessageData, why: int) -> None:
     if not header.transactional:
         delivery.put(delivery.new.need_dead_letters(DEAD_LETTERS), dead)
         return
-    here = msmq_queues.computer_of(delivery.qm)
+    here = msmq_computers.computer_of(delivery.qm)
     if header.source and not same_computer(header.source, here):
         target = FormatName(header.source, TRANSACTIONAL_DEAD_LETTERS)
         transmit(delivery, target, dead)
@@ -202,7 +202,7 @@ def acknowledge(delivery: MsmqDelivery, message: MessageData, kind: int) -> None
     )
     if not header.acknowledge & asked or not header.administration_queue:
         return
-    here = msmq_queues.computer_of(delivery.qm)
+    here = msmq_computers.computer_of(delivery.qm)
     try:
         target = parse(header.administration_queue, header.source or here)
     except Refusal:
@@ -226,7 +226,7 @@ def acknowledge(delivery: MsmqDelivery, message: MessageData, kind: int) -> None
             sent_ms=delivery.now_ms,
         ),
     )
-    if not msmq_queues.is_here(delivery.qm, target):
+    if not msmq_computers.is_here(delivery.qm, target):
         transmit(delivery, target, report, acknowledges=True)
     elif not why_not_accepted(delivery, target, report):
         queue = delivery.qm.queues[target.queue]
@@ -278,10 +278,10 @@ def arrive(delivery: MsmqDelivery, message: MessageData) -> None:
     )
     if target.queue == TRANSACTIONAL_DEAD_LETTERS and header.message_class & NEGATIVE:
         arrived.expires_at_ms = 0
-        here = msmq_queues.computer_of(delivery.qm)
+        here = msmq_computers.computer_of(delivery.qm)
         delivery.put(_own_dead_letters(delivery, header, here), arrived)
         return
-    name = FormatName(msmq_queues.computer_of(delivery.qm), target.queue)
+    name = FormatName(msmq_computers.computer_of(delivery.qm), target.queue)
     deliver(delivery, name, arrived)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from adapter.core.contract.commands import Request
 from adapter.core.contract.format_names import JOURNAL, FormatName, parse_all, same_computer
 from adapter.core.contract.msmq import (
+    LEVEL_LATEST,
     MOVE_ACCESS,
     PEEK_ACCESS,
     RECEIVE_ACCESS,
@@ -19,7 +20,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender, ReadCursor
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.waiters import Waiter
-from adapter.core.rules import handles, msmq_queues, waiting
+from adapter.core.rules import handles, msmq_computers, msmq_queues, waiting
 from adapter.core.rules.decision import Decision, connection_of
 
 EVERY_ACCESS = RECEIVE_ACCESS | SEND_ACCESS | MOVE_ACCESS | PEEK_ACCESS
@@ -29,7 +30,7 @@ CURSORS_MAX = 1_000
 def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decision:
     """MQOpenQueue. A queue of another computer is opened for sending only."""
     connection = connection_of(qm, request)
-    computer = command.computer or msmq_queues.computer_of(qm)
+    computer = command.computer or msmq_computers.computer_of(qm)
     names = parse_all(command.name, computer)
     _check_access(command, names)
     handles.check_numbers(qm, connection, command.name, command.handle)
@@ -47,7 +48,8 @@ def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decisi
         command.access,
         names[0],
         computer,
-        is_remote=not same_computer(computer, msmq_queues.computer_of(qm)),
+        is_remote=not same_computer(computer, msmq_computers.computer_of(qm)),
+        level=command.level or LEVEL_LATEST,
         deny_receive=command.deny_receive,
     )
     handle.count(1)
@@ -72,7 +74,7 @@ def _check_target(qm: QueueManager, name: FormatName) -> None:
     if name.part:
         text = "programs do not send to journals, subqueues and system queues"
         raise Refusal(Reason.UNSUPPORTED_FORMAT_NAME, name.text, text)
-    if msmq_queues.is_here(qm, name) and msmq_queues.find(qm, name.queue) is None:
+    if msmq_computers.is_here(qm, name) and msmq_queues.find(qm, name.queue) is None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, name.text)
 
 
@@ -80,9 +82,8 @@ def _opened_queue(
     qm: QueueManager, command: MsmqOpen, name: FormatName, now_ms: int
 ) -> tuple[MsmqQueue, msmq_queues.NewQueues]:
     """Find the queue to be read, or make it: subqueues, journals and system queues."""
-    if not msmq_queues.is_here(qm, name):
-        text = f"connect to the queue manager of {name.computer} to read its queues"
-        raise Refusal(Reason.COMPUTER_NOT_REACHABLE, command.name, text)
+    if not msmq_computers.is_here(qm, name):
+        raise msmq_computers.not_here(qm, name, command.name)
     if command.access & SEND_ACCESS:
         _check_target(qm, name)
     new = msmq_queues.NewQueues(qm, now_ms)

@@ -20,7 +20,6 @@ from adapter.core.contract.format_names import (
     TRANSACTIONAL_DEAD_LETTERS,
     FormatName,
     parse,
-    same_computer,
 )
 from adapter.core.contract.msmq import MsmqAlter, MsmqCreate, MsmqInquire
 from adapter.core.contract.reasons import Reason, Refusal
@@ -32,21 +31,12 @@ from adapter.core.model.msmq_queue import MsmqQueue, made_of
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import naming
 from adapter.core.rules.decision import Decision, done
+from adapter.core.rules.msmq_computers import computer_of, is_here, not_here
 
 A_QUEUE = "a queue of MSMQ"
 PATTERN_LENGTH_MAX = 512
 OUTGOING = "outgoing$;"
 """Begins the name of the transmission queue of another computer."""
-
-
-def computer_of(qm: QueueManager) -> str:
-    """Return the computer that the queue manager is, in names of MSMQ."""
-    return qm.attributes.msmq_computer or qm.name
-
-
-def is_here(qm: QueueManager, name: FormatName) -> bool:
-    """Whether a name means a queue of this queue manager."""
-    return same_computer(name.computer, computer_of(qm))
 
 
 def parse_name(qm: QueueManager, text: str, computer: str) -> FormatName:
@@ -58,8 +48,7 @@ def here(qm: QueueManager, text: str, computer: str) -> FormatName:
     """Parse the name of a queue of this queue manager, or refuse."""
     name = parse_name(qm, text, computer)
     if not is_here(qm, name):
-        detail = f"{computer_of(qm)} is the computer of queue manager {qm.name}"
-        raise Refusal(Reason.COMPUTER_NOT_REACHABLE, text, detail)
+        raise not_here(qm, name, text)
     return name
 
 

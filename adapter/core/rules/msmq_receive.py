@@ -18,6 +18,7 @@ from adapter.core.contract.msmq import (
     CURRENT,
     FIRST,
     LAST,
+    LEVEL_LATEST,
     NEXT,
     NO_LOOKUP_ID,
     PEEK_ACCESS,
@@ -95,7 +96,7 @@ def _check_transaction(qm: QueueManager, command: MsmqReceive, handle: MsmqReade
         text = "a peek is no part of a transaction"
     elif not queue.attributes.transactional:
         text = "the queue is not transactional"
-    elif handle.is_remote and qm.attributes.msmq_level < 4:
+    elif handle.is_remote and min(handle.level, qm.attributes.msmq_level) < LEVEL_LATEST:
         text = "it is a queue of another computer, which only version 4 of MSMQ reads so"
     elif command.unit and command.single:
         text = "a single message is received outside of other transactions"

@@ -20,7 +20,7 @@ from adapter.core.contract.results import put_done
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
 from adapter.core.model.unit import UnitOfWork
-from adapter.core.rules import msmq_checks, msmq_delivery, msmq_queues, parking
+from adapter.core.rules import msmq_checks, msmq_computers, msmq_delivery, msmq_queues, parking
 from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import Decision, done, outcome_of, own_unit, session_of
 from adapter.core.rules.msmq_delivery import NOT_TRANSACTIONAL_MESSAGE, NOT_TRANSACTIONAL_QUEUE
@@ -72,7 +72,7 @@ def _send_to_each(
     """Deliver a copy to each queue, or none, if a copy for a queue here is refused at once."""
     qm = delivery.qm
     for name in handle.targets:
-        if not msmq_queues.is_here(qm, name):
+        if not msmq_computers.is_here(qm, name):
             continue
         queue = msmq_queues.find(qm, name.queue)
         if queue is None:
@@ -87,7 +87,7 @@ def _send_to_each(
     for name in handle.targets:
         header = structs.replace(msmq_delivery.header_of(message), destination=name.text)
         copy = structs.replace(message, msmq=header)
-        if msmq_queues.is_here(qm, name):
+        if msmq_computers.is_here(qm, name):
             msmq_delivery.deliver(delivery, name, copy)
         else:
             msmq_delivery.transmit(delivery, name, copy)

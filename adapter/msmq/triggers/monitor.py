@@ -25,7 +25,6 @@ from adapter.channel.requests import Pending
 from adapter.core.contract import msmq as c
 from adapter.core.contract.results import Messages
 from adapter.errors import Error
-from adapter.msmq import requests
 from adapter.msmq.cursor import MessageCursor
 from adapter.msmq.enumerations import QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
@@ -89,6 +88,12 @@ class QueueMonitor:
     def is_idle(self) -> bool:
         """Whether it waits for a message, or for none any more."""
         return self._has_ended or (not self._busy and self.pending_peeks == 1)
+
+    def await_answers(self) -> None:
+        """Wait until what the queue manager has answered by now is known here."""
+        queue = self._queue
+        if queue is not None:
+            queue.await_answers()
 
     def open(self) -> None:
         """Open the queue. Raises MessageQueueException."""
@@ -169,11 +174,11 @@ class QueueMonitor:
     def _next(self) -> Message | None:
         """Wait for the answer to the pending peek."""
         assert self._pending is not None, "a peek was sent"
+        assert self._queue is not None, "run() opens the queue"
         request, peek = self._pending
         self._is_busy(False)
-        self._host.channel.await_all([request])
+        delivered = self._queue.await_peek(request)
         self._is_busy(True)
-        delivered = requests.read_answer(self._host.channel, request, self.path)
         self._pending = None
         if delivered is None:
             return None

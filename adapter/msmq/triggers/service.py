@@ -18,7 +18,6 @@ from datetime import timedelta
 
 from adapter import watched
 from adapter.channel.arguments import as_whole
-from adapter.msmq import requests
 from adapter.msmq.enumerations import MessageQueueTransactionType as Kind
 from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.host import Host
@@ -171,7 +170,7 @@ class TriggerService:
             monitors = list(self._monitors.values())
         for monitor in monitors:
             if monitor.is_idle:
-                requests.inquire(self._host.channel, monitor.path, self._host.computer)
+                monitor.await_answers()
         return all(monitor.is_idle for monitor in monitors)
 
     def _all_wait(self) -> bool:

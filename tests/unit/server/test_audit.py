@@ -30,7 +30,7 @@ MOVES_MESSAGES = {
 }
 ASKS = {
     *(c.AskOutcome, c.Inquire, c.AskStatus, c.AskConnections, c.InquireObjects, c.AskConsumers),
-    *(c.AskLowest, msmq.MsmqInquire),
+    *(c.AskLowest, msmq.MsmqInquire, msmq.MsmqLocate),
 }
 
 

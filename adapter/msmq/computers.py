@@ -1,0 +1,155 @@
+"""The connections of a host: to its own queue manager, and to each other that it reads from.
+
+Messages are sent by way of the own queue manager, which sends them on. A queue of another computer
+is read over a connection to that computer's queue manager. The own queue manager says where that
+is; it is asked for each link that is made, so that a queue manager which has moved is found again.
+This module knows no message.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from adapter.channel.addresses import parse_addresses
+from adapter.channel.channel import Channel
+from adapter.channel.handshake import Handshake
+from adapter.channel.link.port import Dialer, HostNotReached, Link
+from adapter.channel.link.tcp import TcpDialer
+from adapter.channel.requests import Pending
+from adapter.channel.timeouts import Timeouts
+from adapter.core.contract.format_names import parse, same_computer
+from adapter.core.contract.msmq import MsmqLocate
+from adapter.core.contract.reasons import Refusal
+from adapter.core.contract.results import ComputerFound
+from adapter.errors import Error
+from adapter.msmq.errors import as_msmq
+
+DIAL_S_MIN = 0.2
+HERE = "."
+
+
+class ComputerChannel(Channel):
+    """A connection to the queue manager of another computer."""
+
+    def __init__(self, handshake: Handshake, timeouts: Timeouts, computer: str) -> None:
+        self.computer = computer
+        super().__init__(handshake, timeouts)
+
+
+class QueueRoute(Struct, frozen=True):
+    """How a queue is reached. computer: the program's, for the queue manager there; empty: that
+    queue manager's own. level: the version of MSMQ that the program's computer behaves as; 0: as
+    the queue manager.
+    """
+
+    channel: Channel
+    computer: str
+    level: int = 0
+
+
+Connect = Callable[[Dialer, ComputerFound], ComputerChannel]
+
+
+class ComputerConnections:
+    """All connections of a host. Shared by threads."""
+
+    def __init__(self, own: Channel, computer: str, connect: Connect) -> None:
+        """computer: the program's; empty: that of its queue manager. connect: makes another
+        connection, as the same user.
+        """
+        self.own = QueueRoute(own, computer)
+        self._connect = connect
+        self._others: dict[str, QueueRoute] = {}
+        self._lock = threading.Lock()
+
+    def to(self, path: str) -> QueueRoute:
+        """Return how the queue of a path is read. Raises MessageQueueException.
+
+        What is no name of one queue is refused by the own queue manager, in its words.
+        """
+        try:
+            computer = parse(path, HERE).computer
+        except Refusal:
+            return self.own
+        return self.own if computer == HERE else self.at(computer)
+
+    def at(self, computer: str) -> QueueRoute:
+        """Return how the queues of a computer are read. Raises MessageQueueException."""
+        known = self._others.get(computer.casefold())
+        if known is not None:
+            return known
+        if same_computer(computer, self.own.computer):
+            return self.own
+        found = self.locate(computer)
+        if not found.address:
+            return self.own
+        with self._lock, as_msmq(computer=computer):
+            return self._others.get(computer.casefold()) or self._connected(computer, found)
+
+    def of(self, channel: Channel) -> QueueRoute:
+        """Return the route over a connection of this host."""
+        if channel is self.own.channel:
+            return self.own
+        return next(one for one in list(self._others.values()) if one.channel is channel)
+
+    @property
+    def channels(self) -> list[Channel]:
+        """All connections, that to the own queue manager first."""
+        return [self.own.channel, *[one.channel for one in list(self._others.values())]]
+
+    def locate(self, computer: str) -> ComputerFound:
+        """Ask the own queue manager where the queues of a computer are read; "": its own."""
+        request = Pending(MsmqLocate(computer))
+        with as_msmq():
+            self.own.channel.ask([request])
+            return self.own.channel.result(request, ComputerFound)
+
+    def close(self) -> None:
+        """End all connections."""
+        for channel in reversed(self.channels):
+            channel.close()
+
+    def _connected(self, computer: str, found: ComputerFound) -> QueueRoute:
+        channel = self._connect(ComputerDialer(self, computer), found)
+        name = self.own.computer or self.locate("").computer
+        route = QueueRoute(channel, name, found.level)
+        self._others[computer.casefold()] = route
+        return route
+
+
+class ComputerDialer:
+    """Opens links to the queue manager of a computer, wherever that is now."""
+
+    def __init__(self, computers: ComputerConnections, computer: str) -> None:
+        self._computers = computers
+        self._computer = computer
+        self._dialing: TcpDialer | None = None
+        self._is_interrupted = False
+
+    def dial(self, timeout_s: float) -> Link:
+        """See Dialer."""
+        deadline_s = time.monotonic() + timeout_s
+        try:
+            found = self._computers.locate(self._computer)
+        except Error as error:
+            raise HostNotReached(f"the directory cannot be asked: {error}") from error
+        if not found.address:
+            raise HostNotReached(f"the directory has no computer {self._computer} any more")
+        self._dialing = TcpDialer(parse_addresses(found.address)[0])
+        if self._is_interrupted:
+            self._dialing.interrupt()
+        try:
+            return self._dialing.dial(max(deadline_s - time.monotonic(), DIAL_S_MIN))
+        finally:
+            self._dialing = None
+
+    def interrupt(self) -> None:
+        """See Dialer."""
+        self._is_interrupted = True
+        dialing = self._dialing
+        if dialing is not None:
+            dialing.interrupt()

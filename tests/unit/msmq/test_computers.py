@@ -1,0 +1,169 @@
+"""Queues of a computer that is another queue manager: read over a connection to that one."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from adapter import msmq
+from adapter.msmq import (
+    Message,
+    MessageQueueErrorCode,
+    MessageQueueException,
+    MessageQueueTimeout,
+    MessageQueueTransaction,
+    MessageQueueTransactionType,
+    PeekAction,
+    QueueAccessMode,
+)
+from tests.support.msmq_computers import WAIT_S, Computers, computers, own
+from tests.support.msmq_site import labels, send_together
+
+REMOTE = r"SERVER\private$\orders"
+
+
+@pytest.fixture
+def at() -> Iterator[Computers]:
+    with computers() as both:
+        yield both
+
+
+def code_of(error: pytest.ExceptionInfo[MessageQueueException]) -> MessageQueueErrorCode:
+    return error.value.message_queue_error_code
+
+
+def test_a_queue_of_another_computer_is_read(at: Computers) -> None:
+    queue = own(at.server, "orders")
+    remote = at.client.open(REMOTE)
+    remote.send("1", label="1")
+    remote.send("2", label="2")
+    assert remote.receive(WAIT_S).label == "1"
+    assert remote.peek(WAIT_S).source_computer == "CLIENT"
+    cursor = remote.create_cursor()
+    assert remote.peek(0, cursor=cursor).label == "2"
+    queue.send("3", label="3")
+    assert remote.peek(0, cursor=cursor, action=PeekAction.NEXT).label == "3"
+    cursor.close()
+    assert labels(remote) == ["2", "3"]
+    assert remote.count() == 2
+    future = remote.begin_receive(WAIT_S)
+    assert future.result(WAIT_S).body == "2"
+    assert remote.purge() == 1
+    with pytest.raises(MessageQueueTimeout):
+        remote.receive(0)
+
+
+def test_one_connection_serves_all_queues_of_a_computer(at: Computers) -> None:
+    own(at.server, "orders")
+    own(at.server, "other")
+    for name in ("orders", "other", "ORDERS"):
+        with at.client.open(rf"server\private$\{name}", access=QueueAccessMode.RECEIVE) as queue:
+            assert queue.count() == 0
+    assert len(at.client.computers.channels) == 2
+    at.client.close()
+    assert all(channel.is_closed for channel in at.client.computers.channels)
+
+
+def test_queues_of_another_computer_are_managed(at: Computers) -> None:
+    created = at.client.create(REMOTE, transactional=True, label="x")
+    assert (created.transactional, created.label) == (True, "x")
+    created.maximum_queue_size_kb = 7
+    assert at.client.exists(REMOTE)
+    assert [one.path for one in at.client.get_private_queues("SERVER")] == [REMOTE]
+    assert [one.maximum_queue_size_kb for one in at.server.get_private_queues()] == [7]
+    assert at.client.get_private_queues() == []
+    at.client.delete(REMOTE)
+    assert not at.client.exists(REMOTE)
+    with pytest.raises(MessageQueueException) as unknown:
+        at.client.get_private_queues("NOWHERE")
+    assert code_of(unknown) is MessageQueueErrorCode.MACHINE_NOT_FOUND
+
+
+def test_a_computer_that_nobody_knows(at: Computers) -> None:
+    with pytest.raises(MessageQueueException) as unknown:
+        at.client.open(r"NOWHERE\private$\q", access=QueueAccessMode.RECEIVE)
+    assert code_of(unknown) is MessageQueueErrorCode.MACHINE_NOT_FOUND
+    assert "no queue manager in the directory" in str(unknown.value)
+
+
+@pytest.mark.parametrize("single", [True, False])
+@pytest.mark.parametrize("older", [0, 1])
+def test_both_computers_must_be_of_level_4_to_read_in_a_transaction(
+    older: int, single: bool
+) -> None:
+    with computers(msmq_level=4) as at:
+        own(at.server, "orders", transactional=True).send(
+            "x", transaction=MessageQueueTransactionType.SINGLE
+        )
+        (at.at_client, at.at_server)[older].mqsc("ALTER QMGR MSMQLVL(3)")
+        remote = at.client.open(REMOTE)
+        with MessageQueueTransaction(at.client) as transaction:
+            used = MessageQueueTransactionType.SINGLE if single else transaction
+            with pytest.raises(MessageQueueException) as refused:
+                remote.receive(0, transaction=used)
+        assert code_of(refused) is MessageQueueErrorCode.TRANSACTION_USAGE
+        assert remote.receive(WAIT_S).body == "x"
+
+
+def test_a_remote_receive_in_a_transaction() -> None:
+    with computers(msmq_level=4) as at:
+        queue = own(at.server, "orders", transactional=True)
+        local = own(at.client, "done", transactional=True)
+        send_together(at.server, queue, "1", "2", "3")
+        remote = at.client.open(REMOTE)
+        transaction = MessageQueueTransaction(at.client)
+        transaction.begin()
+        remote.receive(WAIT_S, transaction=transaction)
+        local.send(Message("lost", label="lost"), transaction=transaction)
+        transaction.abort()
+        transaction.begin()
+        got = remote.receive(WAIT_S, transaction=transaction)
+        local.send(Message(got.body, label=got.label), transaction=transaction)
+        assert local.count() == 0
+        transaction.commit()
+        assert at.client.outcome(transaction.id) == "committed"
+        assert local.receive(WAIT_S).label == "1"
+        with msmq.transaction_scope(at.client):
+            automatic = MessageQueueTransactionType.AUTOMATIC
+            assert remote.receive(WAIT_S, transaction=automatic).label == "2"
+        single = MessageQueueTransactionType.SINGLE
+        assert remote.receive(WAIT_S, transaction=single).label == "3"
+        assert (queue.count(), local.count()) == (0, 0)
+
+
+def test_a_transaction_is_one_of_a_single_queue_manager() -> None:
+    with computers(msmq_level=4) as at:
+        queue = own(at.server, "orders", transactional=True)
+        local = own(at.client, "done", transactional=True)
+        send_together(at.server, queue, "1")
+        remote = at.client.open(REMOTE)
+        with MessageQueueTransaction(at.client) as transaction:
+            local.send("first", transaction=transaction)
+            with pytest.raises(MessageQueueException) as refused:
+                remote.receive(WAIT_S, transaction=transaction)
+        assert code_of(refused) is MessageQueueErrorCode.TRANSACTION_ENLIST
+        assert "CLIENT" in str(refused.value)
+        assert (queue.count(), local.count()) == (1, 1)
+
+
+def test_a_computer_that_is_away() -> None:
+    with computers() as at:
+        own(at.server, "orders")
+        host = msmq.connect(at.at_client.address, connect_timeout_s=0.5, reconnect_timeout_s=0.2)
+        with host:
+            at.at_server.stop()
+            to_server = host.open(REMOTE, access=QueueAccessMode.SEND)
+            to_server.send("later", label="later")
+            with pytest.raises(MessageQueueException) as away:
+                host.open(REMOTE, access=QueueAccessMode.RECEIVE)
+            assert code_of(away) is MessageQueueErrorCode.REMOTE_MACHINE_NOT_AVAILABLE
+            assert "SERVER" in str(away.value)
+            at.at_server.start()
+            remote = host.open(REMOTE, access=QueueAccessMode.RECEIVE)
+            assert remote.receive(WAIT_S).label == "later"
+            at.at_server.stop()
+            with pytest.raises(MessageQueueException) as gone:
+                remote.peek(WAIT_S)
+            assert code_of(gone) is MessageQueueErrorCode.REMOTE_MACHINE_NOT_AVAILABLE
+            at.at_server.start()
+            with pytest.raises(MessageQueueTimeout):
+                remote.receive(0)

@@ -6,6 +6,7 @@ operation answers for itself. Every length is bounded before anything is allocat
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from collections.abc import Iterator
 from typing import Annotated, Any, TypeVar
@@ -31,8 +32,6 @@ SEEN_MAX = 10_000
 REPLIES_BYTES = 1024 * 1024
 """Answers are put together in frames of about this size: a long one does not wait for others."""
 LENGTH_BYTES = 4
-HEAD_BYTES = 16
-"""More than a frame of replies needs beside its answers."""
 
 
 Text = Annotated[str, Meta(max_length=256)]
@@ -143,12 +142,6 @@ class AnyReplies(Struct, array_like=True, tag=4):
     answers: list[AnyAnswer]
 
 
-class _EncodedReplies(Struct, array_like=True, tag=4):
-    """Replies whose answers are encoded already."""
-
-    answers: list[Raw]
-
-
 Payload = bytes | memoryview
 """Of a frame. A long one is shown where it came in, and not copied."""
 COPIED_BYTES = 64 * 1024
@@ -172,6 +165,11 @@ def versions_text(oldest: int, newest: int) -> str:
 
 Frame = TypeVar("Frame")
 
+_REPLIES_HEAD = struct.Struct(">IHBI")
+"""Of a frame of replies: its length, the tag, and how many answers follow."""
+_REPLIES_TAG = (0x9204, 0xDD)
+"""In msgpack: an array of two, the number 4, an array whose length has four bytes."""
+
 _encoder = msgspec.msgpack.Encoder()
 _client_frames: Decoder[ClientFrame] = Decoder(ClientFrame)
 _server_frames: Decoder[ServerFrame] = Decoder(ServerFrame)
@@ -186,28 +184,28 @@ def encode(frame: Struct) -> bytes:
     return len(payload).to_bytes(LENGTH_BYTES, "big") + payload
 
 
-def encode_replies(answers: deque[Answer | AnyAnswer]) -> bytes:
+def encode_replies(answers: deque[Answer | AnyAnswer]) -> bytearray:
     """Take answers, the first ones first, and encode them as one frame of about REPLIES_BYTES.
 
-    An answer that no frame can carry becomes a refusal.
+    An answer that no frame can carry becomes a refusal. Each answer is encoded into the frame
+    itself: a frame of 6 MB that was put together from its parts took 18 MB.
     """
-    if len(answers) == 1:
-        whole = _encoder.encode(AnyReplies([*answers]))  # type: ignore[list-item]  # a narrower one
-        if len(whole) <= FRAME_BYTES_MAX:
-            answers.clear()
-            return len(whole).to_bytes(LENGTH_BYTES, "big") + whole
-    parts: list[Raw] = []
-    size = HEAD_BYTES
-    while answers and size < REPLIES_BYTES:
-        part = _encoder.encode(answers[0])
-        if len(part) + HEAD_BYTES > FRAME_BYTES_MAX:
-            part = _encoder.encode(Answer(answers[0].request, _too_long(len(part))))
-        elif size + len(part) > FRAME_BYTES_MAX:
-            break
+    frame = bytearray(_REPLIES_HEAD.size)
+    most = LENGTH_BYTES + FRAME_BYTES_MAX
+    count = 0
+    while answers and len(frame) < REPLIES_BYTES:
+        at = len(frame)
+        _encoder.encode_into(answers[0], frame, at)
+        if len(frame) > most:
+            size = len(frame) - at
+            del frame[at:]
+            if size <= most - _REPLIES_HEAD.size:
+                break  # it has a frame of its own
+            _encoder.encode_into(Answer(answers[0].request, _too_long(size)), frame, at)
         answers.popleft()
-        parts.append(Raw(part))
-        size += len(part)
-    return encode(_EncodedReplies(parts))
+        count += 1
+    _REPLIES_HEAD.pack_into(frame, 0, len(frame) - LENGTH_BYTES, *_REPLIES_TAG, count)
+    return frame
 
 
 def _too_long(size: int) -> Refused:
@@ -258,16 +256,16 @@ class FrameBuffer:
         """Forget an unfinished frame."""
         self._pending = bytearray()
 
-    def feed(self, data: bytes) -> list[Payload]:
+    def feed(self, data: bytes | bytearray) -> list[Payload]:
         """Take what arrived; return the payloads that are now complete."""
         return list(self.cut(data))
 
-    def cut(self, data: bytes) -> Iterator[Payload]:
+    def cut(self, data: bytes | bytearray) -> Iterator[Payload]:
         """Take what arrived; give the payloads that are now complete, also those before an error.
 
         To be iterated to its end, once.
         """
-        whole: bytes | bytearray = data
+        whole = data
         if self._pending:
             self._pending += data
             if len(self._pending) < LENGTH_BYTES + _length(self._pending):

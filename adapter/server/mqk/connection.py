@@ -88,11 +88,11 @@ class ClientConnection(asyncio.Protocol):
         self._farewell: Refused | None = None
         self._unanswered = 0
         self._scheduled = False
+        self._has_sent = False
         self._is_in = False
         self._write_full = False
         self._paused = False
         self._held_back = False
-        self._bounds = host.bounds
         self._progress = ClientProgress(host.bounds)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -147,7 +147,7 @@ class ClientConnection(asyncio.Protocol):
         self._send()
         self.go_on()
 
-    def write(self, frame: bytes) -> None:
+    def write(self, frame: bytes | bytearray) -> None:
         """Send one frame now."""
         if self._transport is not None and not self._transport.is_closing():
             self._progress.written_bytes += len(frame)
@@ -159,7 +159,9 @@ class ClientConnection(asyncio.Protocol):
             self._transport.abort()
 
     def goodbye(self, reason: Refused) -> None:
-        """Say why, and close once that is sent."""
+        """Say why, and close once that and the replies before it are sent."""
+        while self._outbox and not self._write_full:
+            self._send_frame()
         self._close_session()
         if self._transport is not None:
             self.write(frames.encode(frames.Goodbye(reason)))
@@ -203,7 +205,7 @@ class ClientConnection(asyncio.Protocol):
     def _execute(self) -> None:
         """Execute what waits, for one slice of time."""
         self._scheduled = False
-        until_s = time.monotonic() + self._bounds.slice_s
+        until_s = time.monotonic() + self._host.bounds.slice_s
         while self._may_execute():
             self._unanswered += 1
             self._handler.operation(self, self._waiting.popleft())
@@ -219,7 +221,7 @@ class ClientConnection(asyncio.Protocol):
             and self._is_in
             and not self._outbox
             and not self._write_full
-            and self._unanswered < self._bounds.unanswered
+            and self._unanswered < self._host.bounds.unanswered
             and self._has_room()
         )
 
@@ -238,9 +240,28 @@ class ClientConnection(asyncio.Protocol):
         self._throttle()
 
     def _send(self) -> None:
-        """Encode replies, as long as the client takes them."""
-        while self._outbox and not self._write_full:
-            self.write(frames.encode_replies(self._outbox))
+        """Encode replies, as long as the client takes them, and some in each turn of the loop.
+
+        The loop keeps what it has written until its next turn, even if the client has read it all.
+        """
+        sent_bytes = 0
+        while self._outbox and not self._write_full and not self._has_sent:
+            sent_bytes += self._send_frame()
+            if sent_bytes >= WRITE_HIGH_BYTES:
+                self._has_sent = True
+                self._loop.call_soon(self._send_on)
+
+    def _send_frame(self) -> int:
+        """Send the first replies; return how many bytes they have."""
+        frame = frames.encode_replies(self._outbox)
+        self.write(frame)
+        return len(frame)
+
+    def _send_on(self) -> None:
+        """Send more, in another turn of the loop."""
+        self._has_sent = False
+        self._send()
+        self.go_on()
 
     def _throttle(self) -> None:
         pause = self._write_full or self._held_back or bool(self._waiting)

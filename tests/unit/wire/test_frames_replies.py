@@ -1,5 +1,6 @@
 """Answers are put together in frames of bounded size, in their order, each of them once."""
 
+import tracemalloc
 from collections import deque
 
 import pytest
@@ -58,6 +59,19 @@ def test_an_answer_that_no_frame_can_carry_becomes_a_refusal(neighbours: int) ->
     assert isinstance(refused, Refused)
     assert (frame.answers[0].request, refused.reason) == (7, Reason.LIMIT_REACHED)
     assert "ask for less at once" in refused.detail
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_long_answer_is_in_memory_once_while_it_is_encoded(count: int) -> None:
+    size = 6_000_000
+    answers: Answers = deque(of_size(at, size) for at in range(count))
+    tracemalloc.start()
+    try:
+        frame = frames.encode_replies(answers)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert size < len(frame) <= peak_bytes < 1.6 * size, "a buffer that grows may be half empty"
 
 
 def test_figures_travel_with_answers() -> None:

@@ -8,11 +8,12 @@ import pytest
 from msgspec import Raw
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.frame_budget import LONG_BYTES, FrameBudget
-from adapter.server.mqk.connection import ClientConnection
+from adapter.server.mqk.connection import WRITE_HIGH_BYTES, ClientConnection
 from adapter.wire import frames
 from adapter.wire.session import Incoming
 
@@ -132,6 +133,11 @@ class Stage:
         """Let the event loop go once round."""
         self.loop.run_until_complete(asyncio.sleep(0))
 
+    def turn_once(self) -> None:
+        """Let the event loop run what is ready now."""
+        self.loop.call_soon(self.loop.stop)
+        self.loop.run_forever()
+
     def greet(self) -> None:
         self.client.data_received(HELLO)
         (welcome,) = self.transport.frames()
@@ -211,6 +217,39 @@ def test_no_more_is_executed_while_replies_are_unread(stage: Stage) -> None:
     assert stage.host.executed == [1, 2, 3]
     assert len(stage.transport.frames()) == 1
     assert stage.transport.reading
+
+
+def long_answers(count: int) -> list[frames.Answer]:
+    """Of a MiB and a bit each."""
+    message = Delivered(MessageData(body=bytes(WRITE_HIGH_BYTES)), 0, 1, 0, 0, b"", 0, 1, 0, 1)
+    return [frames.Answer(at, Messages([message])) for at in range(count)]
+
+
+def test_long_replies_are_written_one_in_each_turn_of_the_loop(stage: Stage) -> None:
+    """A transport keeps what it has sent until its loop turns."""
+    stage.greet()
+    first, *others = long_answers(4)
+    stage.client.answer(first)
+    stage.client.answer(*others)
+    stage.ask(9, 1)
+    for at in range(4):
+        (replies,) = stage.transport.frames()
+        assert [answer.request for answer in replies.answers] == [at]
+        assert not stage.host.executed
+        stage.turn_once()
+    stage.turn()
+    assert stage.host.executed == [9]
+    assert stage.transport.frames() == []
+
+
+def test_replies_that_wait_for_their_turn_are_sent_before_a_goodbye(stage: Stage) -> None:
+    stage.greet()
+    stage.client.answer(*long_answers(3))
+    stage.client.goodbye(Refused(Reason.QUEUE_MANAGER_QUIESCING, "QM1", "it ends"))
+    *replies, last = stage.transport.frames()
+    assert [answer.request for one in replies for answer in one.answers] == [0, 1, 2]
+    assert isinstance(last, frames.Goodbye)
+    stage.turn()
 
 
 @pytest.mark.parametrize("bounds", [ConnectionBounds(unanswered=2)])

@@ -72,8 +72,8 @@ compiled-test: compiled ## unit tests, transcripts, requirements and simulations
 	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(ON_COMPILED)
 	PYTHONPATH=$(COMPILED):. $(BIN)/python -P -m tests.simulation 1-40
 
-soak: $(STAMP) ## hundreds of kills of the queue manager and of brokers; KILLS=N for fewer
-	$(BIN)/python -m tests.soak $(if $(KILLS),--kills $(KILLS))
+soak: $(STAMP) ## hundreds of kills of every process; KILLS=N in each part, PARTS="network" for some
+	$(BIN)/python -m tests.soak $(PARTS) $(if $(KILLS),--kills $(KILLS))
 
 bench: $(STAMP) ## throughput, latency and memory beside raw Kafka, under 30 minutes; PARTS="verbs scale" for some
 	$(BIN)/python -m benchmarks $(PARTS)

@@ -40,6 +40,7 @@ HOT = (
     "adapter/format/avro.py",
     "adapter/format/descriptor.py",
     "adapter/format/entries.py",
+    "adapter/format/msmq_header.py",
     "adapter/ledger/envelope.py",
     "adapter/ledger/kafka.py",
     "adapter/ledger/term.py",

@@ -67,3 +67,11 @@ def read_text(source: bytes, at: int) -> tuple[str, int]:
     if size < 0 or at + size > len(source):
         raise IndexError(f"a string of {size} bytes at byte {at}")
     return source[at : at + size].decode(), at + size
+
+
+def read_data(source: bytes, at: int) -> tuple[bytes, int]:
+    """Read bytes, and say where the next thing begins; IndexError past the end."""
+    size, at = read_long(source, at)
+    if size < 0 or at + size > len(source):
+        raise IndexError(f"{size} bytes at byte {at}")
+    return source[at : at + size], at + size

@@ -18,7 +18,8 @@ from adapter.core.contract.message import ID_LENGTH, MessageData, Property
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.records import Placed
 from adapter.core.contract.transmission import Transmission
-from adapter.format import avro
+from adapter.format import avro, msmq_header
+from adapter.format.msmq_header import MsmqHeaderReader
 from adapter.format.schemas import Codec, UnreadableError
 
 HEADER = "mqmd"
@@ -33,7 +34,9 @@ _VERSION = bytes((VERSION,))
 _NULL, _DETAILS = avro.long(0), avro.long(1)  # the union of a message's details
 _AT_ONCE = avro.long(0) + avro.text("")  # deliver_at_ms, destination
 _ONLY_HERE = avro.long(0) + avro.long(0)  # transmission, msmq
+_OF_MSMQ = avro.long(0) + avro.long(1)
 _PLAIN_END = _NULL + _AT_ONCE + _ONLY_HERE
+_MSMQ_END = _NULL + _AT_ONCE + _OF_MSMQ  # and its header
 _AFTER_IDS = 1 + 3 * ID_LENGTH
 Described = tuple[str, int, int, int, int, int, str, str, str, str]  # format to application
 _NEVER = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
@@ -69,7 +72,7 @@ _SAME = tuple(name for name in MessageData.__struct_fields__ if name not in _OWN
 def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
     """Return the descriptor of a persistent message at its place."""
     message = placed.message
-    if message.properties or message.transmission is not None or message.msmq is not None:
+    if message.properties or message.transmission is not None:
         return _codec.encode(value_of(placed, unit, unit_size))
     return b"".join(
         (
@@ -104,7 +107,7 @@ def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
             avro.long(placed.queue_size),
             _NULL if message.details is None else _detailed(message.details),
             _AT_ONCE if _is_at_once(message) else _delivered(message),
-            _ONLY_HERE,
+            _ONLY_HERE if message.msmq is None else _OF_MSMQ + msmq_header.encode(message.msmq),
         )
     )
 
@@ -165,9 +168,10 @@ class DescriptorReader:
     with the last ones instead of being read.
     """
 
-    __slots__ = ("_described", "_described_bytes")
+    __slots__ = ("_described", "_described_bytes", "_msmq")
 
     def __init__(self) -> None:
+        self._msmq = MsmqHeaderReader()
         self._described_bytes = _NEVER
         self._described: Described = ("", 0, 0, 0, 0, 0, "", "", "", "")
 
@@ -202,7 +206,10 @@ class DescriptorReader:
         queue_unit_index, at = read_long(data, at)
         queue_unit_size, at = read_long(data, at)
         end = at + len(_PLAIN_END)
-        if data[at:end] != _PLAIN_END:
+        header = None
+        if data[at:end] == _MSMQ_END:
+            header, end = self._msmq.read(data, end)
+        elif data[at:end] != _PLAIN_END:
             return None
         if end != len(data):
             raise IndexError(f"{end} bytes were expected")
@@ -219,6 +226,7 @@ class DescriptorReader:
             *self._described,
             put_time_ms=put_time_ms,
             expires_at_ms=expires_at_ms,
+            msmq=header,
         )
         place = UnitPosition(seq, unit, unit_index, unit_size, queue_unit_index, queue_unit_size)
         return message, place

@@ -1,7 +1,6 @@
-"""`make soak`: what abuse.py has, and what drivers.py has; then hundreds of kills of the queue
-manager and of brokers. Messages travel between two queue managers that are killed, too.
+"""`make soak`: what is too long for the tests of every day, in parts.
 
-On one broker and on three with three replicas each; soaking.py says what is judged.
+soaking.py, travelling.py, drivers.py and abuse.py say what is judged.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,43 +18,83 @@ from tests.soak.drivers import drivers
 from tests.soak.soaking import Plan, soak
 from tests.soak.travelling import Travel, travel
 
+MESSAGES_A_KILL = 500
+"""One way, between two queue managers."""
+
 
 def show(text: str) -> None:
-    """Say how far it is."""
+    """Report progress."""
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def main() -> None:
-    """Run everything, the long part on one broker and then on three."""
-    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
-    parser.add_argument("--kills", type=int, default=200, help="of the queue manager")
-    parser.add_argument("--in-transaction", type=int, help="of them; a tenth, if not said")
-    parser.add_argument("--broker-kills", type=int, help="a tenth, if not said")
-    parser.add_argument("--brokers", type=int, nargs="*", default=[1, 3])
-    parser.add_argument("--away-s", type=float, default=60.0, help="Kafka, under load")
-    parser.add_argument("--connections", type=int, default=10_000, help="opened and dropped")
-    parser.add_argument("--driver-kills", type=int, default=10, help="of Spark's driver")
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    options = parser.parse_args()
-    show(f"seed {options.seed}")
+def away(options: argparse.Namespace) -> None:
+    """Kafka is away under load, and a crowd of clients connects."""
     abuse.away(options.away_s, show)
     abuse.crowd(options.connections, show)
-    if options.driver_kills:
-        drivers(options.driver_kills, options.seed, show)
+
+
+def spark(options: argparse.Namespace) -> None:
+    """Spark's driver is killed."""
+    drivers(options.kills or 10, options.seed, show)
+
+
+def network(options: argparse.Namespace) -> None:
+    """Either of two queue managers is killed while messages travel both ways."""
+    kills = options.kills or 50
+    plan = Travel(messages=MESSAGES_A_KILL * kills, kills=kills, seed=options.seed)
+    began_s = time.monotonic()
     with TemporaryDirectory() as folder, LocalKafka() as kafka:
-        way = Travel(messages=200 * options.kills, kills=options.kills // 4, seed=options.seed)
-        travel(way, ("QMA", "QMB"), kafka.bootstrap_servers, Path(folder), show)
-    tenth = -(-options.kills // 10)
+        sent = travel(plan, ("QMA", "QMB"), kafka.bootstrap_servers, Path(folder), show)
+    show(
+        f"{sent:,} messages between two queue managers, each once, in order and in its unit, "
+        f"through {kills} kills of either in {time.monotonic() - began_s:.0f} s"
+    )
+
+
+def kills(options: argparse.Namespace) -> None:
+    """The queue manager and brokers are killed, on one broker and then on three."""
+    count = options.kills or 200
+    tenth = -(-count // 10)
     for brokers in options.brokers:
         plan = Plan(
             brokers=brokers,
-            kills=options.kills,
+            kills=count,
             in_transaction=tenth if options.in_transaction is None else options.in_transaction,
             broker_kills=tenth if options.broker_kills is None else options.broker_kills,
             seed=options.seed,
         )
         counts = soak(plan, lambda text: show(f"{text} kills"))
         show(f"{brokers} brokers: {counts}")
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "away": away,
+    "spark": spark,
+    "network": network,
+    "kills": kills,
+}
+
+
+def main() -> None:
+    """Run the parts that are named, or all of them."""
+    parts = "; ".join(f"{name}: {part.__doc__}" for name, part in PARTS.items())
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=parts)
+    parser.add_argument(
+        "--kills",
+        type=int,
+        help="in each part; without it 10 of Spark's driver, 50 between queue managers, 200 of one",
+    )
+    parser.add_argument("--in-transaction", type=int, help="of 'kills'; a tenth, if not given")
+    parser.add_argument("--broker-kills", type=int, help="a tenth, if not given")
+    parser.add_argument("--brokers", type=int, nargs="*", default=[1, 3])
+    parser.add_argument("--away-s", type=float, default=60.0, help="seconds without Kafka")
+    parser.add_argument("--connections", type=int, default=10_000, help="opened and dropped")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    options = parser.parse_args()
+    show(f"seed {options.seed}")
+    for name in options.parts or list(PARTS):
+        PARTS[name](options)
 
 
 if __name__ == "__main__":

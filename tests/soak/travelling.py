@@ -8,6 +8,7 @@ message exactly once, a source's in their order, and its units whole.
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,6 +28,8 @@ WITHIN_S = 60.0
 """For the next message, over the restart of both."""
 RECONNECT_S = 60.0
 GET_AT_ONCE = 25
+PACE_S = 3 * WITHIN_S
+"""A writer waits at most so long for the next kill."""
 
 
 class Travel(Struct, frozen=True):
@@ -53,20 +56,51 @@ def prepare(server: ServerProcess, other: str) -> None:
         assert "No command failed" in answer, answer
 
 
+class Pace:
+    """How many messages each writer may have put: so many more after each kill.
+
+    So each kill meets messages that are under way, however fast they travel.
+    """
+
+    def __init__(self, plan: Travel) -> None:
+        self._plan = plan
+        self._changed = threading.Condition()
+        self._kills = 0
+
+    @property
+    def may_be_put(self) -> int:
+        """How many messages one writer may have put by now."""
+        return self._plan.messages * (self._kills + 2) // (self._plan.kills + 1)
+
+    def after_kill(self) -> None:
+        """Allow more."""
+        with self._changed:
+            self._kills += 1
+            self._changed.notify_all()
+
+    def wait(self, put: int) -> None:
+        """Wait until one more message may be put."""
+        with self._changed:
+            allowed = self._changed.wait_for(lambda: put < self.may_be_put, PACE_S)
+        assert allowed, f"{put} messages were put, and no kill followed in {PACE_S:g} s"
+
+
 class Writer:
     """Puts units of numbered messages; body: number, place in its unit, size of its unit."""
 
-    def __init__(self, server: ServerProcess, to: str, count: int, seed: int) -> None:
+    def __init__(self, server: ServerProcess, to: str, count: int, seed: int, pace: Pace) -> None:
         self._server = server
         self._to = to
         self._count = count
         self._chance = random.Random(seed)
+        self._pace = pace
         self.written = 0
 
     def __call__(self) -> None:
         """Put all of them."""
         with connected(self._server) as qm:
             while self.written < self._count:
+                self._pace.wait(self.written)
                 size = self._chance.randint(1, UNIT_MAX)
                 bodies = [b"%d %d %d" % (self.written + n, n, size) for n in range(size)]
                 self._put(qm, bodies)
@@ -135,8 +169,11 @@ def travel(
     bootstrap_servers: str,
     folder: Path,
     say: Callable[[str], object] = print,
-) -> None:
-    """Let messages travel both ways through the kills; AssertionError says what went wrong."""
+) -> int:
+    """Let messages travel both ways through the kills, and return how many did.
+
+    Raises AssertionError for a message that is lost, doubled, out of order or out of its unit.
+    """
     chance = random.Random(plan.seed)
     a, b = (
         ServerProcess(name, bootstrap_servers, folder, network=True, take_over=True)
@@ -146,8 +183,9 @@ def travel(
         for server, other in ((a, b), (b, a)):
             server.start()
             prepare(server, other.queue_manager)
+        pace = Pace(plan)
         writers = [
-            Writer(one, other.queue_manager, plan.messages, plan.seed + at)
+            Writer(one, other.queue_manager, plan.messages, plan.seed + at, pace)
             for at, (one, other) in enumerate(((a, b), (b, a)))
         ]
         putting = [programs.submit(writer) for writer in writers]
@@ -161,14 +199,15 @@ def travel(
             _await_progress(readers, plan.messages * 2 * (kill + 1) // (plan.kills + 1), getting)
             victim = chance.choice((a, b))
             victim.kill()
+            came = [len(one.got) for one in readers]
+            pace.after_kill()
             victim.start()
-            say(
-                f"kill {kill + 1}: {victim.queue_manager}; {[len(one.got) for one in readers]} came"
-            )
+            say(f"kill {kill + 1}: {victim.queue_manager}; {came[0]:,} and {came[1]:,} had come")
         for one in (*putting, *getting):
             one.result(10 * WITHIN_S)
         for writer, reader in zip(writers, readers, strict=True):
             judge(reader.got, writer.written)
+    return sum(writer.written for writer in writers)
 
 
 def _await_progress(readers: list[Reader], count: int, getting: Sequence[Future[None]]) -> None:

@@ -7,6 +7,8 @@ from adapter.core.attributes.table import DEPTH_MAX, Row
 from adapter.core.contract import records as r
 from adapter.core.contract.details import FLAGS, OFFSET_MAX, Details
 from adapter.core.contract.message import ID_LENGTH, MessageData
+from adapter.core.contract.msmq_header import MsmqHeader
+from adapter.core.contract.transmission import Transmission
 from adapter.core.rules.put import EXPIRY_MAX_MS, GROUP_SEQ_MAX
 from adapter.core.rules.session import NUMBER_MAX
 
@@ -46,6 +48,35 @@ DETAILS = st.builds(
     original_length=st.integers(-1, 2**31 - 1),
     priority_asked=st.integers(-1, 2**31 - 1),
 )
+TRANSMISSIONS = st.builds(
+    Transmission, queue=texts(124), queue_manager=texts(48), computer=texts(255)
+)
+TIMES = st.integers(0, TIME_MAX_MS)
+PATHS = texts(255)
+MSMQ_HEADERS = st.builds(
+    MsmqHeader,
+    label=texts(249),
+    app_specific=st.integers(0, 2**32 - 1),
+    body_type=st.integers(0, 2**32 - 1),
+    extension=st.binary(max_size=300),
+    message_class=st.integers(0, 2**16 - 1),
+    acknowledge=st.integers(0, 15),
+    journal=st.integers(0, 15),
+    recoverable=st.booleans(),
+    transactional=st.booleans(),
+    destination=PATHS,
+    administration_queue=PATHS,
+    response_queue=PATHS,
+    dead_letter_queue=PATHS,
+    source=PATHS,
+    sent_ms=TIMES,
+    reach_ms=st.just(-1) | TIMES,
+    receive_by_ms=TIMES,
+    move_count=st.integers(0, 2**31 - 1),
+    unit=st.just(b"") | IDS,
+    unit_index=st.integers(0, 10_000),
+    unit_size=st.integers(0, 10_000),
+)
 MESSAGES = st.builds(
     MessageData,
     body=st.binary(max_size=300),
@@ -73,6 +104,8 @@ MESSAGES = st.builds(
     details=st.none() | DETAILS,
     deliver_at_ms=st.just(0) | st.integers(1, TIME_MAX_MS),
     destination=st.just("") | QUEUES,
+    transmission=st.none() | TRANSMISSIONS,
+    msmq=st.none() | MSMQ_HEADERS,
 )
 COUNTS = st.integers(0, 10_000)
 SEQS = st.integers(1, LONG_MAX)

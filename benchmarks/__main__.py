@@ -15,7 +15,19 @@ from pathlib import Path
 from msgspec import Struct
 
 from adapter.localkafka import LocalKafka
-from benchmarks import cpu, lag, mqi, network, queues, scale, spark, switching, triggers, verbs
+from benchmarks import (
+    cpu,
+    cursors,
+    lag,
+    mqi,
+    network,
+    queues,
+    scale,
+    spark,
+    switching,
+    triggers,
+    verbs,
+)
 from benchmarks.results import RESULTS, Rows, is_met, save, show, target
 
 
@@ -34,6 +46,7 @@ PARTS = {
     "triggers": Part(triggers.measure, "from a put to its trigger message"),
     "queues": Part(queues.measure, "1, 10 and 200 busy queues"),
     "network": Part(network.measure, "from one queue manager to another, beside Kafka alone"),
+    "cursors": Part(cursors.measure, "a walk over a million messages of MSMQ"),
     "switching": Part(switching.measure, "switch intervals of the server"),
     "replicated": Part(verbs.measure_replicated, "3 brokers, replication 3", brokers=3),
     "lag": Part(lag.measure, "movers under full load for two minutes"),

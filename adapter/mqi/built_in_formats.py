@@ -1,14 +1,16 @@
-"""The formats that MQGMO_CONVERT knows: text, headers (MQDLH, MQMDE, MQRFH, MQRFH2), MQTM and PCF.
+"""The formats that MQGMO_CONVERT knows: text, MQTM, PCF and headers.
 
-Each is one part of a body, taken with its own representation and given in another one. Every length
-and count is checked before it is used: data that are not what their format says are refused with
-MQRC_FORMAT_ERROR. This module does not know which part of a body a part is.
+The headers are MQDLH, MQMDE, MQRFH, MQRFH2 and MQXQH. Each format is one part of a body, taken with
+its own representation and given in another one. Every length and count is checked before it is
+used: data that are not what their format says are refused with MQRC_FORMAT_ERROR. This module does
+not know which part of a body a part is.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 
 from msgspec import Struct
 
@@ -128,14 +130,24 @@ MQTM = FormatLayout(
     1,
     "QName:c48 ProcessName:c48 TriggerData:c64 ApplType:i ApplId:c256 EnvData:c128 UserData:c128",
 )
+MQXQH = FormatLayout(
+    "XQH ",
+    1,
+    "RemoteQName:c48 RemoteQMgrName:c48 MdStrucId:c4 MdVersion:i Report:i MsgType:i Expiry:i "
+    "Feedback:i Encoding:i CodedCharSetId:i Format:c8 Priority:i Persistence:i MsgId:b24 "
+    "CorrelId:b24 BackoutCount:i ReplyToQ:c48 ReplyToQMgr:c48 UserIdentifier:c12 "
+    "AccountingToken:b32 ApplIdentityData:c32 PutApplType:i PutApplName:c28 PutDate:c8 PutTime:c8 "
+    "ApplOriginData:c4",
+)
 STRUC_LENGTH = 2
 """Which of the values of a header is its length, where it has one."""
 
 
-def _dead_letter(data: memoryview, conversion: Conversion) -> LayoutPart:
-    values = MQDLH.read(data, conversion)
-    follower = MQDLH.follower(values, data, conversion)
-    return LayoutPart(MQDLH.write(values, conversion), MQDLH.size, follower)
+def _header(layout: FormatLayout, data: memoryview, conversion: Conversion) -> LayoutPart:
+    """Convert a header of fixed length."""
+    values = layout.read(data, conversion)
+    follower = layout.follower(values, data, conversion)
+    return LayoutPart(layout.write(values, conversion), layout.size, follower)
 
 
 def _md_extension(data: memoryview, conversion: Conversion) -> LayoutPart:
@@ -298,11 +310,12 @@ def _integers(data: memoryview, conversion: Conversion) -> bytes:
 TEXT = "MQSTR"
 FORMATS: dict[str, Callable[[memoryview, Conversion], LayoutPart]] = {
     TEXT: _text,
-    "MQDEAD": _dead_letter,
+    "MQDEAD": partial(_header, MQDLH),
     "MQHMDE": _md_extension,
     "MQHRF": _rules,
     "MQHRF2": _rules_2,
     "MQTRIG": _trigger,
+    "MQXMIT": partial(_header, MQXQH),
     "MQADMIN": _pcf,
     "MQEVENT": _pcf,
     "MQPCF": _pcf,

@@ -13,12 +13,12 @@ from adapter.core.contract.details import TOKEN_LENGTH, Details
 from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.results import PutDone
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
+from adapter.core.mq_layouts.md_extension import IN_PARTS, flags_of
 from adapter.mqi import structs
 from adapter.mqi.reasons import MqiFailure
 
 TENTH_MS = 100  # MQMD.Expiry counts tenths of a second
 CCSID_UTF_8 = 1208
-IN_PARTS = mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP | mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
 NO_DETAILS = Details(appl_type=mq.MQAT_DEFAULT)
 """What is said of a message that a program put which knows nothing of MQ's details."""
 
@@ -127,16 +127,6 @@ def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
         md["GroupId"] = m.group_id or NO_ID
         md["MsgSeqNumber"], md["MsgFlags"] = m.group_seq, flags_of(m)
         md["Offset"], md["OriginalLength"] = details.offset, details.original_length
-
-
-def flags_of(m: MessageData) -> int:
-    """Return MQMD.MsgFlags of a message; one of a program that knows no flags has a group too."""
-    flags = m.details.flags if m.details is not None else 0
-    if any(m.group_id) and not flags & IN_PARTS:
-        flags |= mq.MQMF_MSG_IN_GROUP
-    if m.last_in_group:
-        flags |= mq.MQMF_LAST_MSG_IN_GROUP
-    return flags
 
 
 def _rest_of_life(m: MessageData, now_ms: int) -> int:

@@ -17,14 +17,15 @@ from adapter.channel.requests import FROM_START, Pending
 from adapter.channel.unit import Unit
 from adapter.channel.verbs import get_request
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Delivered, Property
+from adapter.core.contract.message import Delivered, MessageData, Property
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages
 from adapter.core.mq_layouts.blank_padded import padded
-from adapter.mqi import md_extension, structs
+from adapter.core.mq_layouts.md_extension import flags_of
+from adapter.mqi import md_extension, structs, transmission
 from adapter.mqi import options as permitted
 from adapter.mqi.conversion import converted
-from adapter.mqi.descriptor import flags_of, place_of, tell_got, token_of, wanted
+from adapter.mqi.descriptor import place_of, tell_got, token_of, wanted
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import has_more, properties_of, with_properties, without_properties
@@ -110,13 +111,25 @@ def get_unpacked(
     if not found.messages:
         under = asked & UNDER_CURSOR
         raise MqiFailure(mq.MQRC_NO_MSG_UNDER_CURSOR if under else mq.MQRC_NO_MSG_AVAILABLE)
-    delivered = found.messages[0]
+    delivered = _seen(session, found.messages[0], gmo)
     if opened.options & mq.MQOO_SAVE_ALL_CONTEXT and not shows(asked):
         opened.saved = delivered.message
     tell_got(md, delivered, int(time.time() * 1000))
     _tell(gmo, opened, delivered)
     body, warning = _body(handles, md, gmo, delivered, representation)
     return _cut(md, gmo, body, warning, found.warning, room)
+
+
+def _seen(session: MqiSession, delivered: Delivered, gmo: dict[str, Any]) -> Delivered:
+    """Return what was got as MQ has it: from a transmission queue, behind a header."""
+    message = delivered.message
+    if message.transmission is None:
+        return delivered
+    in_header: dict[str, Property] = {}
+    if not _is_for_handle(gmo):
+        others = _others(message, properties_of(message))
+        in_header = others if _wants_header(others, gmo["Options"]) else in_header
+    return transmission.seen(session.channel.queue_manager, delivered, in_header)
 
 
 def shows(asked: int) -> bool:
@@ -167,7 +180,7 @@ def _take(
     if not opened.options & INPUT or opened.handle is None:
         raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_INPUT)
     asked = gmo["Options"]
-    command = c.Get(0, b"", _wait_ms(gmo), 1, *wanted(md, match))
+    command = c.Get(0, b"", _wait_ms(gmo), 1, *_ids(opened, md, match))
     if asked & mq.MQGMO_MSG_UNDER_CURSOR:
         command = c.Get(0, options=c.UNDER_CURSOR)
     else:
@@ -182,6 +195,12 @@ def _take(
     command.options |= until_the_end(asked)
     unit = session.begun() if asked & IN_UNIT else None
     return ask(session, opened, command, unit)
+
+
+def _ids(opened: Object, md: dict[str, Any], match: int) -> tuple[bytes, bytes, bytes]:
+    """Return the ids that a get is to match, as the messages of the queue have them."""
+    ids = wanted(md, match)
+    return transmission.own_ids(ids) if opened.is_transmission else ids
 
 
 def until_the_end(asked: int) -> int:
@@ -221,7 +240,7 @@ def _browse(
     handle = opened.handle
     if not opened.options & mq.MQOO_BROWSE or handle is None:
         raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_BROWSE)
-    command = _browsing(handle.number, md, gmo, match, room)
+    command = _browsing(opened, handle.number, md, gmo, match, room)
     until_s = time.monotonic() + max(command.wait_ms, 0) / 1000
     while True:
         request = Pending(command, FROM_START, handle=handle)
@@ -238,12 +257,13 @@ def _browse(
 
 
 def _browsing(
-    number: int, md: dict[str, Any], gmo: dict[str, Any], match: int, room: int
+    opened: Object, number: int, md: dict[str, Any], gmo: dict[str, Any], match: int, room: int
 ) -> c.Browse:
     asked = gmo["Options"]
     if match & mq.MQMO_MATCH_MSG_TOKEN:
         raise MqiFailure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
-    command = c.Browse(number, bool(asked & mq.MQGMO_BROWSE_FIRST), 1, *wanted(md, match))
+    command = c.Browse(number, bool(asked & mq.MQGMO_BROWSE_FIRST), 1)
+    command.message_id, command.correlation_id, command.group_id = _ids(opened, md, match)
     if asked & mq.MQGMO_BROWSE_MSG_UNDER_CURSOR:
         command = c.Browse(number, options=c.UNDER_CURSOR)
         command.options |= c.LOCK if asked & mq.MQGMO_LOCK else 0
@@ -341,12 +361,11 @@ def _body(
     message = delivered.message
     asked = gmo["Options"]
     body, warning = message.body, 0
-    has_handle = gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] > 0
-    if asked & mq.MQGMO_PROPERTIES_IN_HANDLE and not has_handle:
+    if asked & mq.MQGMO_PROPERTIES_IN_HANDLE and not _has_handle(gmo):
         raise MqiFailure(mq.MQRC_HMSG_ERROR)
     own = properties_of(message)
-    others = {name: one for name, one in (message.properties or {}).items() if name not in own}
-    in_handle = has_handle and not asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+    others = _others(message, own)
+    in_handle = _is_for_handle(gmo)
     if in_handle:
         handles.get(gmo["MsgHandle"]).take(message.properties)
     if own and (in_handle or asked & mq.MQGMO_NO_PROPERTIES):
@@ -356,6 +375,20 @@ def _body(
     if not in_handle and others and _wants_header(others, asked):
         body = with_properties(md, others, body)
     return md_extension.put_on(md, message, body), warning
+
+
+def _others(message: MessageData, own: Mapping[str, Property]) -> dict[str, Property]:
+    """Return the properties of a message that no header in its body says."""
+    return {name: one for name, one in (message.properties or {}).items() if name not in own}
+
+
+def _has_handle(gmo: dict[str, Any]) -> bool:
+    return bool(gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] > 0)
+
+
+def _is_for_handle(gmo: dict[str, Any]) -> bool:
+    """Whether properties go to a message handle."""
+    return _has_handle(gmo) and not gmo["Options"] & mq.MQGMO_PROPERTIES_FORCE_MQRFH2
 
 
 def _wants_header(properties: Mapping[str, Property], asked: int) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from adapter import mq_constants as mq
-from adapter.core.contract.details import Details
-from adapter.core.contract.message import NO_ID, MessageData
-from adapter.mqi.descriptor import CCSID_UTF_8, flags_of
+from adapter.core.contract.message import MessageData
+from adapter.core.mq_layouts.md_extension import DEFAULTS, fields_of
+from adapter.mqi.descriptor import CCSID_UTF_8
 from adapter.mqi.reasons import MqiFailure
 from adapter.mqi.structs import MQMDE
 
@@ -20,8 +20,6 @@ STRUC_ID = b"MDE "
 VERSION_2 = 2
 NATIVE_CCSIDS = (0, 819, CCSID_UTF_8)
 """MQCCSI_Q_MGR, and the sets in which the letters of the header are those of ours."""
-DEFAULTS = {"GroupId": NO_ID, "MsgSeqNumber": 1, "Offset": 0, "MsgFlags": 0, "OriginalLength": -1}
-"""The fields that only version 2 has, and what they are if nothing is said."""
 DESCRIBING = ("Format", "Encoding", "CodedCharSetId")
 
 
@@ -54,14 +52,7 @@ def put_on(md: dict[str, Any], message: MessageData, body: bytes) -> bytes:
     """Return the body of a get behind an MQMDE, and say so in the MQMD, if that cannot say it."""
     if md["Version"] >= VERSION_2:
         return body
-    details = message.details or Details()
-    said = {
-        "GroupId": message.group_id or NO_ID,
-        "MsgSeqNumber": message.group_seq,
-        "Offset": details.offset,
-        "MsgFlags": flags_of(message),
-        "OriginalLength": details.original_length,
-    }
+    said = fields_of(message)
     if said == DEFAULTS:
         return body
     extension = {"StrucId": STRUC_ID, "Version": VERSION_2, "StrucLength": MQMDE.size}

@@ -87,7 +87,9 @@ def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     fields["ResolvedQName"] = padded(found.queue, 48)
     fields["ResolvedQMgrName"] = padded(other or session.channel.queue_manager, 48)
     fields["ResolvedType"] = mq.MQOT_Q
-    return session.add("queue", name, options, handle, found.queue, other)
+    opened = session.add("queue", name, options, handle, found.queue, other)
+    opened.is_transmission = found.is_transmission
+    return opened
 
 
 def topic_handle(session: MqiSession, fields: dict[str, Any]) -> Handle:

@@ -40,6 +40,7 @@ class Object(Struct, eq=False):
     message that was browsed last. saved: the message whose context was saved
     (MQOO_SAVE_ALL_CONTEXT).
     managed_by: the subscription's handle by which MQSUB opened a queue, and may open it again.
+    is_transmission: it is a transmission queue of this queue manager.
     """
 
     number: int
@@ -52,6 +53,7 @@ class Object(Struct, eq=False):
     saved: MessageData | None = None
     managed_by: Handle | None = None
     resolved_queue_manager: str = ""
+    is_transmission: bool = False
 
 
 class AsyncPutTally(Struct):

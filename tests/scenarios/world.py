@@ -424,7 +424,7 @@ class World:
             return [description_line(each) for each in result.queues] or ["no queue"]
         if isinstance(result, Subscribed):
             return [topics.subscribed(result)]
-        if isinstance(result, Opened):
+        if isinstance(result, Opened) and not result.is_transmission:
             return [f"ok, {result.queue}"]
         if isinstance(result, Objects):
             return [object_line(each) for each in result.objects] or ["no object"]

@@ -217,16 +217,18 @@ class Objects(Struct, array_like=True, tag=10):
 
 
 class Opened(Struct, array_like=True, tag=11, gc=False):
-    """Opened under another name than was given: queue is the local one that it led to.
+    """Opened, and what differs from the name that was given: queue is the local one that it is.
 
     is_made: it was made from a model, whose name was given. is_topic: it led to a topic, and queue
-    is its whole topic string. queue_manager: of queue, if that is not local.
+    is its whole topic string. queue_manager: of queue, if that is not local. is_transmission: it is
+    a transmission queue, where messages wait for other queue managers.
     """
 
     queue: str
     is_made: bool = False
     is_topic: bool = False
     queue_manager: str = ""
+    is_transmission: bool = False
 
 
 class Subscribed(Struct, array_like=True, tag=12, gc=False):

@@ -27,6 +27,7 @@ from adapter.core.rules.decision import Decision, handle_of
 from adapter.core.rules.get import (
     check_allowed,
     show,
+    shown_length,
 )
 
 BROWSE_OPTIONS = matching.BROWSE_OPTIONS | marks.OPTIONS
@@ -75,7 +76,7 @@ def look(
     if not found:
         return None
     shown = show(command, found)
-    if command.options & BOUNDED and len(shown[0].message.body) > command.length_max:
+    if command.options & BOUNDED and shown_length(shown[0]) > command.length_max:
         handle.cursor, handle.browse_head = before
         if locked is not None:
             cursor.lock(handle, locked)

@@ -37,6 +37,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.model.unit import UnitOfWork
+from adapter.core.mq_layouts import transmission_header
 from adapter.core.rules import cursor, groups, matching, pages, report, selection, waiting
 from adapter.core.rules.admit import admit
 from adapter.core.rules.decision import (
@@ -255,6 +256,11 @@ def show(command: Get | Browse, found: list[Stored]) -> list[Delivered]:
     return [delivered(stored) for stored in found]
 
 
+def shown_length(message: Delivered) -> int:
+    """Return how long a message is for programs of MQ: with its transmission-queue header."""
+    return len(message.message.body) + transmission_header.length_before(message.message)
+
+
 def discard(queue: LocalQueue, expired: list[Stored]) -> list[Record]:
     """Say which messages are gone because their time is over."""
     return discard_records([taken_from(queue, stored) for stored in expired], "expired")
@@ -265,7 +271,7 @@ def _settle_options(
 ) -> Messages | None:
     """Do what options ask for before a message is taken; or say what stays, for it is too long."""
     shown = show(command, found)
-    if command.options & BOUNDED and len(shown[0].message.body) > command.length_max:
+    if command.options & BOUNDED and shown_length(shown[0]) > command.length_max:
         return Messages(shown, Reason.MESSAGE_TRUNCATED)
     if found[0] is handle.locked:
         cursor.release(qm, handle, request.now_ms)

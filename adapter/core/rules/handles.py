@@ -38,6 +38,7 @@ from adapter.core.rules import (
     matching,
     msmq_queues,
     pages,
+    remote,
     resolve,
     staging,
     trigger_events,
@@ -69,8 +70,9 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     result: Result = Done()
     if route is not None:
         result = Opened(route.transmission.queue, queue_manager=route.transmission.queue_manager)
-    elif queue.name != command.queue:
-        result = Opened(queue.name, found.is_made)
+    elif queue.name != command.queue or queue.attributes.usage == remote.XMITQ:
+        is_transmission = queue.attributes.usage == remote.XMITQ
+        result = Opened(queue.name, found.is_made, is_transmission=is_transmission)
     return Decision(found.records, result, qm.entry_n, made=found.made)
 
 

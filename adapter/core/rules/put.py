@@ -8,6 +8,7 @@ from adapter.core.attributes.objects import RemoteAttributes
 from adapter.core.contract.commands import OUTPUT, Put, Request
 from adapter.core.contract.details import IN_GROUP, OFFSET_MAX, SEGMENT
 from adapter.core.contract.message import (
+    EXPIRY_UNLIMITED,
     ID_LENGTH,
     NO_ID,
     PRIORITY_MAX,
@@ -24,7 +25,8 @@ from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
-from adapter.core.rules import details, groups, parking, report, staging
+from adapter.core.mq_layouts import transmission_header
+from adapter.core.rules import details, groups, parking, remote, report, staging
 from adapter.core.rules.admit import admit, admit_segments, hold, put_records
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
 from adapter.core.rules.unit import Puts, commit_records, unit_with_room
@@ -96,6 +98,8 @@ def _check_each(
     for message in command.messages:
         if handle.route is not None or message.transmission is not None:
             _address(handle, message)
+        elif message.format == transmission_header.FORMAT:
+            _address_by_header(queue, message)
         is_cut = check(queue, message) or is_cut
         if message.delay_ms or message.deliver_at_ms:
             staging.check(qm, queue.name, message, request.now_ms)
@@ -107,8 +111,30 @@ def _address(handle: QueueHandle, message: MessageData) -> None:
     """Say where a message goes: as its queue says, or as a program does on a transmission queue."""
     if handle.route is not None:
         message.transmission = handle.route.transmission
-    elif handle.queue.attributes.usage != "XMITQ":
+    elif handle.queue.attributes.usage != remote.XMITQ:
         message.transmission = None
+
+
+def _address_by_header(queue: LocalQueue, message: MessageData) -> None:
+    """Make the message of the header that a program put on a transmission queue itself.
+
+    What has no valid header, or describes no valid message, is put as it is: as on MQ, it becomes a
+    dead letter when it is to be sent. The life that either descriptor gives a message ends it.
+    """
+    if queue.attributes.usage != remote.XMITQ:
+        return
+    try:
+        inner = transmission_header.message_behind(message.body)
+        remote.check_destination(inner.transmission)
+        lives_ms = [ms for ms in (inner.expiry_ms, message.expiry_ms) if ms != EXPIRY_UNLIMITED]
+        inner.expiry_ms = min(lives_ms, default=EXPIRY_UNLIMITED)
+        check(queue, inner)
+    except (ValueError, Refusal):
+        return
+    inner.properties = message.properties
+    inner.delay_ms, inner.deliver_at_ms = message.delay_ms, message.deliver_at_ms
+    for name in MessageData.__struct_fields__:
+        setattr(message, name, getattr(inner, name))
 
 
 def _last(queue: LocalQueue, message: MessageData, is_cut: bool) -> MessageData:

@@ -140,6 +140,12 @@ def definitions(made: Made) -> list[Record]:
     ]
 
 
+def check_destination(to: Transmission | None) -> None:
+    """Refuse a destination that a transmission-queue header names, if it is no queue's name."""
+    if to is None or not _is_name(to.queue) or not _is_name(to.queue_manager):
+        raise Refusal(Reason.REMOTE_QUEUE_NAME_ERROR, to.queue if to is not None else "")
+
+
 def _is_name(name: str) -> bool:
     return len(name) <= NAME_LENGTH_MAX and naming.NAME.fullmatch(name) is not None
 

@@ -2,7 +2,8 @@
 
 Exit status 1 if one was broken. The last line is JSON: which faults were met, and how often.
 `--trace` prints all that the auditor was told before it. Of `triggers`, `messages`, `publications`,
-`consumers`, `delays`, `msmq` and `everything` those are run that are named, or all.
+`consumers`, `delays`, `msmq` and `everything` those are run that are named, or all. The machines of
+machines.py are run if they are named: `hosts 1`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from tests.simulation.consumer_work import ConsumerWork
 from tests.simulation.delay_work import DelayWork
+from tests.simulation.machines import MACHINES, run_machine
 from tests.simulation.message_work import MessageWork
 from tests.simulation.msmq_work import MsmqWork
 from tests.simulation.publish_work import PublishWork
@@ -50,7 +52,9 @@ RUNS: dict[str, tuple[Callable[[int], Work[Any] | Simulation | MsmqWork], int]] 
 
 
 def run(name: str, seed: int, *, trace: bool) -> Counter[str]:
-    """Run a seed of one of RUNS; returns what was met."""
+    """Run a seed of one of RUNS, or of a machine; returns what was met."""
+    if name in MACHINES:
+        return run_machine(name, seed, shrinks=trace)
     make, operations = RUNS[name]
     work = make(seed)
     work.auditor.trace = print if trace else None
@@ -61,9 +65,10 @@ def run(name: str, seed: int, *, trace: bool) -> Counter[str]:
 def main(arguments: list[str]) -> int:
     """Run seeds until one is broken."""
     met: Counter[str] = Counter()
-    seeds = seeds_of([one for one in arguments if one != TRACE and one not in RUNS])
+    names = [one for one in (*RUNS, *MACHINES) if one in arguments]
+    seeds = seeds_of([one for one in arguments if one != TRACE and one not in names])
     gc.disable()
-    for name in [one for one in RUNS if one in arguments] or RUNS:
+    for name in names or RUNS:
         for count, seed in enumerate(seeds, 1):
             try:
                 met += run(name, seed, trace=TRACE in arguments)

@@ -31,7 +31,10 @@ IN_OUT = c.INPUT | c.OUTPUT | c.BROWSE | c.INQUIRE | c.SET
 class Core:
     """A queue manager's core, and the entries that its ledger would hold."""
 
-    def __init__(self, limits: Limits | None = None, **limits_by_name: int) -> None:
+    def __init__(
+        self, limits: Limits | None = None, *, name: str = "QM1", **limits_by_name: int
+    ) -> None:
+        self._name = name
         self._limits = limits or Limits(**limits_by_name)
         self._owners = itertools.count(1)
         self._connections = itertools.count(1)
@@ -53,7 +56,7 @@ class Core:
         self.qm = self._new()
 
     def _new(self) -> QueueManager:
-        qm = QueueManager("QM1", next(self._owners).to_bytes(4, "big") * 4, self._limits)
+        qm = QueueManager(self._name, next(self._owners).to_bytes(4, "big") * 4, self._limits)
         qm.entry_n = 1
         return qm
 

@@ -9,6 +9,7 @@ import msgspec
 from adapter.core import dispatch
 from adapter.core.contract.message import Stored
 from adapter.core.contract.records import (
+    ArrivalsRestored,
     HeadsRestored,
     LaneRestored,
     QueueRestored,
@@ -55,7 +56,9 @@ def snapshot_of(qm: QueueManager) -> dict[tuple[object, ...], Record]:
     found: dict[tuple[object, ...], Record] = {}
     for record in dispatch.snapshot(qm):
         names = [name for name in KEYS if hasattr(record, name)]
-        key = (type(record).__name__, *(getattr(record, name) for name in names))
+        key: tuple[object, ...] = type(record).__name__, *(getattr(record, one) for one in names)
+        if isinstance(record, ArrivalsRestored):
+            key += (record.queue_manager, bool(record.lanes), *(record.seqs or record.others)[:2])
         assert key not in found, key
         found[key] = settled(record) if isinstance(record, LaneRestored) else record
     return found

@@ -1,0 +1,47 @@
+"""Machines that hypothesis drives, each judged by a model of its own; a seed determines a run.
+
+A run has EXAMPLES examples of STEPS steps each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import cast
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import seed as seeded
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+
+from tests.simulation.hosts_machine import HostsMachine
+from tests.simulation.judged_machine import JudgedMachine
+
+EXAMPLES = 300
+STEPS = 30
+MACHINES: dict[str, type[JudgedMachine]] = {"hosts": HostsMachine}
+"""By name."""
+
+
+def run_machine(name: str, seed: int, *, shrinks: bool = False) -> Counter[str]:
+    """Run the examples of a seed; returns how often each event was met.
+
+    shrinks: of a broken example, find a short one and print that; takes minutes.
+    """
+    kind = MACHINES[name]
+    met: Counter[str] = Counter()
+
+    def made() -> JudgedMachine:
+        machine = kind()
+        machine.model.met = met
+        return machine
+
+    bounds = settings(
+        max_examples=EXAMPLES,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate, Phase.shrink] if shrinks else [Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    factory = cast("type[RuleBasedStateMachine]", seeded(seed)(made))
+    run_state_machine_as_test(factory, settings=bounds)
+    return met

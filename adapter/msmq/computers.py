@@ -21,7 +21,7 @@ from adapter.channel.link.port import Dialer, HostNotReached, Link
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import Timeouts
-from adapter.core.contract.format_names import parse, same_computer
+from adapter.core.contract.format_names import parse
 from adapter.core.contract.msmq import MsmqLocate
 from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.results import ComputerFound
@@ -75,15 +75,15 @@ class ComputerConnections:
             computer = parse(path, HERE).computer
         except Refusal:
             return self.own
-        return self.own if computer == HERE else self.at(computer)
+        if computer == HERE:
+            computer = self.own.computer
+        return self.at(computer) if computer else self.own
 
     def at(self, computer: str) -> QueueRoute:
         """Return how the queues of a computer are read. Raises MessageQueueException."""
         known = self._others.get(computer.casefold())
         if known is not None:
             return known
-        if same_computer(computer, self.own.computer):
-            return self.own
         found = self.locate(computer)
         if not found.address:
             return self.own

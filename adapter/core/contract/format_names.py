@@ -21,9 +21,10 @@ NAMES_MAX = 64
 """Queues that one send may go to."""
 TEXT_MAX = NAMES_MAX * 512
 JOURNAL = "journal"
-DEAD_LETTERS = "system$;deadletter"
-TRANSACTIONAL_DEAD_LETTERS = "system$;deadxact"
-COMPUTER_JOURNAL = "system$;journal"
+SYSTEM = "system$"
+DEAD_LETTERS = f"{SYSTEM};deadletter"
+TRANSACTIONAL_DEAD_LETTERS = f"{SYSTEM};deadxact"
+COMPUTER_JOURNAL = f"{SYSTEM};journal"
 SYSTEM_QUEUES = (DEAD_LETTERS, TRANSACTIONAL_DEAD_LETTERS, COMPUTER_JOURNAL)
 
 _PATHS = {
@@ -66,6 +67,11 @@ def same_computer(one: str, other: str) -> bool:
     return one.casefold() == other.casefold()
 
 
+def is_computer(text: str) -> bool:
+    """Whether a text can name a computer."""
+    return _topic_length(text) <= NAME_LENGTH_MAX and _NAME.fullmatch(text) is not None
+
+
 def parse_all(text: str, computer: str) -> list[FormatName]:
     """Parse one name, or several separated by commas. computer: the caller's."""
     if len(text) > TEXT_MAX or text.count(",") >= NAMES_MAX:
@@ -89,7 +95,7 @@ def parse(text: str, computer: str) -> FormatName:
         if protocol.casefold() not in ("os", "tcp") or not colon:
             raise _illegal(text, "DIRECT= is followed by OS: or TCP:")
     host, slash, path = name.partition("\\")
-    if not slash or not host or _topic_length(host) > NAME_LENGTH_MAX:
+    if not slash or not is_computer(host):
         raise _illegal(text, "a name is COMPUTER\\private$\\NAME, or .\\private$\\NAME")
     return FormatName(computer if host == "." else host, _key(text, path.lower()))
 

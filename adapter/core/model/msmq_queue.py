@@ -11,7 +11,7 @@ from typing import Any
 
 from adapter.core.attributes.msmq import KIND, PRIORITY_HIGHEST, MsmqAttributes
 from adapter.core.attributes.queue import QueueAttributes
-from adapter.core.contract.format_names import JOURNAL, SYSTEM_QUEUES
+from adapter.core.contract.format_names import JOURNAL, SYSTEM
 from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.model.queue import LocalQueue
 
@@ -58,9 +58,14 @@ class MsmqQueue(LocalQueue):
         return self.name.partition(";")[2]
 
     @property
+    def is_system_queue(self) -> bool:
+        """Whether it is a dead-letter queue or the journal of a computer."""
+        return self.base.rpartition("\\")[2] == SYSTEM
+
+    @property
     def is_subqueue(self) -> bool:
         """Whether it is a subqueue."""
-        return self.part not in ("", JOURNAL) and self.name not in SYSTEM_QUEUES
+        return self.part not in ("", JOURNAL) and not self.is_system_queue
 
     @property
     def is_sent_to(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adapter.core.attributes.msmq import MESSAGE_LABEL_LENGTH_MAX, PRIORITY_HIGHEST
+from adapter.core.contract.format_names import is_computer
 from adapter.core.contract.message import ID_LENGTH, MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.reasons import Reason, Refusal
@@ -34,6 +35,8 @@ def check(message: MessageData, name: str) -> None:
     for field in ("message_id", "correlation_id"):
         if len(getattr(message, field)) not in (0, ID_LENGTH):
             raise Refusal(Reason.IDENTIFIER_ERROR, name, f"{field} is not 24 bytes")
+    if header.source and not is_computer(header.source):
+        raise Refusal(Reason.OPTIONS_ERROR, name, "its source is not the name of a computer")
     for field in TEXTS:
         if len(getattr(header, field)) > TEXT_LENGTH_MAX:
             text = f"{field} has more than {TEXT_LENGTH_MAX} characters"

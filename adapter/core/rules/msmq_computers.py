@@ -1,13 +1,17 @@
 """Computers of MSMQ: which one this queue manager is, and where the queues of others are read.
 
 Another computer's queues are read over a connection to its queue manager, which the directory
-names. This module does not know which queues a computer has.
+names. A computer without a queue manager of its own, like a dependent client of MSMQ, depends on
+the queue managers that its programs connect to: each has the dead-letter queues and the journal of
+that computer for what its programs send there. They are made with the first message that may need
+them, and it is by them, and not by the directory alone, that a message finds its way: after a
+restart the directory is read only when messages may have expired already.
 """
 
 from __future__ import annotations
 
 from adapter.core.contract.commands import Request
-from adapter.core.contract.format_names import FormatName, same_computer
+from adapter.core.contract.format_names import SYSTEM_QUEUES, FormatName, same_computer
 from adapter.core.contract.msmq import MsmqLocate
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import ComputerFound
@@ -29,6 +33,25 @@ def is_here(qm: QueueManager, name: FormatName) -> bool:
 def known(qm: QueueManager, computer: str) -> KnownComputer | None:
     """Return another computer, if it has a queue manager in the directory."""
     return qm.known_computers.get(computer.casefold())
+
+
+def depends_on(qm: QueueManager, computer: str) -> bool:
+    """Whether a computer is another one, and no queue manager is known to have its queues."""
+    return not same_computer(computer, computer_of(qm)) and known(qm, computer) is None
+
+
+def key_of(qm: QueueManager, name: FormatName) -> str:
+    """Return the key under which this queue manager has a queue, if it has it."""
+    if is_here(qm, name) or name.queue not in SYSTEM_QUEUES:
+        return name.queue
+    return f"{name.computer.lower()}\\{name.queue}"
+
+
+def is_kept_here(qm: QueueManager, name: FormatName) -> bool:
+    """Whether a name means a queue of this queue manager, or one of a computer that depends on
+    it.
+    """
+    return is_here(qm, name) or (name.queue in SYSTEM_QUEUES and key_of(qm, name) in qm.queues)
 
 
 def not_here(qm: QueueManager, name: FormatName, text: str) -> Refusal:

@@ -39,6 +39,7 @@ from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import msmq_computers, msmq_queues
 from adapter.core.rules.admit import put_records
+from adapter.core.rules.msmq_computers import depends_on
 from adapter.core.rules.msmq_queues import NewQueues
 from adapter.core.rules.unit import Puts
 
@@ -165,27 +166,40 @@ def bury(delivery: MsmqDelivery, message: MessageData, why: int) -> None:
         msmq=structs.replace(header, message_class=why, receive_by_ms=0),
     )
     if not header.transactional:
-        delivery.put(delivery.new.need_dead_letters(DEAD_LETTERS), dead)
+        kept = None
+        if message.transmission is not None:  # the sender's side gave up
+            kept = delivery.new.kept_for(DEAD_LETTERS, header.source)
+        delivery.put(kept or delivery.new.need_system_queue(DEAD_LETTERS), dead)
         return
     here = msmq_computers.computer_of(delivery.qm)
-    if header.source and not same_computer(header.source, here):
-        target = FormatName(header.source, TRANSACTIONAL_DEAD_LETTERS)
-        transmit(delivery, target, dead)
+    if not header.source or same_computer(header.source, here):
+        delivery.put(_own_dead_letters(delivery, header), dead)
         return
-    delivery.put(_own_dead_letters(delivery, header, here), dead)
+    kept = delivery.new.kept_for(TRANSACTIONAL_DEAD_LETTERS, header.source)
+    if kept is not None:
+        delivery.put(_named_for_dead_letters(delivery, header) or kept, dead)
+        return
+    if not transmit(delivery, FormatName(header.source, TRANSACTIONAL_DEAD_LETTERS), dead):
+        delivery.put(delivery.new.need_system_queue(TRANSACTIONAL_DEAD_LETTERS), dead)
 
 
-def _own_dead_letters(delivery: MsmqDelivery, header: MsmqHeader, here: str) -> MsmqQueue:
+def _own_dead_letters(delivery: MsmqDelivery, header: MsmqHeader) -> MsmqQueue:
+    """Return the dead-letter queue of a message that was sent here."""
+    named = _named_for_dead_letters(delivery, header)
+    return named or delivery.new.need_system_queue(TRANSACTIONAL_DEAD_LETTERS)
+
+
+def _named_for_dead_letters(delivery: MsmqDelivery, header: MsmqHeader) -> MsmqQueue | None:
     """Return the dead-letter queue that a message names, if that is a transactional one here."""
-    if header.dead_letter_queue and header.journal & DEAD_LETTER:
-        try:
-            name = parse(header.dead_letter_queue, here)
-        except Refusal:
-            name = FormatName("", "")
-        queue = msmq_queues.find(delivery.qm, name.queue)
-        if queue is not None and queue.attributes.transactional and queue.is_sent_to:
-            return queue
-    return delivery.new.need_dead_letters(TRANSACTIONAL_DEAD_LETTERS)
+    if not header.dead_letter_queue or not header.journal & DEAD_LETTER:
+        return None
+    try:
+        name = parse(header.dead_letter_queue, header.source)
+    except Refusal:
+        return None
+    queue = msmq_queues.find(delivery.qm, name.queue)
+    is_fit = queue is not None and queue.attributes.transactional and queue.is_sent_to
+    return queue if is_fit and msmq_computers.is_here(delivery.qm, name) else None
 
 
 _ASKS = {
@@ -240,10 +254,13 @@ def transmit(
     message: MessageData,
     *,
     acknowledges: bool = False,
-) -> None:
+) -> bool:
     """Put a message to the outgoing queue of another computer, where it waits for its time to
-    reach the queue at most.
+    reach the queue at most. Returns whether there is an outgoing queue, or can be one more.
     """
+    outgoing = delivery.new.need_outgoing(target.computer)
+    if outgoing is None:
+        return False
     header = header_of(message)
     ends = [header.receive_by_ms] if header.receive_by_ms else []
     if header.reach_ms >= 0:
@@ -254,7 +271,8 @@ def transmit(
         transmission=Transmission(target.queue, computer=target.computer),
         expires_at_ms=0 if is_dead or not ends else min(ends),
     )
-    delivery.put(delivery.new.need_outgoing(target.computer), leaving, acknowledges=acknowledges)
+    delivery.put(outgoing, leaving, acknowledges=acknowledges)
+    return True
 
 
 def arrive(delivery: MsmqDelivery, message: MessageData) -> None:
@@ -278,8 +296,7 @@ def arrive(delivery: MsmqDelivery, message: MessageData) -> None:
     )
     if target.queue == TRANSACTIONAL_DEAD_LETTERS and header.message_class & NEGATIVE:
         arrived.expires_at_ms = 0
-        here = msmq_computers.computer_of(delivery.qm)
-        delivery.put(_own_dead_letters(delivery, header, here), arrived)
+        delivery.put(_own_dead_letters(delivery, header), arrived)
         return
     name = FormatName(msmq_computers.computer_of(delivery.qm), target.queue)
     deliver(delivery, name, arrived)
@@ -299,11 +316,27 @@ def expire(qm: QueueManager, stored: Stored) -> list[Record]:
 
 
 def copy_to_computer_journal(delivery: MsmqDelivery, message: MessageData) -> None:
-    """Put a copy of a message to the journal of this computer, if the message says so."""
+    """Put a copy of a message to the journal of the computer that sent it, if the message says
+    so; or of this one, if that has a queue manager of its own.
+    """
     header = header_of(message)
     if header.journal & JOURNAL:
-        journal = delivery.new.need_dead_letters(COMPUTER_JOURNAL)
+        of = header.source if depends_on(delivery.qm, header.source) else ""
+        journal = delivery.new.need_system_queue(COMPUTER_JOURNAL, of)
         delivery.put(journal, _copy(message, header, delivery.now_ms))
+
+
+def prepare_dead_letters(delivery: MsmqDelivery, message: MessageData) -> None:
+    """Have the dead-letter queues of a computer that depends on this queue manager, for a message
+    that one of its programs sends here.
+    """
+    header = header_of(message)
+    if not depends_on(delivery.qm, header.source):
+        return
+    if header.transactional:
+        delivery.new.need_system_queue(TRANSACTIONAL_DEAD_LETTERS, header.source)
+    elif header.journal & DEAD_LETTER:
+        delivery.new.need_system_queue(DEAD_LETTERS, header.source)
 
 
 def copy_to_journal(delivery: MsmqDelivery, queue: MsmqQueue, stored: Stored) -> None:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from adapter.core.contract.commands import Request
-from adapter.core.contract.format_names import JOURNAL, FormatName, parse_all, same_computer
+from adapter.core.contract.format_names import (
+    JOURNAL,
+    NAME_LENGTH_MAX,
+    SYSTEM_QUEUES,
+    FormatName,
+    is_computer,
+    parse_all,
+    same_computer,
+)
 from adapter.core.contract.msmq import (
     LEVEL_LATEST,
     MOVE_ACCESS,
@@ -31,6 +39,9 @@ def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decisi
     """MQOpenQueue. A queue of another computer is opened for sending only."""
     connection = connection_of(qm, request)
     computer = command.computer or msmq_computers.computer_of(qm)
+    if not is_computer(computer):
+        text = f"the program's computer needs a name of 1 to {NAME_LENGTH_MAX} plain characters"
+        raise Refusal(Reason.ILLEGAL_QUEUE_PATH, command.name, text)
     names = parse_all(command.name, computer)
     _check_access(command, names)
     handles.check_numbers(qm, connection, command.name, command.handle)
@@ -48,7 +59,7 @@ def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decisi
         command.access,
         names[0],
         computer,
-        is_remote=not same_computer(computer, msmq_computers.computer_of(qm)),
+        is_remote=not same_computer(computer, names[0].computer),
         level=command.level or LEVEL_LATEST,
         deny_receive=command.deny_receive,
     )
@@ -82,28 +93,47 @@ def _opened_queue(
     qm: QueueManager, command: MsmqOpen, name: FormatName, now_ms: int
 ) -> tuple[MsmqQueue, msmq_queues.NewQueues]:
     """Find the queue to be read, or make it: subqueues, journals and system queues."""
+    new = msmq_queues.NewQueues(qm, now_ms)
+    if name.queue in SYSTEM_QUEUES:
+        return _system_queue(qm, command, name, new), new
     if not msmq_computers.is_here(qm, name):
         raise msmq_computers.not_here(qm, name, command.name)
     if command.access & SEND_ACCESS:
         _check_target(qm, name)
-    new = msmq_queues.NewQueues(qm, now_ms)
-    if name.base == "system$":
-        new.need_system()
     queue = msmq_queues.find(qm, name.queue)
-    if queue is None and name.base == "system$":
-        queue = new.need_dead_letters(name.queue)
     if queue is None:
         base = msmq_queues.find(qm, name.base)
         if base is None or not name.part:
             raise Refusal(Reason.QUEUE_NOT_FOUND, command.name)
-        if len(qm.queues) >= qm.limits.queues:
-            text = f"{qm.limits.queues} queues at most"
-            raise Refusal(Reason.LIMIT_REACHED, command.name, text)
+        check_room(qm, command.name, 1)
         if name.part == JOURNAL:
             queue = new.need_journal(base.name, base.attributes)
         else:
             queue = new.need_subqueue(name.queue, base)
     return queue, new
+
+
+def _system_queue(
+    qm: QueueManager, command: MsmqOpen, name: FormatName, new: msmq_queues.NewQueues
+) -> MsmqQueue:
+    """Return a system queue of this computer, or of one that depends on this queue manager."""
+    if command.access & SEND_ACCESS:
+        _check_target(qm, name)
+    if msmq_computers.is_here(qm, name):
+        new.need_system()
+        return new.need_system_queue(name.queue)
+    is_own = bool(command.computer) and same_computer(name.computer, command.computer)
+    if not msmq_computers.is_kept_here(qm, name):
+        if not is_own or not msmq_computers.depends_on(qm, name.computer):
+            raise msmq_computers.not_here(qm, name, command.name)
+        check_room(qm, command.name, 1)
+    return new.need_system_queue(name.queue, name.computer)
+
+
+def check_room(qm: QueueManager, name: str, made: int) -> None:
+    """Refuse to make so many queues more than there may be."""
+    if len(qm.queues) + made > qm.limits.queues:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
 
 
 def _check_sharing(queue: MsmqQueue, command: MsmqOpen) -> None:

@@ -16,6 +16,7 @@ from adapter.core.attributes.table import DESCRIPTION_LENGTH_MAX, without_dates
 from adapter.core.contract.commands import Request
 from adapter.core.contract.format_names import (
     JOURNAL,
+    SYSTEM,
     SYSTEM_QUEUES,
     TRANSACTIONAL_DEAD_LETTERS,
     FormatName,
@@ -31,7 +32,14 @@ from adapter.core.model.msmq_queue import MsmqQueue, made_of
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import naming
 from adapter.core.rules.decision import Decision, done
-from adapter.core.rules.msmq_computers import computer_of, is_here, not_here
+from adapter.core.rules.msmq_computers import (
+    computer_of,
+    depends_on,
+    is_here,
+    is_kept_here,
+    key_of,
+    not_here,
+)
 
 A_QUEUE = "a queue of MSMQ"
 PATTERN_LENGTH_MAX = 512
@@ -92,19 +100,38 @@ class NewQueues:
 
     def need_system(self) -> None:
         """Have the queues that every computer has."""
-        for key in SYSTEM_QUEUES:
-            self.need_dead_letters(key)
+        for queue in SYSTEM_QUEUES:
+            self.need_system_queue(queue)
 
-    def need_dead_letters(self, key: str) -> MsmqQueue:
-        """Return a system queue."""
-        return self.need(key, transactional=key == TRANSACTIONAL_DEAD_LETTERS)
+    def need_system_queue(self, queue: str, computer: str = "") -> MsmqQueue:
+        """Return a system queue. computer: one that depends on this queue manager; empty: its
+        own.
+        """
+        name = FormatName(computer or computer_of(self._qm), queue)
+        transactional = queue == TRANSACTIONAL_DEAD_LETTERS
+        return self.need(key_of(self._qm, name), transactional=transactional)
 
-    def need_outgoing(self, computer: str) -> LocalQueue:
-        """Return the transmission queue of another computer. It is FIFO: units stay together."""
+    def kept_for(self, queue: str, computer: str) -> MsmqQueue | None:
+        """Return a system queue of a computer that depends on this queue manager, if there is
+        one.
+        """
+        if not depends_on(self._qm, computer):
+            return None
+        key = key_of(self._qm, FormatName(computer, queue))
+        found = self.made.get(key) or self._qm.queues.get(key)
+        return found if isinstance(found, MsmqQueue) else None
+
+    def need_outgoing(self, computer: str) -> LocalQueue | None:
+        """Return the transmission queue of another computer. It is FIFO: units stay together.
+
+        None: there are as many queues as there may be.
+        """
         name = OUTGOING + computer.lower()
         queue = self.made.get(name) or self._qm.queues.get(name)
         if queue is not None:
             return queue
+        if len(self._qm.queues) + len(self.made) >= self._qm.limits.queues:
+            return None
         given: dict[str, Any] = {
             "description": f"for computer {computer}"[:DESCRIPTION_LENGTH_MAX],
             "usage": "XMITQ",
@@ -192,7 +219,7 @@ def decide_inquire(qm: QueueManager, request: Request, command: MsmqInquire) -> 
         ]
     else:
         name = parse_name(qm, command.name, command.computer)
-        queue = find(qm, name.queue) if is_here(qm, name) else None
+        queue = find(qm, key_of(qm, name)) if is_kept_here(qm, name) else None
         found = [queue] if queue is not None else []
     return Decision([], Descriptions([_describe(qm, queue) for queue in found]), qm.entry_n)
 
@@ -200,7 +227,9 @@ def decide_inquire(qm: QueueManager, request: Request, command: MsmqInquire) -> 
 def _describe(qm: QueueManager, queue: MsmqQueue) -> QueueDescription:
     every = without_dates(queue.attributes)
     shown = {name: every[name] for name in MSMQ_ATTRIBUTES}
-    shown["path_name"] = f"{computer_of(qm)}\\{queue.attributes.path_name}"
+    path = queue.attributes.path_name
+    is_own = queue.base == SYSTEM or not queue.is_system_queue
+    shown["path_name"] = f"{computer_of(qm)}\\{path}" if is_own else path
     shown["message_count"] = queue.available_count
     created, altered = queue.attributes.created_ms, queue.attributes.altered_ms
     return QueueDescription(queue.name, queue.incarnation, shown, created, altered)

@@ -24,7 +24,7 @@ from adapter.core.rules import msmq_checks, msmq_computers, msmq_delivery, msmq_
 from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import Decision, done, outcome_of, own_unit, session_of
 from adapter.core.rules.msmq_delivery import NOT_TRANSACTIONAL_MESSAGE, NOT_TRANSACTIONAL_QUEUE
-from adapter.core.rules.msmq_open import sender_of
+from adapter.core.rules.msmq_open import check_room, sender_of
 from adapter.core.rules.unit import unit_with_room
 
 
@@ -84,14 +84,17 @@ def _send_to_each(
         if is_mismatch and qm.attributes.msmq_level == 2:
             text = "its transactional property and that of the send are not the same"
             raise Refusal(Reason.TRANSACTION_USAGE, name.text, text)
+    msmq_delivery.prepare_dead_letters(delivery, message)
     for name in handle.targets:
         header = structs.replace(msmq_delivery.header_of(message), destination=name.text)
         copy = structs.replace(message, msmq=header)
         if msmq_computers.is_here(qm, name):
             msmq_delivery.deliver(delivery, name, copy)
-        else:
-            msmq_delivery.transmit(delivery, name, copy)
+        elif not msmq_delivery.transmit(delivery, name, copy):
+            check_room(qm, handle.name, 1)
     msmq_delivery.copy_to_computer_journal(delivery, message)
+    if delivery.new.made:
+        check_room(qm, handle.name, len(delivery.new.made))
 
 
 def _settle(

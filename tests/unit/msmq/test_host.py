@@ -49,6 +49,21 @@ def test_several_queues_are_opened_for_sending(at: MsmqSite) -> None:
     assert [queue.receive(0).label for queue in (one, other)] == ["1", "1"]
 
 
+def test_a_computer_without_a_queue_manager_reads_its_own_dead_letters(at: MsmqSite) -> None:
+    at.create("plain")
+    message = msmq.Message("x", label="lost", use_journal_queue=True)
+    single = msmq.MessageQueueTransactionType.SINGLE
+    at.open_away("plain").send(message, transaction=single)
+    for name in (r".\SYSTEM$;DEADXACT", r"AWAY\SYSTEM$;JOURNAL"):
+        with at.away.open(name, access=msmq.QueueAccessMode.RECEIVE) as queue:
+            assert queue.count() == 1
+            assert queue.receive(0).label == "lost"
+    assert at.dead_letters(transactional=True) == []
+    with pytest.raises(MessageQueueException) as refused:
+        at.away.create(r".\private$\q")
+    assert code_of(refused) is MessageQueueErrorCode.MACHINE_NOT_FOUND
+
+
 def test_connecting_over_tcp() -> None:
     with (
         adapter.testing.queue_manager("TCP") as manager,

@@ -366,9 +366,7 @@ def _forget_names(qm: QueueManager, _: Effects, given: inputs.NamesForgotten) ->
 
 
 def _pass_time(qm: QueueManager, effects: Effects, given: inputs.Tick) -> None:
-    """Do what has become due: delayed messages are released, others expire, waits end, sessions are
-    forgotten, statistics are made.
-    """
+    """Do what is due: release delayed messages, expire others, end waits, make statistics."""
     now_ms = given.now_ms
     _apply(qm, effects, delays.release_due(qm, now_ms))
     _apply(qm, effects, tick.expire_messages(qm, now_ms))
@@ -556,8 +554,10 @@ def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Dec
 
 
 def _serve(qm: QueueManager, effects: Effects, now_ms: int) -> None:
-    """Serve waiting gets, one at a time, until nobody can be served any more."""
+    """Refuse what waits for pages of deleted queues; then serve waiting gets, one at a time."""
     qm.tally.now_ms = now_ms
+    while qm.step.deleted:
+        _decide_again(qm, effects, qm.step.deleted.pop(), now_ms)
     while (key := qm.waiters.pop_woken()) is not None:
         try:
             while qm.waiters.count(key) and _serve_one(qm, effects, key, now_ms):

@@ -23,6 +23,7 @@ class Step:
     """The work that is left of a step."""
 
     __slots__ = (
+        "deleted",
         "made",
         "missing",
         "moves_due",
@@ -44,6 +45,8 @@ class Step:
         """What is to be read, by queue, lane and field."""
         self.missing: tuple[str, int, int] | None = None
         """Queue, lane and seq of a message that has just proved not to be on its topic."""
+        self.deleted: list[LocalQueue] = []
+        """Queues that were deleted while requests waited for pages of them."""
         self.made: dict[str, LocalQueue] = {}
         """New queues that a handle has open already, by name, until a record makes them known."""
         self.subscribed: dict[str, SubscriptionState] = {}

@@ -12,7 +12,6 @@ from adapter.core.contract.format_names import JOURNAL
 from adapter.core.contract.msmq import RECEIVE_ACCESS, MsmqDelete, MsmqPurge
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, QueuePurged, Record
-from adapter.core.contract.results import Refused
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.msmq_queue import MsmqQueue
@@ -59,7 +58,7 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
     for one in [*gone, *([journal] if journal is not None else [])]:
         count += one.available_count + one.purged.pop(_key(request), 0)
         _report(delivery, one, msmq_delivery.QUEUE_DELETED)
-        replies += _refuse_all(qm, one)
+        replies += waiting.refuse_all(qm, one, Reason.QUEUE_DELETED)
         _forget_in_units(qm, delivery, one)
     deletions = [QueueDeleted(one.name) for one in gone]
     if journal is not None:
@@ -127,13 +126,6 @@ def _report(delivery: msmq_delivery.MsmqDelivery, queue: MsmqQueue, why: int) ->
     """Report the messages of a queue that are about to be removed, as far as they ask for it."""
     for stored in queue.loaded() if queue.is_delivered_to else ():
         msmq_delivery.leave_unreceived(delivery, stored, why)
-
-
-def _refuse_all(qm: QueueManager, queue: MsmqQueue) -> list[Reply]:
-    """Refuse the requests that wait for messages of a queue that goes, or for a page of it."""
-    refused = Refused(Reason.QUEUE_DELETED, queue.name)
-    replies = waiting.refuse_all(qm, queue, Reason.QUEUE_DELETED)
-    return replies + [waiting.tell(qm, one, refused) for one in pages.resume(qm, queue)]
 
 
 def _forget_in_units(

@@ -216,6 +216,8 @@ def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> Removed:
     """Forget the queue and what was on it; returns what of that is in no ledger."""
     queue = qm.queues.pop(record.name)
     queue.is_deleted = True
+    if queue.suspended:
+        qm.step.deleted.append(queue)
     delays.clear(qm, queue)
     qm.names_no_initiation(queue)
     return [(queue.name, stored) for stored in queue.stored.values() if stored.place[2]]

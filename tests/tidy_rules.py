@@ -39,8 +39,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "ledger.kafka_settings ledger.port",
         "kafka": "channel.arguments errors format topics.decoder core.contract.message "
         "client.message",
-        "network": "channel core.contract errors format ledger.failures ledger.kafka_settings "
-        "ledger.port topics.admin watched",
+        "network": "channel core.contract core.mq_layouts errors format ledger.failures "
+        "ledger.kafka_settings ledger.port topics.admin watched",
         "owner": "core format ledger.port ledger.snapshots topics.port watched",
         "movers": "core format ledger topics errors config launch logs memory watched",
         "backup": "core.contract core.model.ranges format ledger movers topics errors",

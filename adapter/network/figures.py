@@ -11,7 +11,7 @@ class SenderFigures(Struct, kw_only=True):
     state: "waiting" (for messages), "sending", "retrying", "waiting for the destination" or
     "stopped"; for_s: since when. error: why the last attempt failed; "" once one has succeeded.
     destination: of the unit that was sent last, or is being sent. messages, units, bytes, failures:
-    since the process started.
+    since the process started; so dead_letters: messages without a destination.
     """
 
     state: str
@@ -22,6 +22,7 @@ class SenderFigures(Struct, kw_only=True):
     units: int
     bytes: int
     failures: int
+    dead_letters: int
 
 
 class ReceiverFigures(Struct, kw_only=True):

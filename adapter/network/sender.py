@@ -7,6 +7,9 @@ exclusively:
 2. It appends them to the inbound topics of their destinations, and waits until they are durable.
 3. It commits its unit. Only then are they gone here.
 
+A message that a program put there itself, without a valid transmission-queue header, goes to the
+dead-letter queue in the same unit.
+
 After any failure it backs out and begins again, under the number of a new session: messages may so
 be sent twice, and the destination drops what it has by its place on the transmission queue. A place
 is never used twice. With each unit goes from which places on the queue still has messages, so that
@@ -45,6 +48,7 @@ from adapter.core.contract.results import Descriptions, LowestPlaces, Messages
 from adapter.errors import Error
 from adapter.format import names, transfer
 from adapter.format.transfer import Transfer
+from adapter.network.dead_letters import NoDestinationError, has_destination, put_dead_letter
 from adapter.network.directory import Directory, route_record
 from adapter.network.figures import SenderFigures
 from adapter.network.port import NetworkError, SentRecord, TopicMissing, TopicWriter, Transport
@@ -72,10 +76,6 @@ WAITING, SENDING, RETRYING, MISSING, STOPPED = (
 )
 
 log = structlog.get_logger("mqk.network")
-
-
-class NoDestinationError(NetworkError):
-    """A message cannot be sent on as things are."""
 
 
 class TopicTurns:
@@ -133,6 +133,7 @@ class SenderProgress(Struct):
     units: int = 0
     bytes: int = 0
     failures: int = 0
+    dead_letters: int = 0
     destination: str = ""
 
 
@@ -180,13 +181,16 @@ class SenderSession:
         if not got:
             return  # the channel was closed
         self._set(SENDING)
-        got += self._rest_of_last(handle, unit, got[-1])
+        if has_destination(got[-1]):
+            got += self._rest_of_last(handle, unit, got[-1])
         lowest = self._ask_lowest(handle)
         for _, one in groupby(got, key=lambda message: message.unit):
-            self._send_unit(list(one), lowest)
+            self._send_unit(self._with_destination(unit, one), lowest)
         unit.commit()
         self.limit = min(2 * self.limit, GET_MESSAGES)
-        self._figures.messages += len(got)
+        sent = sum(map(has_destination, got))
+        self._figures.messages += sent
+        self._figures.dead_letters += len(got) - sent
         self._figures.error = ""
         self._set(WAITING)
 
@@ -213,6 +217,16 @@ class SenderSession:
 
     # To the topics.
 
+    def _with_destination(self, unit: AnyUnit, messages: Iterator[Delivered]) -> list[Delivered]:
+        """Return the messages that can be sent; the others become dead letters, in this unit."""
+        sent = []
+        for message in messages:
+            if has_destination(message):
+                sent.append(message)
+                continue
+            put_dead_letter(self._channel, unit, self._queue, message)
+        return sent
+
     def _send_unit(self, unit: list[Delivered], lowest: list[Lowest]) -> None:
         by_destination: dict[str, list[Delivered]] = {}
         for message in unit:
@@ -224,7 +238,7 @@ class SenderSession:
             with self._parts.turns.of(topic):
                 self._append(topic, records)
             self._figures.bytes += sum(len(record.value or b"") for record in records)
-        self._figures.units += 1
+        self._figures.units += bool(unit)
 
     def _append(self, topic: str, records: list[SentRecord]) -> None:
         assert self._writer is not None
@@ -236,11 +250,7 @@ class SenderSession:
 
     def _destination(self, message: Delivered) -> str:
         to = message.message.transmission
-        if to is None:
-            raise NoDestinationError(
-                f"message {message.message.message_id.hex()} on {self._queue} says no destination: "
-                "a program put it there itself; get it from there"
-            )
+        assert to is not None, "the others are dead letters"
         found = to.queue_manager or self._parts.directory.of_computer(to.computer)
         if not found:
             raise TopicMissing(f"no queue manager in the directory has the computer {to.computer}")
@@ -344,6 +354,7 @@ class TransmissionSender:
             units=at.units,
             bytes=at.bytes,
             failures=at.failures,
+            dead_letters=at.dead_letters,
         )
 
     def _failed(self, why: str) -> None:
@@ -393,8 +404,9 @@ class TransmissionSender:
         self._note(state, text)
         self._figures.failures += 1
         # Its own unit may have been too large: then the next one has one unit of the queue.
-        is_too_large = isinstance(error, Error) and not isinstance(error, NetworkError)
-        self._limit = 1 if is_too_large else GET_MESSAGES
+        # And what comes before a message that no queue takes is sent without it.
+        is_of_unit = isinstance(error, (Error, NoDestinationError))
+        self._limit = 1 if is_of_unit else GET_MESSAGES
 
     def _note(self, state: str, why: str) -> None:
         figures = self._figures

@@ -129,6 +129,9 @@ SENDERS: Mapping[str, MetricRow] = {
     "units": _counter("mqk_sender_units_total", "Units sent to other queue managers."),
     "bytes": _counter("mqk_sender_bytes_total", "Bytes of bodies sent to other queue managers."),
     "failures": _counter("mqk_sender_failures_total", "Attempts to send that failed."),
+    "dead_letters": _counter(
+        "mqk_sender_dead_letters_total", "Messages without a destination, for dead letters."
+    ),
     "holding": _gauge("mqk_sender_holding", "1 while a fault keeps it from sending."),
 }
 """By transmission queue."""

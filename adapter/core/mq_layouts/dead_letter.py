@@ -8,8 +8,10 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from adapter.core.contract.details import APPL_TYPE_QMGR
+from adapter.core.contract.message import MessageData
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
 
 FORMAT = "MQDEAD"
@@ -83,6 +85,36 @@ def _date(days: int) -> tuple[int, int, int]:
     day -= (153 * month + 2) // 5
     is_next = month >= 10  # January and February
     return era * 400 + year + is_next, month - 9 if is_next else month + 3, day + 1
+
+
+def as_dead_letter(
+    message: MessageData,
+    queue_manager: str,
+    destination: str,
+    code: int,
+    now_ms: int,
+    destination_queue_manager: str = "",
+) -> MessageData:
+    """Return what a queue manager puts on its dead-letter queue: the message behind a header.
+
+    destination: where it was to go, of this queue manager unless another is named. code: the reason
+    as IBM MQ numbers it.
+    """
+    put_date, put_time = stamps(now_ms)
+    header = DeadLetter(
+        reason=code,
+        destination=destination,
+        destination_queue_manager=destination_queue_manager or queue_manager,
+        encoding=message.encoding,
+        ccsid=message.ccsid,
+        format=message.format,
+        application_type=APPL_TYPE_QMGR,
+        application=queue_manager,
+        put_date=put_date,
+        put_time=put_time,
+    )
+    body = to_dlh(header) + message.body
+    return structs.replace(message, body=body, format=FORMAT, encoding=ENCODING, ccsid=CCSID)
 
 
 def from_dlh(body: bytes) -> DeadLetter:

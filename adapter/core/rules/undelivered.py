@@ -7,11 +7,9 @@ that the dead-letter queue does not take either.
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Struct
 
 from adapter.core.attributes.objects import AliasAttributes
-from adapter.core.contract.details import APPL_TYPE_QMGR
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.transmission import Transmission
@@ -121,24 +119,6 @@ def as_dead_letter(
     destination: where it was to go, of this queue manager unless another is named. code: the reason
     as IBM MQ numbers it.
     """
-    put_date, put_time = dead_letter.stamps(now_ms)
-    header = dead_letter.DeadLetter(
-        reason=code,
-        destination=destination,
-        destination_queue_manager=destination_queue_manager or qm.name,
-        encoding=message.encoding,
-        ccsid=message.ccsid,
-        format=message.format,
-        application_type=APPL_TYPE_QMGR,
-        application=qm.name,
-        put_date=put_date,
-        put_time=put_time,
-    )
-    body = dead_letter.to_dlh(header) + message.body
-    return msgspec.structs.replace(
-        message,
-        body=body,
-        format=dead_letter.FORMAT,
-        encoding=dead_letter.ENCODING,
-        ccsid=dead_letter.CCSID,
+    return dead_letter.as_dead_letter(
+        message, qm.name, destination, code, now_ms, destination_queue_manager
     )

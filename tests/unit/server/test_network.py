@@ -117,6 +117,48 @@ def test_what_no_queue_takes_is_a_dead_letter(two: Two) -> None:
     assert letter.dead_letter.destination == "NOWHERE"
 
 
+def test_what_a_program_put_without_a_header_is_a_dead_letter(two: Two) -> None:
+    a, b = two
+    a.mqsc("DEFINE QLOCAL(DEAD)\nALTER QMGR DEADQ(DEAD)\nDEFINE QLOCAL(REPLIES)")
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"1"])
+        here.put("QMB", b"raw", reply_to="REPLIES", report=0x3F00, expiry_s=60)
+        send(here, "QMB", "ORDERS", [b"2"])
+        letter = here.get("DEAD", timeout=WITHIN_S)
+        assert bodies(b, 2) == [b"1", b"2"]
+    assert letter is not None
+    assert letter.body == b"raw"
+    assert letter.dead_letter is not None
+    assert letter.dead_letter.reason == 271
+    assert letter.dead_letter.destination == "QMB"
+    assert letter.dead_letter.destination_queue_manager == "QMA"
+    assert letter.expiry_s is not None
+    assert 0 < letter.expiry_s <= 60
+    assert letter.report == 0
+    await_that(lambda: a.statistics()["network"]["senders"]["QMB"]["dead_letters"] == 1)
+    assert a.statistics()["network"]["senders"]["QMB"]["messages"] == 2
+
+
+def test_without_a_dead_letter_queue_with_room_a_sender_waits(two: Two) -> None:
+    a, b = two
+    a.mqsc("ALTER QMGR DEADQ(' ')")
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"1"])
+        here.put("QMB", b"raw")
+        send(here, "QMB", "ORDERS", [b"2"])
+        assert bodies(b, 1) == [b"1"]
+        await_that(lambda: "no dead-letter queue" in str(sender(a)["error"]))
+        assert "has no valid MQXQH" in str(sender(a)["error"])
+        await_that(lambda: here.queue("QMB").depth() == 2)
+        a.mqsc("DEFINE QLOCAL(DEAD) PUT(DISABLED)\nALTER QMGR DEADQ(DEAD)")
+        await_that(lambda: "does not take it" in str(sender(a)["error"]))
+        a.mqsc("ALTER QLOCAL(DEAD) PUT(ENABLED)")
+        assert bodies(b, 1) == [b"2"]
+        letter = here.get("DEAD", timeout=WITHIN_S)
+        assert letter is not None
+        assert letter.body == b"raw"
+
+
 def test_a_sender_that_ends_unexpectedly_is_started_again(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,13 +272,6 @@ def test_a_transmission_queue_that_a_program_has_open_is_named(two: Two) -> None
     assert bodies(b, 1) == [b"1"]
 
 
-def test_a_message_without_destination_is_named(two: Two) -> None:
-    a, _ = two
-    with a.connect() as here:
-        here.put("QMB", "for nobody")
-        await_that(lambda: "says no destination" in str(sender(a)["error"]))
-
-
 def test_units_as_large_as_a_unit_may_be_are_sent() -> None:
     with adapter.testing.network("QMA", "QMB", max_uncommitted_messages=300) as (a, b):
         define_transmission_queue(a, "QMB")
@@ -249,6 +284,19 @@ def test_units_as_large_as_a_unit_may_be_are_sent() -> None:
         b"%d %d" % (unit, n) for unit in range(4) for n in range(299)
     ]
     assert len({one.unit_id for one in found if one}) == 4
+
+
+def test_a_unit_of_dead_letters_as_large_as_a_unit_may_be() -> None:
+    with adapter.testing.network("QMA", "QMB", max_uncommitted_messages=40) as (a, _):
+        define_transmission_queue(a, "QMB")
+        a.mqsc("DEFINE QLOCAL(DEAD)\nALTER QMGR DEADQ(DEAD)")
+        with a.connect() as here:
+            with here.unit():
+                for n in range(40):
+                    here.put("QMB", str(n))
+            found = [here.get("DEAD", timeout=WITHIN_S) for _ in range(40)]
+            assert here.queue("QMB").depth() == 0
+    assert [one.text for one in found if one] == [str(n) for n in range(40)]
 
 
 def test_the_computer_of_msmq_is_in_the_directory(two: Two) -> None:

@@ -1,0 +1,83 @@
+"""What becomes of a message on a transmission queue that says no destination: a dead letter.
+
+A program put it there itself, and not behind a valid MQXQH. As on IBM MQ it is put on the
+dead-letter queue with MQFB_XMIT_Q_MSG_ERROR, in the unit that got it. This module must not know how
+messages are sent.
+"""
+
+from __future__ import annotations
+
+import time
+
+from msgspec import structs
+
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Pending
+from adapter.channel.unit import AnyUnit, perform
+from adapter.channel.verbs import close_handles, open_handle, put_request
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered, MessageData
+from adapter.core.contract.results import Objects, PutDone
+from adapter.core.mq_layouts.dead_letter import as_dead_letter
+from adapter.errors import ConnectionBroken, Error
+from adapter.network.port import NetworkError
+
+INVALID = 271
+"""MQFB_XMIT_Q_MSG_ERROR."""
+CONFIRMATIONS = 0x3F00
+"""MQRO_COA and MQRO_COD with data: of arrival and delivery, which a dead letter has not."""
+
+
+class NoDestinationError(NetworkError):
+    """A message says no destination, and no dead-letter queue takes it."""
+
+
+def has_destination(message: Delivered) -> bool:
+    """Whether a message says where it goes."""
+    to = message.message.transmission
+    return to is not None and bool(to.queue_manager or to.computer)
+
+
+def put_dead_letter(channel: Channel, unit: AnyUnit, queue: str, message: Delivered) -> None:
+    """Put a message of a transmission queue on the dead-letter queue, in the unit that got it.
+
+    Raises NoDestinationError, ConnectionBroken.
+    """
+    name = _dead_letter_queue(channel)
+    wrong = f"message {message.message.message_id.hex()} on {queue} has no valid MQXQH"
+    if not name:
+        raise NoDestinationError(
+            f"{wrong}, and queue manager {channel.queue_manager} has no dead-letter queue: name "
+            "one by ALTER QMGR DEADQ, or get the message"
+        )
+    letter = _letter(channel.queue_manager, queue, message.message, int(time.time() * 1000))
+    try:
+        handle = open_handle(channel, name, c.OUTPUT)
+        request = put_request(handle, [letter], unit)
+        perform(channel, unit, [request], request, PutDone)
+        close_handles(channel, [handle])
+    except ConnectionBroken:
+        raise
+    except Error as error:
+        text = f"{wrong}, and the dead-letter queue does not take it: {error}"
+        raise NoDestinationError(text) from error
+
+
+def _dead_letter_queue(channel: Channel) -> str:
+    request = Pending(c.InquireObjects("queue_manager", channel.queue_manager, True))
+    channel.ask([request])
+    (own,) = channel.result(request, Objects).objects
+    return str(own.attributes["dead_letter_queue"])
+
+
+def _letter(queue_manager: str, queue: str, message: MessageData, now_ms: int) -> MessageData:
+    letter = as_dead_letter(message, queue_manager, queue, INVALID, now_ms)
+    rest_ms = message.expires_at_ms - now_ms
+    return structs.replace(
+        letter,
+        report=letter.report & ~CONFIRMATIONS,
+        transmission=None,
+        delay_ms=0,
+        deliver_at_ms=0,
+        expiry_ms=max(rest_ms, 1) if message.expires_at_ms else -1,
+    )

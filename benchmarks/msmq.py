@@ -11,9 +11,9 @@ from adapter import msmq
 from adapter.channel import requests as rq
 from adapter.channel.requests import Pending
 from adapter.channel.unit import Unit
+from adapter.channel.verbs import ask_to_open
 from adapter.core.contract import msmq as c
 from adapter.core.contract.results import PutDone
-from adapter.msmq import requests
 
 UNIT = 500
 
@@ -28,7 +28,9 @@ def fill(host: msmq.Host, path: str, first: int, last: int, body: bytes) -> None
 
     The sends of a transaction are one frame; MessageQueue.send() waits for each.
     """
-    handle = requests.open_handle(host.channel, path, c.SEND_ACCESS, False, host.computer)
+    handle = host.channel.new_handle(path, 0)
+    handle.opening = c.MsmqOpen(handle.number, path, c.SEND_ACCESS)
+    ask_to_open(host.channel, rq.open_request(handle), handle)
     for begin in range(first, last, UNIT):
         unit = Unit(host.channel)
         unit.begin()

@@ -97,12 +97,17 @@ class Running:
     def kill(self) -> None:
         """End it as a crash does."""
         self._process.kill()
-        self._process.wait(30)
+        self._await_end()
 
     def stop(self) -> None:
         """End it cleanly."""
         self._process.terminate()
+        self._await_end()
+
+    def _await_end(self) -> None:
         self._process.wait(30)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
 
 @contextmanager

@@ -10,14 +10,15 @@ expired.
 Iterating merges what is in memory with the ranges. Where the next seq is paged out, PageNeeded says
 so: the owner reads a page that begins there, its messages are paged in, and whoever iterated begins
 again. A window at the beginning of the lane stays in memory, so that gets in order seldom wait, and
-the next page is asked for when half of it is used.
+the next page is asked for when half of it is used. The page that came last stays in memory, too: a
+cursor that walks through a long lane reads each page once.
 
 This module does not know where pages come from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from adapter.core.contract.arrivals import Lowest
@@ -54,6 +55,7 @@ class Lane:
         "available",
         "counts",
         "ends",
+        "last_page",
         "next_n",
         "next_seq",
         "number",
@@ -72,6 +74,8 @@ class Lane:
         """Backout counts of paged-out messages, those that have one."""
         self.ends: dict[int, Ranges] = {}
         """Seqs of paged-out messages by the time (ms, rounded up) by which they have expired."""
+        self.last_page = (0, 0)
+        """The first and the last seq of the page that came last: a cursor is likely to be in it."""
         self.weight = 0
         """Bytes of the bodies in available."""
         self.put_mark = (0, 0)
@@ -233,8 +237,16 @@ class Lane:
             live.add_span(*span)
         return live.spans()
 
-    def evict(self, keep: int, keep_bytes: int, may_go: Callable[[Stored], bool]) -> list[Stored]:
-        """Take out what lies behind the first messages and may go; the caller pages it out."""
+    def evict(self, keep: int, keep_bytes: int, moved_n: int) -> list[Stored]:
+        """Take out messages behind the first ones and outside of the last page; the caller pages
+        them out. moved_n: entries up to it are copied for good.
+        """
+        first, last = self.last_page
+
+        def may_go(one: Stored) -> bool:
+            _, seq, n = one.place
+            return not n and one.entry_n <= moved_n and not first <= seq <= last
+
         gone = self.available.cut(keep, keep_bytes, may_go)
         for stored in gone:
             self.weight -= len(stored.message.body)

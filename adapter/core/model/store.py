@@ -151,7 +151,8 @@ class Store:
             yield from self.lanes[number].in_order(self.name, place)
 
     def page_out(self, keep: int, keep_bytes: int, moved_n: int) -> int:
-        """Keep the first messages of each lane in memory, and what is not on its topic yet.
+        """Keep in memory the first messages of each lane, its last page, and what is not on its
+        topic yet.
 
         moved_n: entries up to it are copied for good. Returns how many were paged out.
         """
@@ -159,9 +160,7 @@ class Store:
         for lane in self.lanes:
             if len(lane.available) <= 2 * keep and lane.weight <= 2 * keep_bytes:
                 continue
-            gone = lane.evict(
-                keep, keep_bytes, lambda one: not one.place[2] and one.entry_n <= moved_n
-            )
+            gone = lane.evict(keep, keep_bytes, moved_n)
             for stored in gone:
                 lane.page_out(stored)
                 del self.stored[stored.place]

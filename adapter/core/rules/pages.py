@@ -183,6 +183,8 @@ def load(
             returned.append(stored.place)
     if returned:
         qm.note_backouts(queue, returned, now_ms, and_paged=True)
+    if len(page) > 1:
+        lane.last_page = page[0].seq, page[-1].seq
     if page:
         lane.mark_put(page[-1].seq, page[-1].message.available_ms)
     qm.wake(queue)

@@ -35,6 +35,16 @@ def test_what_leaves_memory_comes_back_in_order() -> None:
     assert client.core.replayed().queues["Q"].depth == 0
 
 
+def test_a_cursor_that_walks_through_a_queue_reads_each_page_once() -> None:
+    client = paged()
+    for number in range(100):
+        client.put(f"{number:02}")
+    pages = client.core.pages
+    assert [client.browse()[0] for _ in range(100)] == [f"{number:02}" for number in range(100)]
+    assert client.core.pages - pages <= 100 / SMALL.window_messages
+    assert len(client.core.queue().stored) <= 3 * SMALL.window_messages
+
+
 def test_a_waiting_get_is_served_from_a_page() -> None:
     client = paged()
     unit = client.begin()

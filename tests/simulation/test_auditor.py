@@ -14,6 +14,7 @@ NOW_MS = 1_000
 INDEPENDENT = (
     "auditor.py",
     "consumer_auditor.py",
+    "cursors_model.py",
     "delay_auditor.py",
     "groups.py",
     "hosts_model.py",

@@ -30,6 +30,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "texts": "",
         "memory": "",
         "web": "addresses",
+        "xml_validation": "",
         "config": "errors core texts",
         "logs": "",
         "format": "core errors",

@@ -121,6 +121,7 @@ ENTRY_POINTS = frozenset(
     {
         *("adapter.cli.main", "adapter.testing", "adapter.kafka", "adapter.mqi.trigger_monitor"),
         "adapter.localkafka.container",
+        "adapter.xml_validation",
         *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe", "adapter.toplevel.pyspark_mq"),
     }
 )

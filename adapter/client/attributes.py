@@ -54,3 +54,5 @@ class QueueManagerSettings(TypedDict, total=False):
     connection_auth: str
     msmq_level: int
     msmq_computer: str
+    msmq_quota_kb: int
+    msmq_journal_quota_kb: int

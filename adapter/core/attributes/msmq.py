@@ -13,6 +13,7 @@ from adapter.core.attributes.table import Attribute, rows_of
 
 KIND = "msmq"
 QUOTA_UNLIMITED_KB = 0xFFFF_FFFF
+COMPUTER_QUOTA_UNLIMITED_KB = 0x7FFF_FFFF  # the largest number of a PCF parameter
 PRIORITY_DEFAULT = 3
 PRIORITY_HIGHEST = 7
 LABEL_LENGTH_MAX = 124  # MQ_MAX_Q_LABEL_LEN

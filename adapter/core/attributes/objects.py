@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
+from adapter.core.attributes.msmq import COMPUTER_QUOTA_UNLIMITED_KB
 from adapter.core.attributes.queue import (
     MESSAGE_LENGTH_MAX,
     ModelAttributes,
@@ -364,6 +365,26 @@ class QueueManagerAttributes(Dated, kw_only=True):
             length=NAME_LENGTH_MAX,
         ),
     ] = ""
+    msmq_quota_kb: Annotated[
+        int,
+        Attribute(
+            "MSMQQTA",
+            900_005,
+            "KB of messages that all its queues of MSMQ hold together, but for those of the system",
+            low=0,
+            high=COMPUTER_QUOTA_UNLIMITED_KB,
+        ),
+    ] = COMPUTER_QUOTA_UNLIMITED_KB
+    msmq_journal_quota_kb: Annotated[
+        int,
+        Attribute(
+            "MSMQJQTA",
+            900_006,
+            "KB of messages that the MSMQ journal of a computer holds",
+            low=0,
+            high=COMPUTER_QUOTA_UNLIMITED_KB,
+        ),
+    ] = COMPUTER_QUOTA_UNLIMITED_KB
     command_queue: Annotated[
         str,
         Attribute(

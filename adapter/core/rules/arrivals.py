@@ -41,7 +41,7 @@ from adapter.core.rules import put, remote, report, undelivered
 from adapter.core.rules.admit import put_records
 from adapter.core.rules.decision import Decision, connection_of
 from adapter.core.rules.msmq_checks import is_valid
-from adapter.core.rules.msmq_delivery import MsmqDelivery, arrive
+from adapter.core.rules.msmq_delivery import MsmqDelivery, arrive, waits_for_room
 from adapter.core.rules.unit import Puts
 
 BLOCKED = "arrival_blocked"
@@ -77,6 +77,8 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
     of_msmq = MsmqDelivery(qm, now_ms)
     for arrival in _new(qm, unit):
         if arrival.message.msmq is not None and not arrival.code and is_valid(arrival.message):
+            if waits_for_room(of_msmq, arrival.message):
+                return _report_blocked(qm, unit, _name_of(arrival), now_ms)
             arrive(of_msmq, arrival.message)
             continue
         blocked = _deliver(qm, delivery, arrival, now_ms)
@@ -91,6 +93,11 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
         ident = unit.unit or qm.numbers.new_message_id()
         records += sent.records + put_records(qm, ident, puts + sent.puts, now_ms, verb="commit")
     return [*records, _arrived(unit)]
+
+
+def _name_of(arrival: Arrival) -> str:
+    to = arrival.message.transmission
+    return to.queue if to is not None else ""
 
 
 def _new(qm: QueueManager, unit: ArrivedUnit) -> list[Arrival]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from adapter.core.attributes.msmq import QUOTA_UNLIMITED_KB
+from adapter.core.attributes.msmq import COMPUTER_QUOTA_UNLIMITED_KB, QUOTA_UNLIMITED_KB
 from adapter.core.contract.format_names import (
     COMPUTER_JOURNAL,
     DEAD_LETTERS,
@@ -89,6 +89,11 @@ class MsmqDelivery:
         base = queue.name.partition(";")[0]
         self._bytes[base] = self._bytes.get(base, 0) + len(message.body)
 
+    @property
+    def all_planned_bytes(self) -> int:
+        """How many bytes this step puts."""
+        return sum(self._bytes.values())
+
     def planned_bytes(self, queue: MsmqQueue) -> int:
         """Say how many bytes this step puts to a queue and its subqueues."""
         return self._bytes.get(queue.base, 0)
@@ -109,7 +114,8 @@ def why_not_accepted(delivery: MsmqDelivery, name: FormatName, message: MessageD
     transactional = header_of(message).transactional
     if transactional != queue.attributes.transactional:
         return NOT_TRANSACTIONAL_QUEUE if transactional else NOT_TRANSACTIONAL_MESSAGE
-    if not has_room(delivery, queue, message):
+    quota_kb = delivery.qm.attributes.msmq_quota_kb
+    if len(message.body) > quota_kb * 1024 or not has_room(delivery, queue, message):
         return QUOTA_EXCEEDED
     return 0
 
@@ -121,6 +127,20 @@ def has_room(delivery: MsmqDelivery, queue: MsmqQueue, message: MessageData) -> 
         return True
     held = sum(one.held_bytes for one in with_subqueues(delivery.qm, queue))
     return held + delivery.planned_bytes(queue) + len(message.body) <= quota * 1024
+
+
+def computer_has_room(delivery: MsmqDelivery, message: MessageData) -> bool:
+    """Whether the quota of the computer allows one message more. Dead letters and copies in the
+    computer's journal do not count.
+    """
+    quota = delivery.qm.attributes.msmq_quota_kb
+    if quota == COMPUTER_QUOTA_UNLIMITED_KB:
+        return True
+    queues = delivery.qm.queues.values()
+    held = sum(
+        one.held_bytes for one in queues if isinstance(one, MsmqQueue) and not one.is_system_queue
+    )
+    return held + delivery.all_planned_bytes + len(message.body) <= quota * 1024
 
 
 def with_subqueues(qm: QueueManager, queue: MsmqQueue) -> list[MsmqQueue]:
@@ -294,12 +314,29 @@ def arrive(delivery: MsmqDelivery, message: MessageData) -> None:
         expires_at_ms=header.receive_by_ms,
         priority=0 if header.transactional else message.priority,
     )
-    if target.queue == TRANSACTIONAL_DEAD_LETTERS and header.message_class & NEGATIVE:
+    if is_dead_letter(message):
         arrived.expires_at_ms = 0
         delivery.put(_own_dead_letters(delivery, header), arrived)
         return
     name = FormatName(msmq_computers.computer_of(delivery.qm), target.queue)
     deliver(delivery, name, arrived)
+
+
+def waits_for_room(delivery: MsmqDelivery, message: MessageData) -> bool:
+    """Whether a message that arrives is taken only when this computer has received others. What
+    never has room is not waited for, and neither is a dead letter.
+    """
+    if is_dead_letter(message):
+        return False
+    fits = len(message.body) <= delivery.qm.attributes.msmq_quota_kb * 1024
+    return fits and not computer_has_room(delivery, message)
+
+
+def is_dead_letter(message: MessageData) -> bool:
+    """Whether a message that arrives is one that was sent from here, and comes back."""
+    target = message.transmission or Transmission("")
+    is_negative = bool(header_of(message).message_class & NEGATIVE)
+    return target.queue == TRANSACTIONAL_DEAD_LETTERS and is_negative
 
 
 def expire(qm: QueueManager, stored: Stored) -> list[Record]:
@@ -323,7 +360,8 @@ def copy_to_computer_journal(delivery: MsmqDelivery, message: MessageData) -> No
     if header.journal & JOURNAL:
         of = header.source if depends_on(delivery.qm, header.source) else ""
         journal = delivery.new.need_system_queue(COMPUTER_JOURNAL, of)
-        delivery.put(journal, _copy(message, header, delivery.now_ms))
+        if _has_bytes_left(journal, delivery.qm.attributes.msmq_journal_quota_kb, message):
+            delivery.put(journal, _copy(message, header, delivery.now_ms))
 
 
 def prepare_dead_letters(delivery: MsmqDelivery, message: MessageData) -> None:
@@ -348,10 +386,14 @@ def copy_to_journal(delivery: MsmqDelivery, queue: MsmqQueue, stored: Stored) ->
         return
     journal = delivery.new.need_journal(base.name, base.attributes)
     quota = base.attributes.journal_quota_kb
-    size = len(stored.message.body)
-    if quota != QUOTA_UNLIMITED_KB and journal.held_bytes + size > quota * 1024:
-        return
-    delivery.put(journal, _copy(stored.message, sent_in(stored), delivery.now_ms))
+    if _has_bytes_left(journal, quota, stored.message):
+        delivery.put(journal, _copy(stored.message, sent_in(stored), delivery.now_ms))
+
+
+def _has_bytes_left(journal: MsmqQueue, quota_kb: int, message: MessageData) -> bool:
+    """Whether a journal has room for a copy of a message."""
+    held = journal.held_bytes + len(message.body)
+    return quota_kb >= COMPUTER_QUOTA_UNLIMITED_KB or held <= quota_kb * 1024
 
 
 def _copy(message: MessageData, header: MsmqHeader, now_ms: int) -> MessageData:

@@ -71,6 +71,9 @@ def _send_to_each(
 ) -> None:
     """Deliver a copy to each queue, or none, if a copy for a queue here is refused at once."""
     qm = delivery.qm
+    if not msmq_delivery.computer_has_room(delivery, message):
+        text = f"its computer holds {qm.attributes.msmq_quota_kb} KB of messages at most"
+        raise Refusal(Reason.LIMIT_REACHED, handle.name, text)
     for name in handle.targets:
         if not msmq_computers.is_here(qm, name):
             continue

@@ -24,6 +24,7 @@ from adapter.msmq.enumerations import (
     MessageQueueTransactionStatus as MessageQueueTransactionStatus,
 )
 from adapter.msmq.enumerations import MessageQueueTransactionType as MessageQueueTransactionType
+from adapter.msmq.enumerations import MessageType as MessageType
 from adapter.msmq.enumerations import PeekAction as PeekAction
 from adapter.msmq.enumerations import QueueAccessMode as QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as MessageQueueErrorCode

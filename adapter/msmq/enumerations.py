@@ -87,6 +87,14 @@ class Acknowledgment(IntEnum):
     RECEIVE_REJECTED = 0xC004
 
 
+class MessageType(Enum):
+    """What a message is: one of a program, an acknowledgment (or a dead letter), or a report."""
+
+    ACKNOWLEDGMENT = 1
+    NORMAL = 2
+    REPORT = 3
+
+
 class MessageQueueTransactionStatus(Enum):
     """Where a transaction stands."""
 

@@ -40,6 +40,16 @@ def as_message_id(name: str, value: object) -> bytes:
     return b"" if identifier == NO_ID else identifier
 
 
+def as_guid(name: str, value: object) -> str:
+    """Take a GUID; "" is accepted, too."""
+    if value == "":
+        return ""
+    try:
+        return str(value if isinstance(value, UUID) else UUID(str(value)))
+    except ValueError as error:
+        raise InvalidIdentifier(f"{name} is a GUID, not {value!r}") from error
+
+
 def lookup_id(lane: int, seq: int) -> int:
     """Return the lookup id of the message at a place of a queue; ids sort as the queue delivers."""
     return (HIGHEST_PRIORITY - lane << LANE_BITS) + seq

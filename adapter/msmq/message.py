@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from adapter.channel import arguments as a
 from adapter.channel.unit import Unit
@@ -17,7 +17,7 @@ from adapter.core.contract.message import Delivered, MessageData
 from adapter.errors import InvalidIdentifier, InvalidOption, InvalidType
 from adapter.msmq import identifiers
 from adapter.msmq import variants as vt
-from adapter.msmq.enumerations import AcknowledgeTypes, Acknowledgment, MessagePriority
+from adapter.msmq.enumerations import AcknowledgeTypes, Acknowledgment, MessagePriority, MessageType
 from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.filters import MessageReadPropertyFilter
 from adapter.msmq.formatters import BytesFormatter, MessageFormatter
@@ -114,7 +114,7 @@ def _bytes(name: str, value: object) -> bytes:
 
 
 class Message:
-    """A message, to be sent or as it was received.
+    """A message, to be sent or as it was received. INFINITE_TIMEOUT: no limit of a time.
 
     body: what is sent, or what the formatter makes of the body that was received. recoverable: kept
     as asked for; mqk stores every message durably. Times are datetimes in UTC.
@@ -127,6 +127,8 @@ class Message:
     is_first_in_transaction, is_last_in_transaction, abort_count, move_count, arrived_time and
     sent_time.
     """
+
+    INFINITE_TIMEOUT: ClassVar[None] = None
 
     label = Property("", _label)
     priority = Property(MessagePriority.NORMAL, _priority)
@@ -180,6 +182,13 @@ class Message:
                 f"property {name} was not read: set message_read_property_filter.{name} of the "
                 "queue before the message is received"
             )
+
+    @property
+    def message_type(self) -> MessageType:
+        """What it is, by its message_class."""
+        if self.message_class == Acknowledgment.REPORT:
+            return MessageType.REPORT
+        return MessageType.ACKNOWLEDGMENT if self.message_class else MessageType.NORMAL
 
     @property
     def body(self) -> Any:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import itertools
 import threading
 from contextlib import suppress
+from typing import ClassVar
 
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle, Pending
 from adapter.channel.verbs import close_handles
+from adapter.core.attributes.msmq import QUOTA_UNLIMITED_KB
 from adapter.core.contract import msmq as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Done
@@ -37,7 +39,11 @@ class OpenMessageQueue(QueueProperties, Closing):
 
     formatter: of values that are sent and received. message_read_property_filter: what is read of
     messages. default_properties_to_send: a Message with the properties that values are sent with.
+    INFINITE_TIMEOUT: of reads that wait without limit. INFINITE_QUEUE_SIZE: of quotas.
     """
+
+    INFINITE_TIMEOUT: ClassVar[None] = None
+    INFINITE_QUEUE_SIZE: ClassVar[int] = QUOTA_UNLIMITED_KB
 
     def __init__(
         self,
@@ -70,6 +76,26 @@ class OpenMessageQueue(QueueProperties, Closing):
             self._handle(QueueAccessMode.MOVE)
         if self._deny_receive or not self._access & QueueAccessMode.SEND or ";" in self.path:
             self._reading()
+
+    @property
+    def access_mode(self) -> QueueAccessMode:
+        """What it was opened for."""
+        return self._access
+
+    @property
+    def deny_shared_receive(self) -> bool:
+        """Whether it was opened so that no other program receives from it meanwhile."""
+        return self._deny_receive
+
+    @property
+    def can_read(self) -> bool:
+        """Whether it is open for receiving or peeking."""
+        return bool(self._access & (QueueAccessMode.RECEIVE | QueueAccessMode.PEEK))
+
+    @property
+    def can_write(self) -> bool:
+        """Whether it is open for sending."""
+        return bool(self._access & QueueAccessMode.SEND)
 
     def close(self) -> None:
         """Give its handles back. Pending reads are cancelled: OPERATION_CANCELLED."""

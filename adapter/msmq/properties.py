@@ -5,12 +5,16 @@ It knows no message.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from adapter.core.contract import msmq as c
-from adapter.core.contract.results import Done
-from adapter.msmq import requests
-from adapter.msmq.computers import ComputerConnections, QueueRoute
+from adapter.core.contract.format_names import FormatName, parse
+from adapter.core.contract.reasons import Refusal
+from adapter.core.contract.results import Done, QueueDescription
+from adapter.msmq import identifiers, requests
+from adapter.msmq.computers import HERE, ComputerConnections, QueueRoute
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import MessageQueueException
 
@@ -35,6 +39,65 @@ class QueueProperties:
     def path(self) -> str:
         """The path or format name that it was opened by."""
         return self._path
+
+    @property
+    def machine_name(self) -> str:
+        """The name of its computer, as the path says it; "" for the program's own (.)."""
+        named = self._named().computer
+        return "" if named == HERE else named
+
+    @property
+    def queue_name(self) -> str:
+        r"""Its name on its computer, such as private$\orders, in lower case."""
+        return self._named().queue
+
+    @property
+    def format_name(self) -> str:
+        r"""Its direct format name, with the computer: DIRECT=OS:COMPUTER\private$\orders."""
+        named = self._named()
+        computer = named.computer
+        if computer == HERE:
+            own = self._computers.own.computer
+            computer = own or self._computers.locate("").computer
+        return FormatName(computer, named.queue).text
+
+    def _named(self) -> FormatName:
+        try:
+            return parse(self._path, HERE)
+        except Refusal as refusal:
+            raise MessageQueueException(
+                Code.UNSUPPORTED_FORMATNAME_OPERATION,
+                f"{self._path} is not the name of one queue: {refusal.detail}",
+                self._path,
+            ) from None
+
+    @property
+    def create_time(self) -> datetime:
+        """When it was created, in UTC."""
+        return _when(self._described().created_ms)
+
+    @property
+    def last_modify_time(self) -> datetime:
+        """When its properties were changed last, in UTC."""
+        return _when(self._described().altered_ms)
+
+    @property
+    def base_priority(self) -> int:
+        """-32,768 to 32,767. It is stored, and has no effect."""
+        return int(self._inquire()["base_priority"])
+
+    @base_priority.setter
+    def base_priority(self, value: int) -> None:
+        self._alter(base_priority=value)
+
+    @property
+    def category(self) -> str:
+        """A GUID that says which type of queue it is to the programs that use it, or ""."""
+        return str(self._inquire()["type_id"])
+
+    @category.setter
+    def category(self, value: str | UUID) -> None:
+        self._alter(type_id=identifiers.as_guid("category", value))
 
     @property
     def transactional(self) -> bool:
@@ -82,6 +145,9 @@ class QueueProperties:
         return int(self._inquire()["message_count"])
 
     def _inquire(self) -> dict[str, Any]:
+        return self._described().attributes
+
+    def _described(self) -> QueueDescription:
         found = requests.inquire(self._reads, self._path)
         if not found:
             raise MessageQueueException(
@@ -89,9 +155,13 @@ class QueueProperties:
                 f"queue {self._path} does not exist: create it, or check its path",
                 self._path,
             )
-        return found[0].attributes
+        return found[0]
 
     def _alter(self, **attributes: bool | int | str | None) -> None:
         route = self._reads
         command = c.MsmqAlter(self._path, attributes, route.computer)
         requests.ask(route.channel, command, Done, True, self._path)
+
+
+def _when(time_ms: int) -> datetime:
+    return datetime.fromtimestamp(time_ms / 1000, UTC)

@@ -5,6 +5,7 @@ It translates; which message a read returns is decided in core.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 
 from adapter import watched
@@ -133,17 +134,34 @@ class QueueReader(OpenMessageQueue):
         """Return the message with a lookup id, or beside it, and leave it there."""
         return self._look_up(lookup_id, action, transaction, peek=True)
 
-    def begin_receive(self, timeout: Timeout = None) -> Future[Message]:
+    def begin_receive(
+        self, timeout: Timeout = None, *, cursor: MessageCursor | None = None
+    ) -> Future[Message]:
         """Receive in a thread; the result is a Message, or an error as of receive().
 
         close() cancels it: the error is OPERATION_CANCELLED.
         """
+        return self._in_thread("receive", lambda: self.receive(timeout, cursor=cursor))
+
+    def begin_peek(
+        self,
+        timeout: Timeout = None,
+        *,
+        cursor: MessageCursor | None = None,
+        action: PeekAction = PeekAction.CURRENT,
+    ) -> Future[Message]:
+        """Peek in a thread; the result is a Message, or an error as of peek(). See
+        begin_receive().
+        """
+        return self._in_thread("peek", lambda: self.peek(timeout, cursor=cursor, action=action))
+
+    def _in_thread(self, what: str, read: Callable[[], Message]) -> Future[Message]:
         future: Future[Message] = Future()
         future.set_running_or_notify_cancel()
 
         def run() -> None:
             try:
-                message = self.receive(timeout)
+                message = read()
             except BaseException as error:  # noqa: BLE001 -- it is the caller's
                 future.set_exception(error)
             else:
@@ -152,7 +170,7 @@ class QueueReader(OpenMessageQueue):
         def ended(text: str) -> None:
             future.set_exception(MessageQueueException(Code.GENERIC, text, self.path))
 
-        watched.thread(f"receive from {self.path}", run, ended)
+        watched.thread(f"{what} from {self.path}", run, ended)
         return future
 
     def _timely(self, message: Message | None) -> Message:

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import CancelledError, Future
+from datetime import UTC
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from adapter.msmq import (
     MessageQueueException,
     MessageQueueTimeout,
     MessageQueueTransaction,
+    MessageType,
     QueueAccessMode,
 )
 from tests.support.msmq_site import MsmqSite, labels, path, send, send_together
@@ -27,6 +29,46 @@ def code_of(call: Any, *arguments: Any, **named: Any) -> MessageQueueErrorCode:
     with pytest.raises(MessageQueueException) as raised:
         call(*arguments, **named)
     return raised.value.message_queue_error_code
+
+
+def test_the_properties_of_a_queue_object(at: MsmqSite) -> None:
+    at.create("orders")
+    queue = at.home.open(path("Orders"), access=QueueAccessMode.PEEK)
+    assert (queue.machine_name, queue.queue_name) == ("HOME", r"private$\orders")
+    here = at.home.open(r".\private$\orders")
+    assert here.machine_name == ""
+    assert {one.format_name for one in (queue, here)} == {r"DIRECT=OS:HOME\private$\orders"}
+    assert (queue.can_read, queue.can_write) == (True, False)
+    assert (queue.access_mode, queue.deny_shared_receive) == (QueueAccessMode.PEEK, False)
+    several = at.home.open(f"{path('orders')},{path('orders')}", access=QueueAccessMode.SEND)
+    with pytest.raises(MessageQueueException):
+        several.format_name  # noqa: B018 -- reading it is what is refused
+
+
+def test_the_stored_properties_of_a_queue(at: MsmqSite) -> None:
+    queue = at.create()
+    began = queue.create_time
+    assert began.tzinfo is UTC
+    queue.base_priority = -5
+    queue.category = guid = "0a1b2c3d-0000-0000-0000-00000000000a"
+    assert (queue.base_priority, queue.category) == (-5, guid)
+    assert queue.last_modify_time >= began
+    for wrong in ("x", 5):
+        with pytest.raises(ValueError, match="GUID"):
+            queue.category = wrong  # type: ignore[assignment]
+    queue.category = ""
+    assert queue.category == ""
+    queue.maximum_queue_size_kb = queue.INFINITE_QUEUE_SIZE
+
+
+def test_a_peek_in_a_thread(at: MsmqSite) -> None:
+    queue = at.create()
+    waiting = queue.begin_peek(20)
+    queue.send("x", label="x")
+    assert waiting.result(20).label == "x"
+    cursor = queue.create_cursor()
+    queue.begin_peek(0, cursor=cursor).result(20)
+    assert queue.begin_receive(0, cursor=cursor).result(20).message_type is MessageType.NORMAL
 
 
 def test_values_are_sent_in_the_form_of_the_formatter(at: MsmqSite) -> None:

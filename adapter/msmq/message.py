@@ -114,7 +114,7 @@ def _bytes(name: str, value: object) -> bytes:
 
 
 class Message:
-    """A message, to be sent or as it was received. INFINITE_TIMEOUT: no limit of a time.
+    """A message, to be sent or as it was received. `INFINITE_TIMEOUT`: no limit of a time.
 
     body: what is sent, or what the formatter makes of the body that was received. recoverable: kept
     as asked for; mqk stores every message durably. Times are datetimes in UTC.

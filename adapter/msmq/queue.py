@@ -26,6 +26,7 @@ class MessageQueue(QueueReader):
 
     formatter: of values that are sent and received. message_read_property_filter: what is read of
     messages. default_properties_to_send: a Message with the properties that values are sent with.
+    `INFINITE_TIMEOUT`: of reads that wait without limit. `INFINITE_QUEUE_SIZE`: of quotas.
     """
 
     def send(

@@ -14,7 +14,7 @@ from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.results import Refused
 from adapter.core.model.lane import PageNeeded
 from adapter.core.rules import serving
-from tests.support.digest import changed, digest
+from tests.support.digest import Digest, changed, digest
 
 
 def watch(patch: pytest.MonkeyPatch) -> None:
@@ -42,10 +42,10 @@ def _watched(rule: Callable[..., Any]) -> Callable[..., Any]:
     return decide
 
 
-def _state(whole: dict[tuple[object, ...], object]) -> dict[tuple[object, ...], object]:
+def _state(whole: Digest) -> Digest:
     """Leave out the command: nobody decides it again."""
-    return {path: value for path, value in whole.items() if path[0] == 0}
+    return whole[:1]
 
 
-def _compare(rule: Callable[..., Any], how: str, before: Any, after: Any) -> None:
+def _compare(rule: Callable[..., Any], how: str, before: Digest, after: Digest) -> None:
     assert before == after, f"{rule.__name__} {how}, and changed {changed(before, after)}"

@@ -47,12 +47,13 @@ types: $(STAMP)
 schemas-check: $(STAMP) ## exit 1 if a schema cannot read what a release has written
 	$(BIN)/mqk registry check schemas/*[a-z].avsc --against schemas/released
 
-check: lint ## tidy, lint, types, unit and scenario tests; no broker, under a minute
+check: lint ## tidy, lint, types, unit and scenario tests with fewer examples; no broker, under a minute
 	@$(MAKE) --no-print-directory --jobs=2 types schemas-check short
 
 # In two processes: whoever is free takes tests from the other. Beside it runs what checks types.
+# Of each property a fifth of the examples are tried (tests/support/examples.py).
 short: $(STAMP)
-	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(CHECKED)
+	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(IN_TWO) $(CHECKED)
 
 # First what needs no broker; then, in two processes with a broker each, all the rest.
 test: lint types schemas-check ## everything, on a real Kafka

@@ -45,7 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_option(parser)
 
 
+@pytest.hookimpl(tryfirst=True)  # hypothesis loads the profile that is asked for in this hook
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--hypothesis-profile", None):
+        from tests.support.examples import register_profile
+
+        register_profile()
     os.environ.setdefault("JDK_JAVA_OPTIONS", SHORT_LIVED_JAVA)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell's background jobs ignore Ctrl-C, and so would all that tests start and interrupt.

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import adapter
 from adapter.testing import TestQueueManager
+from tests.support.examples import examples
 from tests.support.units import drain, interleave, put_in_unit
 
 
@@ -168,7 +169,7 @@ def is_legal_merge(listing: Sequence[str]) -> bool:
 
 
 @settings(
-    max_examples=20,
+    max_examples=examples(20),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -21,6 +21,7 @@ from adapter.msmq import (
     MessageQueueTransactionStatus,
     QueueAccessMode,
 )
+from tests.support.examples import examples
 from tests.support.msmq_site import MsmqSite, labels, msmq_site, path, send_together
 
 READ_AND_MOVE = QueueAccessMode.RECEIVE | QueueAccessMode.MOVE
@@ -108,7 +109,7 @@ def test_s2_02_s2_08_in_the_order_of_the_sends(at: MsmqSite, queue: MessageQueue
 
 
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -23,6 +23,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.session import Session
 from tests.support import purity
 from tests.support.core import IN_OUT, Client, Core, client_on
+from tests.support.examples import examples
 from tests.support.hard_state import check_snapshots, contents
 
 QUEUES = ("A", "B")
@@ -277,7 +278,7 @@ def check_outcomes(live: Session, again: Session) -> None:
 
 TestAnything = Anything.TestCase
 TestAnything.settings = settings(
-    max_examples=30,
+    max_examples=examples(30),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

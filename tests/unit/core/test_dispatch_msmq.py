@@ -17,6 +17,7 @@ from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.model.limits import Limits
 from adapter.core.model.msmq_queue import lookup_id_of
 from tests.support.core import Core
+from tests.support.examples import examples
 from tests.support.two_clients import TwoClients
 
 LIMITS = Limits(
@@ -201,7 +202,7 @@ class AnyMsmq(TwoClients):
 
 TestAnyMsmq = AnyMsmq.TestCase
 TestAnyMsmq.settings = settings(
-    max_examples=25,
+    max_examples=examples(25),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

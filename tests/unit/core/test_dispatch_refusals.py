@@ -19,6 +19,7 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
 from tests.support import purity
 from tests.support.core import client_on
+from tests.support.examples import examples
 from tests.support.hard_state import check_snapshots
 from tests.support.topics import core_with_topics
 from tests.support.two_clients import TwoClients
@@ -213,7 +214,7 @@ class Refusing(TwoClients):
 
 TestRefusing = Refusing.TestCase
 TestRefusing.settings = settings(
-    max_examples=25,
+    max_examples=examples(25),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

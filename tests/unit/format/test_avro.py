@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapter.format import avro
+from tests.support.examples import examples
 from tests.support.made_up import texts
 
 
@@ -17,7 +18,7 @@ def by_fastavro(kind: str, value: object) -> bytes:
     return out.getvalue()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(-(2**63), 2**63 - 1))
 @example(0)
 @example(-1)

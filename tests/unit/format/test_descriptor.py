@@ -14,9 +14,10 @@ from adapter.core.contract.transmission import Transmission
 from adapter.format import descriptor
 from adapter.format.descriptor import VERSION, UnitPosition
 from adapter.format.schemas import Codec, UnreadableError
+from tests.support.examples import examples
 from tests.support.made_up import COUNTS, IDS, PLACED
 
-FAST = settings(max_examples=50, deadline=None)
+FAST = settings(max_examples=examples(50), deadline=None)
 
 
 def position(placed: Placed, unit: bytes, unit_size: int) -> UnitPosition:

@@ -15,9 +15,10 @@ from adapter.core.rules.unit import DISCARDED_PER_RECORD
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import PAYLOAD_BYTES_MAX
+from tests.support.examples import examples
 from tests.support.made_up import LONG_MAX, MESSAGES, RECORDS, UNITS
 
-FAST = settings(max_examples=50, deadline=None)
+FAST = settings(max_examples=examples(50), deadline=None)
 WIDE = "\U0001f600"
 NAME = "Q" * 48
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from adapter.core.contract.records import EventRaised
 from adapter.format import events
 from adapter.format.schemas import UnreadableError
+from tests.support.examples import examples
 from tests.support.made_up import QUEUES, TIME_MAX_MS, texts
 
 EVENTS = st.builds(
@@ -18,7 +19,7 @@ EVENTS = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(QUEUES, EVENTS)
 def test_what_is_written_is_read(queue_manager: str, event: EventRaised) -> None:
     assert events.decode(events.encode(queue_manager, event)) == (queue_manager, event)

@@ -14,6 +14,7 @@ from adapter.core.contract.message import MessageData
 from adapter.format import entries, movable
 from adapter.format.avro import long
 from adapter.format.schemas import VERSION, UnreadableError, schema_text
+from tests.support.examples import examples
 
 IDS: Any = dict.fromkeys(("message_id", "correlation_id", "group_id"), bytes(24))
 NAMES = st.sampled_from(["Q", "FLIGHTS.IN", "Ä", "N" * 48, ""])
@@ -73,7 +74,7 @@ def without_copies(records: list[list[movable.Movable]]) -> list[list[movable.Mo
     return [[one for one in record if not isinstance(one, movable.Copy)] for record in records]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(UNITS, max_size=4))
 def test_units_are_read_as_the_general_reader_reads_them(units: list[r.Record]) -> None:
     payload = entries.encode(units)
@@ -81,7 +82,7 @@ def test_units_are_read_as_the_general_reader_reads_them(units: list[r.Record]) 
     assert movable.decode_events(payload) == [[] for _ in units]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(UNITS | OTHERS, max_size=4))
 def test_any_entry_is_read_as_the_general_reader_reads_it(records: list[r.Record]) -> None:
     payload = entries.encode(records)
@@ -128,7 +129,7 @@ def blocks(values: list[Any], schema: Any) -> bytes:
     return found + long(0)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.lists(
         UNITS.map(

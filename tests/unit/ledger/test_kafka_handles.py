@@ -16,8 +16,9 @@ from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.movers.progress import Committed
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.topics.admin import TopicSettings
+from tests.support.examples import examples
 
-COUNT = 1_100
+COUNT = examples(1_100)
 NOWHERE = "127.0.0.1:1"
 LEDGER = LedgerSettings(bootstrap_servers=NOWHERE, topic="mq.QM1.ledger")
 MOVERS = MoverSettings(

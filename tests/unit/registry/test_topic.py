@@ -23,6 +23,7 @@ from adapter.registry import topic
 from adapter.registry.log import Kept
 from adapter.registry.port import Level
 from adapter.registry.topic import TopicRegistry
+from tests.support.examples import examples
 
 LEVELS: tuple[Level, ...] = ("NONE", "FULL", "FORWARD", "BACKWARD")
 
@@ -284,7 +285,7 @@ def do(registry: TopicRegistry, what: str, subject: str, number: int) -> None:
             registry.delete_version(subject, number + 1, permanent=number % 2 == 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(STEP, max_size=30))
 def test_whatever_happens_and_is_compacted_all_readers_see_the_same(
     steps: list[tuple[str, int, str, int, str]],

@@ -13,8 +13,9 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.wire import frames
+from tests.support.examples import examples
 
-FAST = settings(max_examples=150, deadline=None)
+FAST = settings(max_examples=examples(150), deadline=None)
 HELLO = frames.Hello(version=1, queue_manager="QM1", application="a", user="u")
 REQUESTS = frames.Requests(
     [

@@ -13,6 +13,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.wire import frames
 from adapter.wire.session import ProtocolState, Received, ServerSession
+from tests.support.examples import examples
 
 HELLO = frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION))
 INQUIRE = frames.Operation(1, 0, frames.raw(c.Inquire("*")))
@@ -151,7 +152,7 @@ def test_other_protocols_are_told(data: bytes) -> None:
     assert received.goodbye is not None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.binary(max_size=60), max_size=6), st.booleans())
 def test_any_bytes_are_answered_with_a_goodbye_or_taken(chunks: list[bytes], hello: bool) -> None:
     session = ServerSession("QM1")

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.model.places import _COMPACT_AT, Places
+from tests.support.examples import examples
 
 PLACES = st.tuples(st.integers(-2, 0), st.integers(1, 12), st.integers(0, 2))
 
@@ -22,7 +23,7 @@ def at(place: Place) -> Stored:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["add", "remove", "first"]), PLACES), max_size=60))
 def test_it_is_a_sorted_list(steps: list[tuple[str, Place]]) -> None:
     places = Places()

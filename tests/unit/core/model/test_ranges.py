@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapter.core.model.ranges import Ranges
+from tests.support.examples import examples
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 3)), max_size=30))
 def test_it_is_a_set(steps: list[tuple[int, int]]) -> None:
     ranges = Ranges()
@@ -55,7 +56,7 @@ def test_spans_join_what_they_touch(seed: int) -> None:
         assert all(one[1] + 1 < other[0] for one, other in itertools.pairwise(spans))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)))
 def test_what_two_have_in_common(one: set[int], other: set[int]) -> None:
     ranges, others = Ranges(), Ranges()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 
-from tests.tidy_rules import Source, imports
+from tests.tidy_rules import Source
 
 ONE = frozenset({"poll", "_poll"})
 MANY = frozenset({"consume"})
@@ -19,7 +19,7 @@ HOLDS_MANY = re.compile(r"\b(?:list|deque|tuple|Sequence|Iterable|Iterator|Gener
 
 def truth_of_records(source: Source) -> list[str]:
     """No Kafka record is asked whether it is true."""
-    if not any(name.split(".")[0] == "confluent_kafka" for _, name in imports(source)):
+    if not any(name.split(".")[0] == "confluent_kafka" for _, name in source.imports):
         return []
     records = Records(source)
     return [

@@ -5,6 +5,7 @@ rules know nothing of pytest; test_tidy.py runs them on the repository and on ba
 """
 
 import ast
+import gc
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -164,6 +165,11 @@ class Source(Struct, frozen=True, dict=True):
     def nodes(self) -> list[ast.AST]:
         return list(ast.walk(self.tree))
 
+    @cached_property
+    def imports(self) -> list[tuple[int, str]]:
+        """Line and full name of everything the module imports, also inside functions."""
+        return [one for node in self.nodes for one in _imported(node)]
+
     @property
     def module(self) -> str:
         parts = Path(self.path).with_suffix("").parts
@@ -189,6 +195,17 @@ def python_sources(top: Path) -> list[Source]:
     return [Source(str(path.relative_to(top)), path.read_text(encoding="utf-8")) for path in paths]
 
 
+def parse(sources: list[Source]) -> list[Source]:
+    """Parse all of them at once; looking for garbage among trees would take longer than that."""
+    gc.disable()
+    try:
+        assert all(source.imports is not None for source in sources)
+        gc.freeze()
+    finally:
+        gc.enable()
+    return sources
+
+
 def text_files(top: Path) -> Iterator[Path]:
     """Every file that people wrote."""
     made = {".git", "build", "dist", "__pycache__", ".hypothesis"}
@@ -201,16 +218,13 @@ def text_files(top: Path) -> Iterator[Path]:
             yield path
 
 
-def imports(source: Source) -> Iterator[tuple[int, str]]:
-    """Line and full name of everything a module imports, also inside functions."""
-    for node in source.nodes:
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                yield node.lineno, "." * node.level
-            else:
-                yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+def _imported(node: ast.AST) -> Iterator[tuple[int, str]]:
+    if isinstance(node, ast.Import):
+        yield from ((node.lineno, alias.name) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.level:
+        yield node.lineno, "." * node.level
+    elif isinstance(node, ast.ImportFrom):
+        yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
 def _within(name: str, prefix: str) -> bool:
@@ -228,7 +242,7 @@ def layering(source: Source) -> list[str]:
         room = CONTRACT.removeprefix("adapter.")
     allowed = MAY_IMPORT[room] | {room}
     problems = []
-    for line, name in imports(source):
+    for line, name in source.imports:
         if name.startswith("."):
             problems.append(f"{source.path}:{line}: relative import; write the module's full name")
         elif _within(name, "adapter") and source.module in STANDS_ALONE:
@@ -250,7 +264,7 @@ def libraries(source: Source) -> list[str]:
         return []
     kafka = room in MAY_USE_KAFKA or source.module in MAY_USE_KAFKA_MODULES
     problems = []
-    for line, name in imports(source):
+    for line, name in source.imports:
         library = name.split(".")[0]
         if library == "adapter":
             continue
@@ -379,7 +393,7 @@ def dead_modules(sources: Iterable[Source]) -> list[str]:
     ours = [source for source in sources if source.room is not None]
     used: set[str] = set(ENTRY_POINTS)
     for source in ours:
-        names = {name for _, name in imports(source)} | set(_named_modules(source))
+        names = {name for _, name in source.imports} | set(_named_modules(source))
         used |= {name for name in names if name != source.module}
     alive = {one for name in used for one in (name, name.rpartition(".")[0])}
     return [
@@ -403,7 +417,7 @@ def unused_contracts(sources: Iterable[Source]) -> list[str]:
         module
         for source in tests
         if Path(source.path).name.startswith("test_")
-        for _, name in imports(source)
+        for _, name in source.imports
         for module in (name, name.rpartition(".")[0])
     }
     return [

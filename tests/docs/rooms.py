@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tests.tidy_rules import Source, imports, python_sources
+from tests.tidy_rules import Source, python_sources
 
 TOP = Path(__file__).parents[2]
 PAGE = TOP / "ARCHITECTURE.md"
@@ -68,7 +68,7 @@ def _arrows(
         if here is None:
             continue
         found = arrows.setdefault(here, set())
-        names = _at_once(source) if here == "adapter" else (name for _, name in imports(source))
+        names = _at_once(source) if here == "adapter" else (name for _, name in source.imports)
         found.update(there for name in names if (there := place_of(name)) and there != here)
     return arrows
 
@@ -78,7 +78,7 @@ def _at_once(source: Source) -> Iterator[str]:
     for node in source.tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             lines = Source(source.path, ast.unparse(node))
-            yield from (name for _, name in imports(lines))
+            yield from (name for _, name in lines.imports)
 
 
 def levels(arrows: Mapping[str, set[str]]) -> list[list[str]]:

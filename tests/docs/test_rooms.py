@@ -13,13 +13,13 @@ from tests.docs.rooms import (
     within_core,
     written,
 )
-from tests.tidy_rules import MAY_IMPORT, Source
+from tests.tidy_rules import MAY_IMPORT, Source, parse
 
 
 @pytest.fixture(scope="module")
 def files() -> list[Source]:
     """Parsed once for all."""
-    return sources()
+    return parse(sources())
 
 
 def test_the_page_shows_the_arrows_of_the_code(files: list[Source]) -> None:

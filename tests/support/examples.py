@@ -13,4 +13,4 @@ def register_profile() -> None:
 
 def examples(count: int) -> int:
     """Return how many of so many examples this run tries; 1 or more."""
-    return max(1, count * settings.default.max_examples // ALL)
+    return max(1, count * settings().max_examples // ALL)

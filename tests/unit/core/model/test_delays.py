@@ -113,7 +113,7 @@ def test_a_delayed_message_costs_a_few_bytes(spread_ms: int) -> None:
     tracemalloc.start()
     try:
         for seq in range(1, count + 1):
-            found.add(NOW + DAY + rng.randrange(spread_ms), (0, seq, 0), 0, always)
+            found.add(NOW + DAY + int(rng.random() * spread_ms), (0, seq, 0), 0, always)
         size, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -1,6 +1,7 @@
 """Writes docs/reference from the code: `python -m tests.docs.reference`, from the top.
 
-What is said of a command is its --help, what is said of the SDK its docstrings.
+What is said of a command is its --help, what is said of the SDK its docstrings, and what is said of
+a requirement the docstring of its test.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from adapter.administration import values
 from adapter.administration.kinds import DEFINED, Kind
 from adapter.cli.main import mqk
 from adapter.core.attributes.table import Row
-from tests.docs import mqi_coverage, sdk_reference
+from tests.docs import mqi_coverage, requirements, sdk_reference
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 WIDTH = 100
@@ -26,6 +27,7 @@ def pages() -> dict[str, str]:
         "attributes.md": attributes(),
         "cli.md": cli(),
         "mqi-coverage.md": mqi_coverage.page(MADE),
+        "requirements.md": requirements.page(MADE),
         "sdk.md": sdk_reference.page(MADE),
     }
 

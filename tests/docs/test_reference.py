@@ -5,12 +5,21 @@ import pytest
 import adapter
 from tests.docs.reference import FOLDER, cli, pages
 from tests.docs.sdk_reference import CLASSES, INTERNAL, OURS
+from tests.spec.test_index import required
 
 
-@pytest.mark.parametrize("page", ["cli.md", "mqi-coverage.md", "sdk.md"])
+@pytest.mark.parametrize("page", ["cli.md", "mqi-coverage.md", "requirements.md", "sdk.md"])
 def test_a_page_is_what_the_code_says(page: str) -> None:
     written = (FOLDER / page).read_text()
     assert written == pages()[page], "write it again: python -m tests.docs.reference"
+
+
+def test_every_requirement_is_stated() -> None:
+    rows = [line for line in (FOLDER / "requirements.md").read_text().splitlines() if "| S" in line]
+    numbers = [row.split()[1] for row in rows]
+    assert len(numbers) == len(set(numbers)) == len(required())
+    assert set(numbers) == required()
+    assert [row for row in rows if "*pending*" not in row and "| [`test_s" not in row] == []
 
 
 def test_every_command_is_there() -> None:

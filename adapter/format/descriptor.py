@@ -33,10 +33,9 @@ text."""
 _VERSION = bytes((VERSION,))
 _NULL, _DETAILS = avro.long(0), avro.long(1)  # the union of a message's details
 _AT_ONCE = avro.long(0) + avro.text("")  # deliver_at_ms, destination
-_ONLY_HERE = avro.long(0) + avro.long(0)  # transmission, msmq
-_OF_MSMQ = avro.long(0) + avro.long(1)
-_PLAIN_END = _NULL + _AT_ONCE + _ONLY_HERE
-_MSMQ_END = _NULL + _AT_ONCE + _OF_MSMQ  # and its header
+_TRANSMITTED, _OF_MSMQ = avro.long(1), avro.long(1)  # the unions of transmission and msmq
+_USUAL = _NULL + _AT_ONCE
+_PLAIN_END = _USUAL + _NULL + _NULL
 _AFTER_IDS = 1 + 3 * ID_LENGTH
 Described = tuple[str, int, int, int, int, int, str, str, str, str]  # format to application
 _NEVER = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
@@ -72,7 +71,7 @@ _SAME = tuple(name for name in MessageData.__struct_fields__ if name not in _OWN
 def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
     """Return the descriptor of a persistent message at its place."""
     message = placed.message
-    if message.properties or message.transmission is not None:
+    if message.properties:
         return _codec.encode(value_of(placed, unit, unit_size))
     return b"".join(
         (
@@ -107,7 +106,8 @@ def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
             avro.long(placed.queue_size),
             _NULL if message.details is None else _detailed(message.details),
             _AT_ONCE if _is_at_once(message) else _delivered(message),
-            _ONLY_HERE if message.msmq is None else _OF_MSMQ + msmq_header.encode(message.msmq),
+            _NULL if message.transmission is None else _transmitted(message.transmission),
+            _NULL if message.msmq is None else _OF_MSMQ + msmq_header.encode(message.msmq),
         )
     )
 
@@ -118,6 +118,11 @@ def _is_at_once(message: MessageData) -> bool:
 
 def _delivered(message: MessageData) -> bytes:
     return avro.long(message.deliver_at_ms) + avro.text(message.destination)
+
+
+def _transmitted(to: Transmission) -> bytes:
+    parts = (to.queue, to.queue_manager, to.computer)
+    return _TRANSMITTED + b"".join(map(avro.text, parts))
 
 
 def _detailed(details: Details) -> bytes:
@@ -168,12 +173,14 @@ class DescriptorReader:
     with the last ones instead of being read.
     """
 
-    __slots__ = ("_described", "_described_bytes", "_msmq")
+    __slots__ = ("_described", "_described_bytes", "_msmq", "_to", "_to_bytes")
 
     def __init__(self) -> None:
         self._msmq = MsmqHeaderReader()
         self._described_bytes = _NEVER
         self._described: Described = ("", 0, 0, 0, 0, 0, "", "", "", "")
+        self._to_bytes = _NEVER
+        self._to = ("", "", "")
 
     def read(self, data: bytes, body: bytes) -> tuple[MessageData, UnitPosition]:
         """Read a descriptor; schemas.UnreadableError if it is damaged."""
@@ -205,14 +212,16 @@ class DescriptorReader:
         unit_size, at = read_long(data, at)
         queue_unit_index, at = read_long(data, at)
         queue_unit_size, at = read_long(data, at)
-        end = at + len(_PLAIN_END)
-        header = None
-        if data[at:end] == _MSMQ_END:
-            header, end = self._msmq.read(data, end)
-        elif data[at:end] != _PLAIN_END:
+        to, header = None, None
+        if data.startswith(_PLAIN_END, at):
+            at += len(_PLAIN_END)
+        elif data.startswith(_USUAL, at):
+            to, at = self._read_transmission(data, at + len(_USUAL))
+            header, at = self._read_msmq(data, at)
+        else:
             return None
-        if end != len(data):
-            raise IndexError(f"{end} bytes were expected")
+        if at != len(data):
+            raise IndexError(f"{at} bytes were expected")
         message = MessageData(
             body,
             data[1:25],
@@ -226,10 +235,31 @@ class DescriptorReader:
             *self._described,
             put_time_ms=put_time_ms,
             expires_at_ms=expires_at_ms,
+            transmission=to,
             msmq=header,
         )
         place = UnitPosition(seq, unit, unit_index, unit_size, queue_unit_index, queue_unit_size)
         return message, place
+
+    def _read_transmission(self, data: bytes, at: int) -> tuple[Transmission | None, int]:
+        """Read where a message goes, mostly as the one before, and where the next field begins."""
+        if data[at : at + 1] == _NULL:
+            return None, at + 1
+        if data.startswith(self._to_bytes, at):
+            return Transmission(*self._to), at + len(self._to_bytes)
+        start = at
+        at = _after(_TRANSMITTED, data, at)
+        queue, at = avro.read_text(data, at)
+        queue_manager, at = avro.read_text(data, at)
+        computer, at = avro.read_text(data, at)
+        self._to, self._to_bytes = (queue, queue_manager, computer), data[start:at]
+        return Transmission(queue, queue_manager, computer), at
+
+    def _read_msmq(self, data: bytes, at: int) -> tuple[MsmqHeader | None, int]:
+        """Read what MSMQ says of a message, and where the next field begins."""
+        if data[at : at + 1] == _NULL:
+            return None, at + 1
+        return self._msmq.read(data, _after(_OF_MSMQ, data, at))
 
     def _read_described(self, data: bytes, at: int) -> int:
         """Read format to application, and that there are no properties; -1 if there are."""
@@ -243,6 +273,13 @@ class DescriptorReader:
         self._described = cast("Described", tuple(values))
         self._described_bytes = data[start : at + 1]
         return at + 1
+
+
+def _after(expected: bytes, data: bytes, at: int) -> int:
+    """Return where the next field begins, behind bytes that must be there."""
+    if not data.startswith(expected, at):
+        raise IndexError(f"unexpected bytes at byte {at}")
+    return at + len(expected)
 
 
 def decode(data: bytes, body: bytes) -> tuple[MessageData, UnitPosition]:

@@ -151,14 +151,8 @@ class OwnerLoop:
 
     def _take(self, effects: dispatch.Effects) -> None:
         first_n = self.qm.entry_n
-        removed = effects.removed
-        self._make_room(effects.records)
-        for at, record in enumerate(effects.records):
-            self._collected.records.append(record)
-            if removed and at in removed:
-                self._collected.removed += removed[at]
-            if self.qm.entry_n > first_n:
-                dispatch.written_later(self.qm, record)
+        if effects.records:
+            self._collect(effects)
         self._barrier = self._barrier or effects.barrier
         durable_n = self.appends.durable_n
         for reply in effects.replies:
@@ -166,7 +160,7 @@ class OwnerLoop:
             if after <= durable_n:
                 self._ready.setdefault(reply.connection, []).append(reply)
             else:
-                self._promises.add(after, [reply])
+                self._promises.add(after, reply)
         for connection, told in effects.closed.items():
             self._ready.pop(connection, None)
             self._clients.close(connection, told)
@@ -175,6 +169,18 @@ class OwnerLoop:
         if effects.pages_wanted:
             self._want_pages(effects.pages_wanted)
         self._schedule()
+
+    def _collect(self, effects: dispatch.Effects) -> None:
+        """Let the records of a step be of the entry that is collected, or of the next one."""
+        first_n = self.qm.entry_n
+        removed = effects.removed
+        self._make_room(effects.records)
+        for at, record in enumerate(effects.records):
+            self._collected.records.append(record)
+            if removed and at in removed:
+                self._collected.removed += removed[at]
+            if self.qm.entry_n > first_n:
+                dispatch.written_later(self.qm, record)
 
     def _want_pages(self, wanted: Sequence[PageNeeded]) -> None:
         most, _ = self.qm.window

@@ -49,7 +49,8 @@ QUIESCE_S = 4.0
 """How long units in flight may take to end, by default: with DRAIN_S, and what movers take to end,
 a stop takes less than 10 s."""
 
-SERVING = frozenset({OwnerState.RUNNING, OwnerState.QUIESCING})
+SERVING = (OwnerState.RUNNING, OwnerState.QUIESCING)
+"""A tuple, because each request asks, and an enum's member has its hash from Python."""
 OVER = frozenset({OwnerState.FAILED, OwnerState.DEPOSED, OwnerState.STOPPING, OwnerState.STOPPED})
 
 log = structlog.get_logger("mqk.owner")

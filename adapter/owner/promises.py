@@ -31,9 +31,9 @@ class Promises:
     def __len__(self) -> int:
         return sum(map(len, self._pending.values()))
 
-    def add(self, n: int, replies: list[Reply]) -> None:
-        """Keep replies until entry n is durable."""
-        self._pending.setdefault(n, []).extend(replies)
+    def add(self, n: int, reply: Reply) -> None:
+        """Keep a reply until entry n is durable."""
+        self._pending.setdefault(n, []).append(reply)
 
     def made(self, n: int, collected: Collected) -> None:
         """Keep what entry n did until it is durable."""
@@ -43,7 +43,7 @@ class Promises:
         """No entry n + 1 is being written: what waits for it waits for entry n only."""
         replies = self._pending.pop(n + 1, None)
         if replies:
-            self.add(n, replies)
+            self._pending.setdefault(n, []).extend(replies)
 
     def kept(self, n: int) -> list[Reply]:
         """Everything up to entry n is durable: return the replies to give."""

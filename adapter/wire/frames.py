@@ -265,6 +265,12 @@ class FrameBuffer:
 
         To be iterated to its end, once.
         """
+        if not self._pending and LENGTH_BYTES + _length(data) == len(data):
+            payload = memoryview(data)[LENGTH_BYTES:]
+            return iter((payload if len(payload) > COPIED_BYTES else bytes(payload),))
+        return self._cut(data)
+
+    def _cut(self, data: bytes | bytearray) -> Iterator[Payload]:
         whole = data
         if self._pending:
             self._pending += data

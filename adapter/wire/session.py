@@ -113,10 +113,10 @@ class ServerSession:
 
     def _requests(self, frame: frames.Requests, received: Received) -> None:
         received.seen.extend(frame.seen)
-        received.operations.extend(
+        received.operations += [
             Incoming(operation.request, operation.number, operation.command)
             for operation in frame.operations
-        )
+        ]
 
     def _refuse(self, received: Received, reason: Reason, text: str) -> None:
         received.goodbye = Refused(reason, "", text)

@@ -29,36 +29,36 @@ class Heap(Generic[EntryT]):
     noted twice, so that a long life costs no memory.
     """
 
-    __slots__ = ("_entries", "_sweep_at")
+    __slots__ = ("_sweep_at", "entries")
 
     def __init__(self) -> None:
-        self._entries: list[EntryT] = []
+        self.entries: list[EntryT] = []
         self._sweep_at = SWEEP_AT
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     def __iter__(self) -> Iterator[EntryT]:
-        return iter(self._entries)
+        return iter(self.entries)
 
     @property
     def first_ms(self) -> int:
         """When its first entry is due; IndexError if it is empty."""
-        first_ms: int = self._entries[0][0]
+        first_ms: int = self.entries[0][0]
         return first_ms
 
     def push(self, entry: EntryT, is_ahead: Callable[[EntryT], object]) -> None:
         """Add an entry; is_ahead: whether there is anything left of one to look at."""
-        if len(self._entries) >= self._sweep_at:
-            self._entries = list({one for one in self._entries if is_ahead(one)})
-            heapq.heapify(self._entries)
-            self._sweep_at = max(SWEEP_AT, 2 * len(self._entries))
-        heapq.heappush(self._entries, entry)
+        if len(self.entries) >= self._sweep_at:
+            self.entries = list({one for one in self.entries if is_ahead(one)})
+            heapq.heapify(self.entries)
+            self._sweep_at = max(SWEEP_AT, 2 * len(self.entries))
+        heapq.heappush(self.entries, entry)
 
     def due(self, now_ms: int) -> Iterator[EntryT]:
         """Take out what is due, one after the other."""
-        while self._entries and self._entries[0][0] <= now_ms:
-            yield heapq.heappop(self._entries)
+        while self.entries and self.entries[0][0] <= now_ms:
+            yield heapq.heappop(self.entries)
 
 
 class Due:
@@ -105,12 +105,10 @@ class Due:
 
     def in_ms(self, now_ms: int, elapsed_ms: int) -> int | None:
         """Say in how many ms the next of all is due, or None."""
-        by_day, by_interval = (
-            (self.expiries, self.paged_ends, self.delays),
-            (self.deadlines, self.claims, self.mark_ends),
-        )
-        left = [heap.first_ms - now_ms for heap in by_day if heap]
-        left += [heap.first_ms - elapsed_ms for heap in by_interval if heap]
+        by_day = (self.expiries, self.paged_ends, self.delays)
+        by_interval = (self.deadlines, self.claims, self.mark_ends)
+        left = [heap.first_ms - now_ms for heap in by_day if heap.entries]
+        left += [heap.first_ms - elapsed_ms for heap in by_interval if heap.entries]
         if self.statistics_ms is not None:
             left.append(self.statistics_ms - elapsed_ms)
-        return min(left, default=None)
+        return min(left) if left else None

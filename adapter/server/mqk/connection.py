@@ -205,11 +205,11 @@ class ClientConnection(asyncio.Protocol):
     def _execute(self) -> None:
         """Execute what waits, for one slice of time."""
         self._scheduled = False
-        until_s = time.monotonic() + self._host.bounds.slice_s
-        while self._may_execute():
+        until_s = time.monotonic() + self._host.bounds.slice_s if len(self._waiting) > 1 else 0.0
+        while self._waiting and self._may_execute():
             self._unanswered += 1
             self._handler.operation(self, self._waiting.popleft())
-            if time.monotonic() > until_s:
+            if self._waiting and time.monotonic() > until_s:
                 break
         if self._farewell is not None and not self._waiting:
             self.goodbye(self._farewell)
@@ -217,8 +217,7 @@ class ClientConnection(asyncio.Protocol):
 
     def _may_execute(self) -> bool:
         return bool(
-            self._waiting
-            and self._is_in
+            self._is_in
             and not self._outbox
             and not self._write_full
             and self._unanswered < self._host.bounds.unanswered
@@ -234,7 +233,7 @@ class ClientConnection(asyncio.Protocol):
 
     def go_on(self) -> None:
         """Execute more of what waits when others have had their turn; read no more till then."""
-        if not self._scheduled and self._may_execute():
+        if self._waiting and not self._scheduled and self._may_execute():
             self._scheduled = True
             self._loop.call_soon(self._execute)
         self._throttle()

@@ -17,9 +17,10 @@ def given(promises: Promises, n: int) -> list[int]:
 
 def test_replies_wait_for_their_entry() -> None:
     promises = Promises()
-    promises.add(1, [reply(10)])
-    promises.add(2, [reply(20), reply(21)])
-    promises.add(2, [reply(22)])
+    promises.add(1, reply(10))
+    promises.add(2, reply(20))
+    promises.add(2, reply(21))
+    promises.add(2, reply(22))
     assert len(promises) == 4
     assert given(promises, 0) == []
     assert given(promises, 1) == [10]
@@ -29,14 +30,14 @@ def test_replies_wait_for_their_entry() -> None:
 
 def test_one_report_may_be_for_several_entries() -> None:
     promises = Promises()
-    promises.add(2, [reply(20)])
-    promises.add(1, [reply(10)])
+    promises.add(2, reply(20))
+    promises.add(1, reply(10))
     assert given(promises, 5) == [10, 20]
 
 
 def test_an_entry_that_is_not_written_is_not_waited_for() -> None:
     promises = Promises()
-    promises.add(6, [reply(60)])
+    promises.add(6, reply(60))
     promises.bring_forward(5)
     assert given(promises, 4) == []
     assert given(promises, 5) == [60]
@@ -45,8 +46,8 @@ def test_an_entry_that_is_not_written_is_not_waited_for() -> None:
 def test_a_reply_for_an_earlier_entry_holds_no_later_one_up() -> None:
     """The one that was parked last need not be the one that waits longest."""
     promises = Promises()
-    promises.add(6, [reply(60)])
-    promises.add(3, [reply(30)])
+    promises.add(6, reply(60))
+    promises.add(3, reply(30))
     promises.bring_forward(5)
     assert given(promises, 3) == [30]
     assert given(promises, 5) == [60]
@@ -69,7 +70,7 @@ def test_records_behind_the_last_entry_are_void() -> None:
     promises.made(2, Collected([second]))
     promises.made(3, Collected([third], [("C", lost)]))
     promises.kept(1)
-    promises.add(3, [reply(30)])
+    promises.add(3, reply(30))
     assert promises.void(2) == Collected([third], [("C", lost)])
     assert len(promises) == 0
     assert given(promises, 9) == []
